@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bloomery: approximate membership filters whose rate is the one you asked for.
+ *
+ * A filter remembers keys in a few bits each. Asked for a key, it answers "surely never added" or
+ * "maybe added"; how often it says "maybe" about a key that was never added is its rate, chosen
+ * before the filter is made:
+ *
+ *     bloomery_plan plan = {.keys = 20000000, .rate = 0.01};
+ *     bloomery_filter *filter = NULL;
+ *     bloomery_error error;
+ *     if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||
+ *         bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK)
+ *         return fail(error.text);
+ *     bloomery_add(filter, bloomery_key_of("850101312345", 12), NULL);
+ *     if (bloomery_may_contain(filter, bloomery_key_of("850101312345", 12)))
+ *         ...
+ *     bloomery_save(filter, "ids.bloom", &error);
+ *     bloomery_free(filter);
+ *
+ * The words (they mean the same in every part of Bloomery):
+ *
+ *   key     a span of bytes: any length, any bytes, the empty key included
+ *   hash    128 bits made from a key, {lo, hi}
+ *   kind    the structure: blocked (the default) or classic; others are numbered already
+ *   line    512 bits, one cache line; a blocked filter is an array of them
+ *   probe   one bit position that a key touches
+ *   plan    the numbers of a filter before it exists
+ *   rate    the false-positive rate
+ *   link    one array of bits; a filter is a chain of 1 to 64 links, a plain filter of one
+ *
+ * Conventions
+ *
+ *   Errors     What can fail returns a bloomery_status (0 is BLOOMERY_OK, failures are negative)
+ * and fills the caller's bloomery_error, if one is given, with a sentence for people. An error
+ * struct is only written on failure. The library never prints, aborts or exits. Ownership  Handles
+ * come from bloomery_create, _open, _view and _load and end in bloomery_free. Everything passed in
+ * stays the caller's and is not kept, except the bytes given to bloomery_view. On failure the
+ * out-handle is set to NULL. NULL       `options` and `error` may be NULL everywhere.
+ * bloomery_free(NULL) does nothing. Other pointers must be valid, except where a comment says "may
+ * be NULL". Structs    bloomery_options and bloomery_info begin with their own size, so that they
+ * can grow: initialise them with BLOOMERY_OPTIONS and BLOOMERY_INFO. All-zero fields mean "default"
+ * or "unknown". Threads    Different filters are independent. On one filter, any number of threads
+ * may call the functions that take a `const bloomery_filter *` at the same time, so long as no
+ *              thread changes it. Changing it (_add, _add_batch, _add_hash, _clear, _free) needs
+ *              the filter to oneself - except that a filter made with `concurrent_adds` allows any
+ *              number of threads to add and to ask at the same time (see there what NEW then
+ *              means). _clear, _free, _write, _save, _verify and a scanning _info_get always need
+ *              a filter to which nobody adds.
+ *   Caveat     A filter opened without BLOOMERY_OPEN_COPY is a map of its file. If another process
+ *              truncates that file, reading the map raises SIGBUS; Bloomery itself always replaces
+ *              files by rename and never does that. Open with BLOOMERY_OPEN_COPY where others
+ *              might.
+ */
+#ifndef BLOOMERY_BLOOMERY_H
+#define BLOOMERY_BLOOMERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of this header; the build reads it from here. bloomery_version() tells the library's.
+ */
+#define BLOOMERY_VERSION_MAJOR 0
+#define BLOOMERY_VERSION_MINOR 1
+#define BLOOMERY_VERSION_PATCH 0
+#define BLOOMERY_VERSION       "0.1.0"
+
+#if defined(__GNUC__)
+#define BLOOMERY_PUBLIC __attribute__((visibility("default")))
+#else
+#define BLOOMERY_PUBLIC
+#endif
+
+/* ---- Results and errors ---------------------------------------------------------------------- */
+
+/* One row per status: name, value (never renumbered), sentence. */
+#define BLOOMERY_STATUS_LIST(ROW)                                                                  \
+    ROW(BLOOMERY_OK, 0, "no error")                                                                \
+    ROW(BLOOMERY_BAD_ARGUMENT, -1, "an argument is outside its range")                             \
+    ROW(BLOOMERY_OUT_OF_MEMORY, -2, "not enough memory")                                           \
+    ROW(BLOOMERY_IO_FAILED, -3, "reading or writing failed")                                       \
+    ROW(BLOOMERY_NOT_A_FILTER, -4, "not a Bloomery filter")                                        \
+    ROW(BLOOMERY_WRONG_VERSION, -5, "a later version of the format, or a part of it unknown here") \
+    ROW(BLOOMERY_CORRUPT, -6, "the filter is damaged")                                             \
+    ROW(BLOOMERY_TRUNCATED, -7, "the filter is cut short, or something follows it")                \
+    ROW(BLOOMERY_MISMATCH, -8, "the filters do not fit together")                                  \
+    ROW(BLOOMERY_READ_ONLY, -9, "the filter is read-only")                                         \
+    ROW(BLOOMERY_FULL, -10, "the filter is full")                                                  \
+    ROW(BLOOMERY_UNSUPPORTED, -11, "this filter or this build cannot do that")                     \
+    ROW(BLOOMERY_KEY_NEEDED, -12, "the filter is keyed and its key was not given, or is another")
+
+typedef enum bloomery_status {
+#define BLOOMERY_STATUS_ROW(name, value, text) name = value,
+    BLOOMERY_STATUS_LIST(BLOOMERY_STATUS_ROW)
+#undef BLOOMERY_STATUS_ROW
+} bloomery_status;
+
+/* What adding a key found. Functions that return them return an int: a result, or a negative
+ * status. */
+enum {
+    BLOOMERY_SEEN = 0, /* every bit was set before: the key was probably added already */
+    BLOOMERY_NEW = 1,  /* at least one bit was not set: the key was surely not in the filter */
+};
+
+/* Why something failed. Belongs to the caller; may be NULL wherever one is taken. */
+typedef struct bloomery_error {
+    bloomery_status status;
+    uint64_t offset; /* where in the file or span, in bytes; 0 where that has no meaning */
+    char text[240];  /* a sentence, NUL-terminated, cut if need be, without a final newline */
+} bloomery_error;
+
+/* "BLOOMERY_CORRUPT" and "the filter is damaged". For an unknown value: "BLOOMERY_?" and "unknown
+ * status". Never NULL; static storage. */
+BLOOMERY_PUBLIC const char *bloomery_status_name(int status);
+BLOOMERY_PUBLIC const char *bloomery_status_text(int status);
+
+/* The library's version at run time, such as "0.1.0". Static storage. */
+BLOOMERY_PUBLIC const char *bloomery_version(void);
+
+/* ---- Keys and hashes ------------------------------------------------------------------------- */
+
+/* A key: `bytes` bytes at `data`. The empty key {anything, 0} is a key like any other. */
+typedef struct bloomery_key {
+    const void *data;
+    size_t bytes;
+} bloomery_key;
+
+static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
+{
+    bloomery_key key;
+    key.data = data;
+    key.bytes = bytes;
+    return key;
+}
+
+/* A hashed key. It fits every filter with the same hash id, seed and key. */
+typedef struct bloomery_hash {
+    uint64_t lo;
+    uint64_t hi;
+} bloomery_hash;
+
+typedef enum bloomery_hash_id {
+    BLOOMERY_HASH_DEFAULT = 0, /* XXH3-128, or SipHash where a key is given */
+    BLOOMERY_HASH_XXH3 = 1,    /* XXH3, 128 bits, 64-bit seed. Fast, and public: whoever can choose
+                                  the keys can make false positives, seed or no seed */
+    BLOOMERY_HASH_SIPHASH = 2, /* SipHash-2-4, 128 bits, with a secret 128-bit key */
+} bloomery_hash_id;
+
+enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/*
+ * Where a filter's memory comes from. All NULL: the C library. `allocate` returns `bytes` bytes at
+ * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL; the
+ * contents may be anything. `release` gets the same three numbers back. Both may be called by the
+ * thread that calls a function which makes or frees a filter, and by no other.
+ */
+typedef struct bloomery_allocator {
+    void *(*allocate)(void *context, size_t bytes, size_t alignment);
+    void (*release)(void *context, void *memory, size_t bytes, size_t alignment);
+    void *context;
+} bloomery_allocator;
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+/* How keys were made from the input before they reached the filter; kept in the file so that every
+ * program asks with the same keys. The library stores and returns it and never changes a key. All
+ * zero: a key is a whole record. */
+typedef struct bloomery_key_rule {
+    uint32_t flags;     /* BLOOMERY_RULE_... */
+    uint32_t delimiter; /* the byte between fields, 0 to 255; only with a field */
+    int32_t field;      /* 1 the first, -1 the last, 0 the whole record */
+} bloomery_key_rule;
+
+enum {
+    BLOOMERY_RULE_TRIM = 1,        /* blanks at both ends removed */
+    BLOOMERY_RULE_LOWER = 2,       /* ASCII letters made lower case */
+    BLOOMERY_RULE_UPPER = 4,       /* ASCII letters made upper case */
+    BLOOMERY_RULE_HEX = 8,         /* pairs of hexadecimal digits made bytes */
+    BLOOMERY_RULE_CRLF = 16,       /* a carriage return at the end removed */
+    BLOOMERY_RULE_SKIP_EMPTY = 32, /* empty records are no keys */
+    BLOOMERY_RULE_CSV = 64,        /* fields are quoted as in CSV */
+    BLOOMERY_RULE_KNOWN = 127,     /* all of the above */
+};
+
+enum {
+    BLOOMERY_OPEN_COPY = 1,    /* read the whole file into memory, check every checksum, and allow
+                                  adding; the file itself does not change */
+    BLOOMERY_OPEN_INSPECT = 2, /* open even where keys can't be hashed (a keyed filter without its
+                                  key): facts can be read, may_contain always says true, adding
+                                  is BLOOMERY_KEY_NEEDED */
+};
+
+/* What a caller may choose. Zero fields take the default. The struct may grow at its end. */
+typedef struct bloomery_options {
+    size_t struct_bytes;          /* sizeof(bloomery_options) */
+    bloomery_allocator allocator; /* for the filter and everything it owns */
+    bloomery_hash_id hash;        /* create: BLOOMERY_HASH_... */
+    uint64_t seed;                /* create: for XXH3; must be 0 with SipHash */
+    const uint8_t *key;           /* BLOOMERY_KEY_BYTES bytes, or NULL. create: the secret key; NULL
+                                     with SipHash draws a random one. open, view, load: the key of a
+                                     filter that does not carry it */
+    bool key_outside;             /* create: keep the key out of the file; the caller keeps it */
+    bool concurrent_adds;         /* create, load, open with COPY: any number of threads may add and
+                                     ask at once. Of threads that add the same key at once at least
+                                     one is told NEW, perhaps several; none is lost. Costs an atomic
+                                     OR per newly set bit */
+    uint32_t folds;               /* plan: the filter can be halved this many times (0 to 30) */
+    uint32_t lines;         /* plan: L, lines per key of a blocked filter (0: choose; 1 to 3) */
+    uint32_t probes;        /* plan: k, per line if blocked (0: choose; k L at most 64) */
+    uint32_t open_flags;    /* open, view, load: BLOOMERY_OPEN_... */
+    bloomery_key_rule rule; /* create: kept in the file */
+    const char *note;       /* create: a remark kept in the file, UTF-8, NULL: none. At most
+                               BLOOMERY_NOTE_BYTES bytes */
+} bloomery_options;
+
+enum { BLOOMERY_NOTE_BYTES = 4000 };
+
+#define BLOOMERY_OPTIONS                         \
+    {                                            \
+        .struct_bytes = sizeof(bloomery_options) \
+    }
+
+/* ---- Plans: numbers only, nothing is allocated ------------------------------------------------
+ */
+
+/* The numbers are those in files; never renumbered. Kinds without a comment are reserved. */
+typedef enum bloomery_kind {
+    BLOOMERY_KIND_DEFAULT = 0, /* blocked */
+    BLOOMERY_BLOCKED = 1,      /* k bits in each of L 512-bit lines: one cache miss per line */
+    BLOOMERY_CLASSIC = 2,      /* k bits over one flat array: least memory, k cache misses */
+    BLOOMERY_COUNTING = 3,
+    BLOOMERY_SCALABLE = 4,
+    BLOOMERY_STATIC = 5,
+    BLOOMERY_CUCKOO = 6,
+} bloomery_kind;
+
+/* "blocked", "classic", ...; NULL for a number that is no kind. bloomery_kind_find is the reverse
+ * and returns BLOOMERY_KIND_DEFAULT for a name that is none. Both know reserved kinds too. */
+BLOOMERY_PUBLIC const char *bloomery_kind_name(int kind);
+BLOOMERY_PUBLIC bloomery_kind bloomery_kind_find(const char *name);
+
+typedef struct bloomery_plan {
+    bloomery_kind kind; /* set by the caller, 0 for blocked */
+    uint32_t lines;     /* L: cache lines per key (blocked 1 to 3, classic 0) */
+    uint32_t probes;    /* k: bits per key and line (classic: per key); k L is 1 to 64 */
+    uint64_t keys;      /* n: distinct keys it is made for */
+    double rate;        /* p: false-positive rate with n keys in it, of the filter as built */
+    uint64_t bytes;     /* memory of the bit array; a filter takes some hundred bytes more, its file
+                           these and 8 bytes per 64 KiB */
+    uint64_t bits;      /* m: the bits of the array; blocked: a multiple of 512 */
+    double bits_per_key;  /* m / n */
+    double limit_ratio;   /* m over the least any structure can do, n log2(1/p) */
+    double absent_lines;  /* cache lines read, on average, to answer for an absent key */
+    double present_lines; /* and for a present one */
+} bloomery_plan;
+
+/*
+ * Solves a plan. The caller zeroes the struct and sets two of keys, rate and bytes (and kind, if
+ * not blocked); all other fields are filled. `options` may ask for lines, probes and folds.
+ *
+ *   keys, rate   the least memory whose rate is at most the rate asked for. On return `rate` is the
+ *                rate of the filter as it will be built, at or a little under the one asked for.
+ *   keys, bytes  the best rate that fits in `bytes`; on return `bytes` may be a little less.
+ *   rate, bytes  the most keys for which the rate holds within `bytes`.
+ *
+ * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 (classic: 8) to 2^47.
+ * BLOOMERY_BAD_ARGUMENT where not exactly two are set, where one is out of range, or where no
+ * filter meets the wish; the text then says what would. The plan is unchanged on failure.
+ *
+ * The rate is the exact sum over the layout, small filters and rounding included;
+ * docs/mathematics.md derives it. Up to some 100 ms, most often a few; no memory is
+ * allocated; any thread.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
+                                                    const bloomery_options *options,
+                                                    bloomery_error *error);
+
+/* The expected rate if the filter of this plan (kind, bits, probes and lines are read) held `keys`
+ * distinct keys. 0 keys: 0. A plan that is none: 1. */
+BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
+
+/* ---- Making and freeing ------------------------------------------------------------------------
+ */
+
+typedef struct bloomery_filter bloomery_filter;
+
+/*
+ * An empty filter for a solved plan, or for one filled in by hand: kind, bits, probes and, if
+ * blocked, lines decide; keys and rate are noted in the file (0: unknown); bytes may be 0, else it
+ * must fit. BLOOMERY_BAD_ARGUMENT, BLOOMERY_OUT_OF_MEMORY, or BLOOMERY_UNSUPPORTED (a reserved
+ * kind, or a keyed hash in a build without libsodium). Time: that of zeroing the memory, which
+ * large blocks get from the kernel for nothing.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
+                                                const bloomery_options *options,
+                                                bloomery_filter **filter, bloomery_error *error);
+
+/* Back to empty, same shape. BLOOMERY_READ_ONLY for maps and views. */
+BLOOMERY_PUBLIC bloomery_status bloomery_clear(bloomery_filter *filter);
+
+/* Releases everything the filter owns. NULL is fine. */
+BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
+
+/* ---- Adding and asking -------------------------------------------------------------------------
+ */
+
+/*
+ * Adds a key. BLOOMERY_NEW, BLOOMERY_SEEN, or BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED. SEEN for a
+ * key never added happens as often as a false positive. Where `new_bits` is not NULL it receives
+ * how many bits were newly set, 0 to k L. Adding past the planned keys is allowed; the rate then
+ * rises as bloomery_plan_rate says.
+ */
+BLOOMERY_PUBLIC int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
+
+/* false: the key was surely never added. true: it probably was. Cannot fail. An empty filter says
+ * false to every key, the empty key included; a filter with every bit set says true. */
+BLOOMERY_PUBLIC bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key);
+
+/*
+ * The same for many keys at once, faster: the memory accesses of one key hide behind those of
+ * others. `answers`, where not NULL, is an array of (count + 63) / 64 words: bit i & 63 of word i
+ * >> 6 is set where key i was NEW (may be in the filter); the bits past count in the last word are
+ * cleared. A key that appears twice in one batch is NEW the first time only. `new_bits`, where not
+ * NULL, receives the bits newly set by the whole batch. Best in multiples of 64 keys, from some
+ * hundreds on.
+ *
+ * bloomery_add_batch: BLOOMERY_OK or a failure; on failure nothing was added.
+ * bloomery_may_contain_batch: how many answers are true. `answers` may be NULL here too.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_add_batch(bloomery_filter *filter,
+                                                   const bloomery_key *keys, size_t count,
+                                                   uint64_t *answers, uint64_t *new_bits);
+BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
+                                                  const bloomery_key *keys, size_t count,
+                                                  uint64_t *answers);
+
+/*
+ * Hash once, ask many filters: all those with the same hash id, seed and key, which is the caller's
+ * to make sure (bloomery_info tells them). BLOOMERY_KEY_NEEDED for a filter opened without its key,
+ * BLOOMERY_UNSUPPORTED where positions are no function of a 128-bit hash.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
+                                                  bloomery_hash *hash);
+BLOOMERY_PUBLIC int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash,
+                                      uint32_t *new_bits);
+BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash);
+
+/* ---- Files and bytes ---------------------------------------------------------------------------
+ */
+
+/*
+ * Three ways in, and one promise: whatever the bytes are, once one of these has returned
+ * BLOOMERY_OK no query can read or write outside the filter's memory. Header and metadata are
+ * checked entirely before anything is allocated.
+ *
+ *   open   a file, mapped read-only: microseconds, whatever its size; the payload is not read, so
+ *          damage in it shows in bloomery_verify and not here. With BLOOMERY_OPEN_COPY the whole
+ * file is read, its checksums are checked, and the filter can be added to. view   a read-only
+ * filter over bytes that the caller keeps alive and unchanged until bloomery_free. `data` must be a
+ * multiple of 64. load   a filter that owns a copy of these bytes, checksums checked, to which keys
+ * can be added.
+ *
+ * Failures: BLOOMERY_IO_FAILED, BLOOMERY_TRUNCATED, BLOOMERY_NOT_A_FILTER, BLOOMERY_WRONG_VERSION,
+ * BLOOMERY_CORRUPT, BLOOMERY_KEY_NEEDED, BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY; `error` says
+ * which check at which offset.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_open(const char *path, const bloomery_options *options,
+                                              bloomery_filter **filter, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_view(const void *data, size_t bytes,
+                                              const bloomery_options *options,
+                                              bloomery_filter **filter, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_load(const void *data, size_t bytes,
+                                              const bloomery_options *options,
+                                              bloomery_filter **filter, bloomery_error *error);
+
+/* The exact number of bytes that bloomery_write produces. */
+BLOOMERY_PUBLIC uint64_t bloomery_bytes(const bloomery_filter *filter);
+
+/* Takes the next chunk of a file's bytes; anything but 0 stops the writing. */
+typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
+
+/* Sends the file form to a sink, front to back. The same keys in the same shape give the same
+ * bytes. BLOOMERY_IO_FAILED if the sink stops. */
+BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink,
+                                               void *context, bloomery_error *error);
+
+/*
+ * Writes the file beside `path`, syncs it, renames it to `path` and syncs the directory: whatever
+ * happens, `path` holds the old file or the new one, whole. Keeps the mode of an existing file;
+ * follows a symbolic link. BLOOMERY_IO_FAILED leaves the old file and removes the new one. Where
+ * only the last step fails (syncing the directory), the new file is in place but might not survive
+ * a power cut, and the text says so. `path` must be a regular file or not exist.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_save(const bloomery_filter *filter, const char *path,
+                                              bloomery_error *error);
+
+/* Reads everything and compares every checksum of a mapped file or view; checks that spare bits
+ * are zero in any filter. BLOOMERY_OK or BLOOMERY_CORRUPT with the offset of the first damage. */
+BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
+                                                bloomery_error *error);
+
+/* ---- Facts -------------------------------------------------------------------------------------
+ */
+
+typedef struct bloomery_info {
+    size_t struct_bytes; /* sizeof(bloomery_info), set by the caller */
+
+    /* the cheap part: read off the header */
+    bloomery_kind kind;
+    uint32_t format_version; /* of the file it came from or would be written as */
+    uint32_t links;          /* 1 for a plain filter */
+    uint32_t lines;          /* L of the newest link */
+    uint32_t probes;         /* k of the newest link */
+    uint64_t bits;           /* m, all links */
+    uint64_t bytes;          /* memory of the bit arrays */
+    uint64_t file_bytes;     /* as bloomery_bytes */
+    uint64_t planned_keys;   /* 0: unknown */
+    double planned_rate;     /* 0: unknown */
+    uint64_t adds;           /* calls of add that succeeded, repeated keys included */
+    bloomery_hash_id hash;
+    uint64_t seed;
+    uint64_t key_fingerprint; /* 0: not keyed */
+    bool key_in_file;         /* whoever has the file has the key */
+    bool key_known;           /* false only with BLOOMERY_OPEN_INSPECT */
+    bool writable;            /* keys can be added */
+    bool mapped;              /* a map of a file */
+    bloomery_key_rule rule;
+    const char *note; /* belongs to the filter, NULL: none */
+    uint32_t dialect; /* 0: our own */
+
+    /* the scanned part: reads the whole payload; zero unless asked for */
+    uint64_t bits_set;
+    double fill;           /* bits_set / bits */
+    double live_rate;      /* the rate of these very bits, exact for a random absent key */
+    double estimated_keys; /* distinct keys, from the bits; infinity where every bit is set */
+    double expected_rate;  /* of this shape with that many keys */
+} bloomery_info;
+
+#define BLOOMERY_INFO                         \
+    {                                         \
+        .struct_bytes = sizeof(bloomery_info) \
+    }
+
+/* Fills `info`. With `scan` also the scanned part: about a second per 10 GB. Cannot fail; fields
+ * past the caller's struct_bytes are left out. */
+BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
+                                       bloomery_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* BLOOMERY_BLOOMERY_H */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Adding keys: key bytes become hashes here, once, and only hashes go on to core. */
+#include "core/filter.h"
+
+#include <assert.h>
+
+/* Keys hashed at a time: enough to hide memory behind, little enough for the first-level cache. */
+enum { CHUNK = 512 };
+
+static bloomery_status can_add(const bloomery_filter *filter)
+{
+    if (filter->storage != BLOOMERY_OWNED)
+        return BLOOMERY_READ_ONLY;
+    return filter->key_known ? BLOOMERY_OK : BLOOMERY_KEY_NEEDED;
+}
+
+static void count_adds(const bloomery_filter *filter, struct bloomery_link *link, uint64_t adds)
+{
+    if (filter->concurrent)
+        __atomic_fetch_add(&link->adds, adds, __ATOMIC_RELAXED);
+    else
+        link->adds += adds;
+}
+
+static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+{
+    struct bloomery_link *link = bloomery_newest_link(filter);
+    uint32_t set = filter->operations.add(link, bloomery_link_payload(filter, link), hash);
+    assert(set <= 64);
+    count_adds(filter, link, 1);
+    if (new_bits != NULL)
+        *new_bits = set;
+    return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+}
+
+int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+{
+    bloomery_status status = can_add(filter);
+    return status == BLOOMERY_OK ? add_hash(filter, hash, new_bits) : (int)status;
+}
+
+int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
+{
+    bloomery_status status = can_add(filter);
+    if (status != BLOOMERY_OK)
+        return status;
+    return add_hash(filter, filter->hash->one(&filter->secret, key), new_bits);
+}
+
+bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                                   uint64_t *answers, uint64_t *new_bits)
+{
+    bloomery_hash hashes[CHUNK];
+    uint64_t total = 0;
+    bloomery_status status = can_add(filter);
+    if (status != BLOOMERY_OK)
+        return status;
+    struct bloomery_link *link = bloomery_newest_link(filter);
+    for (size_t first = 0; first < count; first += CHUNK) {
+        size_t now = count - first < CHUNK ? count - first : CHUNK;
+        uint64_t set = 0;
+        filter->hash->many(&filter->secret, keys + first, now, hashes);
+        filter->operations.add_batch(link, bloomery_link_payload(filter, link), hashes, now,
+                                     answers != NULL ? answers + first / 64 : NULL, &set);
+        total += set;
+    }
+    count_adds(filter, link, count);
+    if (new_bits != NULL)
+        *new_bits = total;
+    return BLOOMERY_OK;
+}

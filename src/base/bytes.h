@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Little-endian loads and stores at any address, and sums that notice when they overflow. Files are
+ * little-endian bytes on every host; going through these, no code asks what the host is.
+ */
+#ifndef BLOOMERY_BASE_BYTES_H
+#define BLOOMERY_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t bloomery_load_le(const uint8_t *from, unsigned bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)from[i] << (8 * i);
+    return value;
+}
+
+static inline void bloomery_store_le(uint8_t *to, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        to[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline uint16_t bloomery_load_u16(const uint8_t *from)
+{
+    return (uint16_t)bloomery_load_le(from, 2);
+}
+
+static inline uint32_t bloomery_load_u32(const uint8_t *from)
+{
+    return (uint32_t)bloomery_load_le(from, 4);
+}
+
+static inline uint64_t bloomery_load_u64(const uint8_t *from)
+{
+    return bloomery_load_le(from, 8);
+}
+
+static inline void bloomery_store_u16(uint8_t *to, uint16_t value)
+{
+    bloomery_store_le(to, value, 2);
+}
+
+static inline void bloomery_store_u32(uint8_t *to, uint32_t value)
+{
+    bloomery_store_le(to, value, 4);
+}
+
+static inline void bloomery_store_u64(uint8_t *to, uint64_t value)
+{
+    bloomery_store_le(to, value, 8);
+}
+
+/* IEEE 754 bits, as files hold doubles. */
+static inline double bloomery_load_f64(const uint8_t *from)
+{
+    uint64_t bits = bloomery_load_u64(from);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static inline void bloomery_store_f64(uint8_t *to, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    bloomery_store_u64(to, bits);
+}
+
+/* value rounded up to a multiple of unit; false where that passes 2^64. */
+static inline bool bloomery_round_up(uint64_t value, uint64_t unit, uint64_t *rounded)
+{
+    uint64_t rest = value % unit;
+    return !__builtin_add_overflow(value, rest ? unit - rest : 0, rounded);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bloomery_status bloomery_fail(bloomery_error *error, bloomery_status status, uint64_t offset,
+                              const char *format, ...)
+{
+    if (error != NULL) {
+        va_list arguments;
+        error->status = status;
+        error->offset = offset;
+        va_start(arguments, format);
+        vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+bloomery_status bloomery_fail_system(bloomery_error *error, int error_number, const char *format,
+                                     ...)
+{
+    if (error != NULL) {
+        va_list arguments;
+        char reason[80];
+        /* The GNU strerror_r: thread-safe, and may return a text of its own instead of the buffer.
+         */
+        const char *text = strerror_r(error_number, reason, sizeof reason);
+        error->status = BLOOMERY_IO_FAILED;
+        error->offset = 0;
+        va_start(arguments, format);
+        int length = vsnprintf(error->text, sizeof error->text, format, arguments);
+        va_end(arguments);
+        if (length >= 0 && (size_t)length < sizeof error->text)
+            snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", text);
+    }
+    return BLOOMERY_IO_FAILED;
+}

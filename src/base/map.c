@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/map.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bloomery_status bloomery_file_open(const char *path, int *file, uint64_t *bytes,
+                                   bloomery_error *error)
+{
+    struct stat facts;
+    /* O_NONBLOCK: opening a FIFO by mistake must not hang; it means nothing for regular files. */
+    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (opened < 0)
+        return bloomery_fail_system(error, errno, "%s", path);
+    if (fstat(opened, &facts) != 0) {
+        int reason = errno;
+        close(opened);
+        return bloomery_fail_system(error, reason, "%s", path);
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        close(opened);
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "%s: %s", path,
+                             S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file");
+    }
+    assert(facts.st_size >= 0);
+    *file = opened;
+    *bytes = (uint64_t)facts.st_size;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t bytes,
+                                   bloomery_error *error)
+{
+    uint8_t *next = to;
+    while (bytes > 0) {
+        /* Linux moves at most 2^31 - 4096 bytes per call; smaller pieces also stay interruptible.
+         */
+        size_t piece = bytes < ((size_t)1 << 30) ? bytes : (size_t)1 << 30;
+        ssize_t moved = pread(file, next, piece, (off_t)offset);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0)
+            return bloomery_fail_system(error, errno, "reading at byte %llu",
+                                        (unsigned long long)offset);
+        if (moved == 0)
+            return bloomery_fail(error, BLOOMERY_TRUNCATED, offset,
+                                 "the file ended while it was read, at byte %llu",
+                                 (unsigned long long)offset);
+        next += moved;
+        offset += (uint64_t)moved;
+        bytes -= (size_t)moved;
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *map,
+                                  bloomery_error *error)
+{
+    assert(bytes > 0);
+    void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
+    if (data == MAP_FAILED)
+        return bloomery_fail_system(error, errno, "mapping %llu bytes", (unsigned long long)bytes);
+    map->data = data;
+    map->bytes = bytes;
+    return BLOOMERY_OK;
+}
+
+void bloomery_unmap(struct bloomery_map *map)
+{
+    if (map->data != NULL)
+        munmap(map->data, map->bytes);
+    map->data = NULL;
+    map->bytes = 0;
+}

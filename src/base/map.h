@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that are read: opened once, asked for their size once, then read or mapped. */
+#ifndef BLOOMERY_BASE_MAP_H
+#define BLOOMERY_BASE_MAP_H
+
+#include <bloomery/bloomery.h>
+
+struct bloomery_map {
+    uint8_t *data; /* NULL: nothing mapped */
+    size_t bytes;
+};
+
+/* Opens a regular file for reading. `file` is then the caller's to close. */
+bloomery_status bloomery_file_open(const char *path, int *file, uint64_t *bytes,
+                                   bloomery_error *error);
+
+/* Reads exactly `bytes` bytes from `offset`. BLOOMERY_TRUNCATED if the file ends before. */
+bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t bytes,
+                                   bloomery_error *error);
+
+/* Maps the first `bytes` (> 0) bytes read-only. The map outlives the descriptor. */
+bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *map,
+                                  bloomery_error *error);
+void bloomery_unmap(struct bloomery_map *map);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single bits of a payload: bit i is bit i & 7 of byte i >> 3, on every host. Bytes, not words, so
+ * that the scalar code is right at any alignment and byte order; a byte costs no more than a word.
+ */
+#ifndef BLOOMERY_CORE_BITS_H
+#define BLOOMERY_CORE_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline bool bloomery_bit_test(const uint8_t *bytes, uint64_t bit)
+{
+    return bytes[bit >> 3] >> (bit & 7) & 1;
+}
+
+/* Sets a bit; returns 1 where it was not set before. */
+typedef uint32_t bloomery_bit_setter(uint8_t *bytes, uint64_t bit);
+
+static inline uint32_t bloomery_bit_set(uint8_t *bytes, uint64_t bit)
+{
+    uint8_t mask = (uint8_t)(1u << (bit & 7));
+    uint8_t before = bytes[bit >> 3];
+    bytes[bit >> 3] = before | mask;
+    return (before & mask) == 0;
+}
+
+/* The same while other threads set and test bits. Reading first keeps the line shared where the bit
+ * is set already, and an atomic OR costs several times a plain one. Exactly one of the threads that
+ * set a bit is told 1. Relaxed order does: bits only ever appear, and publish nothing but
+ * themselves. */
+static inline uint32_t bloomery_bit_set_atomic(uint8_t *bytes, uint64_t bit)
+{
+    uint8_t mask = (uint8_t)(1u << (bit & 7));
+    uint8_t *byte = bytes + (bit >> 3);
+    if (__atomic_load_n(byte, __ATOMIC_RELAXED) & mask)
+        return 0;
+    return (__atomic_fetch_or(byte, mask, __ATOMIC_RELAXED) & mask) == 0;
+}
+
+static inline bool bloomery_bit_test_atomic(const uint8_t *bytes, uint64_t bit)
+{
+    return __atomic_load_n(bytes + (bit >> 3), __ATOMIC_RELAXED) >> (bit & 7) & 1;
+}
+
+/* Set bits of `words` 64-bit words; their byte order does not matter. */
+static inline uint64_t bloomery_count_bits(const uint8_t *bytes, size_t words)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t word;
+        memcpy(&word, bytes + 8 * i, sizeof word);
+        sum += (uint64_t)__builtin_popcountll(word);
+    }
+    return sum;
+}
+
+#endif

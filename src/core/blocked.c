@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The blocked filter: N lines of 64 bytes, L of them and k bits in each for a key.
+ *
+ *     payload   | line 0 | line 1 | ...                | line N-1 |     64 bytes each
+ *                             ^ fastrange(hi, N)
+ *                             ···1·····1··1····  k positions of 9 bits out of lo
+ *
+ * This is the scalar code: the definition of the kind's answers.
+ */
+#include "core/kinds.h"
+
+#include "base/error.h"
+#include "core/bits.h"
+#include "core/derive.h"
+#include "plan/blocked_rate.h"
+
+#include <assert.h>
+#include <math.h>
+
+bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
+                                       const struct bloomery_link *link, bloomery_error *error)
+{
+    if (shape->block_bits != BLOOMERY_BLOCK_BITS)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a blocked filter with blocks of %u bits is not known to this version",
+                             shape->block_bits);
+    if (link->lines < 1 || link->lines > BLOOMERY_LINES_MAX)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a blocked filter has 1 to 3 lines per key, not %u", link->lines);
+    if (link->bits % BLOOMERY_BLOCK_BITS != 0 || link->blocks != link->bits / BLOOMERY_BLOCK_BITS)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a blocked filter has a multiple of 512 bits, not %llu",
+                             (unsigned long long)link->bits);
+    return BLOOMERY_OK;
+}
+
+static inline uint32_t add_with(bloomery_bit_setter *set, const struct bloomery_link *link,
+                                uint8_t *payload, bloomery_hash hash)
+{
+    struct bloomery_draw draw = bloomery_draw_start(hash);
+    uint32_t new_bits = 0;
+    for (uint32_t line = 0; line < link->lines; line++) {
+        uint64_t index = bloomery_line_of(hash, line, link->blocks);
+        assert(index < link->blocks);
+        uint8_t *bytes = payload + index * BLOOMERY_BLOCK_BYTES;
+        for (uint32_t probe = 0; probe < link->probes; probe++)
+            new_bits += set(bytes, bloomery_draw_next(&draw));
+    }
+    return new_bits;
+}
+
+static inline bool test_with(bool (*test)(const uint8_t *, uint64_t),
+                             const struct bloomery_link *link, const uint8_t *payload,
+                             bloomery_hash hash)
+{
+    struct bloomery_draw draw = bloomery_draw_start(hash);
+    for (uint32_t line = 0; line < link->lines; line++) {
+        uint64_t index = bloomery_line_of(hash, line, link->blocks);
+        assert(index < link->blocks);
+        const uint8_t *bytes = payload + index * BLOOMERY_BLOCK_BYTES;
+        for (uint32_t probe = 0; probe < link->probes; probe++)
+            if (!test(bytes, bloomery_draw_next(&draw)))
+                return false;
+    }
+    return true;
+}
+
+static uint32_t add(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
+{
+    return add_with(bloomery_bit_set, link, payload, hash);
+}
+
+static bool may_contain(const struct bloomery_link *link, const uint8_t *payload,
+                        bloomery_hash hash)
+{
+    return test_with(bloomery_bit_test, link, payload, hash);
+}
+
+static uint32_t add_atomic(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
+{
+    return add_with(bloomery_bit_set_atomic, link, payload, hash);
+}
+
+static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *payload,
+                               bloomery_hash hash)
+{
+    return test_with(bloomery_bit_test_atomic, link, payload, hash);
+}
+
+static inline void prefetch(const struct bloomery_link *link, const uint8_t *payload,
+                            bloomery_hash hash)
+{
+    for (uint32_t line = 0; line < link->lines; line++)
+        __builtin_prefetch(payload +
+                           bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES);
+}
+
+#define BATCH_NAME(name) plain_##name
+#define BATCH_ADD        add
+#define BATCH_TEST       may_contain
+#define BATCH_PREFETCH   prefetch
+#include "core/batch.h"
+
+#define BATCH_NAME(name) atomic_##name
+#define BATCH_ADD        add_atomic
+#define BATCH_TEST       may_contain_atomic
+#define BATCH_PREFETCH   prefetch
+#include "core/batch.h"
+
+const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
+{
+    static const struct bloomery_operations plain = {"scalar", add, may_contain, plain_add_batch,
+                                                     plain_may_contain_batch};
+    static const struct bloomery_operations atomic = {"scalar-concurrent", add_atomic,
+                                                      may_contain_atomic, atomic_add_batch,
+                                                      atomic_may_contain_batch};
+    return concurrent ? &atomic : &plain;
+}
+
+double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t keys)
+{
+    return bloomery_blocked_rate(link->blocks, link->lines, link->probes, keys);
+}
+
+/*
+ * The live rate: an absent key's lines are uniform and independent, and in line b its k positions
+ * are all set with probability (x_b / 512)^k, x_b the bits set there. So the rate of these very
+ * bits is (mean over lines of (x_b / 512)^k)^L, coinciding lines included, and a histogram of x_b
+ * is all it needs. The filter-wide fill^k would be too low.
+ *
+ * The estimate: a given bit is missed by one of nL picks with probability 1 - q, q = (1 -
+ * (1-1/512)^k) / N, so E[fill] = 1 - (1 - q)^(nL); solved for n.
+ */
+void bloomery_blocked_scan(const struct bloomery_link *link, const uint8_t *payload,
+                           struct bloomery_scan *scan)
+{
+    uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1] = {0};
+    for (uint64_t block = 0; block < link->blocks; block++) {
+        uint64_t set =
+            bloomery_count_bits(payload + block * BLOOMERY_BLOCK_BYTES, BLOOMERY_BLOCK_BYTES / 8);
+        assert(set <= BLOOMERY_BLOCK_BITS);
+        lines_with[set]++;
+    }
+    double sum = 0;
+    scan->bits_set = 0;
+    for (uint32_t set = 1; set <= BLOOMERY_BLOCK_BITS; set++) {
+        double fill = (double)set / BLOOMERY_BLOCK_BITS;
+        sum += (double)lines_with[set] * pow(fill, link->probes);
+        scan->bits_set += set * lines_with[set];
+    }
+    scan->live_rate = pow(sum / (double)link->blocks, link->lines);
+    double missed = log1p(-(double)scan->bits_set / (double)link->bits);
+    double hit = -expm1(link->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / (double)link->blocks;
+    scan->estimated_keys =
+        scan->bits_set == link->bits ? INFINITY : missed / (link->lines * log1p(-hit));
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The classic filter: m bits, any m, and k positions over all of them for a key (core/derive.h).
+ * Each probe is a cache miss of its own in a large filter; in exchange no Bloom filter needs less
+ * memory.
+ */
+#include "core/kinds.h"
+
+#include "base/error.h"
+#include "core/bits.h"
+#include "core/derive.h"
+#include "plan/classic_rate.h"
+
+#include <assert.h>
+#include <math.h>
+
+bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
+                                       const struct bloomery_link *link, bloomery_error *error)
+{
+    if (shape->block_bits != 0 || link->blocks != 0)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a classic filter has no blocks");
+    if (link->lines != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a classic filter has no lines");
+    return BLOOMERY_OK;
+}
+
+static inline uint32_t add_with(bloomery_bit_setter *set, const struct bloomery_link *link,
+                                uint8_t *payload, bloomery_hash hash)
+{
+    uint32_t new_bits = 0;
+    for (uint32_t probe = 0; probe < link->probes; probe++) {
+        uint64_t position = bloomery_classic_position(hash, probe, link->bits);
+        assert(position < link->bits);
+        new_bits += set(payload, position);
+    }
+    return new_bits;
+}
+
+static inline bool test_with(bool (*test)(const uint8_t *, uint64_t),
+                             const struct bloomery_link *link, const uint8_t *payload,
+                             bloomery_hash hash)
+{
+    for (uint32_t probe = 0; probe < link->probes; probe++) {
+        uint64_t position = bloomery_classic_position(hash, probe, link->bits);
+        assert(position < link->bits);
+        if (!test(payload, position))
+            return false;
+    }
+    return true;
+}
+
+static uint32_t add(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
+{
+    return add_with(bloomery_bit_set, link, payload, hash);
+}
+
+static bool may_contain(const struct bloomery_link *link, const uint8_t *payload,
+                        bloomery_hash hash)
+{
+    return test_with(bloomery_bit_test, link, payload, hash);
+}
+
+static uint32_t add_atomic(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
+{
+    return add_with(bloomery_bit_set_atomic, link, payload, hash);
+}
+
+static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *payload,
+                               bloomery_hash hash)
+{
+    return test_with(bloomery_bit_test_atomic, link, payload, hash);
+}
+
+/* Adding touches every position; asking for an absent key seldom gets past the second. */
+static inline void prefetch_all(const struct bloomery_link *link, const uint8_t *payload,
+                                bloomery_hash hash)
+{
+    for (uint32_t probe = 0; probe < link->probes; probe++)
+        __builtin_prefetch(payload + (bloomery_classic_position(hash, probe, link->bits) >> 3));
+}
+
+#define BATCH_NAME(name) plain_##name
+#define BATCH_ADD        add
+#define BATCH_TEST       may_contain
+#define BATCH_PREFETCH   prefetch_all
+#include "core/batch.h"
+
+#define BATCH_NAME(name) atomic_##name
+#define BATCH_ADD        add_atomic
+#define BATCH_TEST       may_contain_atomic
+#define BATCH_PREFETCH   prefetch_all
+#include "core/batch.h"
+
+const struct bloomery_operations *bloomery_classic_operations(bool concurrent)
+{
+    static const struct bloomery_operations plain = {"scalar", add, may_contain, plain_add_batch,
+                                                     plain_may_contain_batch};
+    static const struct bloomery_operations atomic = {"scalar-concurrent", add_atomic,
+                                                      may_contain_atomic, atomic_add_batch,
+                                                      atomic_may_contain_batch};
+    return concurrent ? &atomic : &plain;
+}
+
+double bloomery_classic_expected_rate(const struct bloomery_link *link, uint64_t keys)
+{
+    return bloomery_classic_rate(link->bits, link->probes, keys);
+}
+
+/* Positions are uniform over all bits, so the live rate is fill^k; the estimate solves
+ * E[fill] = 1 - (1 - 1/m)^(kn) for n. Bits past m in the last bytes are not of the filter. */
+void bloomery_classic_scan(const struct bloomery_link *link, const uint8_t *payload,
+                           struct bloomery_scan *scan)
+{
+    uint64_t whole = link->bits / 64;
+    uint64_t set = bloomery_count_bits(payload, whole);
+    for (uint64_t bit = whole * 64; bit < link->bits; bit++)
+        set += bloomery_bit_test(payload, bit);
+    double fill = (double)set / (double)link->bits;
+    scan->bits_set = set;
+    scan->live_rate = pow(fill, link->probes);
+    if (set == link->bits)
+        scan->estimated_keys = INFINITY;
+    else
+        scan->estimated_keys =
+            link->bits == 1 ? 0 : log1p(-fill) / (link->probes * log1p(-1 / (double)link->bits));
+}

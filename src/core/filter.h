@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filter itself: a shape, a payload, and how keys become hashes for it. */
+#ifndef BLOOMERY_CORE_FILTER_H
+#define BLOOMERY_CORE_FILTER_H
+
+#include "base/map.h"
+#include "core/kinds.h"
+#include "hash/hashes.h"
+
+enum bloomery_storage {
+    BLOOMERY_OWNED,    /* allocated, writable */
+    BLOOMERY_BORROWED, /* the caller's bytes */
+    BLOOMERY_MAPPED,   /* a map of a file */
+};
+
+struct bloomery_filter {
+    bloomery_allocator allocator;
+    struct bloomery_shape shape; /* shape.links points to `links` */
+    struct bloomery_operations operations;
+    const struct bloomery_kind_row *kind;
+
+    const struct bloomery_hash_row *hash;
+    struct bloomery_hash_secret secret;
+    bool key_known;   /* keys can be hashed */
+    bool key_in_file; /* written with the filter */
+    bool concurrent;
+
+    enum bloomery_storage storage;
+    uint8_t *payload; /* never written unless owned */
+    uint64_t payload_bytes;
+    struct bloomery_map map;  /* where storage is mapped */
+    const uint8_t *checksums; /* those behind a borrowed or mapped payload, else NULL */
+    uint64_t checksum_seed;   /* theirs */
+    uint64_t payload_offset;  /* where the payload lay in the bytes it came from */
+
+    bloomery_key_rule rule;
+    size_t note_bytes; /* 0: none */
+    char *note;        /* NUL-terminated, in the same block of memory as the filter */
+    size_t own_bytes;  /* of that block: filter, links and note */
+    struct bloomery_link links[];
+};
+
+/* Everything about a filter that is neither shape nor bits. */
+struct bloomery_traits {
+    bloomery_allocator allocator;
+    struct bloomery_hash_secret secret;
+    bool key_known;
+    bool key_in_file;
+    bool concurrent;
+    bloomery_key_rule rule;
+    const char *note; /* not NUL-terminated */
+    size_t note_bytes;
+};
+
+/* Lays the links of a shape out in a payload: fills their offset and bytes and gives the total. For
+ * shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a link has no bits or too many. */
+bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
+                                       bloomery_error *error);
+
+/* Whether this version can serve the shape, and whether its links fill exactly a payload of these
+ * bytes: nothing else stands between a hostile file and the memory. Allocates nothing. */
+bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
+                                     bloomery_error *error);
+
+/* A filter of a shape that has been checked. `payload` is a view of bytes that outlive the filter,
+ * or NULL for zeroed memory of its own. The shape and the note are copied. */
+bloomery_status bloomery_make(const struct bloomery_shape *shape,
+                              const struct bloomery_traits *traits, const uint8_t *payload,
+                              uint64_t payload_bytes, struct bloomery_filter **filter,
+                              bloomery_error *error);
+
+static inline uint8_t *bloomery_link_payload(const struct bloomery_filter *filter,
+                                             const struct bloomery_link *link)
+{
+    return filter->payload + link->offset;
+}
+
+/* Where keys are added. */
+static inline struct bloomery_link *bloomery_newest_link(struct bloomery_filter *filter)
+{
+    return &filter->links[filter->shape.link_count - 1];
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/kinds.h"
+
+#include <string.h>
+
+static const struct bloomery_kind_row rows[] = {
+#define ROW(id_, prefix, block_bits_)            \
+    {                                            \
+        .id = (id_),                             \
+        .check = prefix##_check,                 \
+        .operations = prefix##_operations,       \
+        .expected_rate = prefix##_expected_rate, \
+        .scan = prefix##_scan,                   \
+        .block_bits = (block_bits_),             \
+    },
+    BLOOMERY_KINDS(ROW)
+#undef ROW
+};
+
+const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((uint32_t)rows[i].id == kind)
+            return &rows[i];
+    return NULL;
+}
+
+/* By number, as in files. */
+static const char *const names[] = {
+    [BLOOMERY_BLOCKED] = "blocked",   [BLOOMERY_CLASSIC] = "classic",
+    [BLOOMERY_COUNTING] = "counting", [BLOOMERY_SCALABLE] = "scalable",
+    [BLOOMERY_STATIC] = "static",     [BLOOMERY_CUCKOO] = "cuckoo",
+};
+static const int name_count = sizeof names / sizeof names[0];
+
+const char *bloomery_kind_name(int kind)
+{
+    return kind >= 0 && kind < name_count ? names[kind] : NULL;
+}
+
+bloomery_kind bloomery_kind_find(const char *name)
+{
+    for (int kind = 0; kind < name_count; kind++)
+        if (names[kind] != NULL && strcmp(names[kind], name) == 0)
+            return (bloomery_kind)kind;
+    return BLOOMERY_KIND_DEFAULT;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One row per kind, naming every function that it owes: hash in, answer out. Kinds never see key
+ * bytes and never see files. A kind that forgets a function does not link.
+ */
+#ifndef BLOOMERY_CORE_KINDS_H
+#define BLOOMERY_CORE_KINDS_H
+
+#include "core/shape.h"
+
+/*
+ * What a filter does all day, chosen once when it is made: the row's own scalar functions define
+ * the answers, kernels for a processor must equal them bit for bit. In all of them `payload` is the
+ * link's own part. `answers` may be NULL, else holds (count + 63) / 64 words that the batch
+ * functions overwrite; `new_bits` may not be NULL.
+ */
+struct bloomery_operations {
+    const char *name; /* "scalar", "scalar-concurrent", ... */
+    uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
+    bool (*may_contain)(const struct bloomery_link *link, const uint8_t *payload,
+                        bloomery_hash hash);
+    void (*add_batch)(const struct bloomery_link *link, uint8_t *payload,
+                      const bloomery_hash *hashes, size_t count, uint64_t *answers,
+                      uint64_t *new_bits);
+    size_t (*may_contain_batch)(const struct bloomery_link *link, const uint8_t *payload,
+                                const bloomery_hash *hashes, size_t count, uint64_t *answers);
+};
+
+/* What reading all bits of a link tells. */
+struct bloomery_scan {
+    uint64_t bits_set;
+    double live_rate;
+    double estimated_keys; /* INFINITY where every bit is set */
+};
+
+struct bloomery_kind_row {
+    bloomery_kind id;
+    /* Checks a link's geometry and the shape fields that the kind reads; says what is wrong. */
+    bloomery_status (*check)(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                             bloomery_error *error);
+    const struct bloomery_operations *(*operations)(bool concurrent);
+    double (*expected_rate)(const struct bloomery_link *link, uint64_t keys);
+    void (*scan)(const struct bloomery_link *link, const uint8_t *payload,
+                 struct bloomery_scan *scan);
+    uint32_t block_bits; /* of a shape made from a plan */
+};
+
+/* ROW(id, prefix of its functions, block bits) */
+#define BLOOMERY_KINDS(ROW)                      \
+    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512) \
+    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0)
+
+#define BLOOMERY_DECLARE_KIND(id, prefix, block_bits)                                        \
+    bloomery_status prefix##_check(const struct bloomery_shape *shape,                       \
+                                   const struct bloomery_link *link, bloomery_error *error); \
+    const struct bloomery_operations *prefix##_operations(bool concurrent);                  \
+    double prefix##_expected_rate(const struct bloomery_link *link, uint64_t keys);          \
+    void prefix##_scan(const struct bloomery_link *link, const uint8_t *payload,             \
+                       struct bloomery_scan *scan);
+BLOOMERY_KINDS(BLOOMERY_DECLARE_KIND)
+#undef BLOOMERY_DECLARE_KIND
+
+/* NULL for kinds that are reserved or unknown. */
+const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind);
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one gate between shapes and memory. Parsers only fill shapes; here a shape is checked whole -
+ * every product, every range - and after that no number of a file is ever used as a size or an
+ * index without a bound: positions come from fastrange(h, m), which is below m, and m is checked
+ * against the payload.
+ */
+#include "core/filter.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "plan/solve.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The bytes of m bits, in whole units; false where m is out of range. */
+static bool link_bytes(uint64_t bits, uint64_t *bytes)
+{
+    if (bits == 0 || bits > BLOOMERY_BITS_MAX)
+        return false;
+    return bloomery_round_up((bits + 7) / 8, BLOOMERY_PAYLOAD_UNIT, bytes);
+}
+
+bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
+                                       bloomery_error *error)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < shape->link_count; i++) {
+        struct bloomery_link *link = &shape->links[i];
+        if (!link_bytes(link->bits, &link->bytes))
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                 "a filter has 1 to 2^50 bits, not %llu",
+                                 (unsigned long long)link->bits);
+        link->blocks = shape->block_bits > 0 ? link->bits / shape->block_bits : 0;
+        link->offset = end;
+        end += link->bytes;
+    }
+    *payload_bytes = end;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_rules(const struct bloomery_shape *shape, bloomery_error *error)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+        uint32_t known;
+    } fields[] = {
+        {"dialect", shape->dialect, 0},
+        {"bits per cell", shape->cell_bits, 1},
+        {"block rule", shape->block_rule, BLOOMERY_RULE_NATIVE},
+        {"probe rule", shape->probe_rule, BLOOMERY_RULE_NATIVE},
+        {"bit order", shape->bit_order, BLOOMERY_RULE_NATIVE},
+        {"repeat rule", shape->repeat_rule, BLOOMERY_RULE_NATIVE},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (fields[i].value != fields[i].known)
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                 "%s %u is not known to this version", fields[i].name,
+                                 fields[i].value);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
+{
+    const struct bloomery_hash_row *hash = bloomery_hash_find(shape->hash);
+    if (hash == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %u is not known to this version",
+                             shape->hash);
+    if (hash->keyed != (shape->key_fingerprint != 0))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "a filter has a key fingerprint if and only if its hash is keyed");
+    if (hash->keyed && shape->seed != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a keyed filter has no seed: its key takes that part");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_link(const struct bloomery_shape *shape,
+                                  const struct bloomery_kind_row *kind,
+                                  const struct bloomery_link *link, uint64_t expected_offset,
+                                  bloomery_error *error)
+{
+    uint64_t bytes;
+    if (!link_bytes(link->bits, &bytes))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a filter has 1 to 2^50 bits, not %llu",
+                             (unsigned long long)link->bits);
+    if (link->bytes != bytes || link->offset != expected_offset)
+        return bloomery_fail(
+            error, BLOOMERY_CORRUPT, 0,
+            "a link of %llu bits must take %llu bytes from byte %llu of the payload",
+            (unsigned long long)link->bits, (unsigned long long)bytes,
+            (unsigned long long)expected_offset);
+    uint32_t lines = link->lines > 0 ? link->lines : 1;
+    if (link->probes < 1 || link->probes > BLOOMERY_PROBES_MAX || lines > BLOOMERY_PROBES_MAX ||
+        link->probes * lines > BLOOMERY_PROBES_MAX)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a key sets 1 to 64 bits, not %u in each of %u lines", link->probes,
+                             lines);
+    if (!(link->rate >= 0 && link->rate <= 1)) /* so written, a value that is no number fails too */
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
+    return kind->check(shape, link, error);
+}
+
+bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
+                                     bloomery_error *error)
+{
+    const struct bloomery_kind_row *kind = bloomery_kind_row(shape->kind);
+    if (kind == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of kind %u are not available in this version", shape->kind);
+    /* Chains of more than one link come with the scalable kind. */
+    if (shape->link_count != 1)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a filter of this kind has one link, not %u", shape->link_count);
+    bloomery_status status = check_rules(shape, error);
+    if (status == BLOOMERY_OK)
+        status = check_hash(shape, error);
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < shape->link_count && status == BLOOMERY_OK; i++) {
+        status = check_link(shape, kind, &shape->links[i], end, error);
+        end += shape->links[i].bytes;
+    }
+    if (status == BLOOMERY_OK && (end != payload_bytes || end > SIZE_MAX))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "the links take %llu bytes, but the payload has %llu",
+                             (unsigned long long)end, (unsigned long long)payload_bytes);
+    return status;
+}
+
+/* The filter's own block: the struct, its links, its note. */
+static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
+                                               const struct bloomery_traits *traits)
+{
+    size_t links = shape->link_count * sizeof(struct bloomery_link);
+    size_t bytes = sizeof(struct bloomery_filter) + links + traits->note_bytes + 1;
+    struct bloomery_filter *filter = bloomery_allocate(&traits->allocator, bytes, 64);
+    if (filter == NULL)
+        return NULL;
+    filter->own_bytes = bytes;
+    filter->shape = *shape;
+    filter->shape.links = filter->links;
+    memcpy(filter->links, shape->links, links);
+    filter->note = (char *)filter + sizeof(struct bloomery_filter) + links;
+    filter->note_bytes = traits->note_bytes;
+    if (traits->note_bytes > 0)
+        memcpy(filter->note, traits->note, traits->note_bytes);
+    return filter;
+}
+
+bloomery_status bloomery_make(const struct bloomery_shape *shape,
+                              const struct bloomery_traits *traits, const uint8_t *payload,
+                              uint64_t payload_bytes, struct bloomery_filter **out,
+                              bloomery_error *error)
+{
+    assert(bloomery_shape_check(shape, payload_bytes, NULL) == BLOOMERY_OK);
+    struct bloomery_filter *filter = allocate_filter(shape, traits);
+    if (filter == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
+    filter->allocator = traits->allocator;
+    filter->kind = bloomery_kind_row(shape->kind);
+    filter->hash = bloomery_hash_find(shape->hash);
+    filter->operations = *filter->kind->operations(traits->concurrent);
+    filter->secret = traits->secret;
+    filter->key_known = traits->key_known;
+    filter->key_in_file = traits->key_in_file;
+    filter->concurrent = traits->concurrent;
+    filter->rule = traits->rule;
+    filter->payload_bytes = payload_bytes;
+    if (payload != NULL) {
+        filter->storage = BLOOMERY_BORROWED;
+        filter->payload = (uint8_t *)(uintptr_t)payload; /* only owned payloads are written */
+    } else {
+        filter->storage = BLOOMERY_OWNED;
+        filter->payload =
+            bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
+        if (filter->payload == NULL) {
+            bloomery_allocator allocator = filter->allocator;
+            bloomery_release(&allocator, filter, filter->own_bytes, 64);
+            return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                                 "not enough memory for a filter of %llu bytes",
+                                 (unsigned long long)payload_bytes);
+        }
+    }
+    assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
+    *out = filter;
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A shape is everything that decides answers except the bits. Whatever a filter came from - a plan,
+ * our file, another system's - it arrives here as a shape, is checked once by core/make.c, and only
+ * then gets memory. A dialect is values of these fields, not branches in core.
+ *
+ *     shape ── kind, hash, seed, cell and block geometry, rules
+ *       └─ links[0 .. link_count-1] ── m, k, L, planned n and p, adds, place in the payload
+ *
+ * The payload is one span; links lie in it one behind the other, each at a multiple of 64 bytes:
+ *
+ *     | link 0: 64-byte units ........ | link 1 ............ |
+ */
+#ifndef BLOOMERY_CORE_SHAPE_H
+#define BLOOMERY_CORE_SHAPE_H
+
+#include <bloomery/bloomery.h>
+
+enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
+
+struct bloomery_link {
+    uint64_t bits;   /* m */
+    uint64_t blocks; /* N = m / block bits; 0 in a flat link */
+    uint32_t probes; /* k, per line where there are lines */
+    uint32_t lines;  /* L; 0 in a flat link */
+    uint64_t keys;   /* planned; 0: unknown */
+    double rate;     /* planned; 0: unknown */
+    uint64_t adds;
+    uint64_t offset; /* in the payload */
+    uint64_t bytes;
+};
+
+/* How a position becomes a cell and a key becomes positions. 0 is our own rule; dialects add
+ * theirs. */
+enum { BLOOMERY_RULE_NATIVE = 0 };
+
+struct bloomery_shape {
+    uint32_t kind;
+    uint32_t hash;
+    uint32_t dialect;     /* 0: our own */
+    uint32_t block_bits;  /* 0: flat; 512: lines */
+    uint32_t cell_bits;   /* 1: bits */
+    uint32_t block_rule;  /* which blocks a key touches */
+    uint32_t probe_rule;  /* which cells it touches there */
+    uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */
+    uint32_t repeat_rule; /* what a repeated position does */
+    uint64_t seed;
+    uint64_t key_fingerprint; /* 0: not keyed */
+    uint32_t link_count;
+    struct bloomery_link *links; /* not owned */
+};
+
+#endif

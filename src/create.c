@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making, emptying and freeing filters. */
+#include "options.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The hash that the options ask for, and its secret. */
+static bloomery_status choose_hash(const bloomery_options *options, struct bloomery_shape *shape,
+                                   struct bloomery_traits *traits, bloomery_error *error)
+{
+    bloomery_hash_id id = options->hash;
+    if (id == BLOOMERY_HASH_DEFAULT)
+        id = options->key != NULL ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3;
+    const struct bloomery_hash_row *hash = bloomery_hash_find(id);
+    if (hash == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
+    if (!hash->keyed && (options->key != NULL || options->key_outside))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no key", hash->name);
+    if (hash->keyed && options->seed != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a keyed filter has no seed: its key takes that part");
+    if (!hash->available)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "this build has no hash %s: it was made without libsodium",
+                             hash->name);
+    if (options->key_outside && options->key == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a key kept outside the file must be given");
+    shape->hash = id;
+    shape->seed = traits->secret.seed = options->seed;
+    traits->key_known = true;
+    if (!hash->keyed)
+        return BLOOMERY_OK;
+    if (options->key != NULL)
+        memcpy(traits->secret.key, options->key, BLOOMERY_KEY_BYTES);
+    else if (!bloomery_key_draw(traits->secret.key))
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random key");
+    traits->key_in_file = !options->key_outside;
+    shape->key_fingerprint = bloomery_key_fingerprint(traits->secret.key);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_options *given,
+                                bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_options options;
+    *filter = NULL;
+    bloomery_status status = bloomery_options_read(given, &options, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    uint32_t kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
+    const struct bloomery_kind_row *row = bloomery_kind_row(kind);
+    if (row == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of kind %u are not available in this version", kind);
+    struct bloomery_link link = {.bits = plan->bits,
+                                 .probes = plan->probes,
+                                 .lines = plan->lines,
+                                 .keys = plan->keys,
+                                 .rate = plan->rate};
+    struct bloomery_shape shape = {.kind = kind,
+                                   .block_bits = row->block_bits,
+                                   .cell_bits = 1,
+                                   .link_count = 1,
+                                   .links = &link};
+    struct bloomery_traits traits = {.allocator = options.allocator,
+                                     .concurrent = options.concurrent_adds,
+                                     .rule = options.rule,
+                                     .note = options.note,
+                                     .note_bytes = options.note ? strlen(options.note) : 0};
+    uint64_t payload_bytes = 0;
+    if ((status = choose_hash(&options, &shape, &traits, error)) != BLOOMERY_OK ||
+        (status = bloomery_shape_lay_out(&shape, &payload_bytes, error)) != BLOOMERY_OK ||
+        (status = bloomery_shape_check(&shape, payload_bytes, error)) != BLOOMERY_OK)
+        return status;
+    if (plan->bytes != 0 && plan->bytes != payload_bytes)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "%llu bits take %llu bytes, not %llu: solve the plan, or leave bytes 0",
+            (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
+            (unsigned long long)plan->bytes);
+    return bloomery_make(&shape, &traits, NULL, payload_bytes, filter, error);
+}
+
+bloomery_status bloomery_clear(bloomery_filter *filter)
+{
+    if (filter->storage != BLOOMERY_OWNED)
+        return BLOOMERY_READ_ONLY;
+    memset(filter->payload, 0, (size_t)filter->payload_bytes);
+    for (uint32_t i = 0; i < filter->shape.link_count; i++)
+        filter->links[i].adds = 0;
+    return BLOOMERY_OK;
+}
+
+void bloomery_free(bloomery_filter *filter)
+{
+    if (filter == NULL)
+        return;
+    bloomery_allocator allocator = filter->allocator;
+    if (filter->storage == BLOOMERY_OWNED)
+        bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
+                         BLOOMERY_PAYLOAD_UNIT);
+    bloomery_unmap(&filter->map);
+    /* The secret key must not be found in freed memory. */
+    explicit_bzero(&filter->secret, sizeof filter->secret);
+    bloomery_release(&allocator, filter, filter->own_bytes, 64);
+}

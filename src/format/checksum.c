@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The checksums behind a payload: one per 64 KiB, so that damage is found to within 64 KiB, and one
+ * over those, seeded with the header's checksum, so that a header and a payload of different files
+ * are not taken for one.
+ *
+ *     c_i  = XXH3-64(payload[i * 65536 ...], seed = header checksum)      little-endian, 8 bytes
+ * each last = XXH3-64(c_0 c_1 ..., seed = header checksum)
+ */
+#include "format/format.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "core/bits.h"
+
+#include <assert.h>
+
+static uint64_t spans(uint64_t payload_bytes)
+{
+    return payload_bytes / BLOOMERY_CHECKSUM_SPAN + (payload_bytes % BLOOMERY_CHECKSUM_SPAN != 0);
+}
+
+uint64_t bloomery_checksums_bytes(uint64_t payload_bytes)
+{
+    return (spans(payload_bytes) + 1) * 8;
+}
+
+bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t payload_bytes,
+                                          const uint8_t *checksums, uint64_t seed,
+                                          uint64_t payload_offset, bloomery_error *error)
+{
+    const uint64_t count = spans(payload_bytes);
+    const uint64_t checksums_offset = payload_offset + payload_bytes;
+    if (bloomery_checksum(checksums, (size_t)(count * 8), seed) !=
+        bloomery_load_u64(checksums + count * 8))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, checksums_offset,
+                             "damaged: the checksums behind the payload, from byte %llu, do not "
+                             "match their own checksum",
+                             (unsigned long long)checksums_offset);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t from = i * BLOOMERY_CHECKSUM_SPAN;
+        uint64_t bytes = payload_bytes - from < BLOOMERY_CHECKSUM_SPAN ? payload_bytes - from
+                                                                       : BLOOMERY_CHECKSUM_SPAN;
+        if (bloomery_checksum(payload + from, (size_t)bytes, seed) !=
+            bloomery_load_u64(checksums + i * 8))
+            return bloomery_fail(error, BLOOMERY_CORRUPT, payload_offset + from,
+                                 "damaged between bytes %llu and %llu: the checksum does not match",
+                                 (unsigned long long)(payload_offset + from),
+                                 (unsigned long long)(payload_offset + from + bytes - 1));
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_spare_bits_check(const struct bloomery_shape *shape,
+                                          const uint8_t *payload, uint64_t payload_offset,
+                                          bloomery_error *error)
+{
+    for (uint32_t i = 0; i < shape->link_count; i++) {
+        const struct bloomery_link *link = &shape->links[i];
+        for (uint64_t bit = link->bits; bit < link->bytes * 8; bit++)
+            if (bloomery_bit_test(payload + link->offset, bit))
+                return bloomery_fail(error, BLOOMERY_CORRUPT,
+                                     payload_offset + link->offset + bit / 8,
+                                     "damaged: a bit past the last one is set at byte %llu",
+                                     (unsigned long long)(payload_offset + link->offset + bit / 8));
+    }
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Our file, version 1 (docs/format.md is the specification). Only this folder knows its bytes.
+ *
+ *     0          header, 128 bytes: what it is, where the parts lie, its own checksum
+ *     128        records: links, key rule, secret key, note
+ *                zeros, up to a multiple of 64
+ *     P          payload
+ *     P + size   checksums: XXH3-64 of every 64 KiB of payload, then one over those
+ */
+#ifndef BLOOMERY_FORMAT_FORMAT_H
+#define BLOOMERY_FORMAT_FORMAT_H
+
+#include "core/filter.h"
+
+enum {
+    BLOOMERY_FORMAT_VERSION = 1,
+    BLOOMERY_HEADER_BYTES = 128,
+    BLOOMERY_PREFIX_MAX = 16384, /* everything before the payload */
+    BLOOMERY_CHECKSUM_SPAN = 65536,
+};
+
+/* What the bytes before the payload say. */
+struct bloomery_parsed {
+    struct bloomery_shape shape; /* shape.links points to `links` */
+    struct bloomery_link links[BLOOMERY_CHAIN_MAX];
+    uint64_t payload_offset;
+    uint64_t payload_bytes;
+    uint64_t file_bytes;
+    uint64_t header_checksum; /* the seed of the payload's checksums */
+    bool has_key;
+    uint8_t key[BLOOMERY_KEY_BYTES];
+    bloomery_key_rule rule;
+    const char *note; /* in the prefix, not NUL-terminated */
+    size_t note_bytes;
+};
+
+/*
+ * Reads the prefix of a file that is `file_bytes` long: its first `prefix_bytes` bytes, all of them
+ * or BLOOMERY_PREFIX_MAX. Checks, in this order and each with its own message: length, magic,
+ * version, reserved bits, header checksum, records, every size against the file's, the shape.
+ * Allocates nothing.
+ */
+bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes,
+                                      uint64_t file_bytes, struct bloomery_parsed *parsed,
+                                      bloomery_error *error);
+
+/* Writes the bytes before the payload; `prefix` holds BLOOMERY_PREFIX_MAX. Returns their number and
+ * gives the checksum in the header. */
+size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
+                              uint64_t *header_checksum);
+
+/* Where the payload begins in the filter's file form. */
+size_t bloomery_format_payload_offset(const struct bloomery_filter *filter);
+
+/* The bytes of the checksums behind a payload. */
+uint64_t bloomery_checksums_bytes(uint64_t payload_bytes);
+
+/*
+ * Walks a payload and its checksums together. `payload` and `checksums` (as in the file) must be
+ * whole. BLOOMERY_CORRUPT with the offset in the file of the first damaged span.
+ */
+bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t payload_bytes,
+                                          const uint8_t *checksums, uint64_t seed,
+                                          uint64_t payload_offset, bloomery_error *error);
+
+/* Checks that no bit past m is set in any link: spare bits are zero in every file we write. */
+bloomery_status bloomery_spare_bits_check(const struct bloomery_shape *shape,
+                                          const uint8_t *payload, uint64_t payload_offset,
+                                          bloomery_error *error);
+
+#endif

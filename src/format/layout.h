@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Offsets in the header and in records, for the parser and the writer. docs/format.md has the same
+ * table. */
+#ifndef BLOOMERY_FORMAT_LAYOUT_H
+#define BLOOMERY_FORMAT_LAYOUT_H
+
+#include <stdint.h>
+
+/* As in PNG: a byte that is not text, a name, and a line end that text transfers would mangle. */
+#define BLOOMERY_MAGIC \
+    "\x89"             \
+    "BLOOM\r\n"
+
+enum {
+    HEADER_MAGIC = 0,            /* 8 */
+    HEADER_VERSION = 8,          /* u16 */
+    HEADER_KIND = 10,            /* u16 */
+    HEADER_BYTES = 12,           /* u32: 128 */
+    HEADER_RECORD_BYTES = 16,    /* u32: the records that follow */
+    HEADER_LINKS = 20,           /* u32: 1 to 64 */
+    HEADER_PAYLOAD_OFFSET = 24,  /* u64 */
+    HEADER_PAYLOAD_BYTES = 32,   /* u64 */
+    HEADER_SEED = 40,            /* u64 */
+    HEADER_KEY_FINGERPRINT = 48, /* u64 */
+    HEADER_HASH = 56,            /* u16 */
+    HEADER_RESERVED_A = 58,      /* u16, zero */
+    HEADER_DIALECT = 60,         /* u32 */
+    HEADER_BLOCK_BITS = 64,      /* u16 */
+    HEADER_CELL_BITS = 66,       /* u8 */
+    HEADER_BIT_ORDER = 67,       /* u8 */
+    HEADER_BLOCK_RULE = 68,      /* u8 */
+    HEADER_PROBE_RULE = 69,      /* u8 */
+    HEADER_REPEAT_RULE = 70,     /* u8 */
+    HEADER_RESERVED_B = 71,      /* u8, zero */
+    HEADER_REQUIRED = 72,        /* u32 of must-be-zero bits */
+    HEADER_IGNORABLE = 76,       /* u32 of bits that a reader ignores */
+    HEADER_RESERVED_C = 80,      /* 40 bytes, zero */
+    HEADER_CHECKSUM = 120,       /* u64 */
+};
+
+enum {
+    RECORD_TYPE = 0,  /* u16 */
+    RECORD_FLAGS = 2, /* u16: bit 0 required */
+    RECORD_BYTES = 4, /* u32: of the body, without the zeros that fill it up to a multiple of 8 */
+    RECORD_BODY = 8,
+
+    RECORD_REQUIRED = 1,
+
+    RECORD_LINK = 1,
+    RECORD_KEY_RULE = 2,
+    RECORD_SECRET_KEY = 3,
+    RECORD_DIALECT = 4, /* reserved: a dialect's parameters */
+    RECORD_NOTE = 5,
+    RECORD_SOURCE = 6, /* reserved: where the keys came from */
+};
+
+enum {
+    LINK_BITS = 0,      /* u64 */
+    LINK_PROBES = 8,    /* u32 */
+    LINK_LINES = 12,    /* u32 */
+    LINK_KEYS = 16,     /* u64 */
+    LINK_RATE = 24,     /* f64 */
+    LINK_ADDS = 32,     /* u64 */
+    LINK_OFFSET = 40,   /* u64 */
+    LINK_BYTES = 48,    /* u64 */
+    LINK_RESERVED = 56, /* u64, zero */
+    LINK_BODY_BYTES = 64,
+
+    RULE_FLAGS = 0,     /* u32 */
+    RULE_DELIMITER = 4, /* u32 */
+    RULE_FIELD = 8,     /* i32 */
+    RULE_BODY_BYTES = 12,
+};
+
+#endif

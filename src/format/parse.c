@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A list of small checks, from the outside in. Nothing here trusts a number before the check that
+ * bounds it, nothing is allocated, and what comes out is a shape that core/make.c has approved.
+ */
+#include "format/format.h"
+#include "format/layout.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* What the checks share. */
+struct prefix {
+    const uint8_t *bytes;
+    size_t size;
+    uint64_t file_bytes;
+};
+
+static bloomery_status check_magic(const struct prefix *prefix, bloomery_error *error)
+{
+    /* A short file that does not even begin like one of ours is "no filter" rather than "cut
+     * short". */
+    size_t comparable = prefix->size < 8 ? prefix->size : 8;
+    if (comparable == 0)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, 0, "the file is empty");
+    if (memcmp(prefix->bytes, BLOOMERY_MAGIC, comparable) != 0)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "not a Bloomery filter: it does not begin with the magic bytes");
+    if (prefix->size < BLOOMERY_HEADER_BYTES)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, prefix->size,
+                             "cut short: %llu bytes are less than a header of %d",
+                             (unsigned long long)prefix->size, BLOOMERY_HEADER_BYTES);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_version(const struct prefix *prefix, bloomery_error *error)
+{
+    unsigned version = bloomery_load_u16(prefix->bytes + HEADER_VERSION);
+    if (version > BLOOMERY_FORMAT_VERSION)
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, HEADER_VERSION,
+                             "written in format version %u; this program reads up to version %d",
+                             version, BLOOMERY_FORMAT_VERSION);
+    if (version == 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_VERSION,
+                             "damaged: there is no format version 0");
+    if (bloomery_load_u32(prefix->bytes + HEADER_BYTES) != BLOOMERY_HEADER_BYTES)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_BYTES,
+                             "damaged: a header of version 1 has 128 bytes");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_reserved(const struct prefix *prefix, bloomery_error *error)
+{
+    static const struct {
+        unsigned offset;
+        unsigned bytes;
+    } zero[] = {{HEADER_RESERVED_A, 2},
+                {HEADER_RESERVED_B, 1},
+                {HEADER_REQUIRED, 4},
+                {HEADER_RESERVED_C, HEADER_CHECKSUM - HEADER_RESERVED_C}};
+    for (size_t i = 0; i < sizeof zero / sizeof zero[0]; i++)
+        for (unsigned at = zero[i].offset; at < zero[i].offset + zero[i].bytes; at++)
+            if (prefix->bytes[at] != 0)
+                return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at,
+                                     "byte %u of the header must be zero in this version: damaged, "
+                                     "or it needs a later program",
+                                     at);
+    return BLOOMERY_OK;
+}
+
+/* Where the parts lie, and that they fit each other and the file. */
+static bloomery_status check_places(const struct prefix *prefix, struct bloomery_parsed *parsed,
+                                    bloomery_error *error)
+{
+    uint64_t records = bloomery_load_u32(prefix->bytes + HEADER_RECORD_BYTES);
+    uint64_t offset = bloomery_load_u64(prefix->bytes + HEADER_PAYLOAD_OFFSET);
+    uint64_t bytes = bloomery_load_u64(prefix->bytes + HEADER_PAYLOAD_BYTES);
+    if (offset > BLOOMERY_PREFIX_MAX || offset % BLOOMERY_PAYLOAD_UNIT != 0 || records % 8 != 0 ||
+        records > BLOOMERY_PREFIX_MAX || BLOOMERY_HEADER_BYTES + records > offset)
+        return bloomery_fail(
+            error, BLOOMERY_CORRUPT, HEADER_PAYLOAD_OFFSET,
+            "damaged: records of %llu bytes and a payload from byte %llu do not fit",
+            (unsigned long long)records, (unsigned long long)offset);
+    if (bytes == 0 || bytes % BLOOMERY_PAYLOAD_UNIT != 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_PAYLOAD_BYTES,
+                             "damaged: a payload of %llu bytes", (unsigned long long)bytes);
+    uint64_t end = bytes / BLOOMERY_CHECKSUM_SPAN >= UINT64_MAX / 16 / BLOOMERY_CHECKSUM_SPAN
+                       ? UINT64_MAX
+                       : bloomery_checksums_bytes(bytes);
+    if (__builtin_add_overflow(end, bytes, &end) || __builtin_add_overflow(end, offset, &end))
+        end = UINT64_MAX;
+    if (end != prefix->file_bytes)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, prefix->file_bytes,
+                             "%s: the header speaks of %llu bytes, there are %llu",
+                             end > prefix->file_bytes ? "cut short"
+                                                      : "something follows the filter",
+                             (unsigned long long)end, (unsigned long long)prefix->file_bytes);
+    parsed->payload_offset = offset;
+    parsed->payload_bytes = bytes;
+    parsed->file_bytes = end;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_checksum(const struct prefix *prefix, struct bloomery_parsed *parsed,
+                                      bloomery_error *error)
+{
+    uint8_t copy[BLOOMERY_PREFIX_MAX];
+    size_t bytes = (size_t)parsed->payload_offset;
+    assert(bytes <= prefix->size && bytes <= sizeof copy);
+    memcpy(copy, prefix->bytes, bytes);
+    memset(copy + HEADER_CHECKSUM, 0, 8);
+    parsed->header_checksum = bloomery_load_u64(prefix->bytes + HEADER_CHECKSUM);
+    if (bloomery_checksum(copy, bytes, 0) != parsed->header_checksum)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_CHECKSUM,
+                             "damaged: the checksum of the header does not match");
+    return BLOOMERY_OK;
+}
+
+static void read_shape(const uint8_t *header, struct bloomery_parsed *parsed)
+{
+    parsed->shape = (struct bloomery_shape){
+        .kind = bloomery_load_u16(header + HEADER_KIND),
+        .hash = bloomery_load_u16(header + HEADER_HASH),
+        .dialect = bloomery_load_u32(header + HEADER_DIALECT),
+        .block_bits = bloomery_load_u16(header + HEADER_BLOCK_BITS),
+        .cell_bits = header[HEADER_CELL_BITS],
+        .block_rule = header[HEADER_BLOCK_RULE],
+        .probe_rule = header[HEADER_PROBE_RULE],
+        .bit_order = header[HEADER_BIT_ORDER],
+        .repeat_rule = header[HEADER_REPEAT_RULE],
+        .seed = bloomery_load_u64(header + HEADER_SEED),
+        .key_fingerprint = bloomery_load_u64(header + HEADER_KEY_FINGERPRINT),
+        .link_count = 0,
+        .links = parsed->links,
+    };
+}
+
+static bloomery_status wrong_size(const uint8_t *record, uint64_t at, bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_CORRUPT, at,
+                         "damaged: a record of type %u at byte %llu has the wrong size or is twice "
+                         "there",
+                         bloomery_load_u16(record + RECORD_TYPE), (unsigned long long)at);
+}
+
+static bloomery_status read_link(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
+                                 bloomery_error *error)
+{
+    struct bloomery_shape *shape = &parsed->shape;
+    if (shape->link_count == BLOOMERY_CHAIN_MAX)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, at, "damaged: more than %d links",
+                             BLOOMERY_CHAIN_MAX);
+    if (bloomery_load_u64(body + LINK_RESERVED) != 0)
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at + LINK_RESERVED,
+                             "reserved bytes of a link must be zero in this version");
+    struct bloomery_link *link = &parsed->links[shape->link_count++];
+    *link = (struct bloomery_link){
+        .bits = bloomery_load_u64(body + LINK_BITS),
+        .probes = bloomery_load_u32(body + LINK_PROBES),
+        .lines = bloomery_load_u32(body + LINK_LINES),
+        .keys = bloomery_load_u64(body + LINK_KEYS),
+        .rate = bloomery_load_f64(body + LINK_RATE),
+        .adds = bloomery_load_u64(body + LINK_ADDS),
+        .offset = bloomery_load_u64(body + LINK_OFFSET),
+        .bytes = bloomery_load_u64(body + LINK_BYTES),
+    };
+    link->blocks = shape->block_bits > 0 ? link->bits / shape->block_bits : 0;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status read_rule(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
+                                 bloomery_error *error)
+{
+    parsed->rule.flags = bloomery_load_u32(body + RULE_FLAGS);
+    parsed->rule.delimiter = bloomery_load_u32(body + RULE_DELIMITER);
+    parsed->rule.field = (int32_t)bloomery_load_u32(body + RULE_FIELD);
+    if ((parsed->rule.flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || parsed->rule.delimiter > 255)
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at,
+                             "its keys were made by a rule (0x%x) that this version does not know",
+                             parsed->rule.flags);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t *seen,
+                                   struct bloomery_parsed *parsed, bloomery_error *error)
+{
+    const unsigned type = bloomery_load_u16(record + RECORD_TYPE);
+    const unsigned flags = bloomery_load_u16(record + RECORD_FLAGS);
+    const uint32_t bytes = bloomery_load_u32(record + RECORD_BYTES);
+    const uint8_t *body = record + RECORD_BODY;
+    const bool again = type < 32 && (*seen >> type & 1) != 0;
+    if (type < 32)
+        *seen |= 1u << type;
+    switch (type) {
+    case RECORD_LINK:
+        return bytes == LINK_BODY_BYTES ? read_link(body, at + RECORD_BODY, parsed, error)
+                                        : wrong_size(record, at, error);
+    case RECORD_KEY_RULE:
+        return bytes == RULE_BODY_BYTES && !again ? read_rule(body, at, parsed, error)
+                                                  : wrong_size(record, at, error);
+    case RECORD_SECRET_KEY:
+        if (bytes != BLOOMERY_KEY_BYTES || again)
+            return wrong_size(record, at, error);
+        parsed->has_key = true;
+        memcpy(parsed->key, body, BLOOMERY_KEY_BYTES);
+        return BLOOMERY_OK;
+    case RECORD_NOTE:
+        if (bytes > BLOOMERY_NOTE_BYTES || again)
+            return wrong_size(record, at, error);
+        parsed->note = (const char *)body;
+        parsed->note_bytes = bytes;
+        return BLOOMERY_OK;
+    default:
+        if ((flags & RECORD_REQUIRED) != 0)
+            return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at,
+                                 "it needs a part (record type %u) that this version does not know",
+                                 type);
+        return BLOOMERY_OK;
+    }
+}
+
+static bloomery_status read_records(const struct prefix *prefix, struct bloomery_parsed *parsed,
+                                    bloomery_error *error)
+{
+    uint64_t at = BLOOMERY_HEADER_BYTES;
+    const uint64_t end = at + bloomery_load_u32(prefix->bytes + HEADER_RECORD_BYTES);
+    uint32_t seen = 0;
+    while (at < end) {
+        const uint8_t *record = prefix->bytes + at;
+        uint64_t body = end - at >= RECORD_BODY ? bloomery_load_u32(record + RECORD_BYTES) : 0;
+        uint64_t padded;
+        if (end - at < RECORD_BODY || !bloomery_round_up(body, 8, &padded) ||
+            padded > end - at - RECORD_BODY)
+            return bloomery_fail(error, BLOOMERY_CORRUPT, at,
+                                 "damaged: the record at byte %llu passes the end of the records",
+                                 (unsigned long long)at);
+        bloomery_status status = read_record(record, at, &seen, parsed, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        at += RECORD_BODY + padded;
+    }
+    if (parsed->shape.link_count != bloomery_load_u32(prefix->bytes + HEADER_LINKS))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_LINKS,
+                             "damaged: the header speaks of %u links, there are %u",
+                             bloomery_load_u32(prefix->bytes + HEADER_LINKS),
+                             parsed->shape.link_count);
+    return BLOOMERY_OK;
+}
+
+/* A key in the file must be the one that the fingerprint names, and only keyed filters have one. */
+static bloomery_status check_key(const struct bloomery_parsed *parsed, bloomery_error *error)
+{
+    if (!parsed->has_key)
+        return BLOOMERY_OK;
+    if (parsed->shape.key_fingerprint == 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_KEY_FINGERPRINT,
+                             "damaged: a secret key in a filter that is not keyed");
+    if (bloomery_hash_siphash.available &&
+        bloomery_key_fingerprint(parsed->key) != parsed->shape.key_fingerprint)
+        return bloomery_fail(
+            error, BLOOMERY_CORRUPT, HEADER_KEY_FINGERPRINT,
+            "damaged: the key in the file is not the one the filter was made with");
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_format_parse(const uint8_t *bytes, size_t prefix_bytes,
+                                      uint64_t file_bytes, struct bloomery_parsed *parsed,
+                                      bloomery_error *error)
+{
+    const struct prefix prefix = {bytes, prefix_bytes, file_bytes};
+    bloomery_status status;
+    assert(prefix_bytes <= file_bytes);
+    assert(prefix_bytes == file_bytes || prefix_bytes >= BLOOMERY_PREFIX_MAX);
+    memset(parsed, 0, sizeof *parsed);
+    if ((status = check_magic(&prefix, error)) != BLOOMERY_OK ||
+        (status = check_version(&prefix, error)) != BLOOMERY_OK ||
+        (status = check_reserved(&prefix, error)) != BLOOMERY_OK ||
+        (status = check_places(&prefix, parsed, error)) != BLOOMERY_OK ||
+        (status = check_checksum(&prefix, parsed, error)) != BLOOMERY_OK)
+        return status;
+    read_shape(bytes, parsed);
+    if ((status = read_records(&prefix, parsed, error)) != BLOOMERY_OK ||
+        (status = check_key(parsed, error)) != BLOOMERY_OK)
+        return status;
+    status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, error);
+    if (status == BLOOMERY_BAD_ARGUMENT) /* nobody's argument: the file's own numbers */
+        status = bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_HEADER_BYTES,
+                               "damaged: its numbers describe no filter");
+    return status;
+}

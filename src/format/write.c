@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/format.h"
+#include "format/layout.h"
+
+#include "base/bytes.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Begins a record and returns its body; `at` moves past it. The prefix is zeroed, so padding is
+ * too. */
+static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigned flags,
+                             size_t bytes)
+{
+    uint8_t *record = prefix + *at;
+    assert(*at + RECORD_BODY + bytes + 7 < BLOOMERY_PREFIX_MAX);
+    bloomery_store_u16(record + RECORD_TYPE, (uint16_t)type);
+    bloomery_store_u16(record + RECORD_FLAGS, (uint16_t)flags);
+    bloomery_store_u32(record + RECORD_BYTES, (uint32_t)bytes);
+    *at += RECORD_BODY + (bytes + 7) / 8 * 8;
+    return record + RECORD_BODY;
+}
+
+static void write_link(const struct bloomery_link *link, uint8_t *body)
+{
+    bloomery_store_u64(body + LINK_BITS, link->bits);
+    bloomery_store_u32(body + LINK_PROBES, link->probes);
+    bloomery_store_u32(body + LINK_LINES, link->lines);
+    bloomery_store_u64(body + LINK_KEYS, link->keys);
+    bloomery_store_f64(body + LINK_RATE, link->rate);
+    bloomery_store_u64(body + LINK_ADDS, link->adds);
+    bloomery_store_u64(body + LINK_OFFSET, link->offset);
+    bloomery_store_u64(body + LINK_BYTES, link->bytes);
+}
+
+/* Records in a fixed order, so that the same filter is always the same bytes. */
+static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
+{
+    const bloomery_key_rule *rule = &filter->rule;
+    size_t at = BLOOMERY_HEADER_BYTES;
+    for (uint32_t i = 0; i < filter->shape.link_count; i++)
+        write_link(&filter->links[i],
+                   begin_record(prefix, &at, RECORD_LINK, RECORD_REQUIRED, LINK_BODY_BYTES));
+    if (rule->flags != 0 || rule->field != 0) {
+        uint8_t *body =
+            begin_record(prefix, &at, RECORD_KEY_RULE, RECORD_REQUIRED, RULE_BODY_BYTES);
+        bloomery_store_u32(body + RULE_FLAGS, rule->flags);
+        bloomery_store_u32(body + RULE_DELIMITER, rule->delimiter);
+        bloomery_store_u32(body + RULE_FIELD, (uint32_t)rule->field);
+    }
+    if (filter->key_in_file)
+        memcpy(begin_record(prefix, &at, RECORD_SECRET_KEY, RECORD_REQUIRED, BLOOMERY_KEY_BYTES),
+               filter->secret.key, BLOOMERY_KEY_BYTES);
+    if (filter->note_bytes > 0)
+        memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, filter->note_bytes), filter->note,
+               filter->note_bytes);
+    return at;
+}
+
+static size_t payload_offset_after(size_t records_end)
+{
+    return (records_end + BLOOMERY_PAYLOAD_UNIT - 1) / BLOOMERY_PAYLOAD_UNIT *
+           BLOOMERY_PAYLOAD_UNIT;
+}
+
+size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
+{
+    uint8_t prefix[BLOOMERY_PREFIX_MAX];
+    return payload_offset_after(write_records(filter, prefix));
+}
+
+size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
+                              uint64_t *header_checksum)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    memset(prefix, 0, BLOOMERY_PREFIX_MAX);
+    size_t end = write_records(filter, prefix);
+    size_t offset = payload_offset_after(end);
+    assert(offset <= BLOOMERY_PREFIX_MAX);
+    memcpy(prefix + HEADER_MAGIC, BLOOMERY_MAGIC, 8);
+    bloomery_store_u16(prefix + HEADER_VERSION, BLOOMERY_FORMAT_VERSION);
+    bloomery_store_u16(prefix + HEADER_KIND, (uint16_t)shape->kind);
+    bloomery_store_u32(prefix + HEADER_BYTES, BLOOMERY_HEADER_BYTES);
+    bloomery_store_u32(prefix + HEADER_RECORD_BYTES, (uint32_t)(end - BLOOMERY_HEADER_BYTES));
+    bloomery_store_u32(prefix + HEADER_LINKS, shape->link_count);
+    bloomery_store_u64(prefix + HEADER_PAYLOAD_OFFSET, offset);
+    bloomery_store_u64(prefix + HEADER_PAYLOAD_BYTES, filter->payload_bytes);
+    bloomery_store_u64(prefix + HEADER_SEED, shape->seed);
+    bloomery_store_u64(prefix + HEADER_KEY_FINGERPRINT, shape->key_fingerprint);
+    bloomery_store_u16(prefix + HEADER_HASH, (uint16_t)shape->hash);
+    bloomery_store_u32(prefix + HEADER_DIALECT, shape->dialect);
+    bloomery_store_u16(prefix + HEADER_BLOCK_BITS, (uint16_t)shape->block_bits);
+    prefix[HEADER_CELL_BITS] = (uint8_t)shape->cell_bits;
+    prefix[HEADER_BIT_ORDER] = (uint8_t)shape->bit_order;
+    prefix[HEADER_BLOCK_RULE] = (uint8_t)shape->block_rule;
+    prefix[HEADER_PROBE_RULE] = (uint8_t)shape->probe_rule;
+    prefix[HEADER_REPEAT_RULE] = (uint8_t)shape->repeat_rule;
+    *header_checksum = bloomery_checksum(prefix, offset, 0);
+    bloomery_store_u64(prefix + HEADER_CHECKSUM, *header_checksum);
+    return offset;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hash/hashes.h"
+
+#include <sys/random.h>
+
+const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
+{
+    static const struct bloomery_hash_row *const rows[] = {
+        &bloomery_hash_xxh3,
+        &bloomery_hash_siphash,
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((uint32_t)rows[i]->id == id)
+            return rows[i];
+    return NULL;
+}
+
+uint64_t bloomery_key_fingerprint(const uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    /* A hash of a fixed text under the key. A key that hashes it to 0 (one in 2^64) shares its
+     * fingerprint with one that hashes it to 1: 0 means "not keyed" in files. */
+    static const char text[] = "bloomery key fingerprint 1";
+    struct bloomery_hash_secret secret = {.seed = 0};
+    for (size_t i = 0; i < sizeof secret.key; i++)
+        secret.key[i] = key[i];
+    uint64_t fingerprint =
+        bloomery_hash_siphash.one(&secret, bloomery_key_of(text, sizeof text - 1)).lo;
+    return fingerprint != 0 ? fingerprint : 1;
+}
+
+bool bloomery_key_draw(uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    return getrandom(key, BLOOMERY_KEY_BYTES, 0) == BLOOMERY_KEY_BYTES;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Facts about a filter: off its shape, and off its bits. */
+#include "core/filter.h"
+#include "format/format.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static void read_shape(const bloomery_filter *filter, bloomery_info *info)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    const struct bloomery_link *newest = &filter->links[shape->link_count - 1];
+    info->kind = (bloomery_kind)shape->kind;
+    info->format_version = BLOOMERY_FORMAT_VERSION;
+    info->links = shape->link_count;
+    info->lines = newest->lines;
+    info->probes = newest->probes;
+    for (uint32_t i = 0; i < shape->link_count; i++) {
+        info->bits += filter->links[i].bits;
+        info->planned_keys += filter->links[i].keys;
+        info->adds += filter->links[i].adds;
+    }
+    info->bytes = filter->payload_bytes;
+    info->file_bytes = bloomery_bytes(filter);
+    info->planned_rate = newest->rate;
+    info->hash = (bloomery_hash_id)shape->hash;
+    info->seed = shape->seed;
+    info->key_fingerprint = shape->key_fingerprint;
+    info->key_in_file = filter->key_in_file;
+    info->key_known = filter->key_known;
+    info->writable = filter->storage == BLOOMERY_OWNED;
+    info->mapped = filter->storage == BLOOMERY_MAPPED;
+    info->rule = filter->rule;
+    info->note = filter->note_bytes > 0 ? filter->note : NULL;
+    info->dialect = shape->dialect;
+}
+
+/* The rate with this many keys, which may be infinite. */
+static double expected_rate(const bloomery_filter *filter, const struct bloomery_link *link,
+                            double keys)
+{
+    return isinf(keys) ? 1 : filter->kind->expected_rate(link, (uint64_t)llround(keys));
+}
+
+/* A chain says "maybe" where one of its links does: 1 - product of (1 - rate), written so that
+ * small rates are not lost to rounding. */
+static void read_bits(const bloomery_filter *filter, bloomery_info *info)
+{
+    double no_live = 0;
+    double no_expected = 0;
+    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
+        const struct bloomery_link *link = &filter->links[i];
+        struct bloomery_scan scan;
+        filter->kind->scan(link, bloomery_link_payload(filter, link), &scan);
+        assert(scan.bits_set <= link->bits);
+        info->bits_set += scan.bits_set;
+        info->estimated_keys += scan.estimated_keys;
+        no_live += log1p(-scan.live_rate);
+        no_expected += log1p(-expected_rate(filter, link, scan.estimated_keys));
+    }
+    info->live_rate = -expm1(no_live);
+    info->expected_rate = -expm1(no_expected);
+    info->fill = (double)info->bits_set / (double)info->bits;
+}
+
+void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *out)
+{
+    bloomery_info info;
+    const size_t bytes = out->struct_bytes;
+    memset(&info, 0, sizeof info);
+    read_shape(filter, &info);
+    if (scan)
+        read_bits(filter, &info);
+    info.struct_bytes = bytes;
+    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+}

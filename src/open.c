@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From bytes to a filter:
+ *
+ *     path  -> base/map.c -> prefix -> format/parse.c -> shape ─┬─> core/make.c -> filter
+ *     bytes -------------------^            payload, mapped or read ┘
+ *
+ * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
+ * change bits, but no size.
+ */
+#include "options.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "format/format.h"
+
+#include <assert.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The key of a keyed filter: from the file, or from the options, and the one it was made with. */
+static bloomery_status find_key(const struct bloomery_parsed *parsed,
+                                const bloomery_options *options, struct bloomery_traits *traits,
+                                bloomery_error *error)
+{
+    const bool inspect = (options->open_flags & BLOOMERY_OPEN_INSPECT) != 0;
+    const struct bloomery_hash_row *hash = bloomery_hash_find(parsed->shape.hash);
+    assert(hash != NULL);
+    traits->secret.seed = parsed->shape.seed;
+    traits->key_in_file = parsed->has_key;
+    if (parsed->has_key)
+        memcpy(traits->secret.key, parsed->key, BLOOMERY_KEY_BYTES);
+    traits->key_known = !hash->keyed;
+    if (!hash->keyed)
+        return BLOOMERY_OK;
+    if (!hash->available)
+        return inspect ? BLOOMERY_OK
+                       : bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                       "the filter is keyed, and this build has no hash %s: it was "
+                                       "made without libsodium",
+                                       hash->name);
+    if (options->key != NULL &&
+        bloomery_key_fingerprint(options->key) != parsed->shape.key_fingerprint)
+        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+                             "the key given is not the one that the filter was made with");
+    if (options->key != NULL)
+        memcpy(traits->secret.key, options->key, BLOOMERY_KEY_BYTES);
+    traits->key_known = parsed->has_key || options->key != NULL;
+    if (!traits->key_known && !inspect)
+        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+                             "the filter is keyed and does not carry its key, which must be given");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status read_traits(const struct bloomery_parsed *parsed,
+                                   const bloomery_options *options, bool copy,
+                                   struct bloomery_traits *traits, bloomery_error *error)
+{
+    *traits = (struct bloomery_traits){
+        .allocator = options->allocator,
+        .concurrent = copy && options->concurrent_adds,
+        .rule = parsed->rule,
+        .note = parsed->note,
+        .note_bytes = parsed->note_bytes,
+    };
+    return find_key(parsed, options, traits, error);
+}
+
+static void wipe(struct bloomery_parsed *parsed, struct bloomery_traits *traits)
+{
+    explicit_bzero(parsed->key, sizeof parsed->key);
+    explicit_bzero(&traits->secret, sizeof traits->secret);
+}
+
+/* A read-only filter over the whole file at `bytes`. */
+static bloomery_status make_view(const struct bloomery_parsed *parsed,
+                                 const struct bloomery_traits *traits, const uint8_t *bytes,
+                                 bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_status status = bloomery_make(&parsed->shape, traits, bytes + parsed->payload_offset,
+                                           parsed->payload_bytes, filter, error);
+    if (status == BLOOMERY_OK) {
+        (*filter)->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
+        (*filter)->checksum_seed = parsed->header_checksum;
+        (*filter)->payload_offset = parsed->payload_offset;
+    }
+    return status;
+}
+
+/* Checks a copied payload, before anybody may add to it: saving it again would put good checksums
+ * on damaged bits. Frees the filter on failure. */
+static bloomery_status check_copy(const struct bloomery_parsed *parsed, const uint8_t *checksums,
+                                  bloomery_filter **filter, bloomery_error *error)
+{
+    const uint8_t *payload = (*filter)->payload;
+    bloomery_status status =
+        bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
+                                  parsed->header_checksum, parsed->payload_offset, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_spare_bits_check(&parsed->shape, payload, parsed->payload_offset, error);
+    if (status != BLOOMERY_OK) {
+        bloomery_free(*filter);
+        *filter = NULL;
+    }
+    return status;
+}
+
+static bloomery_status open_mapped(int file, const struct bloomery_parsed *parsed,
+                                   const struct bloomery_traits *traits, bloomery_filter **filter,
+                                   bloomery_error *error)
+{
+    struct bloomery_map map = {NULL, 0};
+    bloomery_status status = bloomery_map_file(file, (size_t)parsed->file_bytes, &map, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = make_view(parsed, traits, map.data, filter, error);
+    if (status != BLOOMERY_OK) {
+        bloomery_unmap(&map);
+        return status;
+    }
+    (*filter)->storage = BLOOMERY_MAPPED;
+    (*filter)->map = map;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
+                                 const struct bloomery_traits *traits, bloomery_filter **filter,
+                                 bloomery_error *error)
+{
+    const size_t bytes = (size_t)bloomery_checksums_bytes(parsed->payload_bytes);
+    bloomery_status status =
+        bloomery_make(&parsed->shape, traits, NULL, parsed->payload_bytes, filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    uint8_t *checksums = bloomery_allocate(&traits->allocator, bytes, 8);
+    if (checksums == NULL)
+        status = bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                               "not enough memory for %llu bytes of checksums",
+                               (unsigned long long)bytes);
+    if (status == BLOOMERY_OK)
+        status = bloomery_file_read(file, parsed->payload_offset, (*filter)->payload,
+                                    (size_t)parsed->payload_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_file_read(file, parsed->payload_offset + parsed->payload_bytes, checksums,
+                                    bytes, error);
+    if (status == BLOOMERY_OK) {
+        status = check_copy(parsed, checksums, filter, error);
+    } else {
+        bloomery_free(*filter);
+        *filter = NULL;
+    }
+    bloomery_release(&traits->allocator, checksums, bytes, 8);
+    return status;
+}
+
+bloomery_status bloomery_open(const char *path, const bloomery_options *given,
+                              bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_options options;
+    struct bloomery_parsed parsed;
+    struct bloomery_traits traits = {.key_known = false};
+    uint8_t prefix[BLOOMERY_PREFIX_MAX];
+    uint64_t file_bytes = 0;
+    int file = -1;
+    *filter = NULL;
+    bloomery_status status = bloomery_options_read(given, &options, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_file_open(path, &file, &file_bytes, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const bool copy = (options.open_flags & BLOOMERY_OPEN_COPY) != 0;
+    size_t prefix_bytes = file_bytes < sizeof prefix ? (size_t)file_bytes : sizeof prefix;
+    status = bloomery_file_read(file, 0, prefix, prefix_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_format_parse(prefix, prefix_bytes, file_bytes, &parsed, error);
+    if (status == BLOOMERY_OK)
+        status = read_traits(&parsed, &options, copy, &traits, error);
+    if (status == BLOOMERY_OK && copy)
+        status = open_copy(file, &parsed, &traits, filter, error);
+    else if (status == BLOOMERY_OK)
+        status = open_mapped(file, &parsed, &traits, filter, error);
+    close(file);
+    wipe(&parsed, &traits);
+    explicit_bzero(prefix, sizeof prefix);
+    assert((status == BLOOMERY_OK) == (*filter != NULL));
+    return status;
+}
+
+/* The part of view and load that both have. */
+static bloomery_status parse_span(const void *data, size_t bytes, const bloomery_options *given,
+                                  bool copy, struct bloomery_parsed *parsed,
+                                  struct bloomery_traits *traits, bloomery_error *error)
+{
+    bloomery_options options;
+    size_t prefix_bytes = bytes < BLOOMERY_PREFIX_MAX ? bytes : BLOOMERY_PREFIX_MAX;
+    bloomery_status status = bloomery_options_read(given, &options, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_format_parse(data, prefix_bytes, bytes, parsed, error);
+    if (status == BLOOMERY_OK)
+        status = read_traits(parsed, &options, copy, traits, error);
+    return status;
+}
+
+bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_options *given,
+                              bloomery_filter **filter, bloomery_error *error)
+{
+    struct bloomery_parsed parsed;
+    struct bloomery_traits traits = {.key_known = false};
+    *filter = NULL;
+    if ((uintptr_t)data % BLOOMERY_PAYLOAD_UNIT != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a view needs bytes at an address that is a multiple of 64; "
+                             "bloomery_load copies from any");
+    bloomery_status status = parse_span(data, bytes, given, false, &parsed, &traits, error);
+    if (status == BLOOMERY_OK)
+        status = make_view(&parsed, &traits, data, filter, error);
+    wipe(&parsed, &traits);
+    return status;
+}
+
+bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_options *given,
+                              bloomery_filter **filter, bloomery_error *error)
+{
+    struct bloomery_parsed parsed;
+    struct bloomery_traits traits = {.key_known = false};
+    const uint8_t *from = data;
+    *filter = NULL;
+    bloomery_status status = parse_span(data, bytes, given, true, &parsed, &traits, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
+    if (status == BLOOMERY_OK) {
+        memcpy((*filter)->payload, from + parsed.payload_offset, (size_t)parsed.payload_bytes);
+        status =
+            check_copy(&parsed, from + parsed.payload_offset + parsed.payload_bytes, filter, error);
+    }
+    wipe(&parsed, &traits);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plans: see plan/solve.h for how they are solved. */
+#include "core/kinds.h"
+#include "options.h"
+#include "plan/solve.h"
+
+#include "base/error.h"
+
+bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options *options,
+                                    bloomery_error *error)
+{
+    struct bloomery_options given;
+    bloomery_plan solved = *plan;
+    bloomery_status status = bloomery_options_read(options, &given, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (solved.kind == BLOOMERY_KIND_DEFAULT)
+        solved.kind = BLOOMERY_BLOCKED;
+    if (bloomery_kind_row(solved.kind) == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of kind %d are not available in this version",
+                             (int)solved.kind);
+    status = bloomery_solve(&solved, given.lines, given.probes, given.folds, error);
+    if (status == BLOOMERY_OK)
+        *plan = solved;
+    return status;
+}
+
+double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys)
+{
+    bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
+    return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, keys);
+}

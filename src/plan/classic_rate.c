@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/classic_rate.h"
+
+#include "plan/occupancy.h"
+
+#include <assert.h>
+
+/* The recurrence serves small arrays, for at most some milliseconds; beyond them, or once an array
+ * is nearly full (where X hardly varies), the limit is good to 1e-3. */
+static const uint64_t exact_bits = 4096;
+static const double exact_load = 4;
+static const double exact_throws = 8192;
+/* Cells are full, to double precision, after this many throws per cell. */
+static const double full_load = 60;
+
+double bloomery_classic_rate(uint64_t bits, uint32_t probes, uint64_t keys)
+{
+    assert(bits > 0);
+    assert(probes > 0 && probes <= BLOOMERY_MOMENTS_MAX);
+    if (keys == 0)
+        return 0;
+    double throws = (double)probes * (double)keys;
+    if (throws > full_load * (double)bits)
+        return 1;
+    if (bits > exact_bits || (throws > exact_load * (double)bits && throws > exact_throws))
+        return bloomery_occupancy_limit((double)bits, throws, probes);
+    struct bloomery_occupancy occupancy;
+    bloomery_occupancy_start(&occupancy, (double)bits, probes);
+    bloomery_occupancy_throw(&occupancy, probes * keys);
+    double rate = occupancy.moment[probes];
+    return rate < 1 ? rate : 1;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/solve.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "plan/blocked_rate.h"
+#include "plan/classic_rate.h"
+#include "plan/describe.h"
+
+#include <assert.h>
+#include <math.h>
+
+static const uint64_t unit_bits = BLOOMERY_BLOCK_BITS;
+static const uint64_t unit_bytes = BLOOMERY_BLOCK_BYTES;
+static const uint64_t units_max = BLOOMERY_BITS_MAX / BLOOMERY_BLOCK_BITS;
+/* Filters from this size on fold by themselves, down to multiples of this. */
+static const uint64_t folding_from = 256;
+static const uint64_t folding_unit = 16;
+static const double tolerated_memory = 1.10;
+/* With bytes given, worse rates than this are refused: such a filter says "maybe" to most keys. */
+static const double worst_rate = 0.5;
+
+/* One choice of L and k, with its table of line rates. */
+struct layout {
+    uint32_t lines; /* 0: classic */
+    uint32_t probes;
+    struct bloomery_line_rates table;
+};
+
+struct candidate {
+    bool found;
+    uint32_t lines;
+    uint32_t probes;
+    uint64_t units;
+    uint64_t keys;
+    double rate;
+};
+
+/* What is wanted: one of units, keys, rate is unknown (0). */
+struct wish {
+    uint64_t keys;
+    double rate;
+    uint64_t units;
+    uint32_t probes; /* 0: search */
+    uint64_t round;  /* units are a multiple of this */
+    bool blocked;
+};
+
+static void layout_start(struct layout *layout, uint32_t lines, uint32_t probes)
+{
+    layout->lines = lines;
+    layout->probes = probes;
+    if (lines > 0)
+        bloomery_line_rates_start(&layout->table, lines, probes);
+}
+
+static double layout_rate(struct layout *layout, uint64_t units, uint64_t keys)
+{
+    if (layout->lines > 0)
+        return bloomery_line_rates_expect(&layout->table, units, keys);
+    return bloomery_classic_rate(units * unit_bits, layout->probes, keys);
+}
+
+/* The classic filter's bits for this many keys at this rate, with the best whole k: the yardstick.
+ */
+static double classic_bits(double keys, double rate)
+{
+    double least = INFINITY;
+    for (uint32_t probes = 1; probes <= BLOOMERY_PROBES_MAX; probes++) {
+        double bits = -(double)probes * keys / log1p(-pow(rate, 1.0 / probes));
+        if (bits < least)
+            least = bits;
+    }
+    return least;
+}
+
+static uint64_t round_unit(const struct wish *wish, uint64_t units)
+{
+    bool folds = wish->blocked && units >= folding_from;
+    return folds && wish->round < folding_unit ? folding_unit : wish->round;
+}
+
+/* The least units whose rate is at most the wish's; 0 where none is. */
+static uint64_t least_units(struct layout *layout, const struct wish *wish)
+{
+    /* No filter does with half the information limit. */
+    double limit = (double)wish->keys * -log2(wish->rate) / (double)unit_bits;
+    uint64_t too_few = limit / 2 < (double)units_max ? (uint64_t)(limit / 2) : units_max;
+    uint64_t enough = too_few + 1;
+    while (layout_rate(layout, enough, wish->keys) > wish->rate) {
+        too_few = enough;
+        enough *= 2;
+        if (enough > units_max)
+            return 0;
+    }
+    while (enough - too_few > 1) {
+        uint64_t middle = too_few + (enough - too_few) / 2;
+        if (layout_rate(layout, middle, wish->keys) > wish->rate)
+            too_few = middle;
+        else
+            enough = middle;
+    }
+    return enough;
+}
+
+/* The most keys whose rate is at most the wish's; 0 where not even one key is. */
+static uint64_t most_keys(struct layout *layout, const struct wish *wish)
+{
+    uint64_t too_many = 1;
+    while (too_many <= BLOOMERY_KEYS_MAX &&
+           layout_rate(layout, wish->units, too_many) <= wish->rate)
+        too_many *= 2;
+    uint64_t fits = too_many / 2;
+    while (too_many - fits > 1) {
+        uint64_t middle = fits + (too_many - fits) / 2;
+        if (layout_rate(layout, wish->units, middle) <= wish->rate)
+            fits = middle;
+        else
+            too_many = middle;
+    }
+    return fits < BLOOMERY_KEYS_MAX ? fits : BLOOMERY_KEYS_MAX;
+}
+
+/* Fills in the unknown of the three for one L and k. */
+static struct candidate solve_layout(const struct wish *wish, uint32_t lines, uint32_t probes)
+{
+    struct layout layout;
+    struct candidate found = {
+        .lines = lines, .probes = probes, .units = wish->units, .keys = wish->keys};
+    layout_start(&layout, lines, probes);
+    if (wish->units == 0)
+        found.units = least_units(&layout, wish);
+    else if (wish->keys == 0)
+        found.keys = most_keys(&layout, wish);
+    found.found = found.units > 0 && found.keys > 0;
+    if (found.found)
+        found.rate = layout_rate(&layout, found.units, found.keys);
+    return found;
+}
+
+/* What k costs: the quantity that was unknown, so that less is better. */
+static double cost(const struct wish *wish, const struct candidate *candidate)
+{
+    if (!candidate->found)
+        return INFINITY;
+    if (wish->units == 0)
+        return (double)candidate->units;
+    if (wish->keys == 0)
+        return 1 / (double)candidate->keys;
+    /* Below the least rate that anybody can plan, fewer probes are better than a lower rate. */
+    return candidate->rate > BLOOMERY_RATE_MIN ? candidate->rate : BLOOMERY_RATE_MIN;
+}
+
+/* The best k for this L. The cost falls to one least value and then rises, give or take rounding.
+ */
+static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
+{
+    const uint32_t most = BLOOMERY_PROBES_MAX / (lines > 0 ? lines : 1);
+    struct candidate best = {.found = false};
+    double least = INFINITY;
+    if (wish->probes > 0) {
+        if (wish->probes > most)
+            return best;
+        return solve_layout(wish, lines, wish->probes);
+    }
+    /* Fewer probes than a quarter of the classic optimum never win, and cost astronomical sizes. */
+    double classic = wish->rate > 0 ? -log2(wish->rate) / (lines > 0 ? lines : 1) : 1;
+    uint32_t first = classic > 8 ? (uint32_t)(classic / 4) : 1;
+    for (uint32_t probes = first; probes <= most; probes++) {
+        struct candidate next = solve_layout(wish, lines, probes);
+        double price = cost(wish, &next);
+        if (price < least) {
+            least = price;
+            best = next;
+        } else if (price > least * 1.5 && best.found) {
+            break;
+        }
+    }
+    return best;
+}
+
+/* Rounds the size up and takes the least k that meets the rate there. */
+static struct candidate round_candidate(const struct wish *wish, struct candidate candidate)
+{
+    struct layout layout;
+    if (!candidate.found || wish->units > 0)
+        return candidate;
+    uint64_t unit = round_unit(wish, candidate.units);
+    candidate.found =
+        bloomery_round_up(candidate.units, unit, &candidate.units) && candidate.units <= units_max;
+    if (!candidate.found)
+        return candidate;
+    uint32_t least = wish->probes > 0 ? wish->probes : candidate.probes / 2 + 1;
+    for (uint32_t probes = least; probes <= candidate.probes; probes++) {
+        layout_start(&layout, candidate.lines, probes);
+        candidate.rate = layout_rate(&layout, candidate.units, candidate.keys);
+        if (candidate.rate <= wish->rate) {
+            candidate.probes = probes;
+            break;
+        }
+    }
+    assert(candidate.rate <= wish->rate * (1 + 1e-9));
+    return candidate;
+}
+
+static bool within_tolerance(const struct wish *wish, const struct candidate *candidate)
+{
+    if (!candidate->found)
+        return false;
+    if (wish->rate <= 0 && candidate->rate <= BLOOMERY_RATE_MIN)
+        return true; /* more memory than any rate needs */
+    return (double)candidate->units * (double)unit_bits <=
+           tolerated_memory * classic_bits((double)candidate->keys, candidate->rate);
+}
+
+/* Blocked with L free: the first L within the tolerance, else the cheapest. */
+static struct candidate solve_blocked(const struct wish *wish)
+{
+    struct candidate best = {.found = false};
+    for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++) {
+        struct candidate next = solve_lines(wish, lines);
+        struct candidate rounded = round_candidate(wish, next);
+        if (within_tolerance(wish, &next) && rounded.found)
+            return rounded;
+        if (cost(wish, &rounded) < cost(wish, &best))
+            best = rounded;
+    }
+    return best;
+}
+
+static double power_sum(double base, uint32_t terms)
+{
+    double sum = 0;
+    double power = 1;
+    for (uint32_t i = 0; i < terms; i++, power *= base)
+        sum += power;
+    return sum;
+}
+
+/* How many of `cells` are hit by `throws` throws, on average. */
+static double distinct(double cells, uint32_t throws)
+{
+    return cells > 1 ? -cells * expm1(throws * log1p(-1 / cells)) : 1;
+}
+
+static void fill_plan(bloomery_plan *plan, const struct candidate *found)
+{
+    double units = (double)found->units;
+    double keys = (double)found->keys;
+    plan->lines = found->lines;
+    plan->probes = found->probes;
+    plan->keys = found->keys;
+    plan->rate = found->rate;
+    plan->bytes = found->units * unit_bytes;
+    plan->bits = found->units * unit_bits;
+    plan->bits_per_key = (double)plan->bits / keys;
+    plan->limit_ratio = found->rate > 0 ? (double)plan->bits / (keys * -log2(found->rate)) : 0;
+    if (found->lines > 0) {
+        /* The next line is only read where the one before says yes. */
+        double line = pow(found->rate, 1.0 / found->lines);
+        plan->absent_lines = power_sum(line, found->lines);
+        plan->present_lines = distinct(units, found->lines);
+    } else {
+        double fill = pow(found->rate, 1.0 / found->probes);
+        plan->absent_lines = power_sum(fill, found->probes);
+        plan->present_lines = distinct(units, found->probes);
+    }
+}
+
+/* Why nothing was found, and what would do instead. */
+static bloomery_status explain(const struct wish *wish, const bloomery_plan *plan,
+                               bloomery_error *error)
+{
+    struct bloomery_phrase need = {{0}}, best = {{0}}, wanted = {{0}};
+    if (plan->bytes == 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "no filter of this kind with these probes reaches a rate of %s within "
+                             "%llu bytes",
+                             bloomery_phrase_rate(&wanted, plan->rate),
+                             (unsigned long long)(BLOOMERY_BITS_MAX / 8));
+    if (plan->keys == 0)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0, "%llu bytes hold not a single key at a rate of %s",
+            (unsigned long long)plan->bytes, bloomery_phrase_rate(&wanted, plan->rate));
+    struct wish other = *wish;
+    other.units = 0;
+    other.rate = 0.01;
+    struct candidate enough =
+        wish->blocked ? solve_blocked(&other) : round_candidate(&other, solve_lines(&other, 0));
+    double rate = 1;
+    if (wish->units > 0) {
+        struct candidate tight = wish->blocked ? solve_lines(wish, 1) : solve_lines(wish, 0);
+        rate = tight.found ? tight.rate : 1;
+    }
+    return bloomery_fail(
+        error, BLOOMERY_BAD_ARGUMENT, 0,
+        "%llu keys do not fit in %llu bytes: the best rate would be %s; for 1 in 100 they need %s",
+        (unsigned long long)plan->keys, (unsigned long long)plan->bytes,
+        bloomery_phrase_rate(&best, rate),
+        enough.found ? bloomery_phrase_bytes(&need, enough.units * unit_bytes)
+                     : "more than a filter can have");
+}
+
+static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, uint32_t probes,
+                                    uint32_t folds, bloomery_error *error)
+{
+    const int set = (plan->keys > 0) + (plan->rate != 0) + (plan->bytes > 0);
+    const bloomery_status bad = BLOOMERY_BAD_ARGUMENT;
+    if (set != 2)
+        return bloomery_fail(error, bad, 0, "a plan takes two of keys, rate and bytes; %d are set",
+                             set);
+    if (plan->keys > BLOOMERY_KEYS_MAX)
+        return bloomery_fail(error, bad, 0, "keys must be 1 to 2^48");
+    /* Written so that a rate that is not a number fails too. */
+    if (plan->rate != 0 && !(plan->rate >= BLOOMERY_RATE_MIN && plan->rate < 1))
+        return bloomery_fail(error, bad, 0, "a rate must be at least 1e-15 and below 1");
+    if (plan->bytes > BLOOMERY_BITS_MAX / 8)
+        return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
+    if (lines > BLOOMERY_LINES_MAX || (lines > 0 && plan->kind == BLOOMERY_CLASSIC))
+        return bloomery_fail(error, bad, 0,
+                             "lines must be 1 to 3, and only a blocked filter has them");
+    if (probes > BLOOMERY_PROBES_MAX || probes * (lines > 0 ? lines : 1) > BLOOMERY_PROBES_MAX)
+        return bloomery_fail(error, bad, 0, "a key can set at most 64 bits (probes times lines)");
+    if (folds > BLOOMERY_FOLDS_MAX)
+        return bloomery_fail(error, bad, 0, "folds must be 0 to 30");
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,
+                               bloomery_error *error)
+{
+    bloomery_status status = check_ranges(plan, lines, probes, folds, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    struct wish wish = {
+        .keys = plan->keys,
+        .rate = plan->rate,
+        .units = plan->bytes / unit_bytes,
+        .probes = probes,
+        .round = (uint64_t)1 << folds,
+        .blocked = plan->kind == BLOOMERY_BLOCKED,
+    };
+    struct candidate found = {.found = false};
+    if (plan->bytes > 0)
+        wish.units -= wish.units % round_unit(&wish, wish.units);
+    if (plan->bytes == 0 || wish.units > 0) {
+        if (wish.blocked && lines == 0)
+            found = solve_blocked(&wish);
+        else
+            found = round_candidate(&wish, solve_lines(&wish, wish.blocked ? lines : 0));
+    }
+    if (!found.found || (plan->rate == 0 && found.rate > worst_rate))
+        return explain(&wish, plan, error);
+    fill_plan(plan, &found);
+    assert(plan->bytes > 0 && plan->keys > 0 && plan->probes > 0);
+    return BLOOMERY_OK;
+}
+
+double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
+                              uint64_t keys)
+{
+    if (bits == 0 || bits > BLOOMERY_BITS_MAX || probes == 0 || probes > BLOOMERY_PROBES_MAX)
+        return 1;
+    if (kind == BLOOMERY_CLASSIC)
+        return bloomery_classic_rate(bits, probes, keys);
+    if (kind != BLOOMERY_BLOCKED || lines == 0 || lines > BLOOMERY_LINES_MAX ||
+        probes * lines > BLOOMERY_PROBES_MAX || bits % BLOOMERY_BLOCK_BITS != 0)
+        return 1;
+    return bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, lines, probes, keys);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two of keys, rate and bytes in, a whole plan out.
+ *
+ * All sizes are counted in units of 512 bits, the line of a blocked filter. A solver never trusts a
+ * closed formula: it evaluates the exact rate of what would be built and searches
+ *
+ *     over L (1, 2, 3)   blocked only; classic is a family of its own
+ *       over k           from few probes upwards, until memory only grows
+ *         over units, or keys   by bisection: the rate falls with units and rises with keys
+ *
+ * and only then rounds: units up to a multiple of 16 from 256 on (so that the filter folds) or of
+ * 2^folds, and k down again to the least that still meets the rate at the rounded size. Where L is
+ * free the least is taken whose memory is within 10 % of a classic filter's at the same rate: one
+ * line costs one cache miss, so memory must pay for each line more.
+ */
+#ifndef BLOOMERY_PLAN_SOLVE_H
+#define BLOOMERY_PLAN_SOLVE_H
+
+#include <bloomery/bloomery.h>
+
+/* Limits of plans; shapes read from files have the same. */
+#define BLOOMERY_KEYS_MAX ((uint64_t)1 << 48)
+#define BLOOMERY_BITS_MAX ((uint64_t)1 << 50)
+#define BLOOMERY_RATE_MIN 1e-15
+enum { BLOOMERY_PROBES_MAX = 64, BLOOMERY_FOLDS_MAX = 30 };
+
+/* As bloomery_plan_solve says. lines, probes: 0 to choose. */
+bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,
+                               bloomery_error *error);
+
+/* The rate of a solved or hand-made plan's geometry with this many keys; 1 for what is no geometry.
+ */
+double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
+                              uint64_t keys);
+
+#endif
