@@ -19,7 +19,8 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     for (uint32_t i = 0; i < shape->link_count; i++) {
         info->bits += filter->links[i].bits;
         info->planned_keys += filter->links[i].keys;
-        info->adds += filter->links[i].adds;
+        /* Others may be adding to a filter made for it. */
+        info->adds += __atomic_load_n(&filter->links[i].adds, __ATOMIC_RELAXED);
     }
     info->bytes = filter->payload_bytes;
     info->file_bytes = bloomery_bytes(filter);

@@ -448,7 +448,7 @@ typedef struct bloomery_info {
         .struct_bytes = sizeof(bloomery_info) \
     }
 
-/* Fills `info`. With `scan` also the scanned part: about a second per 10 GB. Cannot fail; fields
+/* Fills `info`. With `scan` also the scanned part: some seconds per 10 GB. Cannot fail; fields
  * past the caller's struct_bytes are left out. */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);

@@ -7,6 +7,16 @@
 #include <assert.h>
 #include <string.h>
 
+static size_t record_bytes(size_t body)
+{
+    return RECORD_BODY + (body + 7) / 8 * 8;
+}
+
+static bool has_rule(const struct bloomery_filter *filter)
+{
+    return filter->rule.flags != 0 || filter->rule.field != 0;
+}
+
 /* Begins a record and returns its body; `at` moves past it. The prefix is zeroed, so padding is
  * too. */
 static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigned flags,
@@ -17,7 +27,7 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
     bloomery_store_u16(record + RECORD_TYPE, (uint16_t)type);
     bloomery_store_u16(record + RECORD_FLAGS, (uint16_t)flags);
     bloomery_store_u32(record + RECORD_BYTES, (uint32_t)bytes);
-    *at += RECORD_BODY + (bytes + 7) / 8 * 8;
+    *at += record_bytes(bytes);
     return record + RECORD_BODY;
 }
 
@@ -41,7 +51,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     for (uint32_t i = 0; i < filter->shape.link_count; i++)
         write_link(&filter->links[i],
                    begin_record(prefix, &at, RECORD_LINK, RECORD_REQUIRED, LINK_BODY_BYTES));
-    if (rule->flags != 0 || rule->field != 0) {
+    if (has_rule(filter)) {
         uint8_t *body =
             begin_record(prefix, &at, RECORD_KEY_RULE, RECORD_REQUIRED, RULE_BODY_BYTES);
         bloomery_store_u32(body + RULE_FLAGS, rule->flags);
@@ -65,8 +75,12 @@ static size_t payload_offset_after(size_t records_end)
 
 size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
 {
-    uint8_t prefix[BLOOMERY_PREFIX_MAX];
-    return payload_offset_after(write_records(filter, prefix));
+    size_t end = BLOOMERY_HEADER_BYTES;
+    end += filter->shape.link_count * record_bytes(LINK_BODY_BYTES);
+    end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
+    end += filter->key_in_file ? record_bytes(BLOOMERY_KEY_BYTES) : 0;
+    end += filter->note_bytes > 0 ? record_bytes(filter->note_bytes) : 0;
+    return payload_offset_after(end);
 }
 
 size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
@@ -76,7 +90,7 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     memset(prefix, 0, BLOOMERY_PREFIX_MAX);
     size_t end = write_records(filter, prefix);
     size_t offset = payload_offset_after(end);
-    assert(offset <= BLOOMERY_PREFIX_MAX);
+    assert(offset <= BLOOMERY_PREFIX_MAX && offset == bloomery_format_payload_offset(filter));
     memcpy(prefix + HEADER_MAGIC, BLOOMERY_MAGIC, 8);
     bloomery_store_u16(prefix + HEADER_VERSION, BLOOMERY_FORMAT_VERSION);
     bloomery_store_u16(prefix + HEADER_KIND, (uint16_t)shape->kind);
