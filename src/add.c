@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Adding keys: key bytes become hashes here, once, and only hashes go on to core. */
-#include "core/filter.h"
+#include "window.h"
 
 #include <assert.h>
-
-/* Keys hashed at a time: enough to hide memory behind, little enough for the first-level cache. */
-enum { CHUNK = 512 };
 
 static bloomery_status can_add(const bloomery_filter *filter)
 {
@@ -47,25 +44,33 @@ int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
     return add_hash(filter, filter->hash->one(&filter->secret, key), new_bits);
 }
 
+struct adding {
+    bloomery_filter *filter;
+    uint64_t *answers;
+    uint64_t new_bits;
+};
+
+static void add_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    struct adding *adding = context;
+    bloomery_filter *filter = adding->filter;
+    struct bloomery_link *link = bloomery_newest_link(filter);
+    uint64_t answers = filter->operations.add_word(link, bloomery_link_payload(filter, link),
+                                                   hashes, count, &adding->new_bits);
+    if (adding->answers != NULL)
+        adding->answers[word] = answers;
+}
+
 bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                    uint64_t *answers, uint64_t *new_bits)
 {
-    bloomery_hash hashes[CHUNK];
-    uint64_t total = 0;
+    struct adding adding = {filter, answers, 0};
     bloomery_status status = can_add(filter);
     if (status != BLOOMERY_OK)
         return status;
-    struct bloomery_link *link = bloomery_newest_link(filter);
-    for (size_t first = 0; first < count; first += CHUNK) {
-        size_t now = count - first < CHUNK ? count - first : CHUNK;
-        uint64_t set = 0;
-        filter->hash->many(&filter->secret, keys + first, now, hashes);
-        filter->operations.add_batch(link, bloomery_link_payload(filter, link), hashes, now,
-                                     answers != NULL ? answers + first / 64 : NULL, &set);
-        total += set;
-    }
-    count_adds(filter, link, count);
+    bloomery_walk(filter, keys, count, add_word, &adding);
+    count_adds(filter, bloomery_newest_link(filter), count);
     if (new_bits != NULL)
-        *new_bits = total;
+        *new_bits = adding.new_bits;
     return BLOOMERY_OK;
 }

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
-#include "core/filter.h"
+#include "window.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum { CHUNK = 512 };
 
 bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
                                   bloomery_hash *hash)
@@ -34,28 +32,27 @@ bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
     return bloomery_may_contain_hash(filter, filter->hash->one(&filter->secret, key));
 }
 
-/* Answers for hashed keys, over all links. */
-static size_t ask(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
-                  uint64_t *answers)
+struct asking {
+    const bloomery_filter *filter;
+    uint64_t *answers;
+    size_t found;
+};
+
+/* A key may be in a chain if it may be in one of its links. */
+static void ask_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
-    const uint32_t links = filter->shape.link_count;
-    uint64_t more[CHUNK / 64];
-    size_t found = 0;
-    assert(count <= CHUNK);
-    for (uint32_t i = links; i-- > 0;) {
+    struct asking *asking = context;
+    const bloomery_filter *filter = asking->filter;
+    uint64_t answers = 0;
+    for (uint32_t i = filter->shape.link_count; i-- > 0;) {
         const struct bloomery_link *link = &filter->links[i];
-        uint64_t *words = i == links - 1 ? answers : more;
-        found = filter->operations.may_contain_batch(link, bloomery_link_payload(filter, link),
-                                                     hashes, count, words);
-        if (words == answers)
-            continue;
-        found = 0;
-        for (size_t word = 0; word < (count + 63) / 64; word++) {
-            answers[word] |= more[word];
-            found += (size_t)__builtin_popcountll(answers[word]);
-        }
+        answers |=
+            filter->operations.ask_word(link, bloomery_link_payload(filter, link), hashes, count);
     }
-    return found;
+    assert(count == BLOOMERY_WORD || answers >> count == 0);
+    asking->found += (size_t)__builtin_popcountll(answers);
+    if (asking->answers != NULL)
+        asking->answers[word] = answers;
 }
 
 /* Every answer "maybe". */
@@ -72,15 +69,9 @@ static size_t all_maybe(size_t count, uint64_t *answers)
 size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                   size_t count, uint64_t *answers)
 {
-    bloomery_hash hashes[CHUNK];
-    uint64_t unwanted[CHUNK / 64];
-    size_t found = 0;
+    struct asking asking = {filter, answers, 0};
     if (!filter->key_known)
         return all_maybe(count, answers);
-    for (size_t first = 0; first < count; first += CHUNK) {
-        size_t now = count - first < CHUNK ? count - first : CHUNK;
-        filter->hash->many(&filter->secret, keys + first, now, hashes);
-        found += ask(filter, hashes, now, answers != NULL ? answers + first / 64 : unwanted);
-    }
-    return found;
+    bloomery_walk(filter, keys, count, ask_word, &asking);
+    return asking.found;
 }

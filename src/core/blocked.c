@@ -88,33 +88,43 @@ static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *
     return test_with(bloomery_bit_test_atomic, link, payload, hash);
 }
 
-static inline void prefetch(const struct bloomery_link *link, const uint8_t *payload,
-                            bloomery_hash hash)
+static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
+                     const bloomery_hash *hashes, size_t count)
 {
-    for (uint32_t line = 0; line < link->lines; line++)
-        __builtin_prefetch(payload +
-                           bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES);
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t line = 0; line < link->lines; line++)
+            __builtin_prefetch(payload + bloomery_line_of(hashes[i], line, link->blocks) *
+                                             BLOOMERY_BLOCK_BYTES);
 }
 
 #define BATCH_NAME(name) plain_##name
 #define BATCH_ADD        add
 #define BATCH_TEST       may_contain
-#define BATCH_PREFETCH   prefetch
 #include "core/batch.h"
 
 #define BATCH_NAME(name) atomic_##name
 #define BATCH_ADD        add_atomic
 #define BATCH_TEST       may_contain_atomic
-#define BATCH_PREFETCH   prefetch
 #include "core/batch.h"
 
 const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
 {
-    static const struct bloomery_operations plain = {"scalar", add, may_contain, plain_add_batch,
-                                                     plain_may_contain_batch};
-    static const struct bloomery_operations atomic = {"scalar-concurrent", add_atomic,
-                                                      may_contain_atomic, atomic_add_batch,
-                                                      atomic_may_contain_batch};
+    static const struct bloomery_operations plain = {
+        .name = "scalar",
+        .add = add,
+        .may_contain = may_contain,
+        .prefetch = prefetch,
+        .add_word = plain_add_word,
+        .ask_word = plain_ask_word,
+    };
+    static const struct bloomery_operations atomic = {
+        .name = "scalar-concurrent",
+        .add = add_atomic,
+        .may_contain = may_contain_atomic,
+        .prefetch = prefetch,
+        .add_word = atomic_add_word,
+        .ask_word = atomic_ask_word,
+    };
     return concurrent ? &atomic : &plain;
 }
 

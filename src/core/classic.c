@@ -71,33 +71,44 @@ static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *
     return test_with(bloomery_bit_test_atomic, link, payload, hash);
 }
 
-/* Adding touches every position; asking for an absent key seldom gets past the second. */
-static inline void prefetch_all(const struct bloomery_link *link, const uint8_t *payload,
-                                bloomery_hash hash)
+/* A word's positions in the order in which they will be touched. */
+static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
+                     const bloomery_hash *hashes, size_t count)
 {
-    for (uint32_t probe = 0; probe < link->probes; probe++)
-        __builtin_prefetch(payload + (bloomery_classic_position(hash, probe, link->bits) >> 3));
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t probe = 0; probe < link->probes; probe++)
+            __builtin_prefetch(payload +
+                               (bloomery_classic_position(hashes[i], probe, link->bits) >> 3));
 }
 
 #define BATCH_NAME(name) plain_##name
 #define BATCH_ADD        add
 #define BATCH_TEST       may_contain
-#define BATCH_PREFETCH   prefetch_all
 #include "core/batch.h"
 
 #define BATCH_NAME(name) atomic_##name
 #define BATCH_ADD        add_atomic
 #define BATCH_TEST       may_contain_atomic
-#define BATCH_PREFETCH   prefetch_all
 #include "core/batch.h"
 
 const struct bloomery_operations *bloomery_classic_operations(bool concurrent)
 {
-    static const struct bloomery_operations plain = {"scalar", add, may_contain, plain_add_batch,
-                                                     plain_may_contain_batch};
-    static const struct bloomery_operations atomic = {"scalar-concurrent", add_atomic,
-                                                      may_contain_atomic, atomic_add_batch,
-                                                      atomic_may_contain_batch};
+    static const struct bloomery_operations plain = {
+        .name = "scalar",
+        .add = add,
+        .may_contain = may_contain,
+        .prefetch = prefetch,
+        .add_word = plain_add_word,
+        .ask_word = plain_ask_word,
+    };
+    static const struct bloomery_operations atomic = {
+        .name = "scalar-concurrent",
+        .add = add_atomic,
+        .may_contain = may_contain_atomic,
+        .prefetch = prefetch,
+        .add_word = atomic_add_word,
+        .ask_word = atomic_ask_word,
+    };
     return concurrent ? &atomic : &plain;
 }
 

@@ -11,19 +11,21 @@
 /*
  * What a filter does all day, chosen once when it is made: the row's own scalar functions define
  * the answers, kernels for a processor must equal them bit for bit. In all of them `payload` is the
- * link's own part. `answers` may be NULL, else holds (count + 63) / 64 words that the batch
- * functions overwrite; `new_bits` may not be NULL.
+ * link's own part. A word is up to 64 hashes, whose answers are the bits of the word returned; bits
+ * past `count` are 0.
  */
 struct bloomery_operations {
     const char *name; /* "scalar", "scalar-concurrent", ... */
     uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_link *link, const uint8_t *payload,
                         bloomery_hash hash);
-    void (*add_batch)(const struct bloomery_link *link, uint8_t *payload,
-                      const bloomery_hash *hashes, size_t count, uint64_t *answers,
-                      uint64_t *new_bits);
-    size_t (*may_contain_batch)(const struct bloomery_link *link, const uint8_t *payload,
-                                const bloomery_hash *hashes, size_t count, uint64_t *answers);
+    /* Asks for the memory that these hashes will touch. */
+    void (*prefetch)(const struct bloomery_link *link, const uint8_t *payload,
+                     const bloomery_hash *hashes, size_t count);
+    uint64_t (*add_word)(const struct bloomery_link *link, uint8_t *payload,
+                         const bloomery_hash *hashes, size_t count, uint64_t *new_bits); /* += */
+    uint64_t (*ask_word)(const struct bloomery_link *link, const uint8_t *payload,
+                         const bloomery_hash *hashes, size_t count);
 };
 
 /* What reading all bits of a link tells. */
