@@ -76,7 +76,7 @@ extern "C" {
 #define BLOOMERY_PUBLIC
 #endif
 
-/* ---- Results and errors ---------------------------------------------------------------------- */
+/* ---- Results and errors --------------------------------------------------------------------- */
 
 /* One row per status: name, value (never renumbered), sentence. */
 #define BLOOMERY_STATUS_LIST(ROW)                                                                  \
@@ -122,7 +122,7 @@ BLOOMERY_PUBLIC const char *bloomery_status_text(int status);
 /* The library's version at run time, such as "0.1.0". Static storage. */
 BLOOMERY_PUBLIC const char *bloomery_version(void);
 
-/* ---- Keys and hashes ------------------------------------------------------------------------- */
+/* ---- Keys and hashes ------------------------------------------------------------------------ */
 
 /* A key: `bytes` bytes at `data`. The empty key {anything, 0} is a key like any other. */
 typedef struct bloomery_key {
@@ -153,7 +153,7 @@ typedef enum bloomery_hash_id {
 
 enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
 
-/* ---- Memory ---------------------------------------------------------------------------------- */
+/* ---- Memory --------------------------------------------------------------------------------- */
 
 /*
  * Where a filter's memory comes from. All NULL: the C library. `allocate` returns `bytes` bytes at
@@ -167,7 +167,7 @@ typedef struct bloomery_allocator {
     void *context;
 } bloomery_allocator;
 
-/* ---- Options --------------------------------------------------------------------------------- */
+/* ---- Options -------------------------------------------------------------------------------- */
 
 /* How keys were made from the input before they reached the filter; kept in the file so that every
  * program asks with the same keys. The library stores and returns it and never changes a key. All
@@ -227,8 +227,7 @@ enum { BLOOMERY_NOTE_BYTES = 4000 };
         .struct_bytes = sizeof(bloomery_options) \
     }
 
-/* ---- Plans: numbers only, nothing is allocated ------------------------------------------------
- */
+/* ---- Plans: numbers only, nothing is allocated ---------------------------------------------- */
 
 /* The numbers are those in files; never renumbered. Kinds without a comment are reserved. */
 typedef enum bloomery_kind {
@@ -268,15 +267,17 @@ typedef struct bloomery_plan {
  *   keys, rate   the least memory whose rate is at most the rate asked for. On return `rate` is the
  *                rate of the filter as it will be built, at or a little under the one asked for.
  *   keys, bytes  the best rate that fits in `bytes`; on return `bytes` may be a little less.
- *   rate, bytes  the most keys for which the rate holds within `bytes`.
+ * Refused where that rate would be over 0.5. rate, bytes  the most keys for which the rate holds
+ * within `bytes`.
  *
- * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 (classic: 8) to 2^47.
+ * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 to 2^47.
  * BLOOMERY_BAD_ARGUMENT where not exactly two are set, where one is out of range, or where no
- * filter meets the wish; the text then says what would. The plan is unchanged on failure.
+ * filter meets the wish; the text then says what would. BLOOMERY_UNSUPPORTED for a reserved kind.
+ * The plan is unchanged on failure.
  *
  * The rate is the exact sum over the layout, small filters and rounding included;
- * docs/mathematics.md derives it. Up to some 100 ms, most often a few; no memory is
- * allocated; any thread.
+ * docs/mathematics.md derives it. Most often a few ms, some 100 ms at rates like 1e-12; no memory
+ * is allocated; any thread.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     const bloomery_options *options,
@@ -286,8 +287,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
  * distinct keys. 0 keys: 0. A plan that is none: 1. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
-/* ---- Making and freeing ------------------------------------------------------------------------
- */
+/* ---- Making and freeing --------------------------------------------------------------------- */
 
 typedef struct bloomery_filter bloomery_filter;
 
@@ -308,8 +308,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_clear(bloomery_filter *filter);
 /* Releases everything the filter owns. NULL is fine. */
 BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
 
-/* ---- Adding and asking -------------------------------------------------------------------------
- */
+/* ---- Adding and asking ---------------------------------------------------------------------- */
 
 /*
  * Adds a key. BLOOMERY_NEW, BLOOMERY_SEEN, or BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED. SEEN for a
@@ -352,8 +351,7 @@ BLOOMERY_PUBLIC int bloomery_add_hash(bloomery_filter *filter, bloomery_hash has
                                       uint32_t *new_bits);
 BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash);
 
-/* ---- Files and bytes ---------------------------------------------------------------------------
- */
+/* ---- Files and bytes ------------------------------------------------------------------------ */
 
 /*
  * Three ways in, and one promise: whatever the bytes are, once one of these has returned
@@ -406,8 +404,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_save(const bloomery_filter *filter, con
 BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
                                                 bloomery_error *error);
 
-/* ---- Facts -------------------------------------------------------------------------------------
- */
+/* ---- Facts ---------------------------------------------------------------------------------- */
 
 typedef struct bloomery_info {
     size_t struct_bytes; /* sizeof(bloomery_info), set by the caller */

@@ -3,17 +3,20 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A line is full, to double precision, after this many throws per bit. */
 static const double full_load = 60;
 /* Past this many throws the number of set bits hardly varies and its limit serves (error under
- * 1e-3). */
+ * 3e-3 for 64 bits, 1e-5 for up to 8). */
 static const uint64_t limit_throws = 2048;
-/* Beyond these the loads of a key's lines are taken as independent, an error under 1 %: the more
- * lines there are the less they share, and the higher the load the less its variation matters. */
-static const double joint_blocks = 1024;
+/* Up to these the loads of a key's lines are summed jointly; beyond them as independent loads times
+ * a first-order correction, an error under 5e-4 (docs/mathematics.md, section 5): the more lines
+ * there are the less they share, and the higher the load the less its variation matters. */
+static const double joint_blocks = 128;
 static const double joint_load = 128;
+static const double joint_picks = 64;
 /* Loads further from the mean than this many standard deviations weigh nothing, even at rates of
  * 1e-15, to which only crowded lines contribute; some more loads above, for the long tail at small
  * means. */
@@ -141,24 +144,52 @@ static double shared_rate(void *context, uint64_t load)
     return rate * others;
 }
 
+static double one_more_rate(void *context, uint64_t load)
+{
+    return shared_rate(context, load + 1);
+}
+
+/*
+ * Different lines as if their loads were independent, each Binomial(picks, 1/N), times
+ *
+ *     exp(-picks / N^2 * sum over pairs of r_i r_j),    r = E[g(load + 1)] / E[g(load)] - 1
+ *
+ * because a pick that one line takes is lost to the others: their loads have covariance -picks/N^2.
+ */
+static double apart_rate(const struct shared *all, double picks)
+{
+    double rate = 1;
+    double sum = 0;
+    double squares = 0;
+    for (uint32_t i = 0; i < all->lines; i++) {
+        struct shared line = *all;
+        line.times = all->times + i;
+        line.lines = 1;
+        double expected = expect(picks, 1 / all->blocks, shared_rate, &line);
+        rate *= expected;
+        if (all->lines > 1 && expected > 0) {
+            double more = expect(picks, 1 / all->blocks, one_more_rate, &line) / expected - 1;
+            sum += more;
+            squares += more * more;
+        }
+    }
+    double pairs = (sum * sum - squares) / 2;
+    return rate * exp(-picks * pairs / (all->blocks * all->blocks));
+}
+
 /* The chance that the key's different lines, each asked for times[i] * k bits, all say yes. */
 static double distinct_rate(struct bloomery_line_rates *rates, uint64_t blocks, double picks,
                             const uint32_t *times, uint32_t lines)
 {
     double last_line[REMEMBERED];
     struct shared all = {rates, picks, (double)blocks, times, lines, 0, last_line};
-    if (lines > 1 && all.blocks <= joint_blocks && picks <= joint_load * all.blocks) {
-        for (size_t i = 0; i < REMEMBERED; i++)
-            last_line[i] = -1;
-        return expect(picks, 1 / (double)blocks, shared_rate, &all);
-    }
-    double rate = 1;
-    all.lines = 1;
-    for (uint32_t i = 0; i < lines; i++) {
-        all.times = times + i;
-        rate *= expect(picks, 1 / (double)blocks, shared_rate, &all);
-    }
-    return rate;
+    bool few =
+        picks <= joint_picks || (all.blocks <= joint_blocks && picks <= joint_load * all.blocks);
+    if (lines == 1 || !few)
+        return apart_rate(&all, picks);
+    for (size_t i = 0; i < REMEMBERED; i++)
+        last_line[i] = -1;
+    return expect(picks, 1 / (double)blocks, shared_rate, &all);
 }
 
 double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t blocks, uint64_t keys)

@@ -23,8 +23,9 @@
  *     L = 2   (1 - 1/N) E[g_k g_k]          + 1/N E[g_2k]
  *     L = 3   (1 - 1/N)(1 - 2/N) E[g_k g_k g_k] + 3/N (1 - 1/N) E[g_k g_2k] + 1/N^2 E[g_3k]
  *
- * At small rates the coincidences weigh far more than 1/N suggests: E[g_2k] can exceed E[g_k]^2 a
- * hundredfold. From some thousand lines on the loads of different lines are as good as independent.
+ * At small rates the coincidences weigh far more than 1/N suggests: E[g_2k] is ten times E[g_k]^2
+ * at 1e-9 and four hundred times at 1e-15. The joint law matters where lines are few; elsewhere a
+ * first-order correction to independent loads stands for it (docs/mathematics.md, section 5).
  */
 #ifndef BLOOMERY_PLAN_BLOCKED_RATE_H
 #define BLOOMERY_PLAN_BLOCKED_RATE_H

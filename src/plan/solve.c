@@ -155,7 +155,7 @@ static double cost(const struct wish *wish, const struct candidate *candidate)
  */
 static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
 {
-    const uint32_t most = BLOOMERY_PROBES_MAX / (lines > 0 ? lines : 1);
+    uint32_t most = BLOOMERY_PROBES_MAX / (lines > 0 ? lines : 1);
     struct candidate best = {.found = false};
     double least = INFINITY;
     if (wish->probes > 0) {
@@ -166,6 +166,10 @@ static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
     /* Fewer probes than a quarter of the classic optimum never win, and cost astronomical sizes. */
     double classic = wish->rate > 0 ? -log2(wish->rate) / (lines > 0 ? lines : 1) : 1;
     uint32_t first = classic > 8 ? (uint32_t)(classic / 4) : 1;
+    /* Up to half a fill, k probes of a key have a rate of at most about 2^-k: more than the classic
+     * optimum never meet a rate that it misses, and cost time. */
+    if (wish->rate > 0 && (double)most > classic + 3)
+        most = (uint32_t)(classic + 3);
     for (uint32_t probes = first; probes <= most; probes++) {
         struct candidate next = solve_layout(wish, lines, probes);
         double price = cost(wish, &next);

@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A reader of filter files written from docs/format.md alone: the proof that the page is complete.
+
+    format_reader.py FILE info                  what the file says, as a JSON object
+    format_reader.py FILE verify                compares every checksum
+    format_reader.py FILE query < keys          prints the keys that may be in, a line each
+        --hex                                   the lines are keys in hexadecimal digits
+    --key HEX                                   the key of a keyed filter that does not carry it
+
+Its author did not look at the library's sources, it imports nothing of them, and its hashes are
+its own (hashes.py). Where the library and this file disagree about any file, one of the three - page,
+library, reader - is wrong; tests/property/reader_agrees.py looks for that. The steps of parse()
+are those of the page's last section but one, in its order.
+
+Exit codes: 0 yes, 1 no key may be in, 2 refused or damaged (stderr says why).
+"""
+
+import json
+import math
+import struct
+import sys
+from dataclasses import dataclass, field
+
+from hashes import M64, siphash_128, xxh3_128, xxh3_64
+
+MAGIC = b"\x89BLOOM\r\n"
+HEADER_BYTES = 128
+PREFIX_BYTES_MOST = 16384
+SPAN_BYTES = 65536
+NOTE_BYTES_MOST = 4000
+PAYLOAD_BYTES_MOST = 1 << 47  # 2^50 bits
+RULE_FLAGS_KNOWN = 127
+FINGERPRINTED = b"bloomery key fingerprint 1"
+BLOCKED, CLASSIC = 1, 2
+XXH3, SIPHASH = 1, 2
+LINK, RULE, SECRET, DIALECT, NOTE = 1, 2, 3, 4, 5
+BODY_BYTES = {LINK: 64, RULE: 12, SECRET: 16}
+
+# Why a file is refused: the page's words.
+NO_FILTER, CUT_SHORT, LATER = "no filter", "cut short", "later"
+DAMAGED, UNSUPPORTED, KEY_NEEDED = "damaged", "unsupported", "key needed"
+
+
+class Refused(Exception):
+    """Why this is no file that can be read; `answer` is one of the six."""
+
+    def __init__(self, answer, text):
+        super().__init__(f"{answer}: {text}")
+        self.answer = answer
+
+
+def need(holds, answer, text):
+    if not holds:
+        raise Refused(answer, text)
+
+
+HEADER = struct.Struct("<8sHHIIIQQQQHHIHBBBBBBII40sQ")
+assert HEADER.size == HEADER_BYTES
+
+
+@dataclass
+class Header:  # pylint: disable=too-many-instance-attributes
+    """The header's fields in the order of the page."""
+    magic: bytes
+    version: int
+    kind: int
+    header_bytes: int
+    record_bytes: int
+    links: int
+    payload_offset: int
+    payload_bytes: int
+    seed: int
+    key_fingerprint: int
+    hash: int
+    zero_a: int
+    dialect: int
+    block_bits: int
+    cell_bits: int
+    bit_order: int
+    block_rule: int
+    probe_rule: int
+    repeat_rule: int
+    zero_b: int
+    required: int
+    ignorable: int
+    zero_c: bytes
+    checksum: int
+
+
+@dataclass
+class Link:  # pylint: disable=too-many-instance-attributes
+    """One array of bits."""
+    bits: int
+    probes: int
+    lines: int
+    planned_keys: int
+    planned_rate: float
+    adds: int
+    begin: int
+    bytes: int
+    zero: int
+
+
+@dataclass
+class Filter:
+    """A file that was accepted."""
+    data: bytes
+    header: Header
+    records: list  # (type, body) of those known
+    links: list = field(default_factory=list)
+    key: bytes = None
+
+    def body(self, kind):
+        """The body of the only record of a type, or None."""
+        return next((body for its_kind, body in self.records if its_kind == kind), None)
+
+
+# ---- What a reader checks, in this order -----------------------------------------------------------
+
+def check_start(data):
+    """1 and 2: magic, version, header size."""
+    need(data[:8] == MAGIC[:len(data)], NO_FILTER, "it does not begin as one")
+    need(len(data) >= 8, CUT_SHORT, "the file ends in the magic")
+    need(len(data) >= HEADER_BYTES, CUT_SHORT, "the file ends in the header")
+    header = Header(*HEADER.unpack_from(data))
+    need(header.version <= 1, LATER, f"format version {header.version}")
+    need(header.version == 1, DAMAGED, "format version 0")
+    need(header.header_bytes == HEADER_BYTES, DAMAGED, "header bytes")
+    return header
+
+
+def check_zeros(header):
+    """3: what version 1 does not know must not be there."""
+    need(header.zero_a == 0 and header.zero_b == 0 and not any(header.zero_c) and header.required == 0,
+         LATER, "a field is set that is zero in version 1")
+
+
+def check_sizes(header, file_bytes):
+    """4: the parts follow one another and fill the file."""
+    need(header.record_bytes % 8 == 0, DAMAGED, "record bytes")
+    need(header.payload_offset % 64 == 0 and header.payload_offset <= PREFIX_BYTES_MOST
+         and header.payload_offset >= HEADER_BYTES + header.record_bytes, DAMAGED, "payload offset")
+    need(header.payload_bytes % 64 == 0 and header.payload_bytes != 0, DAMAGED, "payload bytes")
+    spans = -(-header.payload_bytes // SPAN_BYTES)
+    size = header.payload_offset + header.payload_bytes + 8 * (spans + 1)
+    need(file_bytes == size, CUT_SHORT, f"the file has {file_bytes} bytes and should have {size}")
+
+
+def check_header_checksum(data, header):
+    """5."""
+    prefix = bytearray(data[:header.payload_offset])
+    prefix[120:128] = bytes(8)
+    need(xxh3_64(bytes(prefix)) == header.checksum, DAMAGED, "the header's checksum is wrong")
+
+
+def read_records(data, header):
+    """6: the known records as (type, body)."""
+    records, seen = [], set()
+    at, end = HEADER_BYTES, HEADER_BYTES + header.record_bytes
+    while at < end:
+        kind, flags, size = struct.unpack_from("<HHI", data, at)
+        need(size <= end - at - 8, DAMAGED, f"record at {at} is longer than the records")
+        known = kind in (LINK, RULE, SECRET, NOTE)
+        need(known or not flags & 1, LATER, f"record at {at}: unknown type {kind}")
+        need(kind == LINK or kind not in seen, DAMAGED, f"record at {at}: type {kind} again")
+        seen.add(kind)
+        if known:
+            need(size == BODY_BYTES.get(kind, size), DAMAGED, f"record at {at} has {size} bytes")
+            need(kind != NOTE or size <= NOTE_BYTES_MOST, DAMAGED, "the note is too long")
+            records.append((kind, data[at + 8:at + 8 + size]))
+        at += 8 + (size + 7) // 8 * 8
+    need(sum(kind == LINK for kind, _ in records) == header.links, DAMAGED, "number of links")
+    return records
+
+
+def check_key(filter_, key):
+    """7: fingerprint and hash fit, and a key in the file is the one that was used."""
+    header, carried = filter_.header, filter_.body(SECRET)
+    keyed = header.hash == SIPHASH
+    need((header.key_fingerprint != 0) == keyed, DAMAGED, "a fingerprint and no key, or the reverse")
+    need(not keyed or header.seed == 0, DAMAGED, "a seed beside a key")
+    need(carried is None or keyed, DAMAGED, "a key and no keyed hash")
+    if carried is not None:
+        need(fingerprint(carried) == header.key_fingerprint, DAMAGED, "the key is not the fingerprint's")
+        filter_.key = carried
+    elif keyed and key is not None:
+        need(fingerprint(key) == header.key_fingerprint, KEY_NEEDED, "this is another key")
+        filter_.key = key
+
+
+def check_meaning(filter_):
+    """8: all rules are known, and each link is what it can be."""
+    header = filter_.header
+    need(header.kind in (BLOCKED, CLASSIC), UNSUPPORTED, f"kind {header.kind}")
+    need(header.hash in (XXH3, SIPHASH), UNSUPPORTED, f"hash {header.hash}")
+    need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
+    rules = (header.block_bits, header.cell_bits, header.bit_order, header.block_rule,
+             header.probe_rule, header.repeat_rule)
+    need(rules == (512 if header.kind == BLOCKED else 0, 1, 0, 0, 0, 0), UNSUPPORTED, f"rules {rules}")
+    rule = filter_.body(RULE)
+    if rule is not None:
+        flags, delimiter, _ = struct.unpack("<IIi", rule)
+        need(flags & ~RULE_FLAGS_KNOWN == 0, LATER, f"flags of the key rule {flags}")
+        need(delimiter <= 255, DAMAGED, f"delimiter {delimiter}")
+    need(header.links == 1, UNSUPPORTED, f"{header.links} links")
+    begin = 0
+    for kind, body in filter_.records:
+        if kind == LINK:
+            link = Link(*struct.unpack("<QIIQdQQQQ", body))
+            check_link(header, link, begin)
+            filter_.links.append(link)
+            begin += link.bytes
+    need(begin == header.payload_bytes, DAMAGED, "the links do not fill the payload")
+
+
+def check_link(header, link, begin):
+    blocked = header.kind == BLOCKED
+    need(link.zero == 0, LATER, "a field of the link is set that is zero in version 1")
+    need(1 <= link.bits <= 1 << 50 and (not blocked or link.bits % 512 == 0), DAMAGED, "m")
+    need(1 <= link.lines <= 3 if blocked else link.lines == 0, DAMAGED, "L")
+    need(1 <= link.probes * max(link.lines, 1) <= 64, DAMAGED, "k")
+    rate = link.planned_rate
+    need(not math.isnan(rate) and 0 <= rate <= 1, DAMAGED, "planned rate")
+    need(link.begin == begin and link.bytes == -(-link.bits // 512) * 64, DAMAGED, "place in the payload")
+
+
+def parse(data, key=None):
+    """The filter in these bytes, or Refused."""
+    header = check_start(data)
+    check_zeros(header)
+    check_sizes(header, len(data))
+    check_header_checksum(data, header)
+    filter_ = Filter(data, header, read_records(data, header))
+    check_key(filter_, key)
+    check_meaning(filter_)
+    return filter_
+
+
+# ---- Checksums -------------------------------------------------------------------------------------
+
+def verify(filter_):
+    """Compares the payload's checksums, and looks for bits past m. Raises Refused."""
+    header, data = filter_.header, filter_.data
+    end = header.payload_offset + header.payload_bytes
+    spans = range(header.payload_offset, end, SPAN_BYTES)
+    for i, at in enumerate(spans):
+        found = xxh3_64(data[at:min(at + SPAN_BYTES, end)], header.checksum)
+        need(found == struct.unpack_from("<Q", data, end + 8 * i)[0], DAMAGED, f"checksum of span {i}")
+    sums = data[end:end + 8 * len(spans)]
+    need(xxh3_64(sums, header.checksum) == struct.unpack_from("<Q", data, end + len(sums))[0],
+         DAMAGED, "checksum of the checksums")
+    for link in filter_.links:
+        begin = header.payload_offset + link.begin
+        bits = int.from_bytes(data[begin:begin + link.bytes], "little")
+        need(bits >> link.bits == 0, DAMAGED, "bits past m are set")
+
+
+# ---- From a key to its bits ------------------------------------------------------------------------
+
+G = 0x9E3779B97F4A7C15
+
+
+def fastrange(h, n):
+    return h * n >> 64
+
+
+def mix64(x):
+    x &= M64
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & M64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & M64
+    return x ^ x >> 31
+
+
+def fingerprint(key):
+    return siphash_128(FINGERPRINTED, key)[0] or 1
+
+
+def hash_key(filter_, key):
+    """(lo, hi) of a key."""
+    if filter_.header.hash == XXH3:
+        return xxh3_128(key, filter_.header.seed)
+    need(filter_.key is not None, KEY_NEEDED, "the filter's key is not in the file")
+    return siphash_128(key, filter_.key)
+
+
+def classic_positions(link, lo, hi):
+    return [fastrange(mix64(hi + i * (lo | 1)), link.bits) for i in range(link.probes)]
+
+
+def blocked_positions(link, lo, hi):
+    count = link.bits // 512
+    lines = [fastrange(hi if j == 0 else mix64(hi + j * G), count) for j in range(link.lines)]
+    positions = []
+    for n in range(link.lines * link.probes):
+        word = lo if n < 7 else mix64(lo + n // 7 * G)
+        positions.append(512 * lines[n // link.probes] + (word >> 9 * (n % 7) & 511))
+    return positions
+
+
+def positions_of(filter_, link, key):
+    """The bits of a key in a link."""
+    derive = blocked_positions if filter_.header.kind == BLOCKED else classic_positions
+    return derive(link, *hash_key(filter_, key))
+
+
+def may_contain(filter_, key):
+    """False: the key was surely never added."""
+    for link in filter_.links:
+        begin = filter_.header.payload_offset + link.begin
+        if all(filter_.data[begin + (p >> 3)] >> (p & 7) & 1 for p in positions_of(filter_, link, key)):
+            return True
+    return False
+
+
+# ---- The command -----------------------------------------------------------------------------------
+
+def info(filter_):
+    """What the file says, by the names of the library's bloomery_info; numbers as they are."""
+    header, link, rule = filter_.header, filter_.links[-1], filter_.body(RULE)
+    note, payload_end = filter_.body(NOTE), header.payload_offset + header.payload_bytes
+    payload = filter_.data[header.payload_offset:payload_end]
+    return {
+        "kind": header.kind, "format_version": header.version, "links": len(filter_.links),
+        "lines": link.lines, "probes": link.probes, "bits": sum(one.bits for one in filter_.links),
+        "bytes": header.payload_bytes, "file_bytes": len(filter_.data),
+        "planned_keys": link.planned_keys, "planned_rate": link.planned_rate.hex(),
+        "adds": sum(one.adds for one in filter_.links), "hash": header.hash, "seed": header.seed,
+        "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
+        "rule": list(struct.unpack("<IIi", rule)) if rule is not None else [0, 0, 0],
+        "note": note.decode(errors="replace") if note is not None else None,
+        "dialect": header.dialect, "bits_set": int.from_bytes(payload, "little").bit_count(),
+    }
+
+
+def query(filter_, hexadecimal):
+    """Prints the lines that may be in; the exit code."""
+    found = False
+    need(hexadecimal or info(filter_)["rule"] == [0, 0, 0], UNSUPPORTED,
+         "keys are made from lines by a rule; --hex takes keys as they are")
+    for line in sys.stdin.buffer:
+        line = line.removesuffix(b"\n")
+        if may_contain(filter_, bytes.fromhex(line.decode()) if hexadecimal else line):
+            sys.stdout.buffer.write(line + b"\n")
+            found = True
+    return 0 if found else 1
+
+
+def main(arguments):
+    key = None
+    if "--key" in arguments:
+        at = arguments.index("--key")
+        key = bytes.fromhex(arguments[at + 1])
+        del arguments[at:at + 2]
+    hexadecimal = "--hex" in arguments
+    words = [word for word in arguments if word != "--hex"]
+    if len(words) != 2 or words[1] not in ("info", "verify", "query"):
+        sys.exit(__doc__)
+    try:
+        with open(words[0], "rb") as file:
+            filter_ = parse(file.read(), key)
+        if words[1] == "query":
+            return query(filter_, hexadecimal)
+        if words[1] == "info":
+            print(json.dumps(info(filter_), indent=2))
+        else:
+            verify(filter_)
+        return 0
+    except Refused as refused:
+        print(f"format_reader: {words[0]}: {refused}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Exact false-positive rates of Bloom filters: the reference that src/plan/ is tested against.
+
+The C planner sums non-negative terms in double precision: it steps the occupancy moments forward
+and weighs them with a binomial law. This file shares no step with it. It uses one closed form,
+evaluated with so many digits that cancellation does not matter.
+
+The closed form. Throw t times, uniformly and independently, into m cells, and let X be the number
+of distinct cells hit. A query throws k times and passes if every one of its throws lands in a cell
+that was hit. Let D be the number of distinct cells of the query. By inclusion and exclusion over
+the cells that were missed,
+
+    E[(X/m)^k] = sum_i  c_i (1 - i/m)^t      with   c_i = (-1)^i E[C(D, i)]
+    E[C(D, i)] = C(m, i) * sum_r (-1)^r C(i, r) (1 - r/m)^k
+
+(the second line is inclusion and exclusion again, now over the cells that the query misses). The
+dependence on t is a sum of powers, so averaging over a random t, the load of a line, is averaging
+powers, which a multinomial law does in closed form: if T keys each choose one of N lines, then
+
+    E[a_1^load_1 ... a_B^load_B] = (1 - sum_b (1 - a_b) / N)^T
+
+for B different lines. A blocked filter's rate is therefore a finite sum of T-th powers, for any N
+and any number of keys, with no approximation. docs/mathematics.md, sections 3 to 5, derives this.
+
+    python3 tests/reference/rates.py --header > tests/unit/plan_reference.h
+    python3 tests/reference/rates.py blocked 1024 2 5 40000        (lines N, L, k, keys)
+    python3 tests/reference/rates.py classic 65536 7 6000          (bits m, k, keys)
+
+crosscheck.py proves this file by other roads; tables.py prints the tables of docs/mathematics.md.
+"""
+
+import sys
+from decimal import Decimal, getcontext
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import comb, factorial
+
+# The terms of the largest sum here (k = 64, L = 3) stay below 2^192, which is 58 digits, and the
+# smallest rate of interest is above 1e-30: 160 digits leave more than 70 correct ones.
+getcontext().prec = 160
+
+LINE_BITS = 512
+
+
+# ---- One array of cells ------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=None)
+def weights(cells, probes):
+    """c_0 .. c_probes as fractions: E[(X_t/cells)^probes] = sum_i c_i (1 - i/cells)^t."""
+    result = []
+    for i in range(min(probes, cells) + 1):
+        hit_all = sum((-1) ** r * comb(i, r) * (cells - r) ** probes for r in range(i + 1))
+        result.append(Fraction((-1) ** i * comb(cells, i) * hit_all, cells**probes))
+    return result
+
+
+@lru_cache(maxsize=None)
+def decimal_weights(cells, probes):
+    return [Decimal(c.numerator) / Decimal(c.denominator) for c in weights(cells, probes)]
+
+
+def power(base, exponent):
+    """base ** exponent for Decimals, where 0 ** 0 is 1."""
+    return Decimal(1) if exponent == 0 else base**exponent
+
+
+def occupancy_moment(cells, probes, throws):
+    """E[(X_throws / cells)^probes] as a fraction. For small numbers of throws: it is exact."""
+    return sum(
+        c * Fraction(cells - i, cells) ** throws for i, c in enumerate(weights(cells, probes))
+    )
+
+
+def classic_rate(bits, probes, keys):
+    """The rate of a classic filter of `bits` bits that holds `keys` distinct keys."""
+    if keys == 0:
+        return Decimal(0)
+    total = Decimal(0)
+    for i, c in enumerate(decimal_weights(bits, probes)):
+        total += c * power(Decimal(bits - i) / Decimal(bits), probes * keys)
+    return total
+
+
+# ---- An array of lines -------------------------------------------------------------------------
+
+
+def coincidences(lines_per_key):
+    """How the lines of a query can coincide: (the group sizes, number of such set partitions)."""
+    return {
+        1: [((1,), 1)],
+        2: [((1, 1), 1), ((2,), 1)],
+        3: [((1, 1, 1), 1), ((2, 1), 3), ((3,), 1)],
+    }[lines_per_key]
+
+
+def falling(n, steps):
+    product = 1
+    for i in range(steps):
+        product *= n - i
+    return product
+
+
+def groups_rate(lines, per_key, probes, groups, keys, cells):
+    """P(all probes are set | the query's lines coincide in groups of these sizes)."""
+    trials = keys * per_key
+    # A line that a query takes g times gets g k probes: weights of the (g k)-th moment. What a key
+    # leaves untouched in it: 1 - miss[i] is the chance that k throws avoid i given cells.
+    miss = [1 - (Decimal(cells - i) / cells) ** probes for i in range(cells + 1)]
+    total = Decimal(0)
+    if len(set(groups)) == 1:  # all alike: sorted tuples with their number of orders
+        c = decimal_weights(cells, groups[0] * probes)
+        for tuple_ in combinations_with_replacement(range(len(c)), len(groups)):
+            orders = factorial(len(groups))
+            for i in set(tuple_):
+                orders //= factorial(tuple_.count(i))
+            product = Decimal(orders)
+            for i in tuple_:
+                product *= c[i]
+            base = 1 - sum(miss[i] for i in tuple_) / lines
+            total += product * power(base, trials)
+        return total
+    first, second = groups
+    for i, a in enumerate(decimal_weights(cells, first * probes)):
+        for j, b in enumerate(decimal_weights(cells, second * probes)):
+            total += a * b * power(1 - (miss[i] + miss[j]) / lines, trials)
+    return total
+
+
+def blocked_rate(lines, per_key, probes, keys, cells=LINE_BITS):
+    """The rate of a blocked filter of `lines` lines in which a key sets `probes` bits in each of
+    `per_key` lines, once it holds `keys` distinct keys."""
+    if keys == 0:
+        return Decimal(0)
+    total = Decimal(0)
+    for groups, partitions in coincidences(per_key):
+        ways = partitions * falling(lines, len(groups))
+        if ways > 0:
+            share = Decimal(ways) / Decimal(lines) ** per_key
+            total += share * groups_rate(lines, per_key, probes, groups, keys, cells)
+    return total
+
+
+def blocked_limit(load, probes, cells=LINE_BITS):
+    """f1: the rate of one line in a filter of endlessly many lines with `load` keys a line: the
+    load is then Poisson, and the rate of the filter is f1 ** L."""
+    load = Decimal(load)
+    total = Decimal(0)
+    for i, c in enumerate(decimal_weights(cells, probes)):
+        total += c * (-load * (1 - (Decimal(cells - i) / cells) ** probes)).exp()
+    return total
+
+
+# ---- The table for tests/unit/plan.c -----------------------------------------------------------
+
+
+def most_keys(rate_of, target):
+    """The most keys, at least 1, for which rate_of(keys) <= target."""
+    if rate_of(1) > target:
+        return 1
+    high = 2
+    while rate_of(high) <= target:
+        high *= 4
+    low = high // 4
+    while high - low > max(1, low // 50):  # two digits are enough: any n is a fair test
+        middle = (low + high) // 2
+        if rate_of(middle) <= target:
+            low = middle
+        else:
+            high = middle
+    return max(1, low)
+
+
+TARGETS = [Decimal(t) for t in "0.5 0.1 1e-2 1e-3 1e-4 1e-6 1e-9 1e-12".split()]
+
+
+def blocked_rows():
+    sizes = [1, 2, 3, 7, 16, 255, 256, 1024, 10**4, 10**6, 10**9]
+    probes_of = {1: [1, 2, 5, 6, 9, 12, 16, 22], 2: [1, 2, 3, 5, 6, 9, 13], 3: [1, 2, 3, 4, 6, 9]}
+    for per_key in (1, 2, 3):
+        choices = probes_of[per_key]
+        for row, lines in enumerate(sizes):
+            for step in range(3):
+                pick = (row + step * 3) % len(choices)
+                probes = choices[pick]
+                # A rate that this many probes are for, or one off it, in turn.
+                target = TARGETS[min(len(TARGETS) - 1, pick + (row + step) % 3)]
+                yield lines, per_key, probes, target
+    for lines, per_key, probes, target in [
+        (1, 1, 64, "1e-6"),
+        (1, 2, 32, "1e-9"),
+        (1, 3, 21, "1e-12"),
+        (1000, 1, 64, "1e-9"),
+        (1000, 2, 32, "1e-12"),
+        (1000, 3, 21, "1e-12"),
+        (4096, 1, 22, "1e-9"),
+        (4096, 2, 13, "1e-9"),
+        (4096, 3, 9, "1e-9"),
+        (78125000, 1, 6, "1e-2"),
+    ]:
+        yield lines, per_key, probes, Decimal(target)
+
+
+def classic_rows():
+    sizes = [8, 64, 100, 512, 1000, 4096, 65536, 10**6, 2**33, 2**40]
+    choices = [1, 2, 3, 5, 7, 10, 13, 20, 30]
+    for row, bits in enumerate(sizes):
+        for step in range(4):
+            pick = (row + step * 2) % len(choices)
+            target = TARGETS[min(len(TARGETS) - 1, pick * 8 // 9 + step % 2)]
+            yield bits, choices[pick], target
+    for bits, probes, target in [
+        (8, 8, "0.5"),
+        (8, 12, "0.5"),
+        (8, 64, "0.5"),
+        (63, 64, "1e-3"),
+        (64, 64, "1e-3"),
+        (65, 64, "1e-3"),
+        (512, 64, "1e-6"),
+        (191701168, 7, "1e-2"),
+        (191701168, 10, "1e-2"),
+        (2**25, 7, "1e-4"),
+        (16, 3, "0.1"),
+        (4095, 3, "1e-2"),
+        (4097, 3, "1e-2"),
+        (200000, 13, "1e-4"),
+    ]:
+        yield bits, probes, Decimal(target)
+
+
+def header_rows():
+    """Rows of (kind, size, L, k, keys, rate), one per shape and number of keys."""
+    seen = set()
+
+    def fresh(row, rate):
+        if row not in seen:
+            seen.add(row)
+            yield row + (rate,)
+
+    for lines, per_key, probes, target in blocked_rows():
+        keys = most_keys(lambda n: blocked_rate(lines, per_key, probes, n), target)
+        row = ("BLOOMERY_BLOCKED", lines, per_key, probes, keys)
+        yield from fresh(row, blocked_rate(lines, per_key, probes, keys))
+    for bits, probes, target in classic_rows():
+        keys = most_keys(lambda n: classic_rate(bits, probes, n), target)
+        row = ("BLOOMERY_CLASSIC", bits, 0, probes, keys)
+        yield from fresh(row, classic_rate(bits, probes, keys))
+
+
+HEADER_TOP = """\
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Generated; do not edit:  python3 tests/reference/rates.py --header > tests/unit/plan_reference.h
+ *
+ * Exact false-positive rates, computed with 160 digits and rounded to 17. They come from a closed
+ * form that the C code does not use, so that the two can disagree.
+ */
+#ifndef PLAN_REFERENCE_H
+#define PLAN_REFERENCE_H
+
+#include <bloomery/bloomery.h>
+
+/* A filter of `size` lines (blocked) or bits (classic) that holds `keys` distinct keys. */
+struct plan_reference_row {
+    bloomery_kind kind;
+    uint64_t size;
+    uint32_t lines;
+    uint32_t probes;
+    uint64_t keys;
+    double rate;
+};
+
+/* clang-format off */
+static const struct plan_reference_row plan_reference[] = {
+"""
+
+HEADER_END = """\
+};
+/* clang-format on */
+
+#endif /* PLAN_REFERENCE_H */
+"""
+
+
+def print_header(out):
+    out.write(HEADER_TOP)
+    for kind, size, per_key, probes, keys, rate in header_rows():
+        out.write(f"    {{{kind}, {size}u, {per_key}, {probes}, {keys}u, {rate:.16e}}},\n")
+    out.write(HEADER_END)
+
+
+def main(arguments):
+    if arguments == ["--header"]:
+        print_header(sys.stdout)
+    elif len(arguments) == 5 and arguments[0] == "blocked":
+        print(f"{blocked_rate(*map(int, arguments[1:])):.16e}")
+    elif len(arguments) == 4 and arguments[0] == "classic":
+        print(f"{classic_rate(*map(int, arguments[1:])):.16e}")
+    else:
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

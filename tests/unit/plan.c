@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The planner against exact numbers and against its own promises.
+ *
+ * plan_reference.h holds rates computed with 160 digits by another method
+ * (tests/reference/rates.py, which tests/reference/crosscheck.py proves in turn by enumeration and
+ * by simulation). What the planner promises about sizes - the rate is met, and nothing smaller
+ * would meet it - is checked here with bloomery_plan_rate, once the table has shown that to be
+ * right.
+ *
+ * Needs the static library: one test looks at the factors of the occupancy recurrence.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "plan/occupancy.h"
+#include "plan_reference.h"
+
+#include <bloomery/bloomery.h>
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- Shapes and small helpers -----------------------------------------------------------------
+ */
+
+enum { LINE_BITS = 512, LINE_BYTES = 64, FOLDING_FROM = 256, FOLDING_UNIT = 16 };
+
+/* What the planner is asked for: a kind and, if blocked, a number of lines. */
+struct shape {
+    bloomery_kind kind;
+    uint32_t lines;
+};
+
+static const struct shape shapes[] = {
+    {BLOOMERY_BLOCKED, 1}, {BLOOMERY_BLOCKED, 2}, {BLOOMERY_BLOCKED, 3}, {BLOOMERY_CLASSIC, 0}};
+
+static bloomery_options options_for(const struct shape *shape)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.lines = shape->lines;
+    return options;
+}
+
+/* Solves or ends the test with the planner's own words. */
+static bloomery_plan solved(bloomery_plan wish, const bloomery_options *options)
+{
+    bloomery_error error = {0};
+    bloomery_status status = bloomery_plan_solve(&wish, options, &error);
+    if (status != BLOOMERY_OK)
+        fail_msg("kind %d, %llu keys, rate %g, %llu bytes: %s", (int)wish.kind,
+                 (unsigned long long)wish.keys, wish.rate, (unsigned long long)wish.bytes,
+                 error.text);
+    return wish;
+}
+
+static bloomery_plan plan_for(const struct shape *shape, uint64_t keys, double rate)
+{
+    bloomery_options options = options_for(shape);
+    return solved((bloomery_plan){.kind = shape->kind, .keys = keys, .rate = rate}, &options);
+}
+
+/* The geometry of a plan, by hand. */
+static bloomery_plan geometry(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes)
+{
+    return (bloomery_plan){.kind = kind, .bits = bits, .lines = lines, .probes = probes};
+}
+
+static void describe(const bloomery_plan *plan, char text[static 200])
+{
+    snprintf(text, 200, "kind %d, %llu keys, rate %.6g, %llu bits, L %u, k %u", (int)plan->kind,
+             (unsigned long long)plan->keys, plan->rate, (unsigned long long)plan->bits,
+             plan->lines, plan->probes);
+}
+
+/* The least rate that `keys` keys can have in the plan's geometry with the number of bits changed,
+ * over every number of probes that could be it. */
+static double best_rate(const bloomery_plan *plan, uint64_t bits, uint64_t keys)
+{
+    const uint32_t most = 64 / (plan->lines > 0 ? plan->lines : 1);
+    double best = 1;
+    for (uint32_t probes = plan->probes / 2 + 1; probes <= plan->probes + 6 && probes <= most;
+         probes++) {
+        bloomery_plan other = geometry(plan->kind, bits, plan->lines, probes);
+        best = fmin(best, bloomery_plan_rate(&other, keys));
+    }
+    return best;
+}
+
+/* ---- Rates ------------------------------------------------------------------------------------
+ */
+
+/* docs/mathematics.md says where the planner leaves the exact sum, and how far it then goes astray.
+ */
+static double tolerance(const struct plan_reference_row *row)
+{
+    if (row->kind == BLOOMERY_CLASSIC)
+        return row->size <= 4096 ? 1e-6 : 1e-3;
+    bool joint = row->size <= 128 && row->keys * row->lines <= 128 * row->size;
+    return joint || row->lines == 1 ? 1e-6 : 5e-3;
+}
+
+static void plan_rate_equals_exact_sum(void **state)
+{
+    (void)state;
+    assert_true(COUNT(plan_reference) >= 150);
+    for (size_t i = 0; i < COUNT(plan_reference); i++) {
+        const struct plan_reference_row *row = &plan_reference[i];
+        uint64_t bits = row->kind == BLOOMERY_BLOCKED ? row->size * LINE_BITS : row->size;
+        bloomery_plan plan = geometry(row->kind, bits, row->lines, row->probes);
+        double rate = bloomery_plan_rate(&plan, row->keys);
+        if (!(fabs(rate - row->rate) <= tolerance(row) * row->rate))
+            fail_msg("kind %d, size %llu, L %u, k %u, %llu keys: %.9e, exactly %.9e",
+                     (int)row->kind, (unsigned long long)row->size, row->lines, row->probes,
+                     (unsigned long long)row->keys, rate, row->rate);
+    }
+}
+
+static void plan_rate_of_no_keys_is_zero_and_of_no_plan_one(void **state)
+{
+    (void)state;
+    const bloomery_plan good[] = {geometry(BLOOMERY_BLOCKED, 5120, 2, 4),
+                                  geometry(BLOOMERY_KIND_DEFAULT, 512, 1, 6),
+                                  geometry(BLOOMERY_CLASSIC, 1001, 0, 7)};
+    for (size_t i = 0; i < COUNT(good); i++) {
+        assert_true(bloomery_plan_rate(&good[i], 0) == 0);
+        assert_true(bloomery_plan_rate(&good[i], 1) > 0);
+    }
+    const bloomery_plan none[] = {{.kind = BLOOMERY_BLOCKED},
+                                  geometry(BLOOMERY_BLOCKED, 5120, 0, 4),
+                                  geometry(BLOOMERY_BLOCKED, 5120, 4, 4),
+                                  geometry(BLOOMERY_BLOCKED, 5120, 1, 0),
+                                  geometry(BLOOMERY_BLOCKED, 5120, 1, 65),
+                                  geometry(BLOOMERY_BLOCKED, 5121, 1, 4),
+                                  geometry(BLOOMERY_CLASSIC, 0, 0, 7),
+                                  geometry(BLOOMERY_CLASSIC, 1000, 0, 0),
+                                  geometry(BLOOMERY_CLASSIC, 1000, 0, 65),
+                                  geometry(BLOOMERY_SCALABLE, 1024, 1, 4),
+                                  geometry((bloomery_kind)99, 1024, 1, 4)};
+    for (size_t i = 0; i < COUNT(none); i++)
+        assert_true(bloomery_plan_rate(&none[i], 10) == 1);
+}
+
+/* From an empty filter to one that says yes to everything, and quickly even there. */
+static void plan_rate_rises_with_keys_to_one(void **state)
+{
+    (void)state;
+    const uint64_t blocks[] = {1, 2, 5, 64, 256, 1024, 1025, 100000};
+    for (size_t i = 0; i < COUNT(blocks) * COUNT(shapes); i++) {
+        const struct shape *shape = &shapes[i % COUNT(shapes)];
+        uint64_t units = blocks[i / COUNT(shapes)];
+        bloomery_plan plan = geometry(shape->kind, units * LINE_BITS, shape->lines, 3);
+        double before = 0;
+        for (uint64_t keys = 1; keys <= 4096 * units; keys = keys * 3 + 1) {
+            clock_t start = clock();
+            double rate = bloomery_plan_rate(&plan, keys);
+            double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+            if (!(rate >= before * (1 - 1e-9) && rate <= 1 && rate > 0 && seconds < 1))
+                fail_msg("%llu units, L %u, %llu keys: rate %.12g after %.12g, %.1f s",
+                         (unsigned long long)units, shape->lines, (unsigned long long)keys, rate,
+                         before, seconds);
+            before = rate;
+        }
+        assert_true(before > 0.999);
+    }
+}
+
+/* Probes beyond what pays make the rate worse, in filters of a few bits too. */
+static void plan_rate_is_a_chance_for_every_geometry(void **state)
+{
+    (void)state;
+    const uint64_t sizes[] = {1, 2, 7, 8, 9, 31, 63, 64, 65, 511, 4096, 4097, UINT64_C(1) << 50};
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (uint32_t probes = 1; probes <= 64; probes++) {
+            bloomery_plan plan = geometry(BLOOMERY_CLASSIC, sizes[i], 0, probes);
+            for (uint64_t keys = 1; keys < 1000; keys = keys * 4 + 1) {
+                double rate = bloomery_plan_rate(&plan, keys);
+                if (!(rate >= 0 && rate <= 1))
+                    fail_msg("%llu bits, k %u, %llu keys: %g", (unsigned long long)sizes[i], probes,
+                             (unsigned long long)keys, rate);
+            }
+        }
+}
+
+/* No factor is negative: it is why the recurrence loses no precision (mathematics.md, section 3).
+ */
+static void occupancy_never_subtracts(void **state)
+{
+    (void)state;
+    static struct bloomery_occupancy occupancy;
+    const double cells[] = {64, 65, 100, 512, 4096, 1e9};
+    for (size_t i = 0; i < COUNT(cells); i++) {
+        bloomery_occupancy_start(&occupancy, cells[i], BLOOMERY_MOMENTS_MAX);
+        for (size_t f = 0; f < COUNT(occupancy.step); f++)
+            assert_true(occupancy.step[f] >= 0);
+    }
+}
+
+/* The moments from the distribution of X itself, one throw at a time. */
+static void occupancy_equals_distribution(void **state)
+{
+    (void)state;
+    enum { CELLS = 512, THROWS = 700 };
+    static struct bloomery_occupancy occupancy;
+    static long double chance[CELLS + 2];
+    memset(chance, 0, sizeof chance);
+    chance[0] = 1;
+    bloomery_occupancy_start(&occupancy, CELLS, BLOOMERY_MOMENTS_MAX);
+    for (int t = 1; t <= THROWS; t++) {
+        for (int x = CELLS; x > 0; x--)
+            chance[x] = chance[x] * x / CELLS + chance[x - 1] * (CELLS - x + 1) / CELLS;
+        chance[0] = 0;
+        bloomery_occupancy_throw(&occupancy, 1);
+        if (t % 70 != 0 && t > 8)
+            continue;
+        for (unsigned k = 1; k <= BLOOMERY_MOMENTS_MAX; k++) {
+            long double moment = 0;
+            for (int x = 1; x <= CELLS; x++)
+                moment += chance[x] * powl((long double)x / CELLS, k);
+            double off = occupancy.moment[k] / (double)moment - 1;
+            if (!(fabs(off) < 1e-11))
+                fail_msg("moment %u after %d throws is off by %g", k, t, off);
+        }
+    }
+}
+
+/* ---- Solving for the size ---------------------------------------------------------------------
+ */
+
+static void check_fields(const bloomery_plan *plan)
+{
+    char text[200];
+    describe(plan, text);
+    bool blocked = plan->kind == BLOOMERY_BLOCKED;
+    double again = bloomery_plan_rate(plan, plan->keys);
+    double limit = (double)plan->bits / ((double)plan->keys * -log2(plan->rate));
+    uint32_t most = blocked ? plan->lines : plan->probes;
+    if (plan->bits % LINE_BITS != 0 || plan->bits != plan->bytes * 8)
+        fail_msg("bits and bytes differ: %s, %llu bytes", text, (unsigned long long)plan->bytes);
+    if (blocked && plan->bits / LINE_BITS >= FOLDING_FROM &&
+        plan->bits / LINE_BITS % FOLDING_UNIT != 0)
+        fail_msg("does not fold: %s", text);
+    if (!(fabs(plan->rate / again - 1) < 1e-9))
+        fail_msg("the rate is not that of the plan (%.9g): %s", again, text);
+    if (!(fabs(plan->bits_per_key * (double)plan->keys / (double)plan->bits - 1) < 1e-12))
+        fail_msg("%g bits per key: %s", plan->bits_per_key, text);
+    if (!(fabs(plan->limit_ratio / limit - 1) < 1e-9 && limit >= 1))
+        fail_msg("%g times the information limit: %s", plan->limit_ratio, text);
+    const double rounding = 1e-9;
+    if (!(plan->absent_lines >= 1 - rounding && plan->absent_lines <= most + rounding &&
+          plan->present_lines >= 1 - rounding && plan->present_lines <= most + rounding))
+        fail_msg("%g lines absent, %g present: %s", plan->absent_lines, plan->present_lines, text);
+}
+
+/* The next smaller size that the planner could have built. */
+static uint64_t smaller(const bloomery_plan *plan)
+{
+    uint64_t units = plan->bits / LINE_BITS;
+    uint64_t step = plan->kind == BLOOMERY_BLOCKED && units > FOLDING_FROM ? FOLDING_UNIT : 1;
+    return (units - step) * LINE_BITS;
+}
+
+static void solved_size_is_the_smallest_that_meets_the_rate(void **state)
+{
+    (void)state;
+    const double rates[] = {0.5, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12};
+    const uint64_t keys[] = {1, 2, 10, 100, 2000, 100000, 20000000, UINT64_C(10000000000)};
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (size_t i = 0; i < COUNT(keys) * COUNT(rates); i++) {
+            double rate = rates[i % COUNT(rates)];
+            bloomery_plan plan = plan_for(&shapes[s], keys[i / COUNT(rates)], rate);
+            char text[200];
+            describe(&plan, text);
+            assert_int_equal(plan.kind, shapes[s].kind);
+            assert_int_equal(plan.lines, shapes[s].lines);
+            check_fields(&plan);
+            if (plan.rate > rate)
+                fail_msg("asked for %g: %s", rate, text);
+            if (plan.bits > LINE_BITS && best_rate(&plan, smaller(&plan), plan.keys) <= rate)
+                fail_msg("a smaller filter would do for %g: %s", rate, text);
+        }
+}
+
+/* Of the probes that meet the rate in the size built, the fewest are taken: they cost time. */
+static void solved_probes_are_the_fewest(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (double rate = 0.3; rate > 1e-10; rate /= 20) {
+            bloomery_plan plan = plan_for(&shapes[s], 5000, rate);
+            if (plan.probes == 1)
+                continue;
+            bloomery_plan fewer = plan;
+            fewer.probes--;
+            assert_true(bloomery_plan_rate(&fewer, plan.keys) > rate);
+        }
+}
+
+/* The table of docs/mathematics.md, section 6: bits per key for many keys. */
+static void bits_per_key_are_those_of_the_table(void **state)
+{
+    (void)state;
+    static const struct {
+        double rate;
+        double bits[4]; /* L = 1, 2, 3, classic */
+    } table[] = {
+        {1e-2, {9.92, 9.67, 9.63, 9.59}},     {1e-3, {15.55, 14.63, 14.51, 14.38}},
+        {1e-4, {22.03, 19.84, 19.46, 19.17}}, {1e-6, {38.82, 31.09, 29.75, 28.76}},
+        {1e-9, {80.18, 51.37, 46.64, 43.13}},
+    };
+    for (size_t i = 0; i < COUNT(table) * COUNT(shapes); i++) {
+        const struct shape *shape = &shapes[i % COUNT(shapes)];
+        double rate = table[i / COUNT(shapes)].rate;
+        double wanted = table[i / COUNT(shapes)].bits[i % COUNT(shapes)];
+        bloomery_plan plan = plan_for(shape, 1000000000, rate);
+        if (!(fabs(plan.bits_per_key / wanted - 1) < 0.0015))
+            fail_msg("kind %d, L %u, rate %g: %.3f bits a key, not %.2f", (int)shape->kind,
+                     shape->lines, rate, plan.bits_per_key, wanted);
+    }
+}
+
+/* L = 1 while within 10 % of classic at the same rate, else the least L that is, else the cheapest.
+ */
+static void lines_are_chosen_by_memory(void **state)
+{
+    (void)state;
+    const struct {
+        double rate;
+        uint32_t lines;
+    } table[] = {{0.5, 1},  {1e-2, 1}, {1e-3, 1},  {1e-4, 2},
+                 {1e-6, 2}, {1e-9, 3}, {1e-12, 3}, {1e-15, 3}};
+    for (size_t i = 0; i < COUNT(table); i++) {
+        bloomery_plan plan =
+            solved((bloomery_plan){.keys = 100000000, .rate = table[i].rate}, NULL);
+        assert_int_equal(plan.kind, BLOOMERY_BLOCKED);
+        if (plan.lines != table[i].lines)
+            fail_msg("rate %g: L %u, not %u", table[i].rate, plan.lines, table[i].lines);
+    }
+    /* Tiny filters are one line whatever L is; the least L is then the cheapest. */
+    bloomery_plan tiny = solved((bloomery_plan){.keys = 3, .rate = 1e-2}, NULL);
+    assert_int_equal(tiny.lines, 1);
+    assert_int_equal(tiny.bits, LINE_BITS);
+}
+
+static void more_keys_never_take_fewer_bytes(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        uint64_t before = 0;
+        for (uint64_t keys = 1; keys < 40000; keys += 1 + keys / 5) {
+            bloomery_plan plan = plan_for(&shapes[s], keys, 5e-3);
+            if (plan.bytes < before)
+                fail_msg("L %u, %llu keys: %llu bytes after %llu", shapes[s].lines,
+                         (unsigned long long)keys, (unsigned long long)plan.bytes,
+                         (unsigned long long)before);
+            before = plan.bytes;
+        }
+    }
+}
+
+static void lower_rates_never_take_fewer_bytes(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        uint64_t before = 0;
+        for (double rate = 0.9; rate > 1e-9; rate *= 0.5) {
+            bloomery_plan plan = plan_for(&shapes[s], 3000000, rate);
+            assert_true(plan.bytes >= before);
+            before = plan.bytes;
+        }
+    }
+}
+
+/* ---- The other two questions ------------------------------------------------------------------
+ */
+
+static void bytes_give_back_the_rate(void **state)
+{
+    (void)state;
+    const uint64_t keys[] = {1, 40, 3000, 1000000, UINT64_C(5000000000)};
+    const double rates[] = {0.2, 1e-2, 1e-5, 1e-9};
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (size_t i = 0; i < COUNT(keys) * COUNT(rates); i++) {
+            bloomery_options options = options_for(&shapes[s]);
+            bloomery_plan plan =
+                plan_for(&shapes[s], keys[i / COUNT(rates)], rates[i % COUNT(rates)]);
+            bloomery_plan back =
+                solved((bloomery_plan){.kind = plan.kind, .keys = plan.keys, .bytes = plan.bytes},
+                       &options);
+            char text[200];
+            describe(&back, text);
+            check_fields(&back);
+            if (back.bytes != plan.bytes || back.rate > plan.rate)
+                fail_msg("from %llu bytes at %g: %s", (unsigned long long)plan.bytes, plan.rate,
+                         text);
+            /* No other number of probes does better, as far as rates are told apart. */
+            double best = best_rate(&back, back.bits, back.keys);
+            if (best > 1e-15 && best < back.rate * (1 - 1e-9))
+                fail_msg("%g is possible: %s", best, text);
+        }
+}
+
+static void bytes_give_back_the_keys(void **state)
+{
+    (void)state;
+    const uint64_t keys[] = {1, 40, 3000, 1000000, UINT64_C(5000000000)};
+    const double rates[] = {0.2, 1e-2, 1e-5, 1e-9};
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (size_t i = 0; i < COUNT(keys) * COUNT(rates); i++) {
+            bloomery_options options = options_for(&shapes[s]);
+            double rate = rates[i % COUNT(rates)];
+            bloomery_plan plan = plan_for(&shapes[s], keys[i / COUNT(rates)], rate);
+            bloomery_plan back = solved(
+                (bloomery_plan){.kind = plan.kind, .rate = rate, .bytes = plan.bytes}, &options);
+            char text[200];
+            describe(&back, text);
+            check_fields(&back);
+            if (back.bytes != plan.bytes || back.keys < plan.keys || back.rate > rate)
+                fail_msg("from %llu bytes at %g: %s", (unsigned long long)plan.bytes, rate, text);
+            if (best_rate(&back, back.bits, back.keys + 1) <= rate)
+                fail_msg("one key more would fit at %g: %s", rate, text);
+        }
+}
+
+/* Bytes that are no multiple of a line, or of the folding unit, are not all used, and never
+ * exceeded. */
+static void odd_bytes_are_rounded_down(void **state)
+{
+    (void)state;
+    for (uint64_t bytes = 64; bytes < 40000; bytes = bytes * 5 / 4 + 7)
+        for (size_t s = 0; s < COUNT(shapes); s++) {
+            bloomery_options options = options_for(&shapes[s]);
+            bloomery_plan plan = solved(
+                (bloomery_plan){.kind = shapes[s].kind, .rate = 0.01, .bytes = bytes}, &options);
+            uint64_t unit = plan.kind == BLOOMERY_BLOCKED && bytes / LINE_BYTES >= FOLDING_FROM
+                                ? FOLDING_UNIT * LINE_BYTES
+                                : LINE_BYTES;
+            assert_true(plan.bytes <= bytes);
+            assert_true(bytes - plan.bytes < unit);
+            check_fields(&plan);
+        }
+}
+
+/* Memory and files come in units of 64 bytes, whatever the kind; less is refused. */
+static void classic_plans_are_whole_lines(void **state)
+{
+    (void)state;
+    for (uint64_t keys = 1; keys < 100000; keys = keys * 3 + 1) {
+        bloomery_plan plan = plan_for(&shapes[COUNT(shapes) - 1], keys, 0.02);
+        assert_true(plan.bits % LINE_BITS == 0);
+        assert_true(plan.bytes * 8 == plan.bits);
+    }
+    bloomery_plan least = {.kind = BLOOMERY_CLASSIC, .keys = 2, .bytes = LINE_BYTES};
+    assert_int_equal(solved(least, NULL).bits, LINE_BITS);
+    least.bytes--;
+    assert_int_equal(bloomery_plan_solve(&least, NULL, NULL), BLOOMERY_BAD_ARGUMENT);
+}
+
+/* ---- Options ----------------------------------------------------------------------------------
+ */
+
+static void folds_give_multiples(void **state)
+{
+    (void)state;
+    const uint64_t keys[] = {1, 1000, 1000000};
+    for (uint32_t folds = 0; folds <= 20; folds++)
+        for (size_t i = 0; i < COUNT(keys); i++) {
+            bloomery_options options = BLOOMERY_OPTIONS;
+            options.folds = folds;
+            bloomery_plan plan = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &options);
+            uint64_t units = plan.bits / LINE_BITS;
+            uint64_t unit = UINT64_C(1) << folds;
+            assert_true(units % unit == 0);
+            assert_true(units < FOLDING_FROM || units % FOLDING_UNIT == 0);
+            assert_true(plan.rate <= 0.01);
+            /* Rounding adds less than one unit. */
+            bloomery_options plain = BLOOMERY_OPTIONS;
+            plain.lines = plan.lines;
+            bloomery_plan least = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &plain);
+            assert_true(units < least.bits / LINE_BITS + unit + FOLDING_UNIT);
+        }
+}
+
+static void lines_and_probes_asked_for_are_kept(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < COUNT(shapes); s++)
+        for (uint32_t probes = 2; probes <= 20; probes += 3) {
+            bloomery_options options = options_for(&shapes[s]);
+            options.probes = probes;
+            const bloomery_plan wishes[] = {
+                {.kind = shapes[s].kind, .keys = 5000, .rate = 1e-3},
+                {.kind = shapes[s].kind, .keys = 5000, .bytes = 20000},
+                {.kind = shapes[s].kind, .rate = 1e-3, .bytes = 20000},
+            };
+            for (size_t i = 0; i < COUNT(wishes); i++) {
+                bloomery_plan plan = solved(wishes[i], &options);
+                assert_int_equal(plan.lines, shapes[s].lines);
+                assert_int_equal(plan.probes, probes);
+                assert_true(wishes[i].rate == 0 || plan.rate <= wishes[i].rate);
+                check_fields(&plan);
+            }
+        }
+}
+
+/* ---- What is refused --------------------------------------------------------------------------
+ */
+
+static void assert_refused(bloomery_plan wish, const bloomery_options *options, const char *what)
+{
+    bloomery_plan before;
+    memcpy(&before, &wish, sizeof before);
+    bloomery_error error;
+    memset(&error, 'x', sizeof error);
+    bloomery_status status = bloomery_plan_solve(&wish, options, &error);
+    if (status != BLOOMERY_BAD_ARGUMENT)
+        fail_msg("%s: status %d", what, (int)status);
+    if (memcmp(&before, &wish, sizeof before) != 0)
+        fail_msg("%s: the plan changed", what);
+    assert_int_equal(error.status, BLOOMERY_BAD_ARGUMENT);
+    assert_non_null(memchr(error.text, '\0', sizeof error.text));
+    assert_true(strlen(error.text) > 10 && error.text[strlen(error.text) - 1] != '\n');
+    /* The error may be left out. */
+    assert_int_equal(bloomery_plan_solve(&wish, options, NULL), BLOOMERY_BAD_ARGUMENT);
+}
+
+static void bad_numbers_are_refused_and_leave_the_plan_alone(void **state)
+{
+    (void)state;
+    const uint64_t most_keys = UINT64_C(1) << 48;
+    const struct {
+        const char *what;
+        bloomery_plan wish;
+    } table[] = {
+        {"nothing", {.keys = 0}},
+        {"keys alone", {.keys = 10}},
+        {"a rate alone", {.rate = 0.01}},
+        {"bytes alone", {.bytes = 4096}},
+        {"all three", {.keys = 10, .rate = 0.01, .bytes = 4096}},
+        {"a rate of 1", {.keys = 10, .rate = 1}},
+        {"a rate of 2", {.keys = 10, .rate = 2}},
+        {"a negative rate", {.keys = 10, .rate = -0.01}},
+        {"a tiny rate", {.keys = 10, .rate = 0.99e-15}},
+        {"a denormal rate", {.keys = 10, .rate = DBL_TRUE_MIN}},
+        {"a rate that is no number", {.keys = 10, .rate = (double)NAN}},
+        {"an endless rate", {.keys = 10, .rate = (double)INFINITY}},
+        {"too many keys", {.keys = most_keys + 1, .rate = 0.01}},
+        {"all keys", {.keys = UINT64_MAX, .rate = 0.01}},
+        {"too many bytes", {.keys = 10, .bytes = (UINT64_C(1) << 47) + 1}},
+        {"all bytes", {.rate = 0.01, .bytes = UINT64_MAX}},
+        {"less than a line", {.keys = 1, .bytes = 63}},
+        {"too many bits", {.keys = most_keys, .rate = 1e-15}},
+        {"too little memory", {.keys = 1000000000, .bytes = 10}},
+        {"too little memory still", {.keys = 1000000000, .bytes = 18000000}},
+        {"less than a classic unit", {.rate = 0.1, .bytes = 63, .kind = BLOOMERY_CLASSIC}},
+    };
+    for (size_t i = 0; i < COUNT(table); i++)
+        assert_refused(table[i].wish, NULL, table[i].what);
+}
+
+static void bad_options_are_refused_and_leave_the_plan_alone(void **state)
+{
+    (void)state;
+    const struct {
+        const char *what;
+        bloomery_kind kind;
+        uint32_t lines, probes, folds;
+    } table[] = {
+        {"four lines", BLOOMERY_BLOCKED, 4, 0, 0},
+        {"lines of a classic filter", BLOOMERY_CLASSIC, 1, 0, 0},
+        {"65 probes", BLOOMERY_CLASSIC, 0, 65, 0},
+        {"65 probes in a line", BLOOMERY_BLOCKED, 1, 65, 0},
+        {"a wealth of probes", BLOOMERY_BLOCKED, 3, UINT32_MAX, 0},
+        {"31 folds", BLOOMERY_BLOCKED, 0, 0, 31},
+    };
+    for (size_t i = 0; i < COUNT(table); i++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.lines = table[i].lines;
+        options.probes = table[i].probes;
+        options.folds = table[i].folds;
+        assert_refused((bloomery_plan){.kind = table[i].kind, .keys = 1000, .rate = 0.01}, &options,
+                       table[i].what);
+    }
+}
+
+/* Kinds that are reserved or unknown are refused too, whatever the status says. */
+static void other_kinds_are_refused(void **state)
+{
+    (void)state;
+    const int kinds[] = {
+        -1, BLOOMERY_COUNTING, BLOOMERY_SCALABLE, BLOOMERY_STATIC, BLOOMERY_CUCKOO, 7, 255};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        bloomery_plan plan = {.kind = (bloomery_kind)kinds[i], .keys = 100, .rate = 0.01};
+        bloomery_plan before;
+        memcpy(&before, &plan, sizeof before);
+        assert_true(bloomery_plan_solve(&plan, NULL, NULL) < 0);
+        assert_memory_equal(&before, &plan, sizeof before);
+    }
+}
+
+/* "10 bytes for a billion keys" is answered with what would fit, and an error only then written. */
+static void refusals_say_what_would_do(void **state)
+{
+    (void)state;
+    bloomery_error error = {0};
+    bloomery_plan plan = {.keys = 1000000000, .bytes = 18000000};
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, &error), BLOOMERY_BAD_ARGUMENT);
+    assert_non_null(strstr(error.text, "GiB")); /* what 1 in 100 would take */
+    assert_non_null(strstr(error.text, "%"));   /* the rate that these bytes give */
+    memset(&error, 'x', sizeof error);
+    plan = (bloomery_plan){.keys = 1000, .rate = 0.01};
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, &error), BLOOMERY_OK);
+    assert_int_equal(error.text[0], 'x');
+}
+
+static void the_ends_of_the_ranges_are_solved(void **state)
+{
+    (void)state;
+    const uint64_t most_keys = UINT64_C(1) << 48;
+    const bloomery_plan wishes[] = {
+        {.keys = most_keys, .rate = 0.5},
+        {.keys = 1, .rate = 1e-15},
+        {.keys = 1, .rate = 0.999999},
+        {.keys = 1, .bytes = 64},
+        {.keys = 1, .bytes = UINT64_C(1) << 47},
+        {.rate = 1e-15, .bytes = 64},
+        {.rate = 0.5, .bytes = UINT64_C(1) << 47},
+    };
+    for (size_t i = 0; i < COUNT(wishes); i++) {
+        bloomery_plan plan = solved(wishes[i], NULL);
+        assert_true(plan.keys >= 1 && plan.keys <= most_keys && plan.probes >= 1);
+        assert_true(wishes[i].rate == 0 || plan.rate <= wishes[i].rate);
+        assert_true(wishes[i].bytes == 0 || plan.bytes <= wishes[i].bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plan_rate_equals_exact_sum),
+        cmocka_unit_test(plan_rate_of_no_keys_is_zero_and_of_no_plan_one),
+        cmocka_unit_test(plan_rate_rises_with_keys_to_one),
+        cmocka_unit_test(plan_rate_is_a_chance_for_every_geometry),
+        cmocka_unit_test(occupancy_never_subtracts),
+        cmocka_unit_test(occupancy_equals_distribution),
+        cmocka_unit_test(solved_size_is_the_smallest_that_meets_the_rate),
+        cmocka_unit_test(solved_probes_are_the_fewest),
+        cmocka_unit_test(bits_per_key_are_those_of_the_table),
+        cmocka_unit_test(lines_are_chosen_by_memory),
+        cmocka_unit_test(more_keys_never_take_fewer_bytes),
+        cmocka_unit_test(lower_rates_never_take_fewer_bytes),
+        cmocka_unit_test(bytes_give_back_the_rate),
+        cmocka_unit_test(bytes_give_back_the_keys),
+        cmocka_unit_test(odd_bytes_are_rounded_down),
+        cmocka_unit_test(classic_plans_are_whole_lines),
+        cmocka_unit_test(folds_give_multiples),
+        cmocka_unit_test(lines_and_probes_asked_for_are_kept),
+        cmocka_unit_test(bad_numbers_are_refused_and_leave_the_plan_alone),
+        cmocka_unit_test(bad_options_are_refused_and_leave_the_plan_alone),
+        cmocka_unit_test(other_kinds_are_refused),
+        cmocka_unit_test(refusals_say_what_would_do),
+        cmocka_unit_test(the_ends_of_the_ranges_are_solved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
