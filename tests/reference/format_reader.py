@@ -10,8 +10,8 @@
 
 Its author did not look at the library's sources, it imports nothing of them, and its hashes are
 its own (hashes.py). Where the library and this file disagree about any file, one of the three - page,
-library, reader - is wrong; tests/property/reader_agrees.py looks for that. The steps of parse()
-are those of the page's last section but one, in its order.
+library, reader - is wrong; tests/property/reader_agrees.py looks for that. The steps of parse() are
+those under "What a reader checks", by their numbers.
 
 Exit codes: 0 yes, 1 no key may be in, 2 refused or damaged (stderr says why).
 """
@@ -29,13 +29,15 @@ HEADER_BYTES = 128
 PREFIX_BYTES_MOST = 16384
 SPAN_BYTES = 65536
 NOTE_BYTES_MOST = 4000
-PAYLOAD_BYTES_MOST = 1 << 47  # 2^50 bits
 RULE_FLAGS_KNOWN = 127
 FINGERPRINTED = b"bloomery key fingerprint 1"
 BLOCKED, CLASSIC = 1, 2
 XXH3, SIPHASH = 1, 2
-LINK, RULE, SECRET, DIALECT, NOTE = 1, 2, 3, 4, 5
-BODY_BYTES = {LINK: 64, RULE: 12, SECRET: 16}
+LINK, RULE, SECRET, NOTE = KNOWN = 1, 2, 3, 5
+REQUIRED = 1
+LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIi")
+BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16}
+BITS_MOST = 1 << 50
 
 # Why a file is refused: the page's words.
 NO_FILTER, CUT_SHORT, LATER = "no filter", "cut short", "later"
@@ -154,60 +156,67 @@ def check_header_checksum(data, header):
     need(xxh3_64(bytes(prefix)) == header.checksum, DAMAGED, "the header's checksum is wrong")
 
 
+def check_record(kind, body, at):
+    """The body of a known record, as far as it can be judged alone."""
+    where = f"record of type {kind} at {at}"
+    need(len(body) == BODY_BYTES.get(kind, len(body)), DAMAGED, f"{where} has {len(body)} bytes")
+    need(kind != NOTE or len(body) <= NOTE_BYTES_MOST, DAMAGED, f"{where} is too long")
+    if kind == LINK:
+        need(Link(*LINK_BODY.unpack(body)).zero == 0, LATER, f"{where}: a zero field is not")
+    if kind == RULE:
+        flags, delimiter, _ = RULE_BODY.unpack(body)
+        need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255, LATER, f"{where}: unknown rules")
+
+
 def read_records(data, header):
     """6: the known records as (type, body)."""
-    records, seen = [], set()
+    records = []
     at, end = HEADER_BYTES, HEADER_BYTES + header.record_bytes
     while at < end:
         kind, flags, size = struct.unpack_from("<HHI", data, at)
-        need(size <= end - at - 8, DAMAGED, f"record at {at} is longer than the records")
-        known = kind in (LINK, RULE, SECRET, NOTE)
-        need(known or not flags & 1, LATER, f"record at {at}: unknown type {kind}")
-        need(kind == LINK or kind not in seen, DAMAGED, f"record at {at}: type {kind} again")
-        seen.add(kind)
-        if known:
-            need(size == BODY_BYTES.get(kind, size), DAMAGED, f"record at {at} has {size} bytes")
-            need(kind != NOTE or size <= NOTE_BYTES_MOST, DAMAGED, "the note is too long")
+        need(size <= end - at - 8, DAMAGED, f"the record at {at} is longer than the records")
+        if kind in KNOWN:
+            need(kind == LINK or all(kind != other for other, _ in records), DAMAGED,
+                 f"record at {at}: a second one of type {kind}")
+            check_record(kind, data[at + 8:at + 8 + size], at)
             records.append((kind, data[at + 8:at + 8 + size]))
+        else:
+            need(not flags & REQUIRED, LATER, f"record at {at}: unknown type {kind}")
         at += 8 + (size + 7) // 8 * 8
     need(sum(kind == LINK for kind, _ in records) == header.links, DAMAGED, "number of links")
     return records
 
 
-def check_key(filter_, key):
-    """7: fingerprint and hash fit, and a key in the file is the one that was used."""
-    header, carried = filter_.header, filter_.body(SECRET)
-    keyed = header.hash == SIPHASH
-    need((header.key_fingerprint != 0) == keyed, DAMAGED, "a fingerprint and no key, or the reverse")
-    need(not keyed or header.seed == 0, DAMAGED, "a seed beside a key")
-    need(carried is None or keyed, DAMAGED, "a key and no keyed hash")
-    if carried is not None:
-        need(fingerprint(carried) == header.key_fingerprint, DAMAGED, "the key is not the fingerprint's")
-        filter_.key = carried
-    elif keyed and key is not None:
-        need(fingerprint(key) == header.key_fingerprint, KEY_NEEDED, "this is another key")
-        filter_.key = key
-
-
-def check_meaning(filter_):
-    """8: all rules are known, and each link is what it can be."""
-    header = filter_.header
+def check_known(header):
+    """7: what decides where a key's bits are."""
     need(header.kind in (BLOCKED, CLASSIC), UNSUPPORTED, f"kind {header.kind}")
     need(header.hash in (XXH3, SIPHASH), UNSUPPORTED, f"hash {header.hash}")
     need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
     rules = (header.block_bits, header.cell_bits, header.bit_order, header.block_rule,
              header.probe_rule, header.repeat_rule)
-    need(rules == (512 if header.kind == BLOCKED else 0, 1, 0, 0, 0, 0), UNSUPPORTED, f"rules {rules}")
-    rule = filter_.body(RULE)
-    if rule is not None:
-        flags, delimiter, _ = struct.unpack("<IIi", rule)
-        need(flags & ~RULE_FLAGS_KNOWN == 0, LATER, f"flags of the key rule {flags}")
-        need(delimiter <= 255, DAMAGED, f"delimiter {delimiter}")
+    need(rules == (512 if header.kind == BLOCKED else 0, 1, 0, 0, 0, 0), UNSUPPORTED,
+         f"block bits, cell bits, bit order, rules {rules}")
+
+
+def check_carried_key(filter_):
+    """8: hash, fingerprint and a key in the file belong together."""
+    header, carried = filter_.header, filter_.body(SECRET)
+    keyed = header.hash == SIPHASH
+    need((header.key_fingerprint != 0) == keyed, DAMAGED, "a fingerprint and no key, or the reverse")
+    need(not keyed or header.seed == 0, DAMAGED, "a seed beside a key")
+    need(carried is None or keyed, DAMAGED, "a key without a keyed hash")
+    need(carried is None or fingerprint(carried) == header.key_fingerprint, DAMAGED,
+         "the key in the file has another fingerprint")
+    filter_.key = carried
+
+
+def check_links(filter_):
+    """9: each link is what it can be, where it must be."""
+    header, begin = filter_.header, 0
     need(header.links == 1, UNSUPPORTED, f"{header.links} links")
-    begin = 0
     for kind, body in filter_.records:
         if kind == LINK:
-            link = Link(*struct.unpack("<QIIQdQQQQ", body))
+            link = Link(*LINK_BODY.unpack(body))
             check_link(header, link, begin)
             filter_.links.append(link)
             begin += link.bytes
@@ -216,13 +225,19 @@ def check_meaning(filter_):
 
 def check_link(header, link, begin):
     blocked = header.kind == BLOCKED
-    need(link.zero == 0, LATER, "a field of the link is set that is zero in version 1")
-    need(1 <= link.bits <= 1 << 50 and (not blocked or link.bits % 512 == 0), DAMAGED, "m")
+    need(1 <= link.bits <= BITS_MOST and (not blocked or link.bits % 512 == 0), DAMAGED, "m")
     need(1 <= link.lines <= 3 if blocked else link.lines == 0, DAMAGED, "L")
     need(1 <= link.probes * max(link.lines, 1) <= 64, DAMAGED, "k")
-    rate = link.planned_rate
-    need(not math.isnan(rate) and 0 <= rate <= 1, DAMAGED, "planned rate")
+    # False for what is no number, too.
+    need(0 <= link.planned_rate <= 1, DAMAGED, "planned rate")
     need(link.begin == begin and link.bytes == -(-link.bits // 512) * 64, DAMAGED, "place in the payload")
+
+
+def check_given_key(filter_, key):
+    """10: a key from elsewhere is the one that was used."""
+    if key is not None and filter_.header.hash == SIPHASH:
+        need(fingerprint(key) == filter_.header.key_fingerprint, KEY_NEEDED, "this is another key")
+        filter_.key = key
 
 
 def parse(data, key=None):
@@ -232,9 +247,17 @@ def parse(data, key=None):
     check_sizes(header, len(data))
     check_header_checksum(data, header)
     filter_ = Filter(data, header, read_records(data, header))
-    check_key(filter_, key)
-    check_meaning(filter_)
+    check_known(header)
+    check_carried_key(filter_)
+    check_links(filter_)
+    check_given_key(filter_, key)
     return filter_
+
+
+def array_of(filter_, link):
+    """A link's bytes as one number: bit p of the array is bit p of the number."""
+    begin = filter_.header.payload_offset + link.begin
+    return int.from_bytes(filter_.data[begin:begin + link.bytes], "little")
 
 
 # ---- Checksums -------------------------------------------------------------------------------------
@@ -251,9 +274,7 @@ def verify(filter_):
     need(xxh3_64(sums, header.checksum) == struct.unpack_from("<Q", data, end + len(sums))[0],
          DAMAGED, "checksum of the checksums")
     for link in filter_.links:
-        begin = header.payload_offset + link.begin
-        bits = int.from_bytes(data[begin:begin + link.bytes], "little")
-        need(bits >> link.bits == 0, DAMAGED, "bits past m are set")
+        need(array_of(filter_, link) >> link.bits == 0, DAMAGED, "bits past m are set")
 
 
 # ---- From a key to its bits ------------------------------------------------------------------------
@@ -318,18 +339,18 @@ def may_contain(filter_, key):
 def info(filter_):
     """What the file says, by the names of the library's bloomery_info; numbers as they are."""
     header, link, rule = filter_.header, filter_.links[-1], filter_.body(RULE)
-    note, payload_end = filter_.body(NOTE), header.payload_offset + header.payload_bytes
-    payload = filter_.data[header.payload_offset:payload_end]
+    note = filter_.body(NOTE)
     return {
         "kind": header.kind, "format_version": header.version, "links": len(filter_.links),
         "lines": link.lines, "probes": link.probes, "bits": sum(one.bits for one in filter_.links),
         "bytes": header.payload_bytes, "file_bytes": len(filter_.data),
-        "planned_keys": link.planned_keys, "planned_rate": link.planned_rate.hex(),
+        "planned_keys": link.planned_keys, "planned_rate": link.planned_rate,
         "adds": sum(one.adds for one in filter_.links), "hash": header.hash, "seed": header.seed,
         "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
-        "rule": list(struct.unpack("<IIi", rule)) if rule is not None else [0, 0, 0],
-        "note": note.decode(errors="replace") if note is not None else None,
-        "dialect": header.dialect, "bits_set": int.from_bytes(payload, "little").bit_count(),
+        "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0],
+        "note": note.decode(errors="replace") if note else None,
+        "dialect": header.dialect, "bits_set": sum((array_of(filter_, one) & (1 << one.bits) - 1).bit_count()
+                        for one in filter_.links),
     }
 
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door. Each target makes sure that its Debian packages are there (scripts/packages lists
+# them), and hands over to Meson; everything about *how* things are built is in the meson.build files.
+#
+# Variables: BUILD, the build directory; PREFIX and DESTDIR, for install; MESON_OPTIONS, for the first
+# configuration of a build directory; PACKAGES=present, where the packages have other names.
+
+BUILD         ?= build
+PREFIX        ?= /usr/local
+MESON_OPTIONS ?=
+export PACKAGES
+
+need = @scripts/install-packages
+
+.PHONY: help demo check check-long bench install format lint clean
+
+help:
+	@echo 'make demo        build, then the main job: 20 million IDs, 10 million questions'
+	@echo 'make check       build, then every quick test (minutes)'
+	@echo 'make check-long  the quick tests and the long ones'
+	@echo 'make bench       build and run the benchmarks'
+	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
+	@echo 'make format      format every C file'
+	@echo 'make lint        formatter and analysers, as CI runs them'
+	@echo 'make clean       remove $(BUILD)/'
+
+# Configuring is done once for a build directory; ninja does it again when a meson.build changes.
+$(BUILD)/build.ninja:
+	@echo 'configuring $(BUILD)/'
+	@output=$$(meson setup $(BUILD) --prefix $(PREFIX) $(MESON_OPTIONS) 2>&1) || \
+	    { echo "$$output"; exit 1; }
+
+demo:
+	$(need) demo
+	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
+	@ninja --quiet -C $(BUILD) tool/bloomery
+	@$(BUILD)/tool/bloomery experiment
+
+# A directory that was configured before cmocka was there learns of it here, once.
+$(BUILD)/tests-enabled: $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dtests=enabled
+	@touch $@
+
+.PHONY: build-tests
+build-tests:
+	$(need) check
+	@$(MAKE) --silent --no-print-directory $(BUILD)/tests-enabled
+	@ninja --quiet -C $(BUILD)
+
+check: build-tests
+	@scripts/run-tests $(BUILD) --suite quick $(if $(COUNTS),--counts $(COUNTS))
+
+check-long: build-tests
+	@scripts/run-tests $(BUILD) --suite quick --suite long
+
+bench:
+	$(need) bench
+	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dbenchmarks=true
+	@ninja --quiet -C $(BUILD)
+	@meson test -C $(BUILD) --benchmark --verbose
+
+install:
+	$(need) demo
+	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
+	@meson configure $(BUILD) --prefix $(PREFIX)
+	@ninja --quiet -C $(BUILD)
+	@meson install -C $(BUILD) --no-rebuild
+
+format:
+	$(need) lint
+	@scripts/lint --fix
+
+lint:
+	$(need) lint
+	@$(MAKE) --silent --no-print-directory $(BUILD)/tests-enabled
+	@scripts/lint $(BUILD)
+
+clean:
+	rm -rf $(BUILD)

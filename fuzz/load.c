@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fuzz target of the loader: whatever the bytes are, opening them refuses or gives a filter
+ * that can be asked, read, verified, written and added to, within its memory.
+ *
+ * Each input is tried as it is, and then mended in two steps: with the checksums made right, so
+ * that the checks behind them are reached; and with magic, version and sizes made right too, so
+ * that almost every input gets as far as the records. Mending follows docs/format.md.
+ *
+ * Besides what the sanitizers see, it aborts where
+ *   - opening succeeds and gives no filter, or fails and gives one, or fails without a reason;
+ *   - something was allocated before a refusal of header or records, or more than the input
+ * justifies;
+ *   - memory is not all given back;
+ *   - a filter that loaded cannot be written and loaded again to the same bytes;
+ *   - an added key is denied.
+ *
+ * Build: with clang, -fsanitize=fuzzer,address,undefined, this file and the library; or with
+ * regression.c as a plain test. Uses bloomery.h and xxhash.h.
+ */
+#define XXH_INLINE_ALL
+#include <bloomery/bloomery.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEADER = 128, CHECKSUM_AT = 120, PREFIX_MAX = 16384, SPAN = 65536 };
+
+static void must(bool holds, const char *what)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "fuzz/load: broken promise: %s\n", what);
+    abort();
+}
+
+/* ---- Memory ------------------------------------------------------------------------------ */
+
+static struct {
+    size_t live;
+    size_t requests;
+    size_t bytes;
+} memory;
+
+static void *take(void *context, size_t bytes, size_t alignment)
+{
+    void *block = NULL;
+    (void)context;
+    memory.requests++;
+    memory.bytes += bytes;
+    if (posix_memalign(&block, alignment < sizeof(void *) ? sizeof(void *) : alignment, bytes))
+        return NULL;
+    memory.live++;
+    return block;
+}
+
+static void give(void *context, void *block, size_t bytes, size_t alignment)
+{
+    (void)context;
+    (void)bytes;
+    (void)alignment;
+    memory.live--;
+    free(block);
+}
+
+/* ---- Mending ----------------------------------------------------------------------------- */
+
+static uint64_t get(const uint8_t *data, size_t at, unsigned bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value |= (uint64_t)data[at + i] << (8 * i);
+    return value;
+}
+
+static void put(uint8_t *data, size_t at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        data[at + i] = (uint8_t)(value >> (8 * i));
+}
+
+/* Magic, version, zero fields, and sizes that add up to the input's. */
+static void mend_places(uint8_t *data, size_t size)
+{
+    if (size < HEADER + 64 + 16)
+        return;
+    memcpy(data,
+           "\x89"
+           "BLOOM\r\n",
+           8);
+    put(data, 8, 1, 2);
+    put(data, 12, HEADER, 4);
+    put(data, 58, 0, 2);
+    put(data, 71, 0, 1);
+    put(data, 72, 0, 4);
+    memset(data + 80, 0, 40);
+    uint64_t records = get(data, 16, 4) / 8 * 8 % 512;
+    uint64_t offset = (HEADER + records + 63) / 64 * 64;
+    if (offset + 64 + 16 > size)
+        offset = HEADER, records = 0;
+    uint64_t rest = size - offset;
+    uint64_t spans = (rest + SPAN + 7) / (SPAN + 8); /* at least as many as there can be */
+    uint64_t payload = (rest - 8 * (spans + 1)) / 64 * 64;
+    put(data, 16, records, 4);
+    put(data, 24, offset, 8);
+    put(data, 32, payload, 8);
+}
+
+/* What is left over behind the last checksum after mend_places. */
+static size_t mended_size(const uint8_t *data, size_t size)
+{
+    if (size < HEADER + 64 + 16)
+        return size;
+    uint64_t payload = get(data, 32, 8);
+    return (size_t)(get(data, 24, 8) + payload + 8 * ((payload + SPAN - 1) / SPAN + 1));
+}
+
+static void mend_checksums(uint8_t *data, size_t size)
+{
+    if (size < HEADER)
+        return;
+    uint64_t offset = get(data, 24, 8);
+    uint64_t payload = get(data, 32, 8);
+    if (offset < HEADER || offset > PREFIX_MAX || offset > size)
+        return;
+    put(data, CHECKSUM_AT, 0, 8);
+    uint64_t seed = XXH3_64bits_withSeed(data, (size_t)offset, 0);
+    put(data, CHECKSUM_AT, seed, 8);
+    uint64_t spans = payload / SPAN + (payload % SPAN != 0);
+    if (payload > size - offset || spans * 8 + 8 > size - offset - payload)
+        return;
+    uint8_t *sums = data + offset + payload;
+    for (uint64_t i = 0; i < spans; i++) {
+        uint64_t left = payload - i * SPAN;
+        put(sums, (size_t)i * 8,
+            XXH3_64bits_withSeed(data + offset + i * SPAN, (size_t)(left < SPAN ? left : SPAN),
+                                 seed),
+            8);
+    }
+    put(sums, (size_t)spans * 8, XXH3_64bits_withSeed(sums, (size_t)spans * 8, seed), 8);
+}
+
+/* ---- A filter that came in --------------------------------------------------------------- */
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+    size_t room;
+};
+
+static int append(void *context, const void *data, size_t size)
+{
+    struct bytes *bytes = context;
+    if (size > bytes->room - bytes->size)
+        return 1;
+    memcpy(bytes->data + bytes->size, data, size);
+    bytes->size += size;
+    return 0;
+}
+
+static struct bytes write_out(const bloomery_filter *filter)
+{
+    struct bytes bytes = {.room = (size_t)bloomery_bytes(filter)};
+    must(posix_memalign((void **)&bytes.data, 64, bytes.room) == 0, "memory for the test");
+    must(bloomery_write(filter, append, &bytes, NULL) == BLOOMERY_OK, "a filter can be written");
+    must(bytes.size == bytes.room, "bloomery_bytes is what bloomery_write writes");
+    return bytes;
+}
+
+static void ask(const bloomery_filter *filter, const uint8_t *data, size_t size)
+{
+    bloomery_key keys[70];
+    uint64_t answers[2];
+    size_t hits = 0;
+    for (size_t i = 0; i < 70; i++)
+        keys[i] = bloomery_key_of(data, size > 0 ? i * 7 % size : 0);
+    size_t found = bloomery_may_contain_batch(filter, keys, 70, answers);
+    for (size_t i = 0; i < 70; i++) {
+        bool maybe = bloomery_may_contain(filter, keys[i]);
+        must((answers[i >> 6] >> (i & 63) & 1) == maybe, "a batch answers as single calls do");
+        hits += maybe;
+    }
+    must(hits == found, "the batch counts its answers");
+    for (unsigned bit = 0; bit < 64; bit += 7)
+        bloomery_may_contain_hash(filter, (bloomery_hash){UINT64_MAX << bit, ~(UINT64_MAX << bit)});
+}
+
+static void read_facts(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_error error;
+    bloomery_info_get(filter, true, &info);
+    must(info.bits_set <= info.bits, "no more bits are set than there are");
+    must(info.live_rate >= 0 && info.live_rate <= 1, "a rate is 0 to 1");
+    must(info.expected_rate >= 0 && info.expected_rate <= 1, "an expected rate is 0 to 1");
+    must(info.estimated_keys >= 0, "an estimate is not negative");
+    must(info.note == NULL || strlen(info.note) <= BLOOMERY_NOTE_BYTES, "a note ends");
+    must(info.file_bytes == bloomery_bytes(filter), "file bytes");
+    if (bloomery_verify(filter, &error) != BLOOMERY_OK)
+        must(error.status == BLOOMERY_CORRUPT && error.text[0] != '\0', "verify says why");
+}
+
+/* Written, read again, written again: the same bytes. */
+static void round_trip(const bloomery_filter *filter, const bloomery_options *options)
+{
+    bloomery_filter *again = NULL;
+    struct bytes first = write_out(filter);
+    must(bloomery_load(first.data, first.size, options, &again, NULL) == BLOOMERY_OK,
+         "what was written can be loaded");
+    struct bytes second = write_out(again);
+    must(first.size == second.size && memcmp(first.data, second.data, first.size) == 0,
+         "what was loaded is written the same");
+    bloomery_free(again);
+    free(first.data);
+    free(second.data);
+}
+
+static void add(bloomery_filter *filter, const uint8_t *data, size_t size)
+{
+    bloomery_key key = bloomery_key_of(data, size);
+    int result = bloomery_add(filter, key, NULL);
+    must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_KEY_NEEDED,
+         "a loaded filter takes keys");
+    must(bloomery_may_contain(filter, key), "an added key is not denied");
+}
+
+/* ---- The target -------------------------------------------------------------------------- */
+
+static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
+{
+    static const uint8_t key[BLOOMERY_KEY_BYTES] = "a golden secret!";
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter = NULL;
+    bloomery_error error = {.status = BLOOMERY_OK};
+    memset(&memory, 0, sizeof memory);
+    options.allocator = (bloomery_allocator){take, give, NULL};
+    options.open_flags = flags;
+    options.key = size % 2 != 0 ? key : NULL;
+    bloomery_status status = load ? bloomery_load(data, size, &options, &filter, &error)
+                                  : bloomery_view(data, size, &options, &filter, &error);
+    must((status == BLOOMERY_OK) == (filter != NULL), "a filter if and only if it opened");
+    must(memory.bytes <= size + PREFIX_MAX, "no more memory than the input justifies");
+    if (filter == NULL) {
+        must(error.status == status && error.text[0] != '\0', "a refusal says why");
+        must(status != BLOOMERY_BAD_ARGUMENT, "bytes are no argument");
+        /* Only checksums of the payload are found wrong after memory was taken. */
+        must(memory.requests == 0 || load, "nothing is allocated before a refusal");
+    } else {
+        ask(filter, data, size);
+        /* The expected rate of a small filter takes milliseconds, a hundred times all the rest. */
+        if (XXH3_64bits(data, size) % 16 == 0)
+            read_facts(filter);
+        if (load) {
+            round_trip(filter, &options);
+            add(filter, data, size);
+            round_trip(filter, &options);
+        }
+        bloomery_free(filter);
+    }
+    must(memory.live == 0, "memory is given back");
+}
+
+static void try_all(const uint8_t *data, size_t size)
+{
+    try_one(data, size, false, 0);
+    try_one(data, size, true, 0);
+    try_one(data, size, true, BLOOMERY_OPEN_INSPECT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = NULL;
+    if (size > (1u << 22))
+        return 0;
+    must(posix_memalign((void **)&copy, 64, size + 1) == 0, "memory for the test");
+    memcpy(copy, data, size);
+    try_all(copy, size);
+    mend_checksums(copy, size);
+    try_all(copy, size);
+    memcpy(copy, data, size);
+    mend_places(copy, size);
+    size = mended_size(copy, size);
+    mend_checksums(copy, size);
+    try_all(copy, size);
+    free(copy);
+    return 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the corpus to begin with: small filters of every sort, and the same with one number turned
+ * hostile. The checksums of the hostile ones are left wrong: the target mends them. By hand:
+ *
+ *     cc -Iinclude fuzz/make_corpus.c -lbloomery -o make_corpus && ./make_corpus fuzz/corpus/load
+ *
+ * Build: no test; built by nothing but this command.
+ */
+#include <bloomery/bloomery.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *directory;
+
+struct file {
+    uint8_t data[1 << 16];
+    size_t size;
+};
+
+static int append(void *context, const void *data, size_t size)
+{
+    struct file *file = context;
+    if (size > sizeof file->data - file->size)
+        return 1;
+    memcpy(file->data + file->size, data, size);
+    file->size += size;
+    return 0;
+}
+
+static void save(const char *name, const struct file *file)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.bloom", directory, name);
+    FILE *out = fopen(path, "wb");
+    if (out == NULL || fwrite(file->data, 1, file->size, out) != file->size || fclose(out) != 0) {
+        perror(path);
+        exit(2);
+    }
+}
+
+static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
+                        const bloomery_options *options)
+{
+    struct file file = {.size = 0};
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    bloomery_plan plan = {.kind = kind, .bits = bits, .lines = lines, .probes = probes};
+    if (bloomery_create(&plan, options, &filter, &error) != BLOOMERY_OK) {
+        fprintf(stderr, "%s\n", error.text);
+        exit(2);
+    }
+    for (unsigned i = 0; i < 20; i++)
+        bloomery_add(filter, bloomery_key_of(&(uint8_t){(uint8_t)i}, 1), NULL);
+    if (bloomery_write(filter, append, &file, NULL) != BLOOMERY_OK)
+        exit(2);
+    bloomery_free(filter);
+    return file;
+}
+
+/* One number of a valid file changed: name, offset, width, value. */
+static const struct {
+    const char *name;
+    size_t at;
+    unsigned width;
+    uint64_t value;
+} edits[] = {
+    {"version-2", 8, 2, 2},
+    {"kind-3", 10, 2, 3},
+    {"records-odd", 16, 4, 71},
+    {"records-beyond", 16, 4, 0xfffffff8},
+    {"links-0", 20, 4, 0},
+    {"links-65", 20, 4, 65},
+    {"payload-at-0", 24, 8, 0},
+    {"payload-at-2-63", 24, 8, 1ull << 63},
+    {"payload-of-2-40", 32, 8, 1ull << 40},
+    {"payload-wraps", 32, 8, UINT64_MAX - 63},
+    {"fingerprint", 48, 8, 1},
+    {"hash-2", 56, 2, 2},
+    {"blocks-0", 64, 2, 0},
+    {"cells-4", 66, 1, 4},
+    {"required-bit", 72, 4, 1},
+    {"ignorable-bits", 76, 4, 0xffffffff},
+    {"record-type-0", 128, 2, 0},
+    {"record-unknown-ignorable", 128, 4, 77},
+    {"record-wraps", 132, 4, 0xffffffff},
+    {"bits-0", 136, 8, 0},
+    {"bits-1", 136, 8, 1},
+    {"bits-2-63", 136, 8, 1ull << 63},
+    {"bits-wrap", 136, 8, UINT64_MAX},
+    {"probes-0", 144, 4, 0},
+    {"probes-65", 144, 4, 65},
+    {"probes-wrap", 144, 4, 0x55555556},
+    {"lines-0", 148, 4, 0},
+    {"lines-4", 148, 4, 4},
+    {"lines-wrap", 148, 4, 0xffffffff},
+    {"rate-not-a-number", 160, 8, 0x7ff8000000000001},
+    {"offset-64", 176, 8, 64},
+    {"bytes-wrap", 184, 8, UINT64_MAX - 63},
+};
+
+static void make_hostile(const struct file *valid)
+{
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        struct file file = *valid;
+        char name[64];
+        for (unsigned b = 0; b < edits[i].width; b++)
+            file.data[edits[i].at + b] = (uint8_t)(edits[i].value >> (8 * b));
+        snprintf(name, sizeof name, "hostile-%s", edits[i].name);
+        save(name, &file);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    static const uint8_t key[BLOOMERY_KEY_BYTES] = "a golden secret!";
+    bloomery_options options = BLOOMERY_OPTIONS;
+    if (count != 2) {
+        fprintf(stderr, "usage: %s DIRECTORY\n", arguments[0]);
+        return 2;
+    }
+    directory = arguments[1];
+    static struct file file;
+    save("empty", &file);
+    file = make(BLOOMERY_CLASSIC, 100, 0, 3, &options);
+    save("valid-classic", &file);
+    file = make(BLOOMERY_BLOCKED, 512, 1, 6, &options);
+    save("valid-blocked-1", &file);
+    file = make(BLOOMERY_BLOCKED, 512 * 3, 3, 20, &options);
+    save("valid-blocked-3", &file);
+    make_hostile(&file);
+    options.note = "n\xc3\xb6te";
+    options.rule = (bloomery_key_rule){BLOOMERY_RULE_KNOWN, ',', -1};
+    file = make(BLOOMERY_BLOCKED, 1024, 2, 4, &options);
+    save("valid-note-and-rule", &file);
+    options.key = key;
+    file = make(BLOOMERY_BLOCKED, 512, 1, 6, &options);
+    save("valid-keyed", &file);
+    options.key_outside = true;
+    file = make(BLOOMERY_CLASSIC, 512, 0, 6, &options);
+    save("valid-key-outside", &file);
+    return 0;
+}

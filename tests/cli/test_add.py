@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""add: everything or nothing, and never at the cost of another adder."""
+
+import fcntl
+import os
+import resource
+import signal
+import stat
+import time
+
+from runner import case, has, main
+
+
+def numbers(first, count):
+    """Some keys."""
+    return "".join(f"{i}\n" for i in range(first, first + count))
+
+
+def set_up(c, keys=10_000):
+    """An empty filter for so many keys."""
+    c.run(f"build -q -n {keys} -p 1e-9 -o f.bloom", stdin="")
+
+
+@case
+def added_keys_are_found_and_counted(c):
+    set_up(c)
+    c.run("add f.bloom", stdin="a\nb\nc\n", stderr="f.bloom: added 3 keys, 3 of them new\n")
+    c.run("add f.bloom", stdin="b\nd\nd", stderr="f.bloom: added 3 keys, 1 of them new\n")
+    c.run("add -q f.bloom", stdin="e\n")
+    c.run("query f.bloom", stdin="a\nb\nc\nd\ne\nf\n", stdout="a\nb\nc\nd\ne\n")
+
+
+@case
+def added_in_parts_equals_built_at_once(c):
+    c.file("one", numbers(0, 3000))
+    c.file("two", numbers(3000, 3000))
+    c.file("three", numbers(6000, 4000))
+    for options in ("", "--kind classic", "--lines 3"):
+        c.run(f"build -q -n 10000 {options} -o whole.bloom one two three")
+        c.run(f"build -q -n 10000 {options} -o parts.bloom one")
+        c.run("add -q parts.bloom two three")
+        c.expect(c.read("whole.bloom") == c.read("parts.bloom"), f"{options}: the files differ")
+
+
+@case
+def nul_ended_records_are_added(c):
+    set_up(c)
+    c.run("add -q -0 f.bloom", stdin="a\nb\0c\0")
+    c.run("query -0 f.bloom", stdin="a\nb\0c\0a\0", stdout="a\nb\0c\0")
+
+
+@case
+def failed_input_adds_nothing(c):
+    set_up(c)
+    c.file("good", "a\n")
+    os.mkdir(c.path("folder"))
+    before = c.read("f.bloom")
+    c.run("add f.bloom good missing", code=2,
+          stderr="bloomery: add: missing: No such file or directory\nnothing was added to f.bloom\n")
+    c.run("add f.bloom good folder", code=2, stderr=has("folder: is a directory"))
+    c.expect(c.read("f.bloom") == before, "the filter was changed")
+
+
+@case
+def missing_filter_is_an_error(c):
+    c.run("add missing.bloom", stdin="a\n", code=2,
+          stderr="bloomery: add: missing.bloom: No such file or directory\n")
+    c.expect(not c.names(), f"litter: {c.names()}")
+
+
+@case
+def filter_past_its_plan_is_warned_about(c):
+    c.run("build -q -n 1000 -p 0.01 -o f.bloom", stdin=numbers(0, 500))
+    c.run("add f.bloom", stdin=numbers(500, 500), stderr=has("f.bloom: added 500 keys, "))
+    _, stderr = c.run("add -q f.bloom", stdin="")
+    c.expect(stderr == b"", f"{stderr}")
+    c.run("add -q f.bloom", stdin=numbers(1000, 1000),
+          stderr=has("warning: f.bloom: holds about ", " keys and was planned for 1,000: its rate is "
+                     "now 1 in ", ", not 1 in 10"))
+    c.run("query -c f.bloom", stdin=numbers(0, 2000), stdout="2000\n")
+
+
+@case
+def damaged_payload_is_not_written_back(c):
+    c.run("build -q -n 10000 -o f.bloom", stdin=numbers(0, 10_000))
+    damaged = bytearray(c.read("f.bloom"))
+    damaged[len(damaged) // 2] ^= 1
+    c.file("f.bloom", damaged)
+    c.run("add f.bloom", stdin="a\n", code=2, stderr=has("bloomery: add: f.bloom: "))
+    c.expect(c.read("f.bloom") == bytes(damaged), "the damaged filter was changed")
+
+
+@case
+def mode_and_symbolic_link_are_kept(c):
+    set_up(c)
+    os.chmod(c.path("f.bloom"), 0o640)
+    os.symlink("f.bloom", c.path("link"))
+    c.run("add -q link", stdin="a\n")
+    c.expect(os.path.islink(c.path("link")), "the link was replaced")
+    c.expect(stat.S_IMODE(os.stat(c.path("f.bloom")).st_mode) == 0o640, "the mode was lost")
+    c.run("query f.bloom", stdin="a\n", stdout="a\n")
+
+
+@case
+def failed_write_leaves_the_old_file_and_no_litter(c):
+    set_up(c)
+    before = c.read("f.bloom")
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    c.run("add f.bloom", stdin="a\n", code=2, stderr=has("File too large"), preexec_fn=small_files)
+    c.expect(c.read("f.bloom") == before and c.names() == ["f.bloom"], f"{c.names()}")
+
+
+@case
+def killed_add_leaves_the_old_file(c):
+    set_up(c)
+    before = c.read("f.bloom")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        process = c.start("add f.bloom")
+        process.stdin.write(numbers(0, 9000).encode())
+        process.stdin.flush()
+        wait_for_lock(c, "f.bloom")
+        process.send_signal(number)
+        process.communicate()
+        c.expect(process.returncode == -number, f"exit code {process.returncode}")
+        c.expect(c.read("f.bloom") == before and c.names() == ["f.bloom"], f"{c.names()}")
+    c.run("add -q f.bloom", stdin="a\n")  # a killed adder's lock is gone with it
+
+
+# ---- Two at once -------------------------------------------------------------------------------------
+
+def is_locked(c, name):
+    """Whether a command holds the lock of a filter."""
+    with open(c.path(name), "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return False
+        except BlockingIOError:
+            return True
+
+
+def wait_for_lock(c, name):
+    """Returns when a command holds it."""
+    until = time.monotonic() + 60
+    while not is_locked(c, name):
+        c.expect(time.monotonic() < until, "nobody took the lock")
+        time.sleep(0.01)
+
+
+@case
+def two_adders_lose_nothing(c):
+    set_up(c)
+    first = c.start("add f.bloom")  # holds the lock until its input ends
+    wait_for_lock(c, "f.bloom")
+    second = c.start("add f.bloom")
+    second.stdin.write(numbers(5000, 5000).encode())
+    second.stdin.close()
+    time.sleep(0.3)
+    c.expect(second.poll() is None, "the second adder did not wait for the first")
+    first.stdin.write(numbers(0, 5000).encode())
+    first.stdin.close()
+    for process in (first, second):
+        process.stdin = None
+        _, stderr = process.communicate(timeout=60)
+        c.expect(process.returncode == 0, f"exit code {process.returncode}: {stderr}")
+        c.expect(b"added 5,000 keys" in stderr, f"{stderr}")
+    c.run("query -c f.bloom", stdin=numbers(0, 10_000), stdout="10000\n")
+
+
+def finish(c, process, text=""):
+    """Gives an adder its keys and its end, and looks at how it ended."""
+    if process.stdin is not None:
+        process.stdin.write(text.encode())
+        process.stdin.close()
+        process.stdin = None
+    _, stderr = process.communicate(timeout=60)
+    c.expect(process.returncode == 0 and stderr == b"", f"{process.returncode}: {stderr}")
+
+
+@case
+def adder_that_waited_for_a_replaced_file_locks_the_new_one(c):
+    """The second waits for the first, which replaces the file; the third must wait for the second,
+    though it never saw the file that the second waited for."""
+    set_up(c)
+    first = c.start("add -q f.bloom")
+    wait_for_lock(c, "f.bloom")
+    second = c.start("add -q f.bloom")
+    time.sleep(0.3)
+    finish(c, first, numbers(0, 1000))
+    wait_for_lock(c, "f.bloom")
+    third = c.start("add -q f.bloom")
+    third.stdin.write(numbers(2000, 1000).encode())
+    third.stdin.close()
+    third.stdin = None
+    time.sleep(0.3)
+    c.expect(third.poll() is None, "the third adder did not wait for the second")
+    finish(c, second, numbers(1000, 1000))
+    finish(c, third)
+    c.run("query -c f.bloom", stdin=numbers(0, 3000), stdout="3000\n")
+
+
+@case
+def eight_adders_lose_nothing(c):
+    set_up(c, 16_000)
+    processes = []
+    for number in range(8):
+        c.file(f"keys-{number}", numbers(2000 * number, 2000))
+    for _ in range(3):
+        processes = [c.start(f"add -q f.bloom keys-{number}") for number in range(8)]
+        for process in processes:
+            _, stderr = process.communicate(timeout=60)
+            c.expect(process.returncode == 0 and stderr == b"", f"{process.returncode}: {stderr}")
+    c.run("query -c f.bloom", stdin=numbers(0, 16_000), stdout="16000\n")
+    c.expect(len(c.names()) == 9, f"litter: {c.names()}")
+
+
+@case
+def build_over_a_filter_waits_for_its_adder(c):
+    set_up(c)
+    adder = c.start("add -q f.bloom")
+    wait_for_lock(c, "f.bloom")
+    builder = c.start("build -q -n 10 -p 1e-9 -o f.bloom")
+    builder.stdin.write(b"built\n")
+    builder.stdin.close()
+    time.sleep(0.3)
+    c.expect(builder.poll() is None, "the build did not wait for the adder")
+    adder.stdin.write(b"added\n")
+    adder.stdin.close()
+    for process in (adder, builder):
+        process.stdin = None
+        process.communicate(timeout=60)
+        c.expect(process.returncode == 0, f"exit code {process.returncode}")
+    c.run("query f.bloom", stdin="added\nbuilt\n", stdout="built\n")
+
+
+@case
+def readers_need_no_lock(c):
+    set_up(c)
+    c.run("add -q f.bloom", stdin="old\n")
+    adder = c.start("add -q f.bloom")
+    wait_for_lock(c, "f.bloom")
+    c.run("query f.bloom", stdin="old\nnew\n", stdout="old\n")
+    adder.communicate(b"new\n", timeout=60)
+    c.run("query f.bloom", stdin="old\nnew\n", stdout="old\nnew\n")
+
+
+main()

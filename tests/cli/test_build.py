@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""build: what size it takes, what it refuses, what it leaves behind."""
+
+import os
+import pty
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+from runner import Skip, case, has, main
+
+KEYS = "".join(f"key-{i}\n" for i in range(10_000))
+
+
+def set_up(c):
+    """10,000 keys in a file."""
+    c.file("keys", KEYS)
+
+
+@case
+def keys_are_counted_from_files(c):
+    set_up(c)
+    c.run("build -p 0.01 -o f.bloom keys", stderr=has("wrote f.bloom: 10,000 keys, ", ", 1 in 10"))
+    c.run("build -p 0.01 -n 10k -q -o g.bloom", stdin=KEYS)
+    c.expect(c.read("f.bloom") == c.read("g.bloom"), "counted and given n differ")
+
+
+@case
+def several_files_are_counted_together(c):
+    set_up(c)
+    c.file("more", "a\nb")
+    c.run("build -p 0.01 -o f.bloom keys more keys",
+          stderr=has("wrote f.bloom: 20,002 records, about 10,00", " different keys"))
+    c.run("query -c f.bloom", stdin=KEYS + "a\nb\n", stdout="10002\n")
+
+
+@case
+def success_line_is_exact_and_quiet_leaves_it_out(c):
+    c.run("build -n 1 -p 1e-4 --kind classic -o f.bloom", stdin="a\n",
+          stderr=has("wrote f.bloom: 1 key, ", " bytes, 1 in "))
+    c.run("build -q -n 1 -o f.bloom", stdin="a\n")
+
+
+@case
+def same_input_makes_the_same_bytes(c):
+    set_up(c)
+    c.run("build -q -o f.bloom keys")
+    c.run("build -q -o g.bloom keys")
+    c.run("build -q -n 10000 -p 0.01% -o h.bloom -", stdin=KEYS)
+    c.expect(c.read("f.bloom") == c.read("g.bloom") == c.read("h.bloom"), "the files differ")
+    c.run("build -q --seed 7 -o s.bloom keys")
+    c.expect(c.read("f.bloom") != c.read("s.bloom"), "the seed changes nothing")
+    c.run("query -c s.bloom keys", stdout="10000\n")
+
+
+@case
+def every_way_to_write_a_number_means_the_same(c):
+    set_up(c)
+    c.run("build -q -n 10000 -p 0.001 -o f.bloom keys")
+    for keys in ("10k", "10_000", "1e4", "0.01M", "10.0k"):
+        for rate in ("1e-3", "0.1%", "1/1000", "1/1k"):
+            c.run(f"build -q -n {keys} -p {rate} -o g.bloom keys")
+            c.expect(c.read("f.bloom") == c.read("g.bloom"), f"-n {keys} -p {rate} differs")
+
+
+@case
+def stdin_and_pipes_need_a_size(c):
+    hint = "say how many with -n, or how much memory they may take with --memory\n"
+    for line in ("build -o f.bloom", "build -o f.bloom -", "build -p 0.1 -o f.bloom"):
+        c.run(line, stdin="a\n", code=2,
+              stderr=has("bloomery: build: standard input: can't be read twice", hint))
+    os.mkfifo(c.path("fifo"))
+    c.run("build -o f.bloom fifo", code=2, stderr=has("fifo: can't be read twice", hint))
+    c.expect(c.names() == ["fifo"], "a refused build left a file")
+
+
+@case
+def memory_alone_bounds_the_filter(c):
+    set_up(c)
+    c.run("build --memory 8KiB -o f.bloom keys", stderr=has("wrote f.bloom: 10,000 keys, "))
+    c.expect(os.path.getsize(c.path("f.bloom")) < 8192 + 1024, "larger than --memory")
+    c.run("build --memory 1MiB -o g.bloom", stdin=KEYS, stderr=has("wrote g.bloom: 10,000 keys, 1"))
+    c.run("query -c g.bloom keys", stdout="10000\n")
+    size = os.path.getsize(c.path("g.bloom"))
+    c.expect((1 << 20) * 0.9 < size < (1 << 20) * 1.01, f"1 MiB became {size}")
+
+
+@case
+def what_does_not_fit_the_memory_is_refused_with_what_would(c):
+    set_up(c)
+    c.run("build -n 20M -p 1e-4 --memory 10MiB -o f.bloom keys", code=2,
+          stderr=has("20,000,000 keys at a rate of 1 in 10,000 need ", " MiB and --memory is 10.0 MiB",
+                     "; a rate of 1 in ", " would fit\n"))
+    c.run("build -n 1e9 -p 1e-4 --memory 18MB -o f.bloom keys", code=2,
+          stderr=has("GiB and --memory is 17.2 MiB, where no useful rate fits"))
+    c.run("build -n 1e9 --memory 10 -o f.bloom keys", code=2,
+          stderr=has("1000000000 keys do not fit in 10 bytes", "they need"))
+    c.expect(c.names() == ["keys"], "a refused build left a file")
+
+
+@case
+def rate_and_memory_that_fit_take_no_more_than_the_rate_needs(c):
+    set_up(c)
+    c.run("build -q -p 0.01 -o f.bloom keys")
+    c.run("build -q -p 0.01 --memory 1GB -o g.bloom keys")
+    c.expect(c.read("f.bloom") == c.read("g.bloom"), "a limit that is kept changes the filter")
+
+
+@case
+def more_keys_than_planned_are_warned_about(c):
+    c.run("build -n 5000 -p 0.01 -o f.bloom", stdin=KEYS,
+          stderr=has("warning: f.bloom holds 9,", " keys and was planned for 5,000: its rate is 1 in ",
+                     ", not 1 in 10"))
+    c.run("query -c f.bloom", stdin=KEYS, stdout="10000\n")
+
+
+@case
+def kinds_lines_and_folds_are_built(c):
+    set_up(c)
+    seen = set()
+    for options in ("", "--kind blocked", "--lines 1", "--lines 2", "--lines 3", "--folds 9",
+                    "--kind classic"):
+        c.run(f"build -q {options} -o f.bloom keys")
+        c.run("query -c f.bloom keys", stdout="10000\n")
+        seen.add(c.read("f.bloom"))
+    c.expect(len(seen) == 5, f"{len(seen)} different filters, not 5 (the first two are one of the others)")
+    c.run("build --kind classic --lines 2 -o f.bloom keys", code=2, stderr=has("--lines"))
+
+
+# ---- Outputs -----------------------------------------------------------------------------------------
+
+@case
+def output_to_stdout_is_the_file(c):
+    set_up(c)
+    c.run("build -q -o f.bloom keys")
+    c.run("build -q -o - keys", stdout=c.read("f.bloom"))
+    c.run("build -o - keys", stdout=c.read("f.bloom"), stderr=has("wrote stdout: 10,000 keys"))
+
+
+@case
+def filter_is_never_written_to_a_terminal(c):
+    set_up(c)
+    leader, follower = pty.openpty()
+    try:
+        c.run("build -o - keys", stdout_file=follower, code=2,
+              stderr=has("stdout is a terminal"))
+    finally:
+        os.close(leader)
+        os.close(follower)
+
+
+@case
+def filter_to_a_full_disk_is_an_error(c):
+    set_up(c)
+    with open("/dev/full", "wb") as full:
+        c.run("build -o - keys", stdout_file=full, code=2,
+              stderr="bloomery: build: writing to stdout: No space left on device\n")
+
+
+@case
+def file_that_is_no_filter_is_not_overwritten(c):
+    set_up(c)
+    for content in ("some precious text\n" * 100, "short"):
+        c.file("f.bloom", content)
+        c.run("build -o f.bloom keys", code=2,
+              stderr="bloomery: build: f.bloom: exists and is not a whole filter; "
+              "--force overwrites it\n")
+        c.expect(c.read("f.bloom") == content.encode(), "the file was changed")
+    c.run("build -q --force -o f.bloom keys")
+    c.run("query -c f.bloom keys", stdout="10000\n")
+
+
+@case
+def filters_and_empty_files_are_replaced(c):
+    set_up(c)
+    c.file("f.bloom", "")
+    c.run("build -q -n 1 -o f.bloom", stdin="other\n")
+    first = c.read("f.bloom")
+    c.run("build -q -o f.bloom keys")
+    c.expect(c.read("f.bloom") != first, "the filter was not replaced")
+    c.expect(c.names() == ["f.bloom", "keys"], f"litter: {c.names()}")
+
+
+@case
+def existing_mode_and_symbolic_link_are_kept(c):
+    set_up(c)
+    c.run("build -q -n 1 -o real.bloom", stdin="x\n")
+    os.chmod(c.path("real.bloom"), 0o640)
+    os.symlink("real.bloom", c.path("link.bloom"))
+    c.run("build -q -o link.bloom keys")
+    c.expect(os.path.islink(c.path("link.bloom")), "the link was replaced")
+    c.run("query -c real.bloom keys", stdout="10000\n")
+    c.expect(stat.S_IMODE(os.stat(c.path("real.bloom")).st_mode) == 0o640, "the mode was lost")
+
+
+@case
+def outputs_that_are_no_files_are_refused(c):
+    set_up(c)
+    os.mkdir(c.path("folder"))
+    c.run("build -o folder keys", code=2, stderr=has("folder: is a directory"))
+    c.run("build --force -o folder keys", code=2, stderr=has("folder: is a directory"))
+    c.run("build -o /dev/null keys", code=2, stderr=has("/dev/null: is not a regular file"))
+    c.run("build -o nowhere/f.bloom keys", code=2, stderr=has("nowhere"))
+
+
+@case
+def failed_write_leaves_the_old_file_and_no_litter(c):
+    set_up(c)
+    c.run("build -q -n 1 -o f.bloom", stdin="old\n")
+    old = c.read("f.bloom")
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    for line in ("build -o f.bloom keys", "build -o new.bloom keys"):
+        c.run(line, code=2, stderr=has("File too large"), preexec_fn=small_files)
+    c.expect(c.read("f.bloom") == old, "the old file was changed")
+    c.expect(c.names() == ["f.bloom", "keys"], f"litter: {c.names()}")
+
+
+@case
+def killed_build_leaves_the_old_file(c):
+    c.run("build -q -n 1 -o f.bloom", stdin="old\n")
+    old = c.read("f.bloom")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        process = c.start("build -n 10k -o f.bloom")
+        process.stdin.write(KEYS.encode())
+        process.stdin.flush()
+        time.sleep(0.1)
+        process.send_signal(number)
+        process.wait()
+        process.communicate()
+        c.expect(process.returncode == -number, f"exit code {process.returncode}")
+        c.expect(c.read("f.bloom") == old, "the old file was changed")
+        c.expect(c.names() == ["f.bloom"], f"litter: {c.names()}")
+
+
+# ---- Inputs ------------------------------------------------------------------------------------------
+
+@case
+def missing_input_or_directory_builds_nothing(c):
+    set_up(c)
+    os.mkdir(c.path("folder"))
+    for options in ("", "-n 10k"):
+        c.run(f"build {options} -o f.bloom missing keys", code=2,
+              stderr="bloomery: build: missing: No such file or directory\n")
+        c.run(f"build {options} -o f.bloom keys folder", code=2,
+              stderr="bloomery: build: folder: is a directory, not a file of keys\n")
+    c.expect("f.bloom" not in c.names(), "a failed build left its file")
+
+
+@case
+def progress_is_on_a_terminal_only_and_after_half_a_second(c):
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+
+    def build(stderr, wait, terminal="xterm"):
+        process = c.start("build -q -n 10k -o f.bloom" if wait == 0 else "build -n 10k -o f.bloom",
+                          stderr=stderr, env={**environment, "TERM": terminal})
+        for _ in range(4):
+            process.stdin.write(b"a\nb\n" * 1000)
+            process.stdin.flush()
+            time.sleep(wait)
+        process.stdin.close()
+        process.wait()
+        return process
+
+    slow = build(follower, 0.25)
+    shown = os.read(leader, 65536)
+    c.expect(slow.returncode == 0 and b"building: " in shown and b"wrote f.bloom" in shown,
+             f"no progress on a terminal: {shown}")
+    c.expect(shown.rstrip().endswith(b"1 in 10,000") or b"\x1b[Kwrote" in shown,
+             f"the progress line was not wiped: {shown}")
+    dumb = build(follower, 0.25, "dumb")
+    shown = os.read(leader, 65536)
+    c.expect(dumb.returncode == 0 and b"building" not in shown, f"progress on a dumb one: {shown}")
+    piped = build(subprocess.PIPE, 0.25)
+    shown = piped.stderr.read()
+    c.expect(b"building" not in shown and b"\x1b" not in shown, f"progress in a pipe: {shown}")
+    os.close(leader)
+    os.close(follower)
+
+
+# ---- Secret keys -------------------------------------------------------------------------------------
+
+@case
+def keyed_filters_differ_each_time_and_carry_their_key(c):
+    set_up(c)
+    c.run("build -q --keyed -o f.bloom keys")
+    c.run("build -q --keyed -o g.bloom keys")
+    c.expect(c.read("f.bloom") != c.read("g.bloom"), "two random keys made the same filter")
+    c.run("query -c f.bloom keys", stdout="10000\n")
+    c.run("query -c f.bloom", stdin="absent\n", stdout="0\n", code=1)
+    c.run("add -q f.bloom", stdin="absent\n")
+    c.run("query f.bloom", stdin="absent\n", stdout="absent\n")
+
+
+@case
+def key_file_is_made_secret_and_used_again(c):
+    set_up(c)
+    c.run("build -q --key-file k -o f.bloom keys")
+    key = c.read("k")
+    c.expect(len(key) == 33 and bytes.fromhex(key.decode()) and key.endswith(b"\n"), f"{key}")
+    c.expect(stat.S_IMODE(os.stat(c.path("k")).st_mode) == 0o600, "others can read the key")
+    c.expect(bytes.fromhex(key.decode()) not in c.read("f.bloom"), "the key is in the filter")
+    c.run("build -q --keyed --key-file k -o g.bloom keys")
+    c.expect(c.read("k") == key, "the key file was changed")
+    c.expect(c.read("f.bloom") == c.read("g.bloom"), "the same key made another filter")
+    c.run("query -c --key-file k f.bloom keys", stdout="10000\n")
+    c.run("query -c --key-file k f.bloom", stdin="absent\n", stdout="0\n", code=1)
+
+
+@case
+def keyed_filter_needs_its_own_key(c):
+    set_up(c)
+    c.run("build -q --key-file k -o f.bloom keys")
+    c.run("build -q --key-file other -o g.bloom keys")
+    c.run("query f.bloom keys", code=2, stderr=has("f.bloom", "--key-file FILE gives the key"))
+    c.run("add f.bloom keys", code=2, stderr=has("f.bloom", "--key-file FILE gives the key"))
+    c.run("query --key-file other f.bloom keys", code=2, stderr=has("bloomery: query: f.bloom: "))
+    before = c.read("f.bloom")
+    c.run("add --key-file other f.bloom keys", code=2, stderr=has("bloomery: add: f.bloom: "))
+    c.expect(c.read("f.bloom") == before, "a refused add changed the filter")
+    c.run("add -q --key-file k f.bloom", stdin="more\n")
+    c.run("query --key-file k f.bloom", stdin="more\n", stdout="more\n")
+
+
+@case
+def bad_key_files_are_refused(c):
+    set_up(c)
+    digits = "00112233445566778899aabbccddeeff"
+    for content in ("", digits[:-1], digits + "0", digits[:-1] + "g", digits + "\n" + digits,
+                    bytes(16), "\x00" + digits):
+        c.file("k", content)
+        c.run("build --key-file k -o f.bloom keys", code=2, stderr=has("k: not a key file"))
+    for content in (digits, digits.upper(), f" \n{digits}\r\n"):
+        c.file("k", content)
+        c.run("build -q --key-file k -o f.bloom keys")
+        c.run("query -c --key-file k f.bloom keys", stdout="10000\n")
+    os.mkdir(c.path("folder"))
+    c.run("build --key-file folder -o g.bloom keys", code=2, stderr=has("folder"))
+    c.run("query --key-file none f.bloom keys", code=2, stderr=has("none: No such file"))
+    c.run("build --keyed --seed 3 -o g.bloom keys", code=2, stderr=has("--seed and --keyed"))
+
+
+@case
+def unreadable_input_is_named(c):
+    set_up(c)
+    if os.geteuid() == 0:
+        raise Skip("root can read everything")
+    os.chmod(c.path("keys"), 0)
+    c.run("build -o f.bloom keys", code=2, stderr=has("keys: Permission denied"))
+
+
+@case
+def note_that_is_too_long_is_refused(c):
+    set_up(c)
+    c.run(["build", "--note", "x" * 4001, "-o", "f.bloom", "keys"], code=2, stderr=has("4000"))
+    c.run(["build", "-q", "--note", "n\u00f6te", "-o", "f.bloom", "keys"])
+    c.expect("n\u00f6te".encode() in c.read("f.bloom"), "the note is not in the file")
+
+
+main()

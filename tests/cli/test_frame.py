@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of the command: help, version, mistyped words, numbers."""
+
+import os
+import re
+
+from runner import case, has, main
+
+COMMANDS = ["plan", "build", "add", "query", "inspect", "generate", "experiment"]
+
+
+@case
+def help_is_on_stdout_and_no_error(c):
+    whole, _ = c.run("--help", stdout=has("bloomery build", "Commands:", *COMMANDS))
+    for line in ("", "help", "-h"):
+        c.run(line, stdout=whole)
+
+
+@case
+def every_command_has_help(c):
+    for command in COMMANDS:
+        text, _ = c.run(f"{command} --help", stdout=has(f"bloomery {command}"))
+        c.run(f"help {command}", stdout=text)
+        c.run(f"{command} -h", stdout=text)
+        c.expect(all(len(line) <= 100 for line in text.decode().splitlines()),
+                 f"the help of {command} has a line of more than 100 columns")
+
+
+@case
+def manual_names_every_option_of_the_help(c):
+    manual = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man", "bloomery.1")
+    with open(manual, encoding="utf-8") as file:
+        known = file.read().replace("\\-", "-")
+    for command in COMMANDS:
+        text, _ = c.run(f"{command} --help", stdout=None)
+        options = set(re.findall(r"--[a-z][a-z-]+", text.decode()))
+        missing = sorted(option for option in options if option not in known)
+        c.expect(options and not missing, f"{command}: the manual lacks {missing}")
+
+
+@case
+def help_of_an_unknown_command_is_an_error(c):
+    c.run("help qury", code=2, stderr="bloomery: unknown command 'qury'; did you mean 'query'?\n"
+          "try 'bloomery --help'\n")
+
+
+@case
+def help_to_a_full_disk_is_an_error(c):
+    with open("/dev/full", "wb") as full:
+        c.run("--help", stdout_file=full, code=2,
+              stderr="bloomery: writing to stdout: No space left on device\n")
+        c.run("build --help", stdout_file=full, code=2,
+              stderr="bloomery: build: writing to stdout: No space left on device\n")
+
+
+@case
+def version_names_itself_and_its_libraries(c):
+    c.run("--version", stdout=has("bloomery 0.", "file format: 1", "libarchive", "zlib"))
+
+
+@case
+def unknown_command_suggests_the_nearest(c):
+    c.run("biuld", code=2, stderr="bloomery: unknown command 'biuld'; did you mean 'build'?\n"
+          "try 'bloomery --help'\n")
+    c.run("qu", code=2, stderr=has("did you mean 'query'?"))
+    c.run("xyzzy", code=2, stderr="bloomery: unknown command 'xyzzy'\ntry 'bloomery --help'\n")
+    c.run("--frobnicate", code=2, stderr=has("unknown option '--frobnicate'"))
+
+
+@case
+def unknown_option_suggests_the_nearest(c):
+    c.run("build --memry 1M", code=2,
+          stderr="bloomery: build: unknown option '--memry'; did you mean '--memory'?\n"
+          "try 'bloomery build --help'\n")
+    c.run("query --memry=1M", code=2, stderr=has("unknown option '--memry'"))
+    c.run("query -Z", code=2, stderr="bloomery: query: unknown option '-Z'\n"
+          "try 'bloomery query --help'\n")
+    c.run("query -cZ", code=2, stderr=has("unknown option '-Z'"))
+
+
+@case
+def missing_and_superfluous_values_are_named(c):
+    c.run("build -n", code=2, stderr=has("-n needs a value"))
+    c.run("build --memory", code=2, stderr=has("--memory needs a value"))
+    c.run("query --count=3", code=2, stderr=has("--count takes no value"))
+
+
+@case
+def missing_operand_is_named(c):
+    c.run("query", code=2, stderr=has("which filter?", "try 'bloomery query --help'"))
+    c.run("add", code=2, stderr=has("which filter?", "try 'bloomery add --help'"))
+    c.run("build", code=2, stderr=has("-o FILE", "try 'bloomery build --help'"))
+
+
+@case
+def bad_numbers_are_refused_with_the_range(c):
+    keys = "must be a whole number from 1 to 281,474,976,710,656"
+    rate = "a rate is from 1e-15 to below 1"
+    for value in ("-5", "0", "1.5", "1e-3", "1e30", "99999999999999999999", "1__0", "20Mx", "0x10"):
+        c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n {value}: {keys}"))
+    for value in ("", " 5", "many", "_1", "M", "e5"):
+        c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n '{value}' is no number"))
+    for value in ("0", "2", "1", "-0.1", "1e-16", "1/0", "2/1", "200%", "0.1x", "1/3/4", "0,01"):
+        c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p {value}: {rate}"))
+    for value in ("", "nan", "inf", "rare", "%", "/2"):
+        c.run(["build", "-p", value, "-o", "f"], code=2, stderr=has(f"-p '{value}' is no rate"))
+    for value in ("0", "-1", "1XB", "99999999999T", "1.5.5", "1MiBs", "200TiB"):
+        c.run(["build", "--memory", value, "-o", "f"], code=2,
+              stderr=has(f"--memory {value}: must be a size from 1 byte to 128 TiB"))
+    for option, low, high in (("lines", 1, 3), ("folds", 0, 30)):
+        c.run(f"build --{option} {high + 1} -o f", code=2, stderr=has(f"from {low} to {high}"))
+    c.expect(not c.names(), "a refused build left a file")
+
+
+@case
+def unknown_kind_suggests_the_nearest(c):
+    c.run("build --kind clasic -o f", code=2, stderr=has("unknown kind 'clasic'",
+                                                         "did you mean 'classic'?"))
+    c.run("build --kind blokced -o f", code=2, stderr=has("did you mean 'blocked'?"))
+    c.run("build --kind zebra -o f", code=2, stderr=has("the kinds are blocked and classic"))
+
+
+@case
+def reserved_kind_is_not_available(c):
+    for kind in ("counting", "scalable", "static", "cuckoo"):
+        c.run(f"build --kind {kind} -o f", code=2,
+              stderr=has(f"kind '{kind}' is not available in this version"))
+
+
+@case
+def options_may_follow_operands_and_two_dashes_end_them(c):
+    c.file("keys", "a\n")
+    c.run("build keys -q -o f.bloom")
+    c.run("query f.bloom -c keys", stdout="1\n")
+    c.file("-c", "a\n")
+    c.run("query f.bloom -- -c", stdout="a\n")
+
+
+main()

@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""query: grep's contract, with filters that are whole, damaged, empty, keyed or made by a rule."""
+
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import time
+
+from runner import Skip, case, has, main
+
+IN = "".join(f"in-{i}\n" for i in range(100))
+OUT = "".join(f"out-{i}\n" for i in range(100))
+
+
+def set_up(c):
+    """Filters a (with a1, both) and b (with b1, both) at a rate where nothing is there by chance."""
+    c.run("build -q -n 10 -p 1e-12 -o a.bloom", stdin="a1\nboth\n")
+    c.run("build -q -n 10 -p 1e-12 -o b.bloom", stdin="b1\nboth\n")
+
+
+@case
+def lines_that_may_be_in_are_printed_in_order(c):
+    c.run("build -q -n 100 -p 1e-12 -o f.bloom", stdin=IN)
+    mixed = "".join(a + b for a, b in zip(IN.splitlines(True), OUT.splitlines(True)))
+    c.run("query f.bloom", stdin=mixed, stdout=IN)
+    c.run("query -v f.bloom", stdin=mixed, stdout=OUT)
+    c.run("query f.bloom", stdin=IN + IN, stdout=IN + IN)
+
+
+@case
+def exit_code_tells_some_from_none(c):
+    set_up(c)
+    for stdin, plain, inverted in (("a1\n", 0, 1), ("x\n", 1, 0), ("a1\nx\n", 0, 0), ("", 1, 1)):
+        hits = "a1\n" if "a1" in stdin else ""
+        misses = "x\n" if "x" in stdin else ""
+        c.run("query a.bloom", stdin=stdin, stdout=hits, code=plain)
+        c.run("query -v a.bloom", stdin=stdin, stdout=misses, code=inverted)
+        c.run("query -c a.bloom", stdin=stdin, stdout=f"{hits.count('a1')}\n", code=plain)
+        c.run("query -vc a.bloom", stdin=stdin, stdout=f"{misses.count('x')}\n", code=inverted)
+        c.run("query -q a.bloom", stdin=stdin, code=plain)
+        c.run("query -qv a.bloom", stdin=stdin, code=inverted)
+        c.run("query -qc a.bloom", stdin=stdin, code=plain)
+        c.run("query -qvc a.bloom", stdin=stdin, code=inverted)
+
+
+@case
+def missing_input_is_an_error_and_others_are_still_read(c):
+    set_up(c)
+    c.file("good", "a1\nx\n")
+    wrong = "bloomery: query: missing: No such file or directory\n"
+    for line, stdout in (("query a.bloom", "a1\n"), ("query -v a.bloom", "x\n"),
+                         ("query -c a.bloom", "1\n"), ("query -vc a.bloom", "1\n")):
+        c.run(f"{line} missing good", stdout=stdout, stderr=wrong, code=2)
+        c.run(f"{line} good missing", stdout=stdout, stderr=wrong, code=2)
+    c.run("query a.bloom missing", stderr=wrong, code=2)
+    c.run("query -c a.bloom missing", stdout="0\n", stderr=wrong, code=2)
+
+
+@case
+def error_wins_except_with_quiet_and_a_hit(c):
+    set_up(c)
+    c.file("good", "a1\nx\n")
+    c.file("none", "x\n")
+    wrong = "bloomery: query: missing: No such file or directory\n"
+    c.run("query -q a.bloom missing good", stderr=wrong, code=0)
+    c.run("query -q a.bloom good missing", code=0)
+    c.run("query -q a.bloom missing none", stderr=wrong, code=2)
+    c.run("query -q a.bloom none missing", stderr=wrong, code=2)
+    c.run("query -qv a.bloom missing none", stderr=wrong, code=0)
+    c.run("query -qc a.bloom missing good", stderr=wrong, code=0)
+
+
+@case
+def directory_as_input_is_an_error(c):
+    set_up(c)
+    os.mkdir(c.path("folder"))
+    c.file("good", "a1\n")
+    c.run("query a.bloom folder good", stdout="a1\n", code=2,
+          stderr="bloomery: query: folder: is a directory, not a file of keys\n")
+
+
+@case
+def several_filters_are_asked_for_any(c):
+    set_up(c)
+    keys = "a1\nb1\nboth\nnone\n"
+    c.run("query -f a.bloom -f b.bloom", stdin=keys, stdout="a1\nb1\nboth\n")
+    c.run("query -v -f a.bloom -f b.bloom", stdin=keys, stdout="none\n")
+    c.run("query -c -f a.bloom -f b.bloom", stdin=keys, stdout="3\n")
+    c.run("query -vc -f a.bloom -f b.bloom", stdin=keys, stdout="1\n")
+    c.run("query -q -f a.bloom -f b.bloom", stdin="b1\n", code=0)
+    c.run("query -q -f a.bloom -f b.bloom", stdin="none\n", code=1)
+    c.run("query -qv -f a.bloom -f b.bloom", stdin="a1\nb1\n", code=1)
+    c.run("query -f a.bloom -f b.bloom", stdin="none\n", code=1)
+    c.file("keys", keys)
+    c.run("query --filter=a.bloom keys", stdout="a1\nboth\n")
+
+
+@case
+def filters_with_other_hashes_are_asked_together(c):
+    set_up(c)
+    c.run("build -q -n 10 -p 1e-12 --seed 5 --kind classic -o s.bloom", stdin="s1\n")
+    c.run("build -q -n 10 -p 1e-12 --keyed -o k.bloom", stdin="k1\n")
+    c.run("query -f a.bloom -f s.bloom -f k.bloom", stdin="s1\nk1\na1\nx\n", stdout="s1\nk1\na1\n")
+
+
+@case
+def filenames_say_which_filter_has_the_line(c):
+    set_up(c)
+    keys = "a1\nb1\nboth\nnone\n"
+    c.run("query --with-filename -f a.bloom -f b.bloom", stdin=keys,
+          stdout="a.bloom:a1\nb.bloom:b1\na.bloom:both\nb.bloom:both\n")
+    c.run("query --with-filename a.bloom", stdin=keys, stdout="a.bloom:a1\na.bloom:both\n")
+    c.run("query --with-filename -c -f a.bloom -f b.bloom", stdin=keys + "b1\n",
+          stdout="a.bloom:2\nb.bloom:3\n")
+    c.run("query --with-filename -f a.bloom -f b.bloom", stdin="none\n", code=1)
+    c.run("query -0 --with-filename a.bloom", stdin="both\0", stdout="a.bloom:both\0")
+    c.run("query -v --with-filename a.bloom", stdin=keys, code=2, stderr=has("--with-filename"))
+
+
+@case
+def missing_filter_is_an_error_before_anything_is_read(c):
+    set_up(c)
+    for options in ("", "-q", "-v", "-c", "-qv"):
+        c.run(f"query {options} -f a.bloom -f missing.bloom", stdin="a1\n", code=2,
+              stderr="bloomery: query: missing.bloom: No such file or directory\n")
+        c.run(f"query {options} missing.bloom", stdin="a1\n", code=2,
+              stderr="bloomery: query: missing.bloom: No such file or directory\n")
+
+
+@case
+def keys_on_the_command_line_need_no_input(c):
+    set_up(c)
+    c.run("query -k a1 a.bloom", stdin="both\n", stdout="a1\n")
+    c.run("query -k x -k a1 -k both a.bloom", stdin="", stdout="a1\nboth\n")
+    c.run("query -k x a.bloom", code=1)
+    c.run("query -v -k x a.bloom", stdout="x\n")
+    c.run("query -c -k x -k a1 a.bloom", stdout="1\n")
+    c.run("query -q -k a1 a.bloom")
+    c.run("query -0 -k a1 a.bloom", stdout="a1\0")
+    c.run("query --with-filename -k both -f a.bloom -f b.bloom", stdout="a.bloom:both\nb.bloom:both\n")
+    c.file("more", "both\nx\n")
+    c.run("query -k a1 a.bloom more", stdout="a1\nboth\n")
+    c.run("query -k a1 a.bloom -", stdin="both\n", stdout="a1\nboth\n")
+    c.run(["query", "-k", "", "a.bloom"], code=1)
+    many = [word for i in range(200) for word in ("-k", f"x{i}", "-k", "a1")]
+    c.run(["query", "-c", "a.bloom", *many], stdout="200\n")
+
+
+@case
+def input_may_be_several_files_and_stdin(c):
+    set_up(c)
+    c.file("one", "a1")  # without a newline: still a line of its own
+    c.file("two", "both\nx")
+    c.run("query a.bloom one two - one", stdin="a1\nx", stdout="a1\nboth\na1\na1\n")
+
+
+@case
+def every_size_of_batch_answers_the_same(c):
+    c.run("build -q -n 5000 -p 1e-12 -o f.bloom", stdin="".join(f"{i}\n" for i in range(0, 9000, 2)))
+    for count in (1, 2, 63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 8191, 8192, 8193):
+        asked = [f"{i}\n" for i in range(count)]
+        c.run("query f.bloom", stdin="".join(asked), stdout="".join(asked[::2]))
+        c.run("query -v f.bloom", stdin="".join(asked), stdout="".join(asked[1::2]),
+              code=0 if count > 1 else 1)
+
+
+@case
+def runs_of_hits_of_every_length_are_printed(c):
+    c.run("build -q -n 5000 -p 1e-12 -o f.bloom", stdin="".join(f"in-{i}\n" for i in range(5000)))
+    asked, expected, number = [], [], 0
+    for length in list(range(70)) + [200, 1000, 3000]:
+        run = [f"in-{(number + i) % 5000}\n" for i in range(length)]
+        number += length
+        asked += run + ["out\n"] * (length % 5 + 1)
+        expected += run
+    c.run("query f.bloom", stdin="".join(asked), stdout="".join(expected))
+
+
+# ---- Filters -----------------------------------------------------------------------------------------
+
+@case
+def empty_filter_has_no_line(c):
+    c.run("build -q -n 100 -o f.bloom", stdin="")
+    c.run("query f.bloom", stdin=IN + "\n", code=1)
+    c.run("query -v f.bloom", stdin=IN + "\n", stdout=IN + "\n")
+    c.run("query -c f.bloom", stdin=IN, stdout="0\n", code=1)
+
+
+@case
+def truncated_filter_is_refused(c):
+    c.run("build -q -n 1000 -o f.bloom", stdin=IN)
+    whole = c.read("f.bloom")
+    for length in (0, 1, 7, 8, 63, 64, 100, len(whole) // 2, len(whole) - 8, len(whole) - 1):
+        c.file("cut.bloom", whole[:length])
+        for line in ("query cut.bloom", "query -q cut.bloom", "query -v cut.bloom"):
+            c.run(line, stdin=IN, code=2, stderr=has("bloomery: query: cut.bloom: "))
+    c.file("long.bloom", whole + b"\0")
+    c.run("query long.bloom", stdin=IN, code=2, stderr=has("bloomery: query: long.bloom: "))
+
+
+@case
+def later_version_is_refused_by_name(c):
+    c.run("build -q -n 1000 -o f.bloom", stdin=IN)
+    later = bytearray(c.read("f.bloom"))
+    later[VERSION_AT] += 1
+    c.file("later.bloom", later)
+    c.run("query later.bloom", stdin=IN, code=2,
+          stderr=has("bloomery: query: later.bloom: ", "version 2"))
+    c.run("add later.bloom", stdin=IN, code=2, stderr=has("later.bloom: ", "version 2"))
+    c.expect(c.read("later.bloom") == bytes(later), "a refused filter was changed")
+
+
+# Where docs/format.md puts the low byte of the version.
+VERSION_AT = 8
+
+
+@case
+def damaged_header_is_refused(c):
+    c.run("build -q -n 1000 -o f.bloom", stdin=IN)
+    whole = c.read("f.bloom")
+    for at in range(0, 64, 3):
+        damaged = bytearray(whole)
+        damaged[at] ^= 0x40
+        c.file("damaged.bloom", damaged)
+        c.run("query damaged.bloom", stdin=IN, code=2, stderr=has("bloomery: query: damaged.bloom: "))
+
+
+@case
+def what_is_no_filter_is_refused(c):
+    c.file("text", "some text\n" * 100)
+    c.file("empty", "")
+    os.mkdir(c.path("folder"))
+    os.mkfifo(c.path("fifo"))
+    for name in ("text", "empty", "folder", "fifo"):
+        for command in ("query", "add"):
+            c.run(f"{command} {name}", stdin="a\n", code=2, stderr=has(f"bloomery: {command}: {name}: "))
+    c.run("query folder", stdin="a\n", code=2, stderr=has("is a directory"))
+
+
+@case
+def filter_made_by_a_rule_is_refused_with_the_rule(c):
+    maker = os.environ.get("BLOOMERY_RULE_FILTER")
+    if not maker:
+        raise Skip("BLOOMERY_RULE_FILTER does not name the program that makes such filters")
+    for flags, field, names in ((2, 0, "lower"), (1 + 8, 0, "trim hex"), (0, 3, "field 3"),
+                                (64, -1, "csv field -1"), (16 + 32, 0, "crlf skip-empty")):
+        subprocess.run([maker, c.path("rule.bloom"), str(flags), str(field)], check=True)
+        before = c.read("rule.bloom")
+        for command in ("query", "add"):
+            c.run(f"{command} rule.bloom", stdin="a\n", code=2,
+                  stderr=f"bloomery: {command}: rule.bloom: its keys are made by a rule that this "
+                  f"version can't follow: {names}\n")
+        c.expect(c.read("rule.bloom") == before, "a refused filter was changed")
+    subprocess.run([maker, c.path("plain.bloom"), "0", "0"], check=True)
+    c.run("query plain.bloom", stdin="a\n", code=1)
+
+
+# ---- Output ------------------------------------------------------------------------------------------
+
+@case
+def full_disk_is_an_error(c):
+    set_up(c)
+    wrong = "bloomery: query: writing to stdout: No space left on device\n"
+    with open("/dev/full", "wb") as full:
+        c.run("query a.bloom", stdin="a1\n", stdout_file=full, stderr=wrong, code=2)
+        c.run("query a.bloom", stdin="a1\n" * 100_000, stdout_file=full, stderr=wrong, code=2)
+        c.run("query -c a.bloom", stdin="a1\n", stdout_file=full, stderr=wrong, code=2)
+        c.run("query a.bloom", stdin="x\n", stdout_file=full, code=1)
+        c.run("query -q a.bloom", stdin="a1\n", stdout_file=full, code=0)
+
+
+@case
+def full_disk_ends_an_endless_query(c):
+    set_up(c)
+    with open("/dev/full", "wb") as full:
+        endless = c.spawn(["yes", "a1"], stdout=subprocess.PIPE)
+        process = c.start("query a.bloom", stdin=endless.stdout, stdout=full)
+        endless.stdout.close()
+        _, stderr = process.communicate(timeout=60)
+    c.expect(process.returncode == 2 and b"No space left" in stderr, f"{process.returncode} {stderr}")
+
+
+@case
+def broken_pipe_ends_quietly(c):
+    set_up(c)
+    c.file("many", "a1\n" * 1_000_000)
+    for ignored in (False, True):
+        def ignore(number=signal.SIG_IGN if ignored else signal.SIG_DFL):
+            signal.signal(signal.SIGPIPE, number)
+        process = c.start("query a.bloom many", preexec_fn=ignore)
+        process.stdout.read(10)
+        process.stdout.close()
+        stderr = process.stderr.read()
+        process.wait(timeout=60)
+        c.expect(process.returncode == -signal.SIGPIPE and stderr == b"",
+                 f"exit code {process.returncode}, stderr {stderr}")
+
+
+@case
+def quiet_stops_at_the_first_hit(c):
+    set_up(c)
+    process = c.start("query -q a.bloom")  # stdin stays open: only a hit can end it
+    process.stdin.write(b"x\n" * 10 + b"a1\n")
+    process.stdin.flush()
+    process.wait(timeout=60)
+    c.expect(process.returncode == 0, f"exit code {process.returncode}")
+
+
+@case
+def terminal_is_answered_line_by_line(c):
+    set_up(c)
+    leader, follower = pty.openpty()
+    process = c.start("query a.bloom", stdin=follower, stdout=follower)
+    time.sleep(0.2)
+    os.write(leader, b"a1\n")
+    shown, until = b"", time.monotonic() + 20
+    while shown.count(b"a1") < 2 and time.monotonic() < until:  # the echo, and the answer
+        shown += os.read(leader, 4096)
+    os.write(leader, b"\x04")
+    stderr = process.stderr.read()
+    process.wait(timeout=20)
+    os.close(leader)
+    os.close(follower)
+    c.expect(shown.count(b"a1") == 2, f"no answer before the end of input: {shown}")
+    c.expect(stderr == b"bloomery: reading keys from the terminal, one per line; end with Ctrl-D\n",
+             f"{stderr}")
+    c.expect(process.returncode == 0, f"exit code {process.returncode}")
+
+
+@case
+def output_is_the_same_in_every_locale(c):
+    """The locales are made for the test where the system can; a name that is not there is C anyway."""
+    folder = c.path("locales")
+    os.mkdir(folder)
+    if shutil.which("localedef"):
+        for name in ("de_DE", "tr_TR"):
+            subprocess.run(["localedef", "-i", name, "-f", "UTF-8", f"{folder}/{name}.UTF-8"],
+                           stderr=subprocess.DEVNULL, check=False)
+    keys = "Istanbul\nistanbul\n\u0130stanbul\n1.5\n1,5\nStra\u00dfe\n" + b"\xff\n".decode("latin-1")
+    results = set()
+    for locale in ("C", "C.UTF-8", "de_DE.UTF-8", "tr_TR.UTF-8"):
+        environment = {"LC_ALL": locale, "LANG": locale, "LANGUAGE": locale, "LOCPATH": folder}
+        _, wrote = c.run("build -n 1_000 -p 0.0125 -o f.bloom", stdin=keys, stderr=None,
+                         environment=environment)
+        found, _ = c.run("query f.bloom", stdin=keys, stdout=keys, environment=environment)
+        _, refused = c.run("build -p 0,5 -o g.bloom", code=2, stderr=None, environment=environment)
+        _, missing = c.run("query missing", code=2, stderr=None, environment=environment)
+        results.add((wrote, found, refused, missing, c.read("f.bloom")))
+    c.expect(len(results) == 1, f"{len(results)} different results")
+
+
+main()

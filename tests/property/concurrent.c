@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads that add to one filter at once lose nothing: every key is in it afterwards, its bytes are
+ * those of the filter that one thread makes, and each key was NEW for at least one of its adders.
+ * Meant to run under ThreadSanitizer too, which sees races that happen to do no harm.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library, threads. No arguments. Suite:
+ * property.
+ */
+#include "../support/support.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 8, KEYS = 6000, SHARE = 4000, ROUNDS = 3 };
+
+/* Which call a thread adds with. */
+enum call { CALL_ADD, CALL_BATCH, CALL_HASH, CALLS };
+
+struct team {
+    bloomery_filter *filter;
+    const struct test_keys *keys;
+    pthread_barrier_t start;
+    atomic_uint fresh[KEYS];   /* how many threads were told NEW */
+    atomic_size_t done;        /* the keys of thread 0 that are surely in */
+    atomic_uint_fast64_t bits; /* newly set, as the calls told */
+    atomic_uint faults;        /* cmocka's asserts belong to the main thread */
+};
+
+struct member {
+    struct team *team;
+    unsigned number;
+    enum call call;
+};
+
+/* Thread t adds keys t * 250 to t * 250 + SHARE - 1, modulo KEYS: every key has several adders. The
+ * batch is walked in steps, so that threads meet on the same keys at different times. */
+static size_t key_number(unsigned thread, size_t i)
+{
+    return (thread * 250 + i) % KEYS;
+}
+
+static void add_one(struct member *member, size_t i)
+{
+    struct team *team = member->team;
+    size_t number = key_number(member->number, i);
+    bloomery_key key = team->keys->keys[number];
+    uint32_t bits = 0;
+    int result = 0;
+    if (member->call == CALL_ADD) {
+        result = bloomery_add(team->filter, key, &bits);
+    } else {
+        bloomery_hash hash;
+        if (bloomery_hash_key(team->filter, key, &hash) != BLOOMERY_OK)
+            atomic_fetch_add(&team->faults, 1);
+        result = bloomery_add_hash(team->filter, hash, &bits);
+    }
+    if (result < 0)
+        atomic_fetch_add(&team->faults, 1);
+    atomic_fetch_add(&team->fresh[number], (unsigned)(result == BLOOMERY_NEW));
+    atomic_fetch_add(&team->bits, bits);
+}
+
+static void add_some(struct member *member, size_t first, size_t count)
+{
+    struct team *team = member->team;
+    bloomery_key batch[200];
+    uint64_t answers[4];
+    uint64_t bits = 0;
+    for (size_t i = 0; i < count; i++)
+        batch[i] = team->keys->keys[key_number(member->number, first + i)];
+    if (bloomery_add_batch(team->filter, batch, count, answers, &bits) != BLOOMERY_OK)
+        atomic_fetch_add(&team->faults, 1);
+    for (size_t i = 0; i < count; i++)
+        atomic_fetch_add(&team->fresh[key_number(member->number, first + i)],
+                         (unsigned)(answers[i >> 6] >> (i & 63) & 1));
+    atomic_fetch_add(&team->bits, bits);
+}
+
+static void *work(void *argument)
+{
+    struct member *member = argument;
+    struct team *team = member->team;
+    pthread_barrier_wait(&team->start);
+    size_t step = member->call == CALL_BATCH ? 200 : 1;
+    for (size_t i = 0; i < SHARE; i += step) {
+        if (member->call == CALL_BATCH)
+            add_some(member, i, step);
+        else
+            add_one(member, i);
+        if (member->number == 0)
+            atomic_store(&team->done, i + step);
+    }
+    return NULL;
+}
+
+/* Asks for what is in already, while others add. */
+static void *watch(void *argument)
+{
+    struct member *member = argument;
+    struct team *team = member->team;
+    pthread_barrier_wait(&team->start);
+    for (size_t done = 0; done < SHARE;) {
+        done = atomic_load(&team->done);
+        for (size_t i = done > 300 ? done - 300 : 0; i < done; i++)
+            if (!bloomery_may_contain(team->filter, team->keys->keys[key_number(0, i)]))
+                atomic_fetch_add(&team->faults, 1);
+        size_t last = done < 128 ? done : 128;
+        if (bloomery_may_contain_batch(team->filter, team->keys->keys, last, NULL) != last)
+            atomic_fetch_add(&team->faults, 1);
+    }
+    return NULL;
+}
+
+static void run_team(struct team *team, int calls)
+{
+    pthread_t threads[THREADS + 1];
+    struct member members[THREADS + 1];
+    assert_int_equal(pthread_barrier_init(&team->start, NULL, THREADS + 1), 0);
+    for (unsigned t = 0; t <= THREADS; t++) {
+        enum call call = calls < CALLS ? (enum call)calls : (enum call)(t % CALLS);
+        members[t] = (struct member){team, t, call};
+        assert_int_equal(pthread_create(&threads[t], NULL, t < THREADS ? work : watch, &members[t]),
+                         0);
+    }
+    for (unsigned t = 0; t <= THREADS; t++)
+        assert_int_equal(pthread_join(threads[t], NULL), 0);
+    pthread_barrier_destroy(&team->start);
+}
+
+/* The same calls by one thread. */
+static bloomery_filter *run_alone(const bloomery_plan *plan, const struct test_keys *keys)
+{
+    bloomery_filter *filter = test_create(plan, NULL);
+    for (unsigned t = 0; t < THREADS; t++)
+        for (size_t i = 0; i < SHARE; i++)
+            assert_true(bloomery_add(filter, keys->keys[key_number(t, i)], NULL) >= 0);
+    return filter;
+}
+
+static void check_team(const bloomery_plan *plan, int calls, const struct test_keys *keys)
+{
+    struct team *team = calloc(1, sizeof *team);
+    assert_non_null(team);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.concurrent_adds = true;
+    team->filter = test_create(plan, &options);
+    team->keys = keys;
+    run_team(team, calls);
+    assert_int_equal(atomic_load(&team->faults), 0);
+    bloomery_filter *alone = run_alone(plan, keys);
+    bloomery_info ours = BLOOMERY_INFO;
+    bloomery_info theirs = BLOOMERY_INFO;
+    bloomery_info_get(team->filter, true, &ours);
+    bloomery_info_get(alone, true, &theirs);
+    /* Each bit had one thread that set it, and each call was counted. */
+    assert_int_equal(ours.bits_set, theirs.bits_set);
+    assert_int_equal(atomic_load(&team->bits), ours.bits_set);
+    assert_int_equal(ours.adds, theirs.adds);
+    struct test_bytes together = test_written(team->filter);
+    struct test_bytes apart = test_written(alone);
+    assert_true(test_bytes_equal(&together, &apart));
+    test_bytes_free(&together);
+    test_bytes_free(&apart);
+    for (size_t i = 0; i < KEYS; i++) {
+        unsigned fresh = atomic_load(&team->fresh[i]);
+        bool added = false;
+        for (unsigned t = 0; t < THREADS; t++)
+            added |= (i + KEYS - t * 250) % KEYS < SHARE;
+        /* The rate is 1e-12: none is SEEN by a false positive. */
+        assert_true(added ? fresh >= 1 && fresh <= THREADS : fresh == 0);
+        if (added)
+            assert_true(bloomery_may_contain(team->filter, keys->keys[i]));
+    }
+    bloomery_free(alone);
+    bloomery_free(team->filter);
+    free(team);
+}
+
+static void concurrent_adds_lose_nothing(void **state)
+{
+    (void)state;
+    struct test_keys keys = test_keys_make(TEST_IDS, 4, 0, KEYS);
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        bloomery_plan plan = test_plan(&test_shapes[s], KEYS, 1e-12);
+        for (int round = 0; round < (test_long() ? 50 : ROUNDS); round++)
+            for (int calls = 0; calls <= CALLS; calls++)
+                check_team(&plan, calls, &keys);
+    }
+    test_keys_free(&keys);
+}
+
+/* All threads fight for one line: where an OR that is no atomic step would lose bits at once. */
+static void concurrent_adds_to_one_line_lose_nothing(void **state)
+{
+    (void)state;
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        bloomery_plan plan = {
+            .kind = test_shapes[s].kind, .bits = 512, .lines = test_shapes[s].lines, .probes = 1};
+        for (int round = 0; round < 10; round++) {
+            struct team *team = calloc(1, sizeof *team);
+            assert_non_null(team);
+            bloomery_options options = BLOOMERY_OPTIONS;
+            options.concurrent_adds = true;
+            team->filter = test_create(&plan, &options);
+            team->keys = &keys;
+            run_team(team, CALLS);
+            assert_int_equal(atomic_load(&team->faults), 0);
+            bloomery_info info = BLOOMERY_INFO;
+            bloomery_info_get(team->filter, true, &info);
+            assert_int_equal(atomic_load(&team->bits), info.bits_set);
+            bloomery_filter *alone = run_alone(&plan, &keys);
+            bloomery_info expected = BLOOMERY_INFO;
+            bloomery_info_get(alone, true, &expected);
+            bloomery_free(alone);
+            assert_int_equal(info.bits_set, expected.bits_set);
+            bloomery_free(team->filter);
+            free(team);
+        }
+    }
+    test_keys_free(&keys);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(concurrent_adds_lose_nothing),
+        cmocka_unit_test(concurrent_adds_to_one_line_lose_nothing),
+    };
+    return test_run_group("concurrent", tests, NULL, NULL);
+}

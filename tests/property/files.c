@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A filter and its file are the same thing: every way back in gives the same answers and the same
+ * bytes, and the same input always makes the same bytes.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
+ */
+#include "../support/support.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1, 2, 3, 250, 0, 0, 7, 7,
+                                                   7, 7, 7, 7,   7, 7, 7, 9};
+
+/* What options a filter can carry into its file. */
+enum { VARIANTS = 6 };
+
+static bloomery_options options_of(int variant)
+{
+    static char note[BLOOMERY_NOTE_BYTES + 1];
+    bloomery_options options = BLOOMERY_OPTIONS;
+    memset(note, 'n', BLOOMERY_NOTE_BYTES);
+    if (variant == 1)
+        options.seed = 0x8000000000000001u;
+    if (variant == 2)
+        options.note = note;
+    if (variant == 3) {
+        options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM | BLOOMERY_RULE_CSV, ';', -1};
+        options.note = "a";
+    }
+    if (variant >= 4)
+        options.key = secret;
+    options.key_outside = variant == 5;
+    return options;
+}
+
+/* The same keys, the same facts, the same answers, the same bytes. */
+static void assert_twin(const bloomery_filter *one, const bloomery_filter *other,
+                        const struct test_keys *asked)
+{
+    size_t words = (asked->count + 63) / 64;
+    uint64_t *answers = calloc(2 * words, sizeof *answers);
+    assert_non_null(answers);
+    size_t hits = bloomery_may_contain_batch(one, asked->keys, asked->count, answers);
+    assert_int_equal(hits,
+                     bloomery_may_contain_batch(other, asked->keys, asked->count, answers + words));
+    assert_memory_equal(answers, answers + words, words * sizeof *answers);
+    for (size_t i = 0; i < asked->count; i += 17)
+        assert_int_equal(bloomery_may_contain(one, asked->keys[i]),
+                         bloomery_may_contain(other, asked->keys[i]));
+    free(answers);
+    struct test_bytes first = test_written(one);
+    struct test_bytes second = test_written(other);
+    assert_true(test_bytes_equal(&first, &second));
+    test_bytes_free(&first);
+    test_bytes_free(&second);
+    assert_int_equal(bloomery_verify(one, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_verify(other, NULL), BLOOMERY_OK);
+}
+
+static void assert_same_facts(const bloomery_filter *one, const bloomery_filter *other)
+{
+    bloomery_info a = BLOOMERY_INFO;
+    bloomery_info b = BLOOMERY_INFO;
+    bloomery_info_get(one, true, &a);
+    bloomery_info_get(other, true, &b);
+    assert_true((a.note == NULL) == (b.note == NULL));
+    if (a.note != NULL)
+        assert_string_equal(a.note, b.note);
+    assert_true(a.kind == b.kind && a.links == b.links && a.lines == b.lines);
+    assert_true(a.probes == b.probes && a.bits == b.bits && a.bytes == b.bytes);
+    assert_true(a.format_version == b.format_version && a.file_bytes == b.file_bytes);
+    assert_true(a.planned_keys == b.planned_keys && a.planned_rate == b.planned_rate);
+    assert_true(a.adds == b.adds && a.hash == b.hash && a.seed == b.seed);
+    assert_true(a.key_fingerprint == b.key_fingerprint && a.key_in_file == b.key_in_file);
+    assert_memory_equal(&a.rule, &b.rule, sizeof a.rule);
+    assert_true(a.dialect == 0 && b.dialect == 0);
+    assert_true(a.bits_set == b.bits_set && a.live_rate == b.live_rate);
+    assert_true(a.estimated_keys == b.estimated_keys && a.expected_rate == b.expected_rate);
+}
+
+/* How a filter comes back from its file or bytes. */
+enum way { WAY_MAP, WAY_COPY, WAY_VIEW, WAY_LOAD, WAYS };
+
+static bloomery_filter *come_back(enum way way, const char *path, const struct test_bytes *bytes,
+                                  const bloomery_options *wish)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_error error = {.text = "(nothing said)"};
+    bloomery_status status = BLOOMERY_UNSUPPORTED;
+    bloomery_options options = *wish;
+    options.key = wish->key_outside ? wish->key : NULL; /* as the header says for open */
+    options.open_flags = way == WAY_COPY ? BLOOMERY_OPEN_COPY : 0;
+    if (way == WAY_MAP || way == WAY_COPY)
+        status = bloomery_open(path, &options, &filter, &error);
+    else if (way == WAY_VIEW)
+        status = bloomery_view(bytes->data, bytes->bytes, &options, &filter, &error);
+    else
+        status = bloomery_load(bytes->data, bytes->bytes, &options, &filter, &error);
+    if (status != BLOOMERY_OK)
+        fail_msg("way %d: %s", (int)way, error.text);
+    return filter;
+}
+
+static void assert_rights(enum way way, bloomery_filter *filter, bloomery_key key)
+{
+    bool writable = way == WAY_COPY || way == WAY_LOAD;
+    uint64_t answer = 0;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    assert_int_equal(info.writable, writable);
+    assert_int_equal(info.mapped, way == WAY_MAP);
+    assert_true(info.key_known);
+    if (writable)
+        return;
+    assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_add_hash(filter, (bloomery_hash){1, 2}, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_add_batch(filter, &key, 1, &answer, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_clear(filter), BLOOMERY_READ_ONLY);
+}
+
+static void check_reopened(const struct test_shape *shape, int variant, size_t count)
+{
+    struct test_directory directory = test_directory_make();
+    char path[300];
+    test_join(path, sizeof path, &directory, "filter.bloom");
+    bloomery_options options = options_of(variant);
+    bloomery_plan plan = test_plan(shape, count > 0 ? count : 1, 0.01);
+    bloomery_filter *filter = test_create(&plan, &options);
+    struct test_keys keys = test_keys_make(TEST_URLS, 1, 0, count + 2000);
+    struct test_keys present = {.count = count, .keys = keys.keys};
+    test_add_all(filter, &present);
+    assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+    struct test_bytes bytes = test_read_file(path);
+    struct test_bytes written = test_written(filter);
+    assert_true(test_bytes_equal(&bytes, &written));
+    for (int way = 0; way < WAYS; way++) {
+        bloomery_filter *back = come_back((enum way)way, path, &bytes, &options);
+        assert_same_facts(filter, back);
+        assert_twin(filter, back, &keys);
+        assert_rights((enum way)way, back, keys.keys[0]);
+        bloomery_free(back);
+    }
+    /* A loaded filter goes on where the saved one stopped. */
+    bloomery_filter *loaded = come_back(WAY_LOAD, path, &bytes, &options);
+    for (size_t i = count; i < count + 200; i++)
+        assert_int_equal(bloomery_add(loaded, keys.keys[i], NULL),
+                         bloomery_add(filter, keys.keys[i], NULL));
+    assert_twin(filter, loaded, &keys);
+    bloomery_free(loaded);
+    bloomery_free(filter);
+    test_bytes_free(&bytes);
+    test_bytes_free(&written);
+    test_keys_free(&keys);
+    test_directory_remove(&directory);
+}
+
+static void reopen_equals(void **state)
+{
+    (void)state;
+    /* The last is several chunks of 64 KiB long. */
+    static const size_t counts[] = {0, 1, 1000, 150000};
+    for (size_t s = 0; s < TEST_SHAPES; s++)
+        for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
+            for (int variant = 0; variant < VARIANTS; variant++) {
+                if (counts[c] > 1000 && variant != (int)s)
+                    continue;
+                check_reopened(&test_shapes[s], variant, counts[c]);
+            }
+}
+
+/* Sizes of the array around every border: of a word, a line, a chunk. */
+static void reopen_equals_at_every_border(void **state)
+{
+    (void)state;
+    static const uint64_t borders[] = {8,   64,     512,        4096,      65536 * 8,
+                                       512, 131072, 65536 * 16, 65536 * 24};
+    struct test_keys keys = test_keys_make(TEST_LITTLE, 0, 0, 3000);
+    for (size_t i = 0; i < sizeof borders / sizeof borders[0]; i++)
+        for (int off = -1; off <= 1; off++) {
+            bloomery_plan plan = {.kind = BLOOMERY_CLASSIC,
+                                  .bits = (uint64_t)((int64_t)borders[i] + off),
+                                  .probes = 5};
+            bloomery_filter *filter = test_create(&plan, NULL);
+            for (size_t k = 0; k < 1000; k++)
+                bloomery_add(filter, keys.keys[k], NULL);
+            struct test_bytes bytes = test_written(filter);
+            bloomery_options options = BLOOMERY_OPTIONS;
+            for (int way = WAY_VIEW; way < WAYS; way++) {
+                bloomery_filter *back = come_back((enum way)way, NULL, &bytes, &options);
+                assert_twin(filter, back, &keys);
+                bloomery_free(back);
+            }
+            bloomery_free(filter);
+            test_bytes_free(&bytes);
+        }
+    test_keys_free(&keys);
+}
+
+/* Neither the order of keys nor the way of adding them nor where memory comes from shows. */
+static void same_input_same_bytes(void **state)
+{
+    (void)state;
+    struct test_keys keys = test_keys_make(TEST_IDS, 0, 0, 5000);
+    for (size_t s = 0; s < TEST_SHAPES; s++)
+        for (int variant = 0; variant < VARIANTS; variant++) {
+            bloomery_options options = options_of(variant);
+            bloomery_plan plan = test_plan(&test_shapes[s], keys.count, 0.01);
+            struct test_memory memory = {0};
+            bloomery_filter *forward = test_create(&plan, &options);
+            options.allocator = test_allocator(&memory);
+            options.concurrent_adds = true;
+            bloomery_filter *backward = test_create(&plan, &options);
+            test_add_all(forward, &keys);
+            for (size_t i = keys.count; i > 0; i--)
+                bloomery_add(backward, keys.keys[i - 1], NULL);
+            assert_twin(forward, backward, &keys);
+            bloomery_free(forward);
+            bloomery_free(backward);
+            assert_true(memory.live == 0 && memory.bytes == 0 && !memory.wrong);
+        }
+    test_keys_free(&keys);
+}
+
+struct stop {
+    uint64_t room;
+    uint64_t taken;
+};
+
+static int take_some(void *context, const void *data, size_t bytes)
+{
+    struct stop *stop = context;
+    (void)data;
+    if (bytes > stop->room - stop->taken)
+        return 7;
+    stop->taken += bytes;
+    return 0;
+}
+
+static void write_equals_save_equals_bytes_count(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    char path[300];
+    test_join(path, sizeof path, &directory, "f");
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        bloomery_plan plan = test_plan(&test_shapes[s], 60000, 0.01);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        struct stop all = {.room = bloomery_bytes(filter)};
+        assert_int_equal(bloomery_write(filter, take_some, &all, NULL), BLOOMERY_OK);
+        assert_int_equal(all.taken, bloomery_bytes(filter));
+        assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+        struct test_bytes saved = test_read_file(path);
+        struct test_bytes written = test_written(filter);
+        assert_true(test_bytes_equal(&saved, &written));
+        assert_int_equal(saved.bytes, bloomery_bytes(filter));
+        /* A sink that stops anywhere stops the writing. */
+        for (uint64_t room = 0; room < saved.bytes; room += saved.bytes / 37 + 1) {
+            struct stop some = {.room = room};
+            bloomery_error error = {0};
+            assert_int_equal(bloomery_write(filter, take_some, &some, &error), BLOOMERY_IO_FAILED);
+            assert_int_equal(error.status, BLOOMERY_IO_FAILED);
+            assert_true(error.text[0] != '\0');
+        }
+        test_bytes_free(&saved);
+        test_bytes_free(&written);
+        bloomery_free(filter);
+    }
+    test_directory_remove(&directory);
+}
+
+/* A filter mapped from the very file that is replaced goes on with the old content. */
+static void save_over_its_own_map(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    char path[300];
+    test_join(path, sizeof path, &directory, "f");
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 0, 0, 40000);
+    bloomery_plan plan = test_plan(&test_shapes[1], 20000, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    struct test_keys half = {.count = 20000, .keys = keys.keys};
+    test_add_all(filter, &half);
+    assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+    bloomery_filter *map = NULL;
+    assert_int_equal(bloomery_open(path, NULL, &map, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_save(map, path, NULL), BLOOMERY_OK);
+    assert_twin(filter, map, &keys);
+    bloomery_filter *other = test_create(&plan, NULL);
+    assert_int_equal(bloomery_save(other, path, NULL), BLOOMERY_OK);
+    assert_twin(filter, map, &keys);
+    bloomery_free(other);
+    bloomery_free(map);
+    bloomery_free(filter);
+    test_keys_free(&keys);
+    test_directory_remove(&directory);
+}
+
+static void save_keeps_mode_and_follows_links(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    char path[300];
+    char link[300];
+    struct stat facts;
+    test_join(path, sizeof path, &directory, "target");
+    test_join(link, sizeof link, &directory, "link");
+    bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    /* A new file gets what the umask leaves, as with any program. */
+    mode_t mask = umask(027);
+    assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+    umask(mask);
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 07777, 0640);
+    assert_int_equal(chmod(path, 0604), 0);
+    assert_int_equal(symlink("target", link), 0);
+    assert_int_equal(bloomery_save(filter, link, NULL), BLOOMERY_OK);
+    assert_int_equal(lstat(link, &facts), 0);
+    assert_true(S_ISLNK(facts.st_mode));
+    assert_int_equal(stat(path, &facts), 0);
+    assert_int_equal(facts.st_mode & 07777, 0604);
+    assert_int_equal(test_directory_entries(&directory), 2);
+    bloomery_free(filter);
+    test_directory_remove(&directory);
+}
+
+static void assert_save_refused(const bloomery_filter *filter, const char *path)
+{
+    bloomery_error error = {0};
+    assert_int_equal(bloomery_save(filter, path, &error), BLOOMERY_IO_FAILED);
+    assert_int_equal(error.status, BLOOMERY_IO_FAILED);
+    assert_true(error.text[0] != '\0');
+}
+
+/* What is no regular file is neither written nor read, and opening a pipe does not wait for ever.
+ */
+static void only_regular_files(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    bloomery_plan plan = test_plan(&test_shapes[0], 100, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    char pipe[300];
+    char missing[300];
+    char name[300];
+    test_join(pipe, sizeof pipe, &directory, "pipe");
+    test_join(missing, sizeof missing, &directory, "none/f");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0'; /* longer than any file system allows */
+    const char *refused[] = {directory.path, pipe, missing, "/dev/null", "", name};
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        bloomery_filter *opened = filter;
+        bloomery_error error = {0};
+        assert_save_refused(filter, refused[i]);
+        bloomery_status status = bloomery_open(refused[i], NULL, &opened, &error);
+        assert_true(status == BLOOMERY_IO_FAILED || status == BLOOMERY_NOT_A_FILTER);
+        assert_int_equal(error.status, status);
+        assert_null(opened);
+    }
+    assert_int_equal(test_directory_entries(&directory), 1);
+    bloomery_free(filter);
+    test_directory_remove(&directory);
+}
+
+/* The longest name a file can have is no reason to fail: temporary names are not longer. */
+static void save_under_the_longest_name(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    bloomery_plan plan = test_plan(&test_shapes[0], 100, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    char name[256];
+    char path[600];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    test_join(path, sizeof path, &directory, name);
+    for (int time = 0; time < 2; time++)
+        assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+    assert_int_equal(test_directory_entries(&directory), 1);
+    bloomery_free(filter);
+    test_directory_remove(&directory);
+}
+
+/* Nothing stays open, whatever comes of it. */
+static unsigned open_descriptors(void)
+{
+    unsigned open_now = 0;
+    for (int file = 0; file < 256; file++)
+        open_now += fcntl(file, F_GETFD) >= 0;
+    return open_now;
+}
+
+static void no_descriptor_is_left_open(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    char path[300];
+    test_join(path, sizeof path, &directory, "f");
+    bloomery_plan plan = test_plan(&test_shapes[0], 100000, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    unsigned before = open_descriptors();
+    for (int i = 0; i < 5; i++) {
+        bloomery_filter *opened = NULL;
+        bloomery_options options = BLOOMERY_OPTIONS;
+        assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+        assert_save_refused(filter, directory.path);
+        options.open_flags = i % 2 ? BLOOMERY_OPEN_COPY : 0;
+        assert_int_equal(bloomery_open(path, &options, &opened, NULL), BLOOMERY_OK);
+        assert_true(open_descriptors() <= before); /* a map needs no descriptor */
+        bloomery_free(opened);
+        assert_int_equal(bloomery_open(directory.path, &options, &opened, NULL),
+                         BLOOMERY_IO_FAILED);
+        struct test_bytes bytes = test_read_file(path);
+        bytes.data[9] ^= 0x55;
+        bytes.data[40] ^= 0x55;
+        test_write_file(path, bytes.data, bytes.bytes - 1);
+        assert_true(bloomery_open(path, &options, &opened, NULL) < 0);
+        test_bytes_free(&bytes);
+    }
+    assert_int_equal(open_descriptors(), before);
+    bloomery_free(filter);
+    test_directory_remove(&directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reopen_equals),
+        cmocka_unit_test(reopen_equals_at_every_border),
+        cmocka_unit_test(same_input_same_bytes),
+        cmocka_unit_test(write_equals_save_equals_bytes_count),
+        cmocka_unit_test(save_over_its_own_map),
+        cmocka_unit_test(save_keeps_mode_and_follows_links),
+        cmocka_unit_test(only_regular_files),
+        cmocka_unit_test(save_under_the_longest_name),
+        cmocka_unit_test(no_descriptor_is_left_open),
+    };
+    return test_run_group("files", tests, NULL, NULL);
+}

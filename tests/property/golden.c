@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Files of every released version stay readable, and the specification tells the truth: a reader
+ * that was written from docs/format.md alone gives the library's answers.
+ *
+ * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, libxxhash,
+ * libsodium (without it define BLOOMERY_TEST_NO_SODIUM: keyed files are then left out). Argument:
+ * the directory ../vectors. Suite: property.
+ */
+#include "../vectors/golden.h"
+#include "../support/forge.h"
+#include "../support/support.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#ifndef BLOOMERY_TEST_NO_SODIUM
+#include <sodium.h>
+#endif
+
+static const char *directory;
+
+static bool can_read(const struct golden *golden)
+{
+#ifdef BLOOMERY_TEST_NO_SODIUM
+    return golden->key == NULL;
+#else
+    return golden != NULL;
+#endif
+}
+
+static struct test_bytes golden_file(const struct golden *golden)
+{
+    char path[4096];
+    golden_path(golden, directory, path, sizeof path);
+    return test_read_file(path);
+}
+
+static bloomery_filter *golden_open(const struct golden *golden)
+{
+    char path[4096];
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    bloomery_options options = BLOOMERY_OPTIONS;
+    golden_path(golden, directory, path, sizeof path);
+    options.key = golden->key_outside ? (const uint8_t *)golden->key : NULL;
+    if (bloomery_open(path, &options, &filter, &error) != BLOOMERY_OK)
+        fail_msg("%s: %s", path, error.text);
+    return filter;
+}
+
+static void golden_files_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        const struct golden *golden = &goldens[i];
+        if (!can_read(golden))
+            continue;
+        bloomery_filter *filter = golden_open(golden);
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(filter, true, &info);
+        assert_int_equal(info.kind, golden->kind);
+        assert_int_equal(info.bits, golden->bits);
+        assert_int_equal(info.lines, golden->lines);
+        assert_int_equal(info.probes, golden->probes);
+        assert_true(info.seed == golden->seed && info.planned_rate == 0.0625);
+        assert_int_equal(info.adds, (golden->below + 2) / 3);
+        assert_int_equal(info.planned_keys, info.adds);
+        assert_memory_equal(&info.rule, &golden->rule, sizeof info.rule);
+        assert_true((info.note == NULL) == (golden->note == NULL));
+        if (golden->note != NULL)
+            assert_string_equal(info.note, golden->note);
+        assert_true((golden->below == 0) == (info.bits_set == 0));
+        assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
+        bloomery_free(filter);
+    }
+}
+
+static void golden_files_answer_as_ever(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        if (!can_read(&goldens[i]))
+            continue;
+        bloomery_filter *filter = golden_open(&goldens[i]);
+        for (unsigned number = 0; number < goldens[i].below; number += 3) {
+            char text[16];
+            assert_true(bloomery_may_contain(filter, golden_key(number, text)));
+        }
+        assert_true(golden_digest(filter) == goldens[i].absent_digest);
+        bloomery_free(filter);
+    }
+}
+
+/* While version 1 is what is written, it is written like this. */
+static void golden_files_are_written_as_ever(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        bloomery_filter *filter = NULL;
+        if (!can_read(&goldens[i]))
+            continue;
+        assert_int_equal(golden_make(&goldens[i], &filter, NULL), BLOOMERY_OK);
+        struct test_bytes ours = test_written(filter);
+        struct test_bytes golden = golden_file(&goldens[i]);
+        assert_true(test_bytes_equal(&ours, &golden));
+        test_bytes_free(&ours);
+        test_bytes_free(&golden);
+        bloomery_free(filter);
+    }
+}
+
+/* ---- A reader made from the specification ------------------------------------------------ */
+
+static uint64_t spec_mix64(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    return x ^ (x >> 31);
+}
+
+static uint64_t spec_range(uint64_t h, uint64_t n)
+{
+    return (uint64_t)(((unsigned __int128)h * n) >> 64);
+}
+
+static bloomery_hash spec_hash(const struct test_bytes *file, const struct golden *golden,
+                               bloomery_key key)
+{
+#ifndef BLOOMERY_TEST_NO_SODIUM
+    if (forge_get(file, FORGE_HASH, 2) == 2) {
+        struct test_bytes output = {(uint8_t[16]){0}, 16};
+        crypto_shorthash_siphashx24(output.data, key.data, key.bytes, (const uint8_t *)golden->key);
+        return (bloomery_hash){forge_get(&output, 0, 8), forge_get(&output, 8, 8)};
+    }
+#endif
+    assert_true(golden->key == NULL && forge_get(file, FORGE_HASH, 2) == 1);
+    XXH128_hash_t hash = XXH3_128bits_withSeed(key.data, key.bytes, forge_get(file, FORGE_SEED, 8));
+    return (bloomery_hash){hash.low64, hash.high64};
+}
+
+static bool spec_bit(const struct test_bytes *file, uint64_t p)
+{
+    return file->data[forge_payload(file) + (p >> 3)] >> (p & 7) & 1;
+}
+
+static bool spec_may_contain(const struct test_bytes *file, bloomery_hash hash)
+{
+    const uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
+    uint64_t bits = forge_get(file, FORGE_LINK_BITS, 8);
+    uint64_t k = forge_get(file, FORGE_LINK_PROBES, 4);
+    uint64_t lines = forge_get(file, FORGE_LINK_LINES, 4);
+    bool all = true;
+    if (forge_get(file, FORGE_KIND, 2) == 2) {
+        for (uint64_t i = 0; i < k; i++)
+            all &= spec_bit(file, spec_range(spec_mix64(hash.hi + i * (hash.lo | 1)), bits));
+        return all;
+    }
+    for (uint64_t position = 0; position < k * lines; position++) {
+        uint64_t j = position / k;
+        uint64_t t = position / 7;
+        uint64_t high = j == 0 ? hash.hi : spec_mix64(hash.hi + j * golden_ratio);
+        uint64_t word = t == 0 ? hash.lo : spec_mix64(hash.lo + t * golden_ratio);
+        uint64_t bit = word >> (9 * (position % 7)) & 511;
+        all &= spec_bit(file, spec_range(high, bits / 512) * 512 + bit);
+    }
+    return all;
+}
+
+static void a_reader_of_the_specification_agrees(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < GOLDENS; i++) {
+        if (!can_read(&goldens[i]))
+            continue;
+        struct test_bytes file = golden_file(&goldens[i]);
+        bloomery_filter *filter = golden_open(&goldens[i]);
+        for (unsigned number = 0; number < 5000; number++) {
+            char text[16];
+            bloomery_key key = golden_key(number, text);
+            assert_int_equal(spec_may_contain(&file, spec_hash(&file, &goldens[i], key)),
+                             bloomery_may_contain(filter, key));
+        }
+        bloomery_free(filter);
+        test_bytes_free(&file);
+    }
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_files_are_read),
+        cmocka_unit_test(golden_files_answer_as_ever),
+        cmocka_unit_test(golden_files_are_written_as_ever),
+        cmocka_unit_test(a_reader_of_the_specification_agrees),
+    };
+    if (count != 2) {
+        fprintf(stderr, "usage: %s DIRECTORY-OF-VECTORS\n", arguments[0]);
+        return 2;
+    }
+    directory = arguments[1];
+    return test_run_group("golden", tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hashes are part of the file format: they must be those of the published functions, for keys of
+ * every length, and stay so. Compared with the system's libraries through their public calls (the
+ * library itself compiles XXH3 into its own code), with values written down from their
+ * publications, and with a fingerprint that was computed once.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library, libxxhash, libsodium. No arguments.
+ * Suite: property. Without libsodium the keyed half is left out (define BLOOMERY_TEST_NO_SODIUM).
+ */
+#include "../support/support.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#ifndef BLOOMERY_TEST_NO_SODIUM
+#include <sodium.h>
+#endif
+
+enum { LENGTHS = 700 };
+
+static uint8_t text[1 << 16];
+
+static int make_text(void **state)
+{
+    uint64_t random = 11;
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (uint8_t)test_next(&random);
+    return 0;
+}
+
+static bloomery_filter *make_filter(const bloomery_options *options)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .lines = 1, .probes = 1};
+    return test_create(&plan, options);
+}
+
+static bloomery_hash hash_of(const bloomery_filter *filter, const void *data, size_t bytes)
+{
+    bloomery_hash hash = {0, 0};
+    assert_int_equal(bloomery_hash_key(filter, bloomery_key_of(data, bytes), &hash), BLOOMERY_OK);
+    return hash;
+}
+
+static void xxh3_hashes_are_those_of_libxxhash(void **state)
+{
+    static const uint64_t seeds[] = {0, 1, 42, 0x9e3779b185ebca8du, UINT64_MAX};
+    (void)state;
+    for (size_t s = 0; s < sizeof seeds / sizeof seeds[0]; s++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.seed = seeds[s];
+        bloomery_filter *filter = make_filter(&options);
+        for (size_t length = 0; length <= sizeof text; length += length < LENGTHS ? 1 : 4099)
+            for (size_t start = 0; start < 3 && start + length <= sizeof text; start++) {
+                bloomery_hash ours = hash_of(filter, text + start, length);
+                XXH128_hash_t theirs = XXH3_128bits_withSeed(text + start, length, seeds[s]);
+                assert_true(ours.lo == theirs.low64 && ours.hi == theirs.high64);
+            }
+        bloomery_free(filter);
+    }
+}
+
+/* The empty key: values of the published reference, xxhsum -H2 </dev/null among them. */
+static void xxh3_hashes_are_the_published_ones(void **state)
+{
+    (void)state;
+    bloomery_filter *filter = make_filter(NULL);
+    bloomery_hash empty = hash_of(filter, NULL, 0);
+    assert_true(empty.hi == 0x99aa06d3014798d8u && empty.lo == 0x6001c324468d497fu);
+    bloomery_free(filter);
+}
+
+#ifndef BLOOMERY_TEST_NO_SODIUM
+
+static uint64_t little_endian(const uint8_t *bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++)
+        value |= (uint64_t)bytes[i] << (8 * i);
+    return value;
+}
+
+static void siphash_hashes_are_those_of_libsodium(void **state)
+{
+    (void)state;
+    for (unsigned which = 0; which < 4; which++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        uint8_t key[BLOOMERY_KEY_BYTES];
+        for (unsigned i = 0; i < sizeof key; i++)
+            key[i] = (uint8_t)(which == 0 ? i : test_mix(which * 100 + i));
+        options.key = key;
+        bloomery_filter *filter = make_filter(&options);
+        for (size_t length = 0; length <= LENGTHS; length++) {
+            uint8_t output[crypto_shorthash_siphashx24_BYTES];
+            bloomery_hash ours = hash_of(filter, text + 1, length);
+            crypto_shorthash_siphashx24(output, text + 1, length, key);
+            assert_true(ours.lo == little_endian(output) && ours.hi == little_endian(output + 8));
+        }
+        bloomery_free(filter);
+    }
+}
+
+/* The authors' vectors for 128 bits of output: key 00 01 .. 0f, messages (empty), 00, 00 01, 00 01
+ * 02. */
+static void siphash_hashes_are_the_published_ones(void **state)
+{
+    static const uint8_t expected[][16] = {
+        {0xa3, 0x81, 0x7f, 0x04, 0xba, 0x25, 0xa8, 0xe6, 0x6d, 0xf6, 0x72, 0x14, 0xc7, 0x55, 0x02,
+         0x93},
+        {0xda, 0x87, 0xc1, 0xd8, 0x6b, 0x99, 0xaf, 0x44, 0x34, 0x76, 0x59, 0x11, 0x9b, 0x22, 0xfc,
+         0x45},
+        {0x81, 0x77, 0x22, 0x8d, 0xa4, 0xa4, 0x5d, 0xc7, 0xfc, 0xa3, 0x8b, 0xde, 0xf6, 0x0a, 0xff,
+         0xe4},
+        {0x9c, 0x70, 0xb6, 0x0c, 0x52, 0x67, 0xa9, 0x4e, 0x5f, 0x33, 0xb6, 0xb0, 0x29, 0x85, 0xed,
+         0x51},
+    };
+    uint8_t key[BLOOMERY_KEY_BYTES];
+    (void)state;
+    for (unsigned i = 0; i < sizeof key; i++)
+        key[i] = (uint8_t)i;
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.key = key;
+    bloomery_filter *filter = make_filter(&options);
+    for (size_t length = 0; length < 4; length++) {
+        bloomery_hash hash = hash_of(filter, key, length);
+        assert_true(hash.lo == little_endian(expected[length]));
+        assert_true(hash.hi == little_endian(expected[length] + 8));
+    }
+    bloomery_free(filter);
+}
+
+static uint64_t fingerprint_of(const uint8_t *key, bool outside)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_info info = BLOOMERY_INFO;
+    options.key = key;
+    options.key_outside = outside;
+    bloomery_filter *filter = make_filter(&options);
+    bloomery_info_get(filter, false, &info);
+    assert_int_equal(info.hash, BLOOMERY_HASH_SIPHASH);
+    assert_int_equal(info.key_in_file, !outside);
+    bloomery_free(filter);
+    return info.key_fingerprint;
+}
+
+/* docs/format.md says what a fingerprint is; it tells keys apart and is the same for ever. */
+static void key_fingerprint_is_stable(void **state)
+{
+    static const char fixed[] = "bloomery key fingerprint 1";
+    (void)state;
+    for (unsigned which = 0; which < 200; which++) {
+        uint8_t key[BLOOMERY_KEY_BYTES] = {0};
+        uint8_t output[crypto_shorthash_siphashx24_BYTES];
+        key[which / 8 % 16] = (uint8_t)(1u << (which % 8));
+        crypto_shorthash_siphashx24(output, (const uint8_t *)fixed, strlen(fixed), key);
+        assert_true(fingerprint_of(key, which % 2) == little_endian(output));
+    }
+}
+
+/* Without a key given, each filter draws its own. */
+static void drawn_keys_differ(void **state)
+{
+    uint64_t met[20];
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_info info = BLOOMERY_INFO;
+        options.hash = BLOOMERY_HASH_SIPHASH;
+        bloomery_filter *filter = make_filter(&options);
+        bloomery_info_get(filter, false, &info);
+        bloomery_free(filter);
+        met[i] = info.key_fingerprint;
+        assert_true(met[i] != 0 && info.key_in_file);
+        for (unsigned j = 0; j < i; j++)
+            assert_true(met[j] != met[i]);
+    }
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(xxh3_hashes_are_those_of_libxxhash),
+        cmocka_unit_test(xxh3_hashes_are_the_published_ones),
+#ifndef BLOOMERY_TEST_NO_SODIUM
+        cmocka_unit_test(siphash_hashes_are_those_of_libsodium),
+        cmocka_unit_test(siphash_hashes_are_the_published_ones),
+        cmocka_unit_test(key_fingerprint_is_stable),
+        cmocka_unit_test(drawn_keys_differ),
+#endif
+    };
+    return test_run_group("hashes", tests, make_text, NULL);
+}

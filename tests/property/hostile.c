@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hostile headers: every checksum is right, and the numbers are meant to hurt. Each is refused with
+ * the status that the header promises and a text, before anything is allocated.
+ *
+ * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, xxhash.h. No
+ * arguments. Suite: property. Worth running under AddressSanitizer.
+ */
+#include "../support/forge.h"
+#include "../support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t secret[BLOOMERY_KEY_BYTES] = "0123456789abcde";
+
+/* A small valid file of each sort. */
+enum { BLOCKED_FILE, CLASSIC_FILE, KEYED_FILE, OUTSIDE_FILE };
+
+static struct test_bytes valid(int sort)
+{
+    bloomery_plan plan = test_plan(&test_shapes[sort == CLASSIC_FILE ? 0 : 2], 300, 0.01);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    if (sort >= KEYED_FILE)
+        options.key = secret;
+    options.key_outside = sort == OUTSIDE_FILE;
+    bloomery_filter *filter = test_create(&plan, &options);
+    struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, 300);
+    test_add_all(filter, &keys);
+    struct test_bytes file = test_written(filter);
+    bloomery_free(filter);
+    test_keys_free(&keys);
+    return file;
+}
+
+static bloomery_status enter(bool load, const struct test_bytes *file, const uint8_t *key,
+                             struct test_memory *memory, bloomery_filter **filter,
+                             bloomery_error *error)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.key = key;
+    options.allocator = test_allocator(memory);
+    return load ? bloomery_load(file->data, file->bytes, &options, filter, error)
+                : bloomery_view(file->data, file->bytes, &options, filter, error);
+}
+
+static void assert_refused(const char *what, const struct test_bytes *file, const uint8_t *key,
+                           bloomery_status first, bloomery_status other)
+{
+    for (int load = 0; load < 2; load++) {
+        struct test_memory memory = {0};
+        bloomery_filter *filter = NULL;
+        bloomery_error error = {.status = BLOOMERY_OK};
+        bloomery_status status = enter(load, file, key, &memory, &filter, &error);
+        if (status != first && status != other)
+            fail_msg("%s: expected %s, not %s (%s)", what, bloomery_status_name(first),
+                     bloomery_status_name(status), status ? error.text : "");
+        assert_int_equal(error.status, status);
+        assert_true(error.text[0] != '\0' && error.offset <= file->bytes);
+        assert_null(filter);
+        assert_int_equal(memory.requests, 0);
+    }
+}
+
+static void assert_accepted(const char *what, const struct test_bytes *file)
+{
+    struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, 300);
+    for (int load = 0; load < 2; load++) {
+        struct test_memory memory = {0};
+        bloomery_filter *filter = NULL;
+        bloomery_error error = {.text = ""};
+        if (enter(load, file, NULL, &memory, &filter, &error) != BLOOMERY_OK)
+            fail_msg("%s: refused: %s", what, error.text);
+        assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL),
+                         keys.count);
+        assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
+        bloomery_free(filter);
+        assert_true(memory.live == 0 && !memory.wrong);
+    }
+    test_keys_free(&keys);
+}
+
+/* ---- One field changed ------------------------------------------------------------------ */
+
+struct edit {
+    const char *what;
+    size_t at;
+    unsigned bytes;
+    uint64_t value;
+    bloomery_status status;
+    bloomery_status other; /* as good; the same again where there is none */
+};
+
+#define ONE(status)         BLOOMERY_##status, BLOOMERY_##status
+#define EITHER(one, second) BLOOMERY_##one, BLOOMERY_##second
+
+static const struct edit header_edits[] = {
+    {"another magic", FORGE_MAGIC, 1, 0x88, ONE(NOT_A_FILTER)},
+    {"line end mangled", FORGE_MAGIC + 6, 1, 0x0a, ONE(NOT_A_FILTER)},
+    {"version 0", FORGE_VERSION, 2, 0, EITHER(CORRUPT, WRONG_VERSION)},
+    {"version 2", FORGE_VERSION, 2, 2, ONE(WRONG_VERSION)},
+    {"version 65535", FORGE_VERSION, 2, 65535, ONE(WRONG_VERSION)},
+    {"kind 0", FORGE_KIND, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
+    {"kind counting", FORGE_KIND, 2, BLOOMERY_COUNTING, ONE(UNSUPPORTED)},
+    {"kind cuckoo", FORGE_KIND, 2, BLOOMERY_CUCKOO, ONE(UNSUPPORTED)},
+    {"kind 65535", FORGE_KIND, 2, 65535, ONE(UNSUPPORTED)},
+    {"header size 0", FORGE_HEADER_BYTES, 4, 0, ONE(CORRUPT)},
+    {"header size 136", FORGE_HEADER_BYTES, 4, 136, ONE(CORRUPT)},
+    {"records beyond the file", FORGE_RECORD_BYTES, 4, 1u << 20, EITHER(CORRUPT, TRUNCATED)},
+    {"records of 4 GiB", FORGE_RECORD_BYTES, 4, UINT32_MAX - 7, EITHER(CORRUPT, TRUNCATED)},
+    {"records past the payload", FORGE_RECORD_BYTES, 4, 16376, EITHER(CORRUPT, TRUNCATED)},
+    {"records of an odd size", FORGE_RECORD_BYTES, 4, 71, ONE(CORRUPT)},
+    {"no records", FORGE_RECORD_BYTES, 4, 0, ONE(CORRUPT)},
+    {"0 links", FORGE_LINKS, 4, 0, EITHER(CORRUPT, UNSUPPORTED)},
+    {"2 links, 1 there", FORGE_LINKS, 4, 2, EITHER(CORRUPT, UNSUPPORTED)},
+    {"65 links", FORGE_LINKS, 4, 65, EITHER(CORRUPT, UNSUPPORTED)},
+    {"4 billion links", FORGE_LINKS, 4, UINT32_MAX, EITHER(CORRUPT, UNSUPPORTED)},
+    {"payload inside the header", FORGE_PAYLOAD_OFFSET, 8, 64, ONE(CORRUPT)},
+    {"payload at 0", FORGE_PAYLOAD_OFFSET, 8, 0, ONE(CORRUPT)},
+    {"payload out of line", FORGE_PAYLOAD_OFFSET, 8, 264, EITHER(CORRUPT, TRUNCATED)},
+    {"payload beyond the file", FORGE_PAYLOAD_OFFSET, 8, 1u << 14, EITHER(TRUNCATED, CORRUPT)},
+    {"payload at 2^63", FORGE_PAYLOAD_OFFSET, 8, 1ull << 63, EITHER(CORRUPT, TRUNCATED)},
+    {"no payload", FORGE_PAYLOAD_BYTES, 8, 0, EITHER(CORRUPT, TRUNCATED)},
+    {"payload of an odd size", FORGE_PAYLOAD_BYTES, 8, 65, EITHER(CORRUPT, TRUNCATED)},
+    {"payload longer", FORGE_PAYLOAD_BYTES, 8, 1u << 20, ONE(TRUNCATED)},
+    {"payload of 2^40", FORGE_PAYLOAD_BYTES, 8, 1ull << 40, ONE(TRUNCATED)},
+    {"payload of 2^63", FORGE_PAYLOAD_BYTES, 8, 1ull << 63, ONE(TRUNCATED)},
+    {"payload of 2^64 - 64", FORGE_PAYLOAD_BYTES, 8, UINT64_MAX - 63, ONE(TRUNCATED)},
+    {"a fingerprint without a key", FORGE_FINGERPRINT, 8, 5, ONE(CORRUPT)},
+    {"hash 0", FORGE_HASH, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
+    {"hash 3", FORGE_HASH, 2, 3, ONE(UNSUPPORTED)},
+    {"a keyed hash without a key", FORGE_HASH, 2, 2, ONE(CORRUPT)},
+    {"reserved bytes", FORGE_RESERVED_A, 2, 1, ONE(WRONG_VERSION)},
+    {"a reserved byte", FORGE_RESERVED_B, 1, 128, ONE(WRONG_VERSION)},
+    {"a required bit", FORGE_REQUIRED, 4, 1u << 31, ONE(WRONG_VERSION)},
+    {"the first of the rest", FORGE_RESERVED_C, 1, 1, ONE(WRONG_VERSION)},
+    {"the last of the rest", FORGE_CHECKSUM - 1, 1, 1, ONE(WRONG_VERSION)},
+    {"dialect 1", FORGE_DIALECT, 4, 1, ONE(UNSUPPORTED)},
+    {"blocks of 0 bits", FORGE_BLOCK_BITS, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
+    {"blocks of 256 bits", FORGE_BLOCK_BITS, 2, 256, EITHER(UNSUPPORTED, CORRUPT)},
+    {"blocks of 65535 bits", FORGE_BLOCK_BITS, 2, 65535, EITHER(UNSUPPORTED, CORRUPT)},
+    {"cells of 0 bits", FORGE_CELL_BITS, 1, 0, EITHER(UNSUPPORTED, CORRUPT)},
+    {"cells of 4 bits", FORGE_CELL_BITS, 1, 4, EITHER(UNSUPPORTED, CORRUPT)},
+    {"bit order 1", FORGE_BIT_ORDER, 1, 1, ONE(UNSUPPORTED)},
+    {"block rule 255", FORGE_BLOCK_RULE, 1, 255, ONE(UNSUPPORTED)},
+    {"probe rule 1", FORGE_PROBE_RULE, 1, 1, ONE(UNSUPPORTED)},
+    {"repeat rule 1", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
+};
+
+static const struct edit link_edits[] = {
+    {"0 bits", FORGE_LINK_BITS, 8, 0, ONE(CORRUPT)},
+    {"512 bits more", FORGE_LINK_BITS, 8, 1u << 16, ONE(CORRUPT)},
+    {"2^40 bits", FORGE_LINK_BITS, 8, 1ull << 40, ONE(CORRUPT)},
+    {"2^50 bits", FORGE_LINK_BITS, 8, 1ull << 50, ONE(CORRUPT)},
+    {"2^63 bits", FORGE_LINK_BITS, 8, 1ull << 63, ONE(CORRUPT)},
+    {"2^64 - 1 bits", FORGE_LINK_BITS, 8, UINT64_MAX, ONE(CORRUPT)},
+    {"2^64 - 7 bits", FORGE_LINK_BITS, 8, UINT64_MAX - 6, ONE(CORRUPT)},
+    {"k = 0", FORGE_LINK_PROBES, 4, 0, ONE(CORRUPT)},
+    {"k = 65", FORGE_LINK_PROBES, 4, 65, ONE(CORRUPT)},
+    {"k = 255", FORGE_LINK_PROBES, 4, 255, ONE(CORRUPT)},
+    {"k = 2^31", FORGE_LINK_PROBES, 4, 1u << 31, ONE(CORRUPT)},
+    {"k = 2^32 - 1", FORGE_LINK_PROBES, 4, UINT32_MAX, ONE(CORRUPT)},
+    {"L = 0", FORGE_LINK_LINES, 4, 0, ONE(CORRUPT)},
+    {"L = 4", FORGE_LINK_LINES, 4, 4, ONE(CORRUPT)},
+    {"L = 2^31", FORGE_LINK_LINES, 4, 1u << 31, ONE(CORRUPT)},
+    {"L = 2^32 - 1", FORGE_LINK_LINES, 4, UINT32_MAX, ONE(CORRUPT)},
+    {"a rate over 1", FORGE_LINK_RATE, 8, 0x4000000000000000u, ONE(CORRUPT)},
+    {"a negative rate", FORGE_LINK_RATE, 8, 0xbff0000000000000u, ONE(CORRUPT)},
+    {"a rate that is no number", FORGE_LINK_RATE, 8, 0x7ff8000000000000u, ONE(CORRUPT)},
+    {"an endless rate", FORGE_LINK_RATE, 8, 0x7ff0000000000000u, ONE(CORRUPT)},
+    {"a place in the payload", FORGE_LINK_OFFSET, 8, 64, ONE(CORRUPT)},
+    {"a place beyond the payload", FORGE_LINK_OFFSET, 8, UINT64_MAX - 63, ONE(CORRUPT)},
+    {"more bytes", FORGE_LINK_BYTES, 8, 1u << 20, ONE(CORRUPT)},
+    {"no bytes", FORGE_LINK_BYTES, 8, 0, ONE(CORRUPT)},
+    {"bytes that wrap", FORGE_LINK_BYTES, 8, UINT64_MAX - 63, ONE(CORRUPT)},
+    {"a reserved word", FORGE_LINK_RESERVED, 8, 1, ONE(WRONG_VERSION)},
+    {"a record of no type", FORGE_RECORDS, 2, 0, EITHER(WRONG_VERSION, CORRUPT)},
+    {"an unknown required record", FORGE_RECORDS, 2, 4711, ONE(WRONG_VERSION)},
+    {"a record of 0 bytes", FORGE_RECORDS + 4, 4, 0, ONE(CORRUPT)},
+    {"a record past the records", FORGE_RECORDS + 4, 4, 65, ONE(CORRUPT)},
+    {"a record of 4 GiB", FORGE_RECORDS + 4, 4, UINT32_MAX, ONE(CORRUPT)},
+    {"a record of 4 GiB - 7", FORGE_RECORDS + 4, 4, UINT32_MAX - 6, ONE(CORRUPT)},
+};
+
+static void apply_edits(int sort, const struct edit *edits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct test_bytes file = valid(sort);
+        forge_put(&file, edits[i].at, edits[i].value, edits[i].bytes);
+        if (!forge_seal(&file))
+            forge_seal_header(&file);
+        assert_refused(edits[i].what, &file, NULL, edits[i].status, edits[i].other);
+        test_bytes_free(&file);
+    }
+}
+
+static void hostile_headers_are_refused(void **state)
+{
+    (void)state;
+    apply_edits(BLOCKED_FILE, header_edits, sizeof header_edits / sizeof header_edits[0]);
+}
+
+static void hostile_links_are_refused(void **state)
+{
+    (void)state;
+    apply_edits(BLOCKED_FILE, link_edits, sizeof link_edits / sizeof link_edits[0]);
+}
+
+static void hostile_classic_filters_are_refused(void **state)
+{
+    (void)state;
+    static const struct edit edits[] = {
+        {"lines", FORGE_LINK_LINES, 4, 1, ONE(CORRUPT)},
+        {"blocks", FORGE_BLOCK_BITS, 2, 512, EITHER(CORRUPT, UNSUPPORTED)},
+        {"k = 0", FORGE_LINK_PROBES, 4, 0, ONE(CORRUPT)},
+        {"k = 65", FORGE_LINK_PROBES, 4, 65, ONE(CORRUPT)},
+        {"0 bits", FORGE_LINK_BITS, 8, 0, ONE(CORRUPT)},
+        {"more bits than bytes", FORGE_LINK_BITS, 8, 1u << 16, ONE(CORRUPT)},
+        {"fewer bits than bytes", FORGE_LINK_BITS, 8, 1, ONE(CORRUPT)},
+        {"2^64 - 1 bits", FORGE_LINK_BITS, 8, UINT64_MAX, ONE(CORRUPT)},
+    };
+    apply_edits(CLASSIC_FILE, edits, sizeof edits / sizeof edits[0]);
+}
+
+/* Bits that a reader ignores, and numbers that are facts only. */
+static void harmless_changes_are_accepted(void **state)
+{
+    (void)state;
+    static const struct edit edits[] = {
+        {"an ignorable bit", FORGE_IGNORABLE, 4, 0xdeadbeef, ONE(OK)},
+        {"adds", FORGE_LINK_ADDS, 8, UINT64_MAX, ONE(OK)},
+        {"planned keys", FORGE_LINK_KEYS, 8, UINT64_MAX, ONE(OK)},
+        {"planned keys unknown", FORGE_LINK_KEYS, 8, 0, ONE(OK)},
+        {"planned rate unknown", FORGE_LINK_RATE, 8, 0, ONE(OK)},
+    };
+    for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
+        struct test_bytes file = valid(BLOCKED_FILE);
+        forge_put(&file, edits[i].at, edits[i].value, edits[i].bytes);
+        assert_true(forge_seal(&file));
+        assert_accepted(edits[i].what, &file);
+        test_bytes_free(&file);
+    }
+}
+
+/* ---- Records ---------------------------------------------------------------------------- */
+
+enum { LINK_RECORD = 1, RULE_RECORD = 2, KEY_RECORD = 3, NOTE_RECORD = 5, REQUIRED = 1 };
+
+struct extra {
+    const char *what;
+    unsigned type;
+    unsigned flags;
+    size_t bytes;
+    uint32_t claimed;
+    bloomery_status status;
+    bloomery_status other;
+};
+
+static const struct extra extras[] = {
+    {"an unknown required record", 77, REQUIRED, 8, 8, ONE(WRONG_VERSION)},
+    {"an unknown required record of 0 bytes", 65535, REQUIRED, 0, 0, ONE(WRONG_VERSION)},
+    {"an unknown ignorable record", 77, 0, 8, 8, ONE(OK)},
+    {"one of 0 bytes", 78, 0, 0, 0, ONE(OK)},
+    {"one of 5 bytes", 79, 0, 5, 5, ONE(OK)},
+    {"one of 12000 bytes", 80, 0, 12000, 12000, ONE(OK)},
+    {"one that passes the end", 81, 0, 8, 9, ONE(CORRUPT)},
+    {"one that passes the end by far", 82, 0, 8, 1u << 31, ONE(CORRUPT)},
+    {"one whose size wraps", 83, 0, 8, UINT32_MAX, ONE(CORRUPT)},
+    {"one whose size wraps to 0", 84, 0, 8, UINT32_MAX - 7, ONE(CORRUPT)},
+    {"a second link", LINK_RECORD, REQUIRED, 64, 64, EITHER(CORRUPT, UNSUPPORTED)},
+    {"a short link", LINK_RECORD, REQUIRED, 56, 56, ONE(CORRUPT)},
+    {"a key in a filter that is not keyed", KEY_RECORD, REQUIRED, 16, 16, ONE(CORRUPT)},
+    {"a short key", KEY_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
+    {"a short rule", RULE_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
+    {"a long rule", RULE_RECORD, REQUIRED, 16, 16, ONE(CORRUPT)},
+    {"a note", NOTE_RECORD, 0, 100, 100, ONE(OK)},
+    {"an empty note", NOTE_RECORD, 0, 0, 0, ONE(OK)},
+    {"a note too long", NOTE_RECORD, 0, BLOOMERY_NOTE_BYTES + 1, BLOOMERY_NOTE_BYTES + 1,
+     ONE(CORRUPT)},
+};
+
+static void hostile_records_are_refused(void **state)
+{
+    (void)state;
+    uint8_t body[12000];
+    memset(body, 'x', sizeof body);
+    memset(body + 56, 0, 8); /* the reserved word of a link */
+    for (size_t i = 0; i < sizeof extras / sizeof extras[0]; i++) {
+        const struct extra *extra = &extras[i];
+        struct test_bytes file = valid(BLOCKED_FILE);
+        forge_add_record(&file, extra->type, extra->flags, body, extra->bytes, extra->claimed);
+        if (extra->status == BLOOMERY_OK)
+            assert_accepted(extra->what, &file);
+        else
+            assert_refused(extra->what, &file, NULL, extra->status, extra->other);
+        test_bytes_free(&file);
+    }
+}
+
+/* Key rules decide how keys are made: what is not known must not be passed over. */
+static void unknown_key_rules_are_refused(void **state)
+{
+    (void)state;
+    static const uint32_t bodies[][3] = {
+        {128, 0, 0}, {1u << 31, 0, 0}, {UINT32_MAX, 0, 0}, {0, 256, 1}, {0, UINT32_MAX, 1}};
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        struct test_bytes file = valid(BLOCKED_FILE);
+        forge_add_record(&file, RULE_RECORD, REQUIRED, bodies[i], 12, 12);
+        assert_refused("a rule", &file, NULL, BLOOMERY_WRONG_VERSION, BLOOMERY_CORRUPT);
+        test_bytes_free(&file);
+    }
+    struct test_bytes file = valid(BLOCKED_FILE);
+    static const uint32_t body[3] = {BLOOMERY_RULE_TRIM, 0, 0};
+    forge_add_record(&file, RULE_RECORD, REQUIRED, body, 12, 12);
+    assert_accepted("a known rule", &file);
+    forge_add_record(&file, RULE_RECORD, REQUIRED, body, 12, 12);
+    assert_refused("two rules", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_CORRUPT);
+    test_bytes_free(&file);
+}
+
+/* A file of as many links as there can be, and one more. */
+static void too_many_links_are_refused(void **state)
+{
+    (void)state;
+    for (unsigned links = 2; links <= 66; links += links < 63 ? 61 : 1) {
+        struct test_bytes file = valid(BLOCKED_FILE);
+        uint8_t body[64];
+        memcpy(body, file.data + FORGE_LINK, sizeof body);
+        for (unsigned i = 1; i < links; i++)
+            forge_add_record(&file, LINK_RECORD, REQUIRED, body, 64, 64);
+        forge_put(&file, FORGE_LINKS, links, 4);
+        assert_true(forge_seal(&file));
+        assert_refused("many links", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_UNSUPPORTED);
+        test_bytes_free(&file);
+    }
+}
+
+/* ---- Keys ------------------------------------------------------------------------------- */
+
+static void keys_are_asked_for(void **state)
+{
+    (void)state;
+    static const uint8_t wrong[BLOOMERY_KEY_BYTES] = "0123456789abcdX";
+    struct test_bytes file = valid(OUTSIDE_FILE);
+    /* The key is nowhere in a file that is to be without it. */
+    for (size_t at = 0; at + BLOOMERY_KEY_BYTES <= file.bytes; at++)
+        assert_memory_not_equal(file.data + at, secret, BLOOMERY_KEY_BYTES);
+    assert_refused("no key", &file, NULL, BLOOMERY_KEY_NEEDED, BLOOMERY_KEY_NEEDED);
+    assert_refused("another key", &file, wrong, BLOOMERY_KEY_NEEDED, BLOOMERY_KEY_NEEDED);
+    struct test_memory memory = {0};
+    bloomery_filter *filter = NULL;
+    assert_int_equal(enter(true, &file, secret, &memory, &filter, NULL), BLOOMERY_OK);
+    bloomery_key key = bloomery_key_of("1000007", 7);
+    assert_true(bloomery_may_contain(filter, key));
+    bloomery_free(filter);
+    /* For inspection it opens, denies nothing and takes nothing. */
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.open_flags = BLOOMERY_OPEN_INSPECT;
+    assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &info);
+    bloomery_hash hash;
+    uint64_t answers[2] = {0, 0};
+    bloomery_key keys[65];
+    for (int i = 0; i < 65; i++)
+        keys[i] = bloomery_key_of("absent", 6);
+    assert_true(!info.key_known && !info.key_in_file && info.key_fingerprint != 0);
+    assert_true(bloomery_may_contain(filter, keys[0]));
+    assert_int_equal(bloomery_may_contain_batch(filter, keys, 65, answers), 65);
+    assert_true(answers[0] == UINT64_MAX && answers[1] == 1);
+    assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_KEY_NEEDED);
+    assert_int_equal(bloomery_add_batch(filter, keys, 1, NULL, NULL), BLOOMERY_KEY_NEEDED);
+    assert_int_equal(bloomery_hash_key(filter, key, &hash), BLOOMERY_KEY_NEEDED);
+    bloomery_free(filter);
+    test_bytes_free(&file);
+}
+
+/* A file that carries a key carries the right one. */
+static void a_changed_key_is_refused(void **state)
+{
+    (void)state;
+    struct test_bytes file = valid(KEYED_FILE);
+    size_t found = 0;
+    for (size_t at = FORGE_RECORDS; at + BLOOMERY_KEY_BYTES <= forge_payload(&file); at += 8)
+        if (memcmp(file.data + at, secret, BLOOMERY_KEY_BYTES) == 0)
+            found = at;
+    assert_true(found > 0);
+    file.data[found] ^= 1;
+    assert_true(forge_seal(&file));
+    assert_refused("a changed key", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_CORRUPT);
+    file.data[found] ^= 1;
+    forge_put(&file, FORGE_SEED, 1, 8);
+    assert_true(forge_seal(&file));
+    assert_refused("a seed beside a key", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_CORRUPT);
+    test_bytes_free(&file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_headers_are_refused),
+        cmocka_unit_test(hostile_links_are_refused),
+        cmocka_unit_test(hostile_classic_filters_are_refused),
+        cmocka_unit_test(harmless_changes_are_accepted),
+        cmocka_unit_test(hostile_records_are_refused),
+        cmocka_unit_test(unknown_key_rules_are_refused),
+        cmocka_unit_test(too_many_links_are_refused),
+        cmocka_unit_test(keys_are_asked_for),
+        cmocka_unit_test(a_changed_key_is_refused),
+    };
+    return test_run_group("hostile", tests, NULL, NULL);
+}

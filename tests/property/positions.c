@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Positions where memory does not reach: arrays of up to 2^40 bits, of which no bit is kept. What
+ * reads only part of a hash, or multiplies in 32 bits, leaves marks here: parts of the array that
+ * no key reaches, or that too many do (1 in 2^8 of the keys would do for a filter of 2^33 bits
+ * whose rate is 90 % instead of 0.1 %).
+ *
+ * Chi-square over equal parts of the array, for every family of keys, at sizes around powers of two
+ * and of no special form; and the positions within a line; and pairs, which show steps that are too
+ * regular.
+ *
+ * Build: this file, ../support/support.c, ../support/bounds.c; src/ in reach (core/derive.h),
+ * cmocka, the library, libm. No arguments. Suite: property.
+ */
+#include "../support/bounds.h"
+#include "../support/support.h"
+
+#include "core/derive.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS = 256, KEYS = 40000 };
+
+static const double risk = 1e-9; /* of each of some hundred tests */
+
+static bloomery_hash hashes[TEST_FAMILIES][KEYS];
+
+static int make_hashes(void **state)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .lines = 1, .probes = 1};
+    bloomery_filter *filter = test_create(&plan, NULL);
+    (void)state;
+    for (int family = 0; family < TEST_FAMILIES; family++)
+        for (uint64_t i = 0; i < KEYS; i++) {
+            uint8_t bytes[TEST_KEY_BYTES];
+            size_t length = test_key((enum test_family)family, 0, i, bytes);
+            bloomery_hash_key(filter, bloomery_key_of(bytes, length), &hashes[family][i]);
+        }
+    bloomery_free(filter);
+    return 0;
+}
+
+static double chi_square(const uint64_t *counts, size_t cells, double total)
+{
+    double expected = total / (double)cells;
+    double sum = 0;
+    for (size_t i = 0; i < cells; i++)
+        sum += ((double)counts[i] - expected) * ((double)counts[i] - expected) / expected;
+    return sum;
+}
+
+static void assert_uniform(const char *what, const char *family, uint64_t size,
+                           const uint64_t *counts, size_t cells, double total)
+{
+    double value = chi_square(counts, cells, total);
+    double freedom = (double)cells - 1;
+    /* Too even is as suspicious as too uneven. */
+    if (test_chi_square_tail(value, freedom) < risk ||
+        test_chi_square_tail(value, freedom) > 1 - risk)
+        fail_msg("%s of %s keys in %llu: chi-square %.1f with %.0f degrees of freedom", what,
+                 family, (unsigned long long)size, value, freedom);
+}
+
+/* The part of 0 .. size-1 that an index lies in. */
+static size_t part_of(uint64_t index, uint64_t size)
+{
+    assert_true(index < size);
+    return (size_t)((unsigned __int128)index * PARTS / size);
+}
+
+/* Powers of two and their neighbours, and sizes of no special form. */
+static const uint64_t sizes[] = {
+    (1ull << 31) - 1, 1ull << 31,       (1ull << 31) + 1, (1ull << 32) - 1,
+    1ull << 32,       (1ull << 32) + 1, 3ull << 32,       (1ull << 33) + 7,
+    (1ull << 36) - 1, 1ull << 40,       (1ull << 40) - 1, 999999999989u,
+};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+static void classic_positions_reach_2_to_40_bits(void **state)
+{
+    enum { PROBES = 8 };
+    (void)state;
+    for (int family = 0; family < TEST_FAMILIES; family++)
+        for (size_t s = 0; s < SIZES; s++) {
+            static uint64_t all[PARTS];
+            static uint64_t each[PROBES][PARTS];
+            static uint64_t low[PARTS];
+            memset(all, 0, sizeof all);
+            memset(each, 0, sizeof each);
+            memset(low, 0, sizeof low);
+            for (size_t i = 0; i < KEYS; i++)
+                for (uint32_t probe = 0; probe < PROBES; probe++) {
+                    uint64_t at = bloomery_classic_position(hashes[family][i], probe, sizes[s]);
+                    all[part_of(at, sizes[s])]++;
+                    each[probe][part_of(at, sizes[s])]++;
+                    low[at % PARTS]++; /* within words and bytes too */
+                }
+            const char *name = test_family_names[family];
+            assert_uniform("positions", name, sizes[s], all, PARTS, (double)PROBES * KEYS);
+            assert_uniform("low bits", name, sizes[s], low, PARTS, (double)PROBES * KEYS);
+            for (uint32_t probe = 0; probe < PROBES; probe++)
+                assert_uniform("one probe", name, sizes[s], each[probe], PARTS, KEYS);
+        }
+}
+
+static void blocked_lines_reach_2_to_40_bits(void **state)
+{
+    (void)state;
+    for (int family = 0; family < TEST_FAMILIES; family++)
+        for (size_t s = 0; s < SIZES; s++) {
+            uint64_t blocks = sizes[s] / 512;
+            for (uint32_t line = 0; line < 3; line++) {
+                uint64_t parts[PARTS] = {0};
+                uint64_t low[PARTS] = {0};
+                for (size_t i = 0; i < KEYS; i++) {
+                    uint64_t at = bloomery_line_of(hashes[family][i], line, blocks);
+                    parts[part_of(at, blocks)]++;
+                    low[at % PARTS]++;
+                }
+                const char *name = test_family_names[family];
+                assert_uniform("lines", name, blocks, parts, PARTS, KEYS);
+                assert_uniform("low bits of lines", name, blocks, low, PARTS, KEYS);
+            }
+        }
+}
+
+/* Lines do not tell positions, nor one probe the next: all pairs are equally frequent. */
+static void positions_are_independent(void **state)
+{
+    enum { PROBES = 21, SIDE = 16 };
+    (void)state;
+    for (int family = 0; family < TEST_FAMILIES; family++) {
+        const char *name = test_family_names[family];
+        static uint64_t pairs[PROBES][SIDE * SIDE];
+        static uint64_t with_line[PROBES][SIDE * SIDE];
+        static uint64_t cells[512];
+        memset(pairs, 0, sizeof pairs);
+        memset(with_line, 0, sizeof with_line);
+        memset(cells, 0, sizeof cells);
+        for (size_t i = 0; i < KEYS; i++) {
+            struct bloomery_draw draw = bloomery_draw_start(hashes[family][i]);
+            uint64_t line = bloomery_line_of(hashes[family][i], 0, SIDE);
+            uint32_t before = 0;
+            for (uint32_t probe = 0; probe < PROBES; probe++) {
+                uint32_t now = bloomery_draw_next(&draw);
+                assert_true(now < 512);
+                cells[now]++;
+                pairs[probe][before / 32 * SIDE + now / 32]++;
+                with_line[probe][line * SIDE + now / 32]++;
+                before = now;
+            }
+        }
+        assert_uniform("cells", name, 512, cells, 512, (double)KEYS * PROBES);
+        for (uint32_t probe = 0; probe < PROBES; probe++) {
+            assert_uniform("lines and positions", name, probe, with_line[probe], SIDE * SIDE, KEYS);
+            if (probe > 0)
+                assert_uniform("pairs", name, probe, pairs[probe], SIDE * SIDE, KEYS);
+        }
+    }
+}
+
+/* Distances between a classic key's probes: a step that is the same for all, or 0, or falls on half
+ * of the array only, shows here. */
+static void classic_steps_are_uniform(void **state)
+{
+    static const uint64_t bits[] = {1u << 16, (1u << 16) + 1, 1ull << 40, 65521};
+    (void)state;
+    for (int family = 0; family < TEST_FAMILIES; family++)
+        for (size_t s = 0; s < sizeof bits / sizeof bits[0]; s++)
+            for (uint32_t probe = 1; probe < 12; probe++) {
+                uint64_t parts[PARTS] = {0};
+                uint64_t parity[2] = {0};
+                for (size_t i = 0; i < KEYS; i++) {
+                    const bloomery_hash *hash = &hashes[family][i];
+                    uint64_t one = bloomery_classic_position(*hash, probe - 1, bits[s]);
+                    uint64_t other = bloomery_classic_position(*hash, probe, bits[s]);
+                    uint64_t step = other >= one ? other - one : other + bits[s] - one;
+                    parts[part_of(step, bits[s])]++;
+                    parity[(one ^ other) & 1]++;
+                }
+                const char *name = test_family_names[family];
+                assert_uniform("steps", name, bits[s], parts, PARTS, KEYS);
+                assert_uniform("parity of steps", name, bits[s], parity, 2, KEYS);
+            }
+}
+
+/* Coincidences are as frequent as chance has them: in a line, and in a tiny classic array. */
+static void repeats_are_as_frequent_as_chance(void **state)
+{
+    (void)state;
+    for (int family = 0; family < TEST_FAMILIES; family++) {
+        double in_line = 0;
+        double in_array = 0;
+        double same_line = 0;
+        for (size_t i = 0; i < KEYS; i++) {
+            bloomery_hash hash = hashes[family][i];
+            struct bloomery_draw draw = bloomery_draw_start(hash);
+            uint32_t drawn[8];
+            for (unsigned j = 0; j < 8; j++)
+                drawn[j] = bloomery_draw_next(&draw);
+            for (unsigned j = 0; j < 8; j++)
+                for (unsigned k = 0; k < j; k++) {
+                    in_line += drawn[j] == drawn[k];
+                    in_array += bloomery_classic_position(hash, j, 127) ==
+                                bloomery_classic_position(hash, k, 127);
+                }
+            same_line += bloomery_line_of(hash, 0, 64) == bloomery_line_of(hash, 1, 64);
+        }
+        double pairs = 28.0 * KEYS;
+        assert_true(test_rate_at_least(in_line, pairs, risk) < 1.0 / 512);
+        assert_true(test_rate_at_most(in_line, pairs, risk) > 1.0 / 512);
+        assert_true(test_rate_at_least(in_array, pairs, risk) < 1.0 / 127);
+        assert_true(test_rate_at_most(in_array, pairs, risk) > 1.0 / 127);
+        assert_true(test_rate_at_least(same_line, KEYS, risk) < 1.0 / 64);
+        assert_true(test_rate_at_most(same_line, KEYS, risk) > 1.0 / 64);
+    }
+}
+
+/* Halving a blocked filter merges lines 2i and 2i + 1. */
+static void lines_fold(void **state)
+{
+    (void)state;
+    for (uint64_t blocks = 16; blocks < 1ull << 31; blocks = blocks * 7 / 16 * 16)
+        for (size_t i = 0; i < KEYS; i += 7)
+            for (uint32_t line = 0; line < 3; line++)
+                assert_true(bloomery_line_of(hashes[0][i], line, blocks) / 2 ==
+                            bloomery_line_of(hashes[0][i], line, blocks / 2));
+}
+
+/* The ends of the range: no hash leads past the array. */
+static void no_position_is_past_the_end(void **state)
+{
+    (void)state;
+    for (unsigned power = 0; power <= 50; power++)
+        for (int off = -1; off <= 1; off++) {
+            uint64_t size = ((uint64_t)1 << power) + (uint64_t)(int64_t)off;
+            if (size == 0 || size > 1ull << 50)
+                continue;
+            for (unsigned bit = 0; bit < 64; bit++) {
+                uint64_t value = ~(uint64_t)0 << bit;
+                assert_true(bloomery_fastrange(value, size) < size);
+                assert_true(bloomery_fastrange(~value, size) < size);
+            }
+            assert_true(bloomery_fastrange(UINT64_MAX, size) == size - 1);
+            assert_true(bloomery_fastrange(0, size) == 0);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classic_positions_reach_2_to_40_bits),
+        cmocka_unit_test(blocked_lines_reach_2_to_40_bits),
+        cmocka_unit_test(positions_are_independent),
+        cmocka_unit_test(classic_steps_are_uniform),
+        cmocka_unit_test(repeats_are_as_frequent_as_chance),
+        cmocka_unit_test(lines_fold),
+        cmocka_unit_test(no_position_is_past_the_end),
+    };
+    return test_run_group("positions", tests, make_hashes, NULL);
+}

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whatever fails while a filter is saved, the file afterwards is the old one or the new one, whole.
+ *
+ * This program plays two parts. As the test it starts itself again, with the library of faults
+ * (../support/faulty_io.c) preloaded, as a driver that saves filter B over filter A or opens B. It
+ * does so once for every call that could fail, until a run shows that no call is left.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. Argument: the path of the library of
+ * faults. Suite: property. BLOOMERY_TEST_LONG=1: more seeds, more kills.
+ */
+#include "../support/support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+/* How a driver ends. */
+enum { DRIVE_SAVED = 0, DRIVE_REFUSED = 3, DRIVE_WRONG = 4, POWER_CUT = 137 };
+
+static const char *faulty_io; /* the library of faults */
+static const char *program;   /* this program */
+
+/* Filters of several chunks each, A and B of different sizes. */
+static bloomery_filter *make_filter(char letter)
+{
+    size_t count = letter == 'A' ? 40000 : 90000;
+    bloomery_plan plan = test_plan(&test_shapes[1], count, 0.01);
+    struct test_keys keys = test_keys_make(TEST_RANDOM, (uint64_t)letter, 0, count);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.note = letter == 'A' ? "filter A" : "the other filter";
+    bloomery_filter *filter = test_create(&plan, &options);
+    test_add_all(filter, &keys);
+    test_keys_free(&keys);
+    return filter;
+}
+
+/* ---- The driver ------------------------------------------------------------------------- */
+
+/* "save PATH" saves B there. What went wrong is told on standard output. */
+static int drive_save(const char *path)
+{
+    bloomery_filter *filter = make_filter('B');
+    bloomery_error error = {0};
+    bloomery_status status = bloomery_save(filter, path, &error);
+    bloomery_free(filter);
+    if (status == BLOOMERY_OK)
+        return DRIVE_SAVED;
+    if (error.status != status || status != BLOOMERY_IO_FAILED || error.text[0] == '\0')
+        return DRIVE_WRONG;
+    printf("%s", error.text);
+    return DRIVE_REFUSED;
+}
+
+/* "open PATH FLAGS" opens it; if that succeeds, every key of B must be in it. */
+static int drive_open(const char *path, const char *flags)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter = NULL;
+    bloomery_error error = {0};
+    options.open_flags = (uint32_t)strtoul(flags, NULL, 10);
+    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    if (status != BLOOMERY_OK) {
+        printf("%s", error.text);
+        bool told = error.status == status && error.text[0] != '\0' && filter == NULL;
+        bool right = status == BLOOMERY_IO_FAILED || status == BLOOMERY_OUT_OF_MEMORY;
+        return told && right ? DRIVE_REFUSED : DRIVE_WRONG;
+    }
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 'B', 0, 90000);
+    size_t found = bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL);
+    bool whole = found == keys.count && bloomery_verify(filter, NULL) == BLOOMERY_OK;
+    test_keys_free(&keys);
+    bloomery_free(filter);
+    return whole ? DRIVE_SAVED : DRIVE_WRONG;
+}
+
+/* "loop PATH": saves A and B in turns until it is killed. */
+static int drive_loop(const char *path)
+{
+    bloomery_filter *filters[] = {make_filter('A'), make_filter('B')};
+    printf("ready");
+    fflush(stdout);
+    for (unsigned i = 0;; i++)
+        if (bloomery_save(filters[i % 2], path, NULL) != BLOOMERY_OK)
+            return DRIVE_WRONG;
+}
+
+/* ---- Starting drivers ------------------------------------------------------------------- */
+
+/* A place to work in, and what the file must hold. */
+static struct scene {
+    struct test_directory directory; /* the file's, alone in it */
+    struct test_directory shadow;    /* for the library of faults */
+    char path[300];
+    char report[300];
+    struct test_bytes a;
+    struct test_bytes b;
+} scene;
+
+/* What to do to the driver. */
+struct fault {
+    const char *mode;
+    const char *calls; /* NULL: all */
+    unsigned at;
+    int error;
+    bool sticky;
+    bool plain; /* no unnamed files */
+    unsigned seed;
+    bool fresh; /* no old file */
+};
+
+struct outcome {
+    int status;     /* the exit status; -1: a signal */
+    char call[32];  /* that was struck; empty: none */
+    char said[300]; /* on standard output */
+};
+
+static void set_number(const char *name, unsigned value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%u", value);
+    setenv(name, text, 1);
+}
+
+static void become_driver(const struct fault *fault, char *const arguments[])
+{
+    setenv("LD_PRELOAD", faulty_io, 1);
+    setenv("FAULTY_IO_ROOT", scene.directory.path, 1);
+    setenv("FAULTY_IO_SHADOW", scene.shadow.path, 1);
+    setenv("FAULTY_IO_REPORT", scene.report, 1);
+    setenv("FAULTY_IO_MODE", fault->mode, 1);
+    set_number("FAULTY_IO_AT", fault->at);
+    set_number("FAULTY_IO_ERRNO", (unsigned)fault->error);
+    set_number("FAULTY_IO_SEED", fault->seed);
+    if (fault->calls != NULL)
+        setenv("FAULTY_IO_CALLS", fault->calls, 1);
+    if (fault->sticky)
+        setenv("FAULTY_IO_STICKY", "1", 1);
+    if (fault->plain)
+        setenv("FAULTY_IO_PLAIN", "1", 1);
+    execv(program, arguments);
+    _exit(98);
+}
+
+static pid_t start_driver(const struct fault *fault, const char *verb, const char *flags,
+                          int *output)
+{
+    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)verb, scene.path,
+                         (char *)(uintptr_t)flags, NULL};
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDOUT_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        become_driver(fault, arguments);
+    }
+    close(ends[1]);
+    *output = ends[0];
+    return child;
+}
+
+static void read_text(int file, char *text, size_t size)
+{
+    size_t used = 0;
+    ssize_t bytes = 1;
+    while (bytes > 0 && used < size - 1) {
+        bytes = read(file, text + used, size - 1 - used);
+        used += bytes > 0 ? (size_t)bytes : 0;
+    }
+    text[used] = '\0';
+    close(file);
+}
+
+static struct outcome drive(const struct fault *fault, const char *verb, const char *flags)
+{
+    struct outcome outcome = {0};
+    int output = -1;
+    int status = 0;
+    unlink(scene.report);
+    pid_t child = start_driver(fault, verb, flags, &output);
+    read_text(output, outcome.said, sizeof outcome.said);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    int report = open(scene.report, O_RDONLY | O_CLOEXEC);
+    if (report >= 0)
+        read_text(report, outcome.call, sizeof outcome.call);
+    return outcome;
+}
+
+static int set_scene(void **state)
+{
+    (void)state;
+    scene.directory = test_directory_make();
+    scene.shadow = test_directory_make();
+    test_join(scene.path, sizeof scene.path, &scene.directory, "filter.bloom");
+    test_join(scene.report, sizeof scene.report, &scene.shadow, "report");
+    for (int i = 0; i < 2; i++) {
+        bloomery_filter *filter = make_filter(i == 0 ? 'A' : 'B');
+        *(i == 0 ? &scene.a : &scene.b) = test_written(filter);
+        bloomery_free(filter);
+    }
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    (void)state;
+    test_directory_remove(&scene.directory);
+    test_directory_remove(&scene.shadow);
+    test_bytes_free(&scene.a);
+    test_bytes_free(&scene.b);
+    return 0;
+}
+
+/* The directory holds A, or nothing. */
+static void set_file(const struct fault *fault)
+{
+    test_directory_remove(&scene.directory);
+    assert_int_equal(mkdir(scene.directory.path, 0700), 0);
+    if (!fault->fresh)
+        test_write_file(scene.path, scene.a.data, scene.a.bytes);
+}
+
+/* What lies at the path: 'A', 'B', '-' for nothing, '?' for anything else. */
+static char file_now(void)
+{
+    if (access(scene.path, F_OK) != 0)
+        return '-';
+    struct test_bytes now = test_read_file(scene.path);
+    char letter = test_bytes_equal(&now, &scene.a)   ? 'A'
+                  : test_bytes_equal(&now, &scene.b) ? 'B'
+                                                     : '?';
+    test_bytes_free(&now);
+    return letter;
+}
+
+static void fail_scene(const struct fault *fault, const struct outcome *outcome, const char *why)
+{
+    fail_msg("%s: %s at call %u (%s), errno %d, seed %u%s%s: exit %d, file %c, %u entries, \"%s\"",
+             why, fault->mode, fault->at, outcome->call, fault->error, fault->seed,
+             fault->plain ? ", no unnamed files" : "", fault->fresh ? ", no old file" : "",
+             outcome->status, file_now(), test_directory_entries(&scene.directory), outcome->said);
+}
+
+/* ---- Faults that the program survives --------------------------------------------------- */
+
+/* Judges a save that went on after its fault. */
+static void judge_save(const struct fault *fault, const struct outcome *outcome)
+{
+    char old = fault->fresh ? '-' : 'A';
+    char now = file_now();
+    unsigned expected_entries = now == '-' ? 0 : 1;
+    bool last_step = strstr(outcome->said, "directory") != NULL;
+    if (outcome->status != DRIVE_SAVED && outcome->status != DRIVE_REFUSED)
+        fail_scene(fault, outcome, "neither saved nor refused");
+    if (outcome->status == DRIVE_SAVED && now != 'B')
+        fail_scene(fault, outcome, "said to be saved, but is not");
+    if (outcome->status == DRIVE_REFUSED && now != old && !(now == 'B' && last_step))
+        fail_scene(fault, outcome, "refused, but the old file is not in place");
+    if (test_directory_entries(&scene.directory) != expected_entries)
+        fail_scene(fault, outcome, "litter");
+}
+
+/* Strikes one call after the other. Returns how many there were. */
+static unsigned strike_each(struct fault fault)
+{
+    for (fault.at = 1; fault.at < 10000; fault.at++) {
+        set_file(&fault);
+        struct outcome outcome = drive(&fault, "save", "0");
+        judge_save(&fault, &outcome);
+        if (outcome.call[0] == '\0') {
+            assert_int_equal(outcome.status, DRIVE_SAVED);
+            return fault.at - 1;
+        }
+        /* A close that fails after everything is synced may be passed over; nothing else may. */
+        if (outcome.status == DRIVE_SAVED && strcmp(outcome.call, "close") != 0 &&
+            strcmp(outcome.call, "open") != 0)
+            fail_scene(&fault, &outcome, "a fault was passed over");
+    }
+    fail_msg("the driver never ends");
+    return 0;
+}
+
+static void save_survives_every_fault(void **state)
+{
+    (void)state;
+    static const int errors[] = {ENOSPC, EIO, EDQUOT};
+    for (int variant = 0; variant < 8; variant++)
+        for (size_t e = 0; e < (test_long() ? 3 : 1); e++) {
+            struct fault fault = {.mode = "fail",
+                                  .error = errors[e],
+                                  .plain = variant & 1,
+                                  .fresh = variant & 2,
+                                  .sticky = variant & 4,
+                                  .calls = variant & 4 ? "open,write,sync,link,rename" : NULL};
+            unsigned struck = strike_each(fault);
+            /* open, write, sync, name, sync at least */
+            assert_true(struck >= 5);
+        }
+}
+
+/* Each sort of call must have been met, or the test above proves less than it says. */
+static void save_makes_every_sort_of_call(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"open", "write", "sync", "rename", "close"};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct fault fault = {.mode = "fail", .calls = calls[i], .error = EIO};
+        assert_true(strike_each(fault) >= (strcmp(calls[i], "sync") == 0 ? 2 : 1));
+    }
+}
+
+static void save_survives_short_writes_and_interrupts(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < 6; seed++)
+        for (int variant = 0; variant < 2; variant++) {
+            struct fault fault = {
+                .mode = variant ? "short" : "eintr", .seed = seed, .plain = seed & 1};
+            set_file(&fault);
+            struct outcome outcome = drive(&fault, "save", "0");
+            judge_save(&fault, &outcome);
+            assert_int_equal(outcome.status, DRIVE_SAVED);
+        }
+}
+
+/* ---- Power cuts ------------------------------------------------------------------------- */
+
+/* The power is cut before every call in turn, and at the end. */
+static void cut_each(struct fault fault)
+{
+    for (fault.at = 1; fault.at < 10000; fault.at++) {
+        set_file(&fault);
+        struct outcome outcome = drive(&fault, "save", "0");
+        char now = file_now();
+        char old = fault.fresh ? '-' : 'A';
+        if (outcome.status != POWER_CUT && outcome.status != DRIVE_SAVED)
+            fail_scene(&fault, &outcome, "neither cut off nor saved");
+        if (now != old && now != 'B')
+            fail_scene(&fault, &outcome, "neither the old file nor the new one");
+        if (outcome.status == DRIVE_SAVED && now != 'B')
+            fail_scene(&fault, &outcome, "said to be saved, but lost with the power");
+        if (outcome.status == DRIVE_SAVED)
+            return;
+    }
+    fail_msg("the driver never ends");
+}
+
+static void kill_loses_nothing(void **state)
+{
+    (void)state;
+    for (unsigned seed = 0; seed < (test_long() ? 60 : 8); seed++)
+        for (int variant = 0; variant < 4; variant++)
+            cut_each((struct fault){
+                .mode = "crash", .seed = seed, .plain = variant & 1, .fresh = variant & 2});
+}
+
+/* The real thing, at moments that nobody chose. */
+static void kill_minus_9_leaves_a_whole_file(void **state)
+{
+    (void)state;
+    struct fault none = {.mode = "off"};
+    uint64_t random = 1;
+    unsigned kills = test_long() ? 400 : 40;
+    unsigned met[2] = {0};
+    set_file(&none);
+    for (unsigned i = 0; i < kills; i++) {
+        int output = -1;
+        int status = 0;
+        char ready[6] = "";
+        pid_t child = start_driver(&none, "loop", "0", &output);
+        assert_int_equal(read(output, ready, 5), 5);
+        struct timespec pause = {.tv_nsec = (long)test_below(&random, 20000000)};
+        nanosleep(&pause, NULL);
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        close(output);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        char now = file_now();
+        assert_true(now == 'A' || now == 'B');
+        met[now == 'B']++;
+        bloomery_filter *filter = NULL;
+        assert_int_equal(bloomery_open(scene.path, NULL, &filter, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_verify(filter, NULL), BLOOMERY_OK);
+        bloomery_free(filter);
+    }
+    assert_true(met[0] > 0 && met[1] > 0); /* or nothing was interrupted */
+    print_message("# %u kills; litter: %u files\n", kills,
+                  test_directory_entries(&scene.directory) - 1);
+}
+
+/* ---- Reading ---------------------------------------------------------------------------- */
+
+static void open_survives_every_fault(void **state)
+{
+    (void)state;
+    static const char *const flags[] = {"0", "1"}; /* a map, a copy */
+    static const int errors[] = {EIO, ENOMEM};
+    for (size_t f = 0; f < 2; f++)
+        for (size_t e = 0; e < 2; e++) {
+            struct fault fault = {.mode = "fail", .calls = "read,map", .error = errors[e]};
+            struct outcome outcome = {.call = "none"};
+            for (fault.at = 1; outcome.call[0] != '\0'; fault.at++) {
+                test_write_file(scene.path, scene.b.data, scene.b.bytes);
+                outcome = drive(&fault, "open", flags[f]);
+                int expected = outcome.call[0] == '\0' ? DRIVE_SAVED : DRIVE_REFUSED;
+                if (outcome.status != expected)
+                    fail_scene(&fault, &outcome, "opening");
+                assert_int_equal(file_now(), 'B');
+            }
+            assert_true(fault.at > 2);
+        }
+}
+
+static void open_survives_short_reads_and_interrupts(void **state)
+{
+    (void)state;
+    test_write_file(scene.path, scene.b.data, scene.b.bytes);
+    for (unsigned seed = 0; seed < 8; seed++) {
+        struct fault fault = {.mode = seed & 1 ? "short" : "eintr", .seed = seed};
+        struct outcome outcome = drive(&fault, "open", seed & 2 ? "0" : "1");
+        if (outcome.status != DRIVE_SAVED)
+            fail_scene(&fault, &outcome, "opening");
+    }
+}
+
+/* ---- The library of faults itself ------------------------------------------------------- */
+
+/* It must be there, and count: otherwise all of the above passes in vain. */
+static void faults_are_felt(void **state)
+{
+    (void)state;
+    struct fault fault = {.mode = "fail", .calls = "write", .at = 1, .error = ENOSPC};
+    set_file(&fault);
+    struct outcome outcome = drive(&fault, "save", "0");
+    assert_string_equal(outcome.call, "write");
+    assert_int_equal(outcome.status, DRIVE_REFUSED);
+    assert_non_null(strstr(outcome.said, strerror(ENOSPC)));
+    fault = (struct fault){.mode = "crash", .at = 1};
+    set_file(&fault);
+    outcome = drive(&fault, "save", "0");
+    assert_int_equal(outcome.status, POWER_CUT);
+    assert_int_equal(file_now(), 'A');
+}
+
+int main(int count, char **arguments)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(faults_are_felt),
+        cmocka_unit_test(save_survives_every_fault),
+        cmocka_unit_test(save_makes_every_sort_of_call),
+        cmocka_unit_test(save_survives_short_writes_and_interrupts),
+        cmocka_unit_test(kill_loses_nothing),
+        cmocka_unit_test(kill_minus_9_leaves_a_whole_file),
+        cmocka_unit_test(open_survives_every_fault),
+        cmocka_unit_test(open_survives_short_reads_and_interrupts),
+    };
+    if (count == 4 && strcmp(arguments[1], "save") == 0)
+        return drive_save(arguments[2]);
+    if (count == 4 && strcmp(arguments[1], "open") == 0)
+        return drive_open(arguments[2], arguments[3]);
+    if (count == 4 && strcmp(arguments[1], "loop") == 0)
+        return drive_loop(arguments[2]);
+    if (count != 2) {
+        fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
+        return 2;
+    }
+    faulty_io = arguments[1];
+    program = "/proc/self/exe";
+    return test_run_group("save_faults", tests, set_scene, strike_scene);
+}

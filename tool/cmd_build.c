@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build: a filter of the lines of the inputs.
+ *
+ * In order: everything that can be refused without reading (options, what stands at the output),
+ * then the size - where the number of keys is not given, a first pass over the files counts the
+ * records - then the filter, the keys, and the file at once at the end. Before that end nothing
+ * has been written, so an interrupted build leaves what was there.
+ */
+#include "files.h"
+#include "lines.h"
+#include "numbers.h"
+#include "progress.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
+    "\n"
+    "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input; gzip, zstd, "
+    "xz\n"
+    "and zip are unpacked. FILE is written whole at the end; an existing filter is replaced.\n"
+    "\n"
+    "  -o, --output FILE    the filter; '-' is standard output\n"
+    "  -n, --keys N         the keys to plan for. Without it the records of the input files are\n"
+    "                       counted first, repeated ones included; standard input and pipes can't\n"
+    "                       be read twice and need -n or --memory\n"
+    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or\n"
+    "                       what --memory allows\n"
+    "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -n and -p it is a\n"
+    "                       limit: what needs more is refused\n"
+    "      --kind KIND      blocked (default: one cache miss a line) or classic (least memory)\n"
+    "      --lines L        cache lines per key of a blocked filter, 1 to 3. Default: chosen\n"
+    "      --folds D        make it so that it can be halved D times. Default 0\n"
+    "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
+    "      --keyed          hash with a secret random key, kept in the filter's file\n"
+    "      --key-file FILE  keep the key in this file instead; made with a random key if it does\n"
+    "                       not exist. Implies --keyed\n"
+    "      --note TEXT      a remark to keep in the file\n"
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "      --force          overwrite FILE even if it is no filter\n"
+    "  -q, --quiet          no line about what was written\n"
+    "\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
+    "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
+    "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
+
+#define DEFAULT_RATE 1e-4
+
+struct build {
+    const char *output;
+    uint64_t keys;   /* 0: to be counted, or to be solved */
+    double rate;     /* 0: not given */
+    uint64_t memory; /* 0: not given */
+    bloomery_kind kind;
+    bloomery_options options;
+    const char *key_file;
+    uint8_t key[BLOOMERY_KEY_BYTES];
+    bool force, quiet;
+    struct tool_source source;
+};
+
+enum {
+    OPTION_MEMORY = TOOL_OPTION_OWN,
+    OPTION_KIND,
+    OPTION_LINES,
+    OPTION_FOLDS,
+    OPTION_SEED,
+    OPTION_KEYED,
+    OPTION_KEY_FILE,
+    OPTION_NOTE,
+    OPTION_FORCE,
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"keys", required_argument, NULL, 'n'},
+    {"rate", required_argument, NULL, 'p'},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"lines", required_argument, NULL, OPTION_LINES},
+    {"folds", required_argument, NULL, OPTION_FOLDS},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"keyed", no_argument, NULL, OPTION_KEYED},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"note", required_argument, NULL, OPTION_NOTE},
+    {"null", no_argument, NULL, '0'},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static bool take_number(uint32_t *to, const char *name, uint64_t least, uint64_t most)
+{
+    uint64_t value;
+    if (!tool_option_count(name, optarg, least, most, &value))
+        return false;
+    *to = (uint32_t)value;
+    return true;
+}
+
+/* One option with a value or without. False after a message. */
+static bool take_option(struct build *build, int option)
+{
+    switch (option) {
+    case 'o':
+        build->output = optarg;
+        return true;
+    case 'n':
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &build->keys);
+    case 'p':
+        return tool_option_rate("-p", optarg, &build->rate);
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &build->memory);
+    case OPTION_KIND:
+        return tool_parse_kind(optarg, &build->kind);
+    case OPTION_LINES:
+        return take_number(&build->options.lines, "--lines", 1, 3);
+    case OPTION_FOLDS:
+        return take_number(&build->options.folds, "--folds", 0, 30);
+    case OPTION_SEED:
+        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
+    case OPTION_KEY_FILE:
+        build->key_file = optarg;
+        build->options.key_outside = true;
+        build->options.hash = BLOOMERY_HASH_SIPHASH;
+        return true;
+    case OPTION_KEYED:
+        build->options.hash = BLOOMERY_HASH_SIPHASH;
+        return true;
+    case OPTION_NOTE:
+        build->options.note = optarg;
+        return true;
+    case '0':
+        build->source.delimiter = 0;
+        return true;
+    case OPTION_FORCE:
+        build->force = true;
+        return true;
+    case 'q':
+        build->quiet = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool fits_together(const struct build *build)
+{
+    if (build->output == NULL) {
+        tool_usage("where to? -o FILE names the filter to write");
+        return false;
+    }
+    if (build->options.lines > 0 && build->kind == BLOOMERY_CLASSIC) {
+        tool_usage("--lines is for blocked filters; a classic one has none");
+        return false;
+    }
+    if (build->options.seed != 0 && build->options.hash == BLOOMERY_HASH_SIPHASH) {
+        tool_usage("--seed and --keyed exclude each other: the key is the seed");
+        return false;
+    }
+    if (build->options.note != NULL && strlen(build->options.note) > BLOOMERY_NOTE_BYTES) {
+        tool_usage("--note is at most %d bytes", BLOOMERY_NOTE_BYTES);
+        return false;
+    }
+    return true;
+}
+
+/* ---- The size -------------------------------------------------------------------------------- */
+
+/* n, p and the memory are given: the plan for n and p must fit. False after saying what would. */
+static bool fits_memory(const struct build *build, const bloomery_plan *plan)
+{
+    if (build->memory == 0 || plan->bytes <= build->memory)
+        return true;
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
+        given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
+    tool_format_count(keys, plan->keys);
+    tool_format_odds(odds, build->rate);
+    tool_format_size(needed, plan->bytes);
+    tool_format_size(given, build->memory);
+
+    bloomery_plan best = {.kind = build->kind, .keys = plan->keys, .bytes = build->memory};
+    bloomery_error error;
+    if (bloomery_plan_solve(&best, &build->options, &error) == BLOOMERY_OK)
+        tool_error("%s keys at a rate of %s need %s and --memory is %s; a rate of %s would fit",
+                   keys, odds, needed, given, tool_format_odds(fits, best.rate));
+    else
+        tool_error("%s keys at a rate of %s need %s and --memory is %s, where no useful rate fits",
+                   keys, odds, needed, given);
+    return false;
+}
+
+static bool solve(struct build *build, bloomery_plan *plan)
+{
+    bloomery_error error;
+    *plan = (bloomery_plan){.kind = build->kind, .keys = build->keys, .rate = build->rate};
+    bool limit_only = build->keys > 0 && build->rate > 0;
+    if (build->rate == 0 && (build->memory == 0 || build->keys == 0))
+        plan->rate = build->rate = DEFAULT_RATE;
+    if (build->memory > 0 && !limit_only)
+        plan->bytes = build->memory;
+    if (bloomery_plan_solve(plan, &build->options, &error) != BLOOMERY_OK) {
+        tool_library_error(NULL, &error);
+        return false;
+    }
+    return fits_memory(build, plan);
+}
+
+/* Whether the inputs can be counted: files, not a pipe. With --memory alone that decides whether
+ * the memory is for the keys that are there or for as many as it takes. */
+static bool count_keys(struct build *build)
+{
+    bool from_stdin = build->source.count == 0;
+    for (size_t i = 0; i < build->source.count; i++)
+        from_stdin = from_stdin || strcmp(build->source.paths[i], "-") == 0;
+    if (build->keys > 0 || (from_stdin && build->memory > 0))
+        return true;
+    if (!tool_lines_count(&build->source,
+                          "can't be read twice to count its keys; say how many with -n, or how "
+                          "much memory they may take with --memory",
+                          &build->keys))
+        return false;
+    if (build->keys == 0)
+        build->keys = 1; /* an empty input makes an empty filter, but no plan is for nothing */
+    return true;
+}
+
+/* ---- The keys -------------------------------------------------------------------------------- */
+
+static bool fill(const struct build *build, bloomery_filter *filter, uint64_t *records,
+                 uint64_t *new_keys)
+{
+    struct tool_progress progress;
+    uint64_t total = tool_lines_total(&build->source);
+    tool_progress_start(&progress, "building", build->quiet);
+    struct tool_lines *lines = tool_lines_open(&build->source);
+    bloomery_status status = BLOOMERY_OK;
+    const bloomery_key *keys;
+    size_t count;
+    while (status == BLOOMERY_OK && (count = tool_lines_next(lines, &keys)) > 0) {
+        uint64_t answers[TOOL_BATCH_WORDS];
+        status = bloomery_add_batch(filter, keys, count, answers, NULL);
+        for (size_t w = 0; w < (count + 63) / 64 && status == BLOOMERY_OK; w++)
+            *new_keys += (uint64_t)__builtin_popcountll(answers[w]);
+        tool_progress_update(&progress, tool_lines_records(lines), tool_lines_bytes(lines), total);
+    }
+    tool_progress_stop(&progress);
+    *records = tool_lines_records(lines);
+    if (status != BLOOMERY_OK)
+        tool_error("%s", bloomery_status_text(status));
+    return tool_lines_close(lines) && status == BLOOMERY_OK;
+}
+
+static bool save(const struct build *build, const bloomery_filter *filter)
+{
+    if (strcmp(build->output, "-") == 0)
+        return tool_filter_to_stdout(filter);
+    /* An adder that is at work on the old file finishes first; its file is then replaced, where
+     * otherwise it would replace ours. */
+    int lock = -1;
+    if (access(build->output, R_OK) == 0 && (lock = tool_filter_lock(build->output)) < 0)
+        return false;
+    bloomery_error error;
+    bloomery_status status = bloomery_save(filter, build->output, &error);
+    tool_filter_unlock(lock);
+    if (status != BLOOMERY_OK)
+        tool_library_error(build->output, &error);
+    return status == BLOOMERY_OK;
+}
+
+static void report(const struct build *build, const bloomery_plan *plan,
+                   const bloomery_filter *filter, uint64_t records, uint64_t new_keys)
+{
+    char first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES], keys[2 * TOOL_NUMBER_BYTES + 40];
+    /* False positives among the keys as they are added look like repetitions. Only where there are
+     * more than those can be, it is said that keys were repeated. */
+    double rate = bloomery_plan_rate(plan, new_keys);
+    bool repeated = (double)(records - new_keys) > 10 + rate * (double)records;
+    tool_format_count(first, records);
+    tool_format_count(second, new_keys);
+    if (repeated)
+        snprintf(keys, sizeof(keys), "%s records, about %s different keys", first, second);
+    else
+        snprintf(keys, sizeof(keys), "%s key%s", first, records == 1 ? "" : "s");
+    if (!build->quiet)
+        tool_say("wrote %s: %s, %s, %s", strcmp(build->output, "-") == 0 ? "stdout" : build->output,
+                 keys, tool_format_size(size, bloomery_bytes(filter)),
+                 tool_format_odds(odds, plan->rate));
+    if (new_keys > plan->keys)
+        tool_warning("%s holds %s keys and was planned for %s: its rate is %s, not %s",
+                     build->output, second, tool_format_count(first, plan->keys),
+                     tool_format_odds(size, rate), tool_format_odds(odds, plan->rate));
+}
+
+static int build_filter(struct build *build)
+{
+    bloomery_plan plan;
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    uint64_t records = 0, new_keys = 0;
+    if (!count_keys(build) || !solve(build, &plan))
+        return TOOL_ERROR;
+    if (build->key_file != NULL) {
+        if (!tool_key_read_or_make(build->key_file, build->key))
+            return TOOL_ERROR;
+        build->options.key = build->key;
+    }
+    if (bloomery_create(&plan, &build->options, &filter, &error) != BLOOMERY_OK)
+        return tool_library_error(NULL, &error);
+
+    bool good = fill(build, filter, &records, &new_keys) && save(build, filter);
+    if (good)
+        report(build, &plan, filter, records, new_keys);
+    bloomery_free(filter);
+    return good ? TOOL_FOUND : TOOL_ERROR;
+}
+
+static int build_main(int argc, char **argv)
+{
+    struct build build = {.options = BLOOMERY_OPTIONS, .source = {.delimiter = '\n'}};
+    int option;
+    while ((option = tool_getopt(argc, argv, "o:n:p:0q", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&build, option))
+            return TOOL_ERROR;
+    }
+    build.source.paths = argv + optind;
+    build.source.count = (size_t)(argc - optind);
+    if (!fits_together(&build))
+        return TOOL_ERROR;
+    assert(build.output != NULL);
+    if (strcmp(build.output, "-") == 0 ? !tool_stdout_takes_bytes()
+                                       : !tool_may_replace(build.output, build.force))
+        return TOOL_ERROR;
+    return build_filter(&build);
+}
+
+const struct tool_command cmd_build = {
+    .name = "build",
+    .run = build_main,
+    .summary = "make a filter of lines",
+    .help = help,
+};

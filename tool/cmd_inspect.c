@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inspect: what a filter says about itself, and whether it is true.
+ *
+ * Four rates are told apart. The planned one was promised for the planned number of keys. The
+ * predicted one is what filters of this shape have on average with the keys that are in it now. The
+ * live one is that of these very bits, exact for a random absent key. The measured one is found by
+ * asking. Measured and live must agree within chance whatever happened to the filter before, or
+ * asking is broken; live and planned must agree within what small filters vary by, or the plan was
+ * wrong, unless the filter holds more keys than planned.
+ */
+#include "files.h"
+#include "json.h"
+#include "numbers.h"
+#include "out.h"
+#include "progress.h"
+#include "random.h"
+#include "statistics.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "bloomery inspect FILTER [--verify] [--measure N] [--json]\n"
+    "\n"
+    "Says what a filter is and what state it is in: shape, plan, fill, how many keys are in it, "
+    "its\n"
+    "rate as planned, as predicted for these keys, and live, of these very bits.\n"
+    "\n"
+    "      --verify         read everything and compare every checksum\n"
+    "      --measure N      ask N random keys that nobody added, and judge the rate\n"
+    "      --seed S         other random keys. Default 0\n"
+    "      --key-file FILE  the key of a filter that does not carry it; only --measure needs it\n"
+    "      --json           one JSON object, numbers unrounded\n"
+    "\n"
+    "Exit codes: 0 all well; 1 a finding: damage (--verify), or a rate that is not what it should\n"
+    "be (--measure); 2 an error.\n"
+    "\n"
+    "  bloomery inspect ids.bloom\n"
+    "  bloomery inspect ids.bloom --verify --measure 10M\n";
+
+struct request {
+    const char *path;
+    const char *key_file;
+    uint64_t measure; /* how many keys, 0: do not */
+    uint64_t seed;
+    bool verify;
+    bool json;
+};
+
+/* What was found out, for text and JSON alike. */
+struct report {
+    bloomery_info info;
+    bool verified, intact;
+    bloomery_error damage;
+    bool measured;
+    uint64_t hits;
+    struct tool_interval interval;
+    bool hits_plausible; /* measured agrees with live */
+    bool over_full;      /* more keys than planned */
+    bool too_high;       /* live above planned without that excuse */
+};
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+enum {
+    KEY_BYTES = 16,
+    BATCH = 4096,
+};
+
+/* How many of `count` random keys the filter takes for members. That one of them is one has a
+ * chance of the number of keys over 2^128. */
+static uint64_t ask_random_keys(const bloomery_filter *filter, uint64_t count, uint64_t seed)
+{
+    uint64_t words[BATCH][KEY_BYTES / sizeof(uint64_t)];
+    bloomery_key keys[BATCH];
+    for (size_t i = 0; i < BATCH; i++)
+        keys[i] = bloomery_key_of(words[i], KEY_BYTES);
+
+    struct tool_random random = tool_random_make(seed, 20);
+    struct tool_progress progress;
+    tool_progress_start(&progress, "asking", false);
+    uint64_t hits = 0;
+    for (uint64_t done = 0; done < count;) {
+        size_t batch = count - done < BATCH ? (size_t)(count - done) : (size_t)BATCH;
+        for (size_t i = 0; i < batch; i++)
+            for (size_t w = 0; w < KEY_BYTES / sizeof(uint64_t); w++)
+                words[i][w] = tool_random_next(&random);
+        hits += bloomery_may_contain_batch(filter, keys, batch, NULL);
+        done += batch;
+        tool_progress_update(&progress, done, done, count);
+    }
+    tool_progress_stop(&progress);
+    return hits;
+}
+
+static double allowed_factor(const bloomery_info *info)
+{
+    double probes = (double)info->probes * (info->lines > 0 ? info->lines : 1);
+    return tool_allowed_factor((double)info->bits / 512, probes);
+}
+
+/* The estimate of the keys is off by less than the root of their number. */
+static bool holds_too_many(const bloomery_info *info)
+{
+    double planned = (double)info->planned_keys;
+    return info->planned_keys > 0 && info->estimated_keys > planned * 1.01 + 4 * sqrt(planned);
+}
+
+static void measure(const bloomery_filter *filter, const struct request *request,
+                    struct report *report)
+{
+    const bloomery_info *info = &report->info;
+    report->measured = true;
+    report->hits = ask_random_keys(filter, request->measure, request->seed);
+    assert(report->hits <= request->measure);
+    report->interval = tool_wilson(report->hits, request->measure);
+    report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
+    report->too_high = !report->over_full && info->planned_rate > 0 &&
+                       info->live_rate > info->planned_rate * allowed_factor(info);
+}
+
+static bool has_finding(const struct report *report)
+{
+    bool measured_wrong =
+        report->measured && (!report->hits_plausible || report->over_full || report->too_high);
+    return (report->verified && !report->intact) || measured_wrong;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* "0.00998 (1 in 100)" */
+enum { RATE_BYTES = 2 * TOOL_NUMBER_BYTES + 4 };
+
+static const char *rate_text(char *text, double rate)
+{
+    char number[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    snprintf(text, RATE_BYTES, "%s (%s)", tool_format_rate(number, rate),
+             tool_format_odds(odds, rate));
+    return text;
+}
+
+static void print_fact(struct tool_out *out, const char *name, const char *text)
+{
+    tool_out_format(out, "  %-16s %s\n", name, text);
+}
+
+static void print_shape(struct tool_out *out, const bloomery_info *info)
+{
+    char text[320], memory[TOOL_NUMBER_BYTES], file[TOOL_NUMBER_BYTES];
+    const char *kind = bloomery_kind_name((int)info->kind);
+    if (info->lines > 0)
+        snprintf(text, sizeof(text), "%s: %u line%s of 512 bits for a key, %u bit%s in %s", kind,
+                 info->lines, info->lines == 1 ? "" : "s", info->probes,
+                 info->probes == 1 ? "" : "s", info->lines == 1 ? "it" : "each");
+    else
+        snprintf(text, sizeof(text), "%s: %u bit%s for a key, anywhere", kind, info->probes,
+                 info->probes == 1 ? "" : "s");
+    print_fact(out, "kind", text);
+    if (info->links > 1) {
+        snprintf(text, sizeof(text), "%u, this being the newest", info->links);
+        print_fact(out, "links", text);
+    }
+    snprintf(text, sizeof(text), "%s, in a file of %s", tool_format_size(memory, info->bytes),
+             tool_format_size(file, info->file_bytes));
+    print_fact(out, "memory", text);
+}
+
+static const char *key_place(const bloomery_info *info)
+{
+    if (info->key_in_file)
+        return "in this file";
+    return info->key_known ? "kept outside, and given" : "kept outside, and not given";
+}
+
+static void print_hash(struct tool_out *out, const bloomery_info *info)
+{
+    char text[120];
+    if (info->key_fingerprint != 0)
+        snprintf(text, sizeof(text), "SipHash-2-4 with a secret key (%016llx), %s",
+                 (unsigned long long)info->key_fingerprint, key_place(info));
+    else
+        snprintf(text, sizeof(text), "XXH3, seed %llu", (unsigned long long)info->seed);
+    print_fact(out, "hash", text);
+}
+
+static const char *const rule_names[] = {"trim", "lower",      "upper", "hex",
+                                         "crlf", "skip-empty", "csv"};
+
+enum { RULE_NAMES = sizeof(rule_names) / sizeof(rule_names[0]) };
+_Static_assert((1 << RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN, "every flag of a key rule has a name");
+
+static void print_rule(struct tool_out *out, const bloomery_info *info)
+{
+    char text[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < RULE_NAMES; i++)
+        if (info->rule.flags >> i & 1)
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
+                                     rule_names[i]);
+    if (info->rule.field != 0)
+        used +=
+            (size_t)snprintf(text + used, sizeof(text) - used, "%sfield %d, delimited by byte %u",
+                             used > 0 ? ", " : "", (int)info->rule.field, info->rule.delimiter);
+    if (used > 0)
+        print_fact(out, "keys made by", text);
+}
+
+/* A note comes from whoever made the file: control characters are not sent to a terminal. */
+static void print_note(struct tool_out *out, const char *note)
+{
+    char text[BLOOMERY_NOTE_BYTES + 1];
+    size_t length = 0;
+    for (; note[length] != '\0' && length < BLOOMERY_NOTE_BYTES; length++) {
+        unsigned char byte = (unsigned char)note[length];
+        text[length] = byte < 0x20 || byte == 0x7f ? ' ' : note[length];
+    }
+    text[length] = '\0';
+    print_fact(out, "note", text);
+}
+
+static void print_plan(struct tool_out *out, const bloomery_info *info)
+{
+    char text[RATE_BYTES + TOOL_NUMBER_BYTES + 32], keys[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
+    if (info->planned_keys > 0 && info->planned_rate > 0)
+        snprintf(text, sizeof(text), "%s key%s at a rate of %s",
+                 tool_format_count(keys, info->planned_keys), info->planned_keys == 1 ? "" : "s",
+                 rate_text(rate, info->planned_rate));
+    else
+        snprintf(text, sizeof(text), "unknown");
+    print_fact(out, "planned for", text);
+}
+
+static void print_state(struct tool_out *out, const struct report *report)
+{
+    const bloomery_info *info = &report->info;
+    char text[200], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
+    snprintf(text, sizeof(text), "%s of %s (%.2f %%)", tool_format_count(first, info->bits_set),
+             tool_format_count(second, info->bits), 100 * info->fill);
+    print_fact(out, "bits set", text);
+    if (isinf(info->estimated_keys))
+        snprintf(text, sizeof(text), "any number: all bits set");
+    else
+        snprintf(text, sizeof(text), "about %s, after %s add%s%s",
+                 tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)),
+                 tool_format_count(second, info->adds), info->adds == 1 ? "" : "s",
+                 report->over_full ? ": more than planned" : "");
+    print_fact(out, "keys in it", text);
+    print_fact(out, "rate, predicted", rate_text(rate, info->expected_rate));
+    print_fact(out, "rate, live", rate_text(rate, info->live_rate));
+}
+
+static void print_measurement(struct tool_out *out, const struct request *request,
+                              const struct report *report)
+{
+    char text[400], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES],
+        low[TOOL_NUMBER_BYTES], high[TOOL_NUMBER_BYTES];
+    snprintf(text, sizeof(text), "%s: %s of %s absent keys; 95 %% interval %s to %s",
+             rate_text(rate, (double)report->hits / (double)request->measure),
+             tool_format_count(first, report->hits), tool_format_count(second, request->measure),
+             tool_format_rate(low, report->interval.low),
+             tool_format_rate(high, report->interval.high));
+    print_fact(out, "rate, measured", text);
+    if (!report->hits_plausible)
+        print_fact(out, "verdict",
+                   "WRONG: the measured rate is not that of these bits, by more than chance");
+    else if (!has_finding(report))
+        print_fact(out, "verdict",
+                   report->info.planned_rate > 0
+                       ? "right: measured agrees with live, and live with what was planned"
+                       : "right: measured agrees with live");
+    if (report->over_full)
+        print_fact(out, "verdict", "OVER FULL: it holds more keys than it was planned for");
+    if (report->too_high)
+        print_fact(out, "verdict",
+                   "TOO HIGH: the live rate is above the planned one, though the keys are not "
+                   "too many");
+}
+
+static int print_text(const struct request *request, const struct report *report)
+{
+    const bloomery_info *info = &report->info;
+    struct tool_out out;
+    char damage[sizeof(report->damage.text) + 16];
+    tool_out_start(&out);
+    tool_out_format(&out, "%s: a Bloomery filter, format version %u\n", request->path,
+                    info->format_version);
+    print_shape(&out, info);
+    print_hash(&out, info);
+    print_rule(&out, info);
+    if (info->note != NULL)
+        print_note(&out, info->note);
+    print_plan(&out, info);
+    print_state(&out, report);
+    if (report->measured)
+        print_measurement(&out, request, report);
+    if (report->verified) {
+        snprintf(damage, sizeof(damage), "DAMAGED: %s", report->damage.text);
+        print_fact(&out, "checksums", report->intact ? "all right" : damage);
+    }
+    return tool_out_finish(&out, has_finding(report) ? TOOL_NONE : TOOL_FOUND);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *hex_text(uint64_t value)
+{
+    char text[20];
+    snprintf(text, sizeof(text), "%016llx", (unsigned long long)value);
+    return tool_json_text(text);
+}
+
+static json_t *decimal_text(uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+    return tool_json_text(text);
+}
+
+static void add_header(json_t *object, const bloomery_info *info)
+{
+    tool_json_add(object, "format_version", tool_json_count(info->format_version));
+    tool_json_add(object, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
+    tool_json_add(object, "links", tool_json_count(info->links));
+    tool_json_add(object, "lines", tool_json_count(info->lines));
+    tool_json_add(object, "probes", tool_json_count(info->probes));
+    tool_json_add(object, "bits", tool_json_count(info->bits));
+    tool_json_add(object, "bytes", tool_json_count(info->bytes));
+    tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
+    bool keyed = info->key_fingerprint != 0;
+    tool_json_add(object, "hash", tool_json_text(keyed ? "siphash" : "xxh3"));
+    tool_json_add(object, "seed", decimal_text(info->seed));
+    tool_json_add(object, "key_fingerprint",
+                  keyed ? hex_text(info->key_fingerprint) : tool_json_null());
+    tool_json_add(object, "key_in_file", tool_json_bool(info->key_in_file));
+    tool_json_add(object, "note",
+                  info->note != NULL ? tool_json_text(info->note) : tool_json_null());
+    json_t *flags = tool_json_array();
+    for (size_t i = 0; i < RULE_NAMES; i++)
+        if (info->rule.flags >> i & 1)
+            tool_json_append(flags, tool_json_text(rule_names[i]));
+    tool_json_add(object, "rule", flags);
+    if (info->rule.field != 0) {
+        tool_json_add(object, "rule_field", tool_json_number(info->rule.field));
+        tool_json_add(object, "rule_delimiter", tool_json_count(info->rule.delimiter));
+    }
+    tool_json_add(object, "adds", tool_json_count(info->adds));
+    tool_json_add(object, "planned_keys",
+                  info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());
+    tool_json_add(object, "planned_rate",
+                  info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
+}
+
+static void add_state(json_t *object, const struct report *report)
+{
+    const bloomery_info *info = &report->info;
+    tool_json_add(object, "bits_set", tool_json_count(info->bits_set));
+    tool_json_add(object, "fill", tool_json_number(info->fill));
+    tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
+    tool_json_add(object, "over_full", tool_json_bool(report->over_full));
+    tool_json_add(object, "predicted_rate", tool_json_number(info->expected_rate));
+    tool_json_add(object, "live_rate", tool_json_number(info->live_rate));
+}
+
+static json_t *measurement_object(const struct request *request, const struct report *report)
+{
+    json_t *object = tool_json_object();
+    tool_json_add(object, "queries", tool_json_count(request->measure));
+    tool_json_add(object, "false_positives", tool_json_count(report->hits));
+    tool_json_add(object, "rate",
+                  tool_json_number((double)report->hits / (double)request->measure));
+    tool_json_add(object, "low_95", tool_json_number(report->interval.low));
+    tool_json_add(object, "high_95", tool_json_number(report->interval.high));
+    tool_json_add(object, "agrees_with_live", tool_json_bool(report->hits_plausible));
+    tool_json_add(object, "live_above_planned", tool_json_bool(report->too_high));
+    return object;
+}
+
+static int print_json(const struct request *request, const struct report *report)
+{
+    json_t *object = tool_json_report("inspect");
+    tool_json_add(object, "file", tool_json_text(request->path));
+    add_header(object, &report->info);
+    add_state(object, report);
+    if (report->measured)
+        tool_json_add(object, "measured", measurement_object(request, report));
+    if (report->verified) {
+        tool_json_add(object, "intact", tool_json_bool(report->intact));
+        tool_json_add(object, "damage",
+                      report->intact ? tool_json_null() : tool_json_text(report->damage.text));
+    }
+    tool_json_add(object, "finding", tool_json_bool(has_finding(report)));
+    return tool_json_print(object, has_finding(report) ? TOOL_NONE : TOOL_FOUND);
+}
+
+/* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as
+ * a finding. */
+static int report_unreadable(const struct request *request, const bloomery_error *error)
+{
+    bool damage = error->status == BLOOMERY_CORRUPT || error->status == BLOOMERY_TRUNCATED;
+    if (!request->verify || !damage)
+        return tool_library_error(request->path, error);
+    if (request->json) {
+        json_t *object = tool_json_report("inspect");
+        tool_json_add(object, "file", tool_json_text(request->path));
+        tool_json_add(object, "intact", tool_json_bool(false));
+        tool_json_add(object, "damage", tool_json_text(error->text));
+        tool_json_add(object, "finding", tool_json_bool(true));
+        return tool_json_print(object, TOOL_NONE);
+    }
+    struct tool_out out;
+    tool_out_start(&out);
+    tool_out_format(&out, "%s: DAMAGED: %s\n", request->path, error->text);
+    return tool_out_finish(&out, TOOL_NONE);
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+enum {
+    OPTION_VERIFY = TOOL_OPTION_OWN,
+    OPTION_MEASURE,
+    OPTION_SEED,
+    OPTION_KEY_FILE,
+    OPTION_JSON,
+};
+
+static const struct option options[] = {
+    {"verify", no_argument, NULL, OPTION_VERIFY},
+    {"measure", required_argument, NULL, OPTION_MEASURE},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+static bool take_option(struct request *request, int option)
+{
+    switch (option) {
+    case OPTION_VERIFY:
+        request->verify = true;
+        return true;
+    case OPTION_MEASURE:
+        return tool_option_count("--measure", optarg, 1, TOOL_KEYS_MOST, &request->measure);
+    case OPTION_SEED:
+        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &request->seed);
+    case OPTION_KEY_FILE:
+        request->key_file = optarg;
+        return true;
+    case OPTION_JSON:
+        request->json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int inspect_filter(const struct request *request, const bloomery_filter *filter)
+{
+    struct report report = {.info = BLOOMERY_INFO};
+    bloomery_info_get(filter, true, &report.info);
+    report.over_full = holds_too_many(&report.info);
+    if (request->measure > 0 && !report.info.key_known) {
+        tool_error("%s: its key is not in the file, and without it no key can be asked; give it "
+                   "with --key-file",
+                   request->path);
+        return TOOL_ERROR;
+    }
+    if (request->verify) {
+        report.verified = true;
+        report.intact = bloomery_verify(filter, &report.damage) == BLOOMERY_OK;
+    }
+    if (request->measure > 0)
+        measure(filter, request, &report);
+    return request->json ? print_json(request, &report) : print_text(request, &report);
+}
+
+static int inspect_main(int argc, char **argv)
+{
+    struct request request = {0};
+    int option;
+    while ((option = tool_getopt(argc, argv, "", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&request, option))
+            return TOOL_ERROR;
+    }
+    if (argc - optind != 1)
+        return tool_usage("one filter must be named");
+    request.path = argv[optind];
+
+    uint8_t key[BLOOMERY_KEY_BYTES];
+    bloomery_options opening = BLOOMERY_OPTIONS;
+    opening.open_flags = BLOOMERY_OPEN_INSPECT;
+    if (request.key_file != NULL) {
+        if (!tool_key_read(request.key_file, key))
+            return TOOL_ERROR;
+        opening.key = key;
+    }
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    if (bloomery_open(request.path, &opening, &filter, &error) != BLOOMERY_OK)
+        return report_unreadable(&request, &error);
+    int code = inspect_filter(&request, filter);
+    bloomery_free(filter);
+    return code;
+}
+
+const struct tool_command cmd_inspect = {
+    .name = "inspect",
+    .run = inspect_main,
+    .summary = "what a filter is and what state it is in",
+    .help = help,
+};

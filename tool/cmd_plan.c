@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan: what a filter takes before it is made. All numbers are the library's: every row of the
+ * table is a call of bloomery_plan_solve, and so is every "would fit" of a message.
+ */
+#include "json.h"
+#include "numbers.h"
+#include "out.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "bloomery plan -n N [-p RATE] [--memory SIZE]\n"
+    "bloomery plan -p RATE --memory SIZE\n"
+    "\n"
+    "Says what filters take, kind by kind, before one is made: memory, rate, speed. Give any two "
+    "of\n"
+    "the number of keys, the rate and the memory, and the third is worked out. -n alone plans for\n"
+    "a rate of 1e-4. All three ask whether the filter fits: exit code 2 and what would, if not.\n"
+    "\n"
+    "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
+    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
+    "      --memory SIZE    the memory of the filter (512MiB, 2GB)\n"
+    "      --kind KIND      only this kind: blocked or classic\n"
+    "      --lines L        only blocked filters with L cache lines per key, 1 to 3\n"
+    "      --folds D        plan so that the filter can be halved D times. Default 0\n"
+    "      --json           one JSON object, numbers unrounded\n"
+    "\n"
+    "Columns: lines, the cache lines that a key touches; probes, the bits it sets in each;\n"
+    "limit, the memory as a multiple of the least that any structure could do with at this rate;\n"
+    "reads, the cache lines read on average for a key that is absent and for one that is present.\n"
+    "The row with a star is what 'bloomery build' makes unless told otherwise.\n"
+    "\n"
+    "  bloomery plan -n 20M -p 0.01\n"
+    "  bloomery plan -n 1e9 --memory 2GiB\n"
+    "  bloomery plan -p 1e-6 --memory 512MiB --json\n";
+
+#define DEFAULT_RATE 1e-4
+
+/* What was asked; 0 where it was not. */
+struct wish {
+    uint64_t keys;
+    double rate;
+    uint64_t memory;
+    bloomery_kind kind;
+    bloomery_options options;
+    bool json;
+};
+
+struct row {
+    bloomery_kind kind;
+    uint32_t lines;
+    bool solved;
+    bool fits;
+    bool recommended;
+    bloomery_plan plan;
+    bloomery_error error; /* why it could not be solved */
+};
+
+/* The rows there are: every kind of this version, blocked with every number of lines. */
+static const struct {
+    bloomery_kind kind;
+    uint32_t lines;
+} shapes[] = {
+    {BLOOMERY_BLOCKED, 1},
+    {BLOOMERY_BLOCKED, 2},
+    {BLOOMERY_BLOCKED, 3},
+    {BLOOMERY_CLASSIC, 0},
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+enum {
+    OPTION_MEMORY = TOOL_OPTION_OWN,
+    OPTION_KIND,
+    OPTION_LINES,
+    OPTION_FOLDS,
+    OPTION_JSON,
+};
+
+static const struct option options[] = {
+    {"keys", required_argument, NULL, 'n'},
+    {"rate", required_argument, NULL, 'p'},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"lines", required_argument, NULL, OPTION_LINES},
+    {"folds", required_argument, NULL, OPTION_FOLDS},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+static bool take_number(uint32_t *to, const char *name, uint64_t least, uint64_t most)
+{
+    uint64_t value;
+    if (!tool_option_count(name, optarg, least, most, &value))
+        return false;
+    *to = (uint32_t)value;
+    return true;
+}
+
+static bool take_option(struct wish *wish, int option)
+{
+    switch (option) {
+    case 'n':
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &wish->keys);
+    case 'p':
+        return tool_option_rate("-p", optarg, &wish->rate);
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &wish->memory);
+    case OPTION_KIND:
+        return tool_parse_kind(optarg, &wish->kind);
+    case OPTION_LINES:
+        return take_number(&wish->options.lines, "--lines", 1, 3);
+    case OPTION_FOLDS:
+        return take_number(&wish->options.folds, "--folds", 0, 30);
+    case OPTION_JSON:
+        wish->json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool fits_together(struct wish *wish)
+{
+    if (wish->options.lines > 0 && wish->kind == BLOOMERY_CLASSIC) {
+        tool_usage("--lines is for blocked filters; a classic one has none");
+        return false;
+    }
+    if (wish->options.lines > 0)
+        wish->kind = BLOOMERY_BLOCKED;
+    if (wish->keys == 0 && (wish->rate == 0 || wish->memory == 0)) {
+        tool_usage("how large? give two of -n, -p and --memory, or -n alone");
+        return false;
+    }
+    if (wish->rate == 0 && wish->memory == 0)
+        wish->rate = DEFAULT_RATE;
+    return true;
+}
+
+static const char *kind_name(const struct row *row)
+{
+    return bloomery_kind_name((int)row->kind);
+}
+
+enum { NAME_BYTES = 64 };
+
+/* "blocked with 2 lines", "classic". */
+static const char *full_name(char *name, const struct row *row)
+{
+    char lines[32] = "";
+    if (row->lines > 0)
+        snprintf(lines, sizeof(lines), " with %u line%s", row->lines, row->lines == 1 ? "" : "s");
+    snprintf(name, NAME_BYTES, "%s%s", kind_name(row), lines);
+    return name;
+}
+
+/* ---- Solving --------------------------------------------------------------------------------- */
+
+/* Solves for the unknown of the three. Where none is, memory is a limit, not part of the plan. */
+static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t lines, bloomery_plan *plan,
+                  bloomery_error *error)
+{
+    bloomery_options with_lines = wish->options;
+    with_lines.lines = lines;
+    *plan = (bloomery_plan){.kind = kind, .keys = wish->keys, .rate = wish->rate};
+    if (wish->keys == 0 || wish->rate == 0)
+        plan->bytes = wish->memory;
+    return bloomery_plan_solve(plan, &with_lines, error) == BLOOMERY_OK;
+}
+
+/* All rows that were asked for, and the plan that `build` would follow. Returns how many. */
+static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, struct row *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct row row = {.kind = shapes[i].kind, .lines = shapes[i].lines};
+        if (wish->kind != BLOOMERY_KIND_DEFAULT && row.kind != wish->kind)
+            continue;
+        if (wish->options.lines > 0 && row.lines != wish->options.lines)
+            continue;
+        row.solved = solve(wish, row.kind, row.lines, &row.plan, &row.error);
+        row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
+        row.recommended = row.solved && row.kind == chosen->kind && row.lines == chosen->lines;
+        rows[count++] = row;
+    }
+    return count;
+}
+
+/* ---- The line to copy ------------------------------------------------------------------------ */
+
+enum { LINE_BYTES = 240 };
+
+/* Without --kind and --lines where they would be chosen anyway. */
+static const char *build_line(char *line, const struct wish *wish, const struct row *row)
+{
+    char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
+    char kind[32] = "", lines[32] = "", folds[32] = "";
+    if (wish->rate > 0)
+        snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
+    else
+        snprintf(how, sizeof(how), "--memory %llu", (unsigned long long)wish->memory);
+    if (row->kind != BLOOMERY_BLOCKED)
+        snprintf(kind, sizeof(kind), " --kind %s", kind_name(row));
+    else if (!row->recommended || wish->options.lines > 0)
+        snprintf(lines, sizeof(lines), " --lines %u", row->lines);
+    if (wish->options.folds > 0)
+        snprintf(folds, sizeof(folds), " --folds %u", wish->options.folds);
+    snprintf(line, LINE_BYTES, "bloomery build -n %llu %s%s%s%s -o FILE [INPUT...]",
+             (unsigned long long)row->plan.keys, how, kind, lines, folds);
+    return line;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void print_title(struct tool_out *out, const struct wish *wish)
+{
+    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES],
+        memory[TOOL_NUMBER_BYTES];
+    tool_format_count(keys, wish->keys);
+    tool_format_exact(rate, wish->rate);
+    tool_format_odds(odds, wish->rate);
+    tool_format_size(memory, wish->memory);
+    if (wish->keys == 0)
+        tool_out_format(out, "As many keys as fit in %s at a rate of %s (%s)\n\n", memory, rate,
+                        odds);
+    else if (wish->rate == 0)
+        tool_out_format(out, "%s key%s in %s\n\n", keys, wish->keys == 1 ? "" : "s", memory);
+    else
+        tool_out_format(out, "%s key%s at a rate of %s (%s)%s%s\n\n", keys,
+                        wish->keys == 1 ? "" : "s", rate, odds, wish->memory > 0 ? ", within " : "",
+                        wish->memory > 0 ? memory : "");
+}
+
+static void print_row(struct tool_out *out, const struct wish *wish, const struct row *row)
+{
+    char keys[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
+        odds[TOOL_NUMBER_BYTES], lines[16] = "-";
+    const bloomery_plan *plan = &row->plan;
+    if (row->lines > 0)
+        snprintf(lines, sizeof(lines), "%u", row->lines);
+    tool_out_format(out, "%c %-8s %5s %7u", row->recommended ? '*' : ' ', kind_name(row), lines,
+                    plan->probes);
+    if (wish->keys == 0)
+        tool_out_format(out, " %19s", tool_format_count(keys, plan->keys));
+    tool_out_format(out, " %10s %9.2f %10s %15s %6.2fx %8.2f %8.2f\n",
+                    tool_format_size(memory, plan->bytes), plan->bits_per_key,
+                    tool_format_rate(rate, plan->rate), tool_format_odds(odds, plan->rate),
+                    plan->limit_ratio, plan->absent_lines, plan->present_lines);
+}
+
+static void print_left_out(struct tool_out *out, const struct row *row)
+{
+    char size[TOOL_NUMBER_BYTES], name[NAME_BYTES];
+    if (row->solved)
+        tool_out_format(out, "Left out: %s, which needs %s.\n", full_name(name, row),
+                        tool_format_size(size, row->plan.bytes));
+    else
+        tool_out_format(out, "Left out: %s: %s.\n", full_name(name, row), row->error.text);
+}
+
+static int print_text(const struct wish *wish, const struct row *rows, size_t count)
+{
+    struct tool_out out;
+    char line[LINE_BYTES];
+    tool_out_start(&out);
+    print_title(&out, wish);
+    const char *keys = wish->keys == 0 ? "                    " : "";
+    tool_out_format(&out, "%27s%s%44s %22s\n", "", keys, "", "reads, for a key that is");
+    tool_out_format(&out, "  %-8s %5s %7s", "kind", "lines", "probes");
+    if (wish->keys == 0)
+        tool_out_format(&out, " %19s", "keys");
+    tool_out_format(&out, " %10s %9s %10s %15s %7s %8s %8s\n", "memory", "bits/key", "rate", "odds",
+                    "limit", "absent", "present");
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].fits)
+            print_row(&out, wish, &rows[i]);
+    tool_out_text(&out, "\n");
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].fits)
+            print_left_out(&out, &rows[i]);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].recommended && rows[i].fits)
+            tool_out_format(&out, "* recommended: %s\n", build_line(line, wish, &rows[i]));
+    return tool_out_finish(&out, TOOL_FOUND);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *row_object(const struct wish *wish, const struct row *row)
+{
+    char line[LINE_BYTES];
+    const bloomery_plan *plan = &row->plan;
+    json_t *object = tool_json_object();
+    tool_json_add(object, "kind", tool_json_text(kind_name(row)));
+    tool_json_add(object, "lines", tool_json_count(row->lines));
+    tool_json_add(object, "fits", tool_json_bool(row->fits));
+    tool_json_add(object, "recommended", tool_json_bool(row->recommended && row->fits));
+    if (!row->solved) {
+        tool_json_add(object, "reason", tool_json_text(row->error.text));
+        return object;
+    }
+    tool_json_add(object, "probes", tool_json_count(plan->probes));
+    tool_json_add(object, "keys", tool_json_count(plan->keys));
+    tool_json_add(object, "rate", tool_json_number(plan->rate));
+    tool_json_add(object, "one_in", tool_json_number(1 / plan->rate));
+    tool_json_add(object, "bytes", tool_json_count(plan->bytes));
+    tool_json_add(object, "bits", tool_json_count(plan->bits));
+    tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));
+    tool_json_add(object, "limit_ratio", tool_json_number(plan->limit_ratio));
+    tool_json_add(object, "absent_lines", tool_json_number(plan->absent_lines));
+    tool_json_add(object, "present_lines", tool_json_number(plan->present_lines));
+    tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
+    return object;
+}
+
+static int print_json(const struct wish *wish, const struct row *rows, size_t count)
+{
+    json_t *report = tool_json_report("plan");
+    json_t *asked = tool_json_object();
+    if (wish->keys > 0)
+        tool_json_add(asked, "keys", tool_json_count(wish->keys));
+    if (wish->rate > 0)
+        tool_json_add(asked, "rate", tool_json_number(wish->rate));
+    if (wish->memory > 0)
+        tool_json_add(asked, "memory", tool_json_count(wish->memory));
+    if (wish->options.folds > 0)
+        tool_json_add(asked, "folds", tool_json_count(wish->options.folds));
+    tool_json_add(report, "asked", asked);
+    json_t *plans = tool_json_array();
+    for (size_t i = 0; i < count; i++)
+        tool_json_append(plans, row_object(wish, &rows[i]));
+    tool_json_add(report, "plans", plans);
+    return tool_json_print(report, TOOL_FOUND);
+}
+
+/* ---- The answer ------------------------------------------------------------------------------ */
+
+/* All three numbers are given and do not go together: says what needs how much, and what would fit.
+ */
+static int refuse(const struct wish *wish, const bloomery_plan *chosen, const struct row *rows,
+                  size_t count)
+{
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
+        given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
+    char message[512], name[NAME_BYTES];
+    int length =
+        snprintf(message, sizeof(message), "%s keys at a rate of %s need %s and --memory is %s",
+                 tool_format_count(keys, wish->keys), tool_format_odds(odds, wish->rate),
+                 tool_format_size(needed, chosen->bytes), tool_format_size(given, wish->memory));
+    size_t used = (size_t)length;
+
+    struct wish other = *wish;
+    bloomery_plan plan;
+    other.rate = 0;
+    const char *sign = ": what fits is ";
+    if (solve(&other, wish->kind, wish->options.lines, &plan, NULL)) {
+        used += (size_t)snprintf(message + used, sizeof(message) - used, "%sa rate of %s", sign,
+                                 tool_format_odds(fits, plan.rate));
+        sign = ", or ";
+    }
+    other.rate = wish->rate;
+    other.keys = 0;
+    if (solve(&other, wish->kind, wish->options.lines, &plan, NULL)) {
+        used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s keys", sign,
+                                 tool_format_count(fits, plan.keys));
+        sign = ", or ";
+    }
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].fits) {
+            used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s, in %s", sign,
+                                     full_name(name, &rows[i]),
+                                     tool_format_size(fits, rows[i].plan.bytes));
+            break;
+        }
+    tool_error("%s", message);
+    return TOOL_ERROR;
+}
+
+static int plan_main(int argc, char **argv)
+{
+    struct wish wish = {.options = BLOOMERY_OPTIONS};
+    int option;
+    while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&wish, option))
+            return TOOL_ERROR;
+    }
+    if (optind < argc)
+        return tool_usage("'%s': plan takes no operands", argv[optind]);
+    if (!fits_together(&wish))
+        return TOOL_ERROR;
+
+    bloomery_plan chosen;
+    bloomery_error error;
+    if (!solve(&wish, wish.kind, wish.options.lines, &chosen, &error))
+        return tool_library_error(NULL, &error);
+    struct row rows[SHAPES];
+    size_t count = solve_rows(&wish, &chosen, rows);
+    if (wish.memory > 0 && chosen.bytes > wish.memory)
+        return refuse(&wish, &chosen, rows, count);
+    return wish.json ? print_json(&wish, rows, count) : print_text(&wish, rows, count);
+}
+
+const struct tool_command cmd_plan = {
+    .name = "plan",
+    .run = plan_main,
+    .summary = "what a filter takes, before it is made",
+    .help = help,
+};

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The structures of the lineage experiment behind one interface: four exact sets, a bitmap with one
+ * hash, and Bloomery's filters. exact_sets.c, hash_sets.c and filter_sets.c tell how each works.
+ *
+ * They take the experiment's keys only: strings of TOOL_DIGITS decimal digits, one after the other.
+ */
+#ifndef BLOOMERY_TOOL_EXACT_SETS_H
+#define BLOOMERY_TOOL_EXACT_SETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TOOL_DIGITS = 12 }; /* per key */
+
+/* Keys: `count` times TOOL_DIGITS bytes, distinct. */
+struct tool_digits {
+    const char *text;
+    size_t count;
+};
+
+/* What a structure has allocated: counted, not estimated. */
+struct tool_meter {
+    uint64_t bytes; /* now */
+    uint64_t most;  /* at the worst moment */
+};
+
+/* Memory from the system, zeroed, counted in the meter. NULL: not enough. */
+void *tool_meter_allocate(struct tool_meter *meter, uint64_t bytes, size_t alignment);
+void tool_meter_release(struct tool_meter *meter, void *memory, uint64_t bytes);
+
+struct tool_structure {
+    const char *name;  /* on the command line and in JSON */
+    const char *title; /* in the table */
+    bool exact;
+    bool asked_rate; /* made for the rate asked for; false: it has its own, or none */
+
+    /* Builds it of all keys. `rate` is for filters. NULL: not enough memory, or something else of
+     * which a message has been printed, and then *told is set. */
+    void *(*make)(struct tool_digits keys, double rate, struct tool_meter *meter, bool *told);
+    void (*release)(void *set, struct tool_meter *meter);
+
+    /* Sets bit i & 63 of answers[i >> 6] where key i may be in; the bits after the last are
+     * cleared. Any number of threads may ask at once. */
+    void (*ask)(const void *set, struct tool_digits keys, uint64_t *answers);
+
+    /* NULL for exact structures, whose rate is nil. The rate predicted for this many keys; that of
+     * the very bits as they came out; and by which factor the second may exceed the first because
+     * small structures vary. */
+    double (*predicted_rate)(const void *set);
+    double (*live_rate)(const void *set);
+    double (*allowed_factor)(const void *set);
+};
+
+extern const struct tool_structure tool_string_set;
+extern const struct tool_structure tool_sorted_list;
+extern const struct tool_structure tool_integer_set;
+#ifdef BLOOMERY_HAVE_LIBCRYPTO
+extern const struct tool_structure tool_digest_set;
+#endif
+extern const struct tool_structure tool_one_hash_bitmap;
+extern const struct tool_structure tool_blocked_filter;
+extern const struct tool_structure tool_classic_filter;
+
+#endif /* BLOOMERY_TOOL_EXACT_SETS_H */

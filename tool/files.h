@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters and keys as files: opening with a message, locking, and the rules of what may be
+ * overwritten. All functions print their own message before they report failure.
+ */
+#ifndef BLOOMERY_TOOL_FILES_H
+#define BLOOMERY_TOOL_FILES_H
+
+#include <bloomery/bloomery.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads a key file: 32 hexadecimal digits, blanks and newlines around them. */
+bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
+
+/* The same for `build`: where the file does not exist, it is made with a random key (mode 0600). */
+bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
+
+/*
+ * Opens a filter to ask or to add (BLOOMERY_OPEN_... in `open_flags`) with the key of `key_file`,
+ * which may be NULL. Refuses a filter whose keys are made by a rule, which this version can't
+ * follow. NULL after a message.
+ */
+bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file);
+
+/*
+ * Locks a filter file against other commands that change it, and waits while one of them holds it.
+ * The lock is held on the inode that `path` names on return: where a rename replaced it while we
+ * waited, the new one is locked. Returns a descriptor that keeps the lock until tool_filter_unlock,
+ * or -1 after a message.
+ */
+int tool_filter_lock(const char *path);
+void tool_filter_unlock(int descriptor);
+
+/* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
+ * anything else that is no regular file: never. False after a message. */
+bool tool_may_replace(const char *path, bool force);
+
+/* Whether stdout may get a filter's bytes: it is no terminal. */
+bool tool_stdout_takes_bytes(void);
+
+/* Writes a filter to stdout. */
+bool tool_filter_to_stdout(const bloomery_filter *filter);
+
+#endif /* BLOOMERY_TOOL_FILES_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command `bloomery`: finds the subcommand and runs it. Everything else is in cmd_NAME.c. */
+#include "out.h"
+#include "tool.h"
+
+#include <archive.h>
+#include <jansson.h>
+#include <signal.h>
+#include <string.h>
+#include <zlib.h>
+
+static const struct tool_command *const commands[] = {
+    &cmd_plan, &cmd_build, &cmd_add, &cmd_query, &cmd_inspect, &cmd_generate, &cmd_experiment,
+};
+
+enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
+
+static const char introduction[] =
+    "bloomery makes filters that remember keys in a few bits each. Asked for a key, a filter says\n"
+    "\"surely never added\" or \"maybe added\"; how often it says maybe to a key that was never "
+    "added\n"
+    "is its rate, chosen when it is made.\n"
+    "\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt     a filter of the lines of ids.txt\n"
+    "  bloomery query ids.bloom asked.txt              the lines of asked.txt that may be in it\n"
+    "  bloomery query -v ids.bloom asked.txt           those that surely are not\n"
+    "  bloomery plan -n 20M -p 0.01                    what a filter takes, before it is made\n"
+    "\n"
+    "Commands:\n";
+
+static const char conclusion[] =
+    "\n"
+    "'bloomery COMMAND --help' and 'bloomery help COMMAND' say more.\n"
+    "Numbers: 20M, 1e9 (keys); 512MiB, 2GB (memory); 0.01, 1e-6, 0.01%, 1/1000 (rates).\n"
+    "Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an error.\n";
+
+static const struct tool_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+
+    const char *names[COMMANDS + 1];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    names[COMMANDS] = "help";
+    const char *nearest = tool_nearest(name, names, COMMANDS + 1);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (nearest != NULL)
+        tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
+    else
+        tool_usage("unknown %s '%s'", what, name);
+    return NULL;
+}
+
+static int print_help(void)
+{
+    struct tool_out out;
+    tool_out_start(&out);
+    tool_out_text(&out, introduction);
+    for (size_t i = 0; i < COMMANDS; i++)
+        tool_out_format(&out, "  %-12s%s\n", commands[i]->name, commands[i]->summary);
+    tool_out_text(&out, conclusion);
+    return tool_out_finish(&out, TOOL_FOUND);
+}
+
+static int print_command_help(const char *name)
+{
+    const struct tool_command *command = find_command(name);
+    if (command == NULL)
+        return TOOL_ERROR;
+    struct tool_out out;
+    tool_out_start(&out);
+    tool_out_text(&out, command->help);
+    return tool_out_finish(&out, TOOL_FOUND);
+}
+
+/* Whether the library was built with the keyed hash: asked, not assumed. */
+static bool can_be_keyed(void)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .probes = 1, .bits = 64};
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter = NULL;
+    options.hash = BLOOMERY_HASH_SIPHASH;
+    bool keyed = bloomery_create(&plan, &options, &filter, NULL) == BLOOMERY_OK;
+    bloomery_free(filter);
+    return keyed;
+}
+
+static int print_version(void)
+{
+    struct tool_out out;
+    tool_out_start(&out);
+    tool_out_format(&out, "bloomery %s (library %s)\n", BLOOMERY_VERSION, bloomery_version());
+    tool_out_text(&out, "file format: 1\n");
+    tool_out_text(&out, "SIMD: none yet\n");
+    tool_out_format(&out, "keyed filters: %s\n", can_be_keyed() ? "yes" : "not in this build");
+    tool_out_format(&out, "libraries: %s, zlib %s, jansson %s\n", archive_version_details(),
+                    zlibVersion(), jansson_version_str());
+    return tool_out_finish(&out, TOOL_FOUND);
+}
+
+int main(int argc, char **argv)
+{
+    /* A reader that went away ends us quietly, also where our parent ignores the signal. */
+    signal(SIGPIPE, SIG_DFL);
+
+    const char *first = argc > 1 ? argv[1] : "--help";
+    if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
+        return print_version();
+    if (strcmp(first, "help") == 0 && argc > 2)
+        return print_command_help(argv[2]);
+    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
+        return print_help();
+
+    const struct tool_command *command = find_command(first);
+    if (command == NULL)
+        return TOOL_ERROR;
+    tool_set_command(command);
+    return command->run(argc - 1, argv + 1);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything that goes to stdout: one buffer, and no write whose result is not looked at. After a
+ * failed write the rest is dropped; producers of much output ask tool_out_failed() now and then.
+ * A reader that has gone away ends the program quietly by SIGPIPE.
+ *
+ *     struct tool_out out;
+ *     tool_out_start(&out);
+ *     tool_out_format(&out, "%s keys\n", tool_format_count(buffer, keys));
+ *     return tool_out_finish(&out, TOOL_FOUND);
+ */
+#ifndef BLOOMERY_TOOL_OUT_H
+#define BLOOMERY_TOOL_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { TOOL_OUT_BYTES = 65536 };
+
+struct tool_out {
+    size_t used;
+    int failure; /* errno of the first write that failed, or 0 */
+    unsigned char buffer[TOOL_OUT_BYTES];
+};
+
+void tool_out_start(struct tool_out *out);
+void tool_out_bytes(struct tool_out *out, const void *data, size_t bytes);
+void tool_out_text(struct tool_out *out, const char *text);
+
+/* printf; a line of at most TOOL_OUT_BYTES - 1 bytes. */
+void tool_out_format(struct tool_out *out, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Room for `bytes` (at most TOOL_OUT_BYTES) in the buffer, to be filled in place and then taken
+ * with tool_out_take: for producers of many small records. */
+unsigned char *tool_out_room(struct tool_out *out, size_t bytes);
+void tool_out_take(struct tool_out *out, size_t bytes);
+
+/* Writes out what is buffered; true so long as no write has failed. */
+bool tool_out_flush(struct tool_out *out);
+bool tool_out_failed(const struct tool_out *out);
+
+/* Flushes. Where any write failed it prints why and returns TOOL_ERROR, otherwise `code`. */
+int tool_out_finish(struct tool_out *out, int code);
+
+#endif /* BLOOMERY_TOOL_OUT_H */

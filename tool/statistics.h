@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a count of false positives says about a rate. Both questions are about the binomial
+ * distribution: `trials` absent keys, each a false positive with the same chance.
+ */
+#ifndef BLOOMERY_TOOL_STATISTICS_H
+#define BLOOMERY_TOOL_STATISTICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tool_interval {
+    double low;
+    double high;
+};
+
+/* The interval of rates that `hits` of `trials` leave open with 95 % confidence, by Wilson. */
+struct tool_interval tool_wilson(uint64_t hits, uint64_t trials);
+
+/* Whether so many hits, or more (or so few, or fewer), happen to this rate at least once in 2,000
+ * times: the two sides together are wrong once in 1,000. Exact, also for a handful of hits. */
+bool tool_plausible(uint64_t hits, uint64_t trials, double rate);
+
+/* The least and the most hits that are plausible. */
+void tool_plausible_hits(uint64_t trials, double rate, uint64_t *least, uint64_t *most);
+
+/*
+ * How far the rate of one filter may lie above the average of its shape, as a factor. Every one of
+ * its `lines` lines of 512 bits has its own number of keys; what that does to the rate of the whole
+ * falls with the root of the number of lines, and is the larger the more bits (`probes`, of all
+ * lines of a key) must all be set. On top come the 5 % that no plan of ours may be off by.
+ */
+double tool_allowed_factor(double lines, double probes);
+
+#endif /* BLOOMERY_TOOL_STATISTICS_H */

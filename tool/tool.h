@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The frame of the command `bloomery`.
+ *
+ * Every subcommand is one file, tool/cmd_NAME.c, that defines one `struct tool_command`; main.c
+ * lists them. main.c sets the name that messages carry, answers `help`, `--help` and `--version`,
+ * and calls `run` with argv[0] being the subcommand's own name, so that getopt_long works on it as
+ * on the argv of a program. Whatever `run` returns is the exit code.
+ *
+ * Data goes to stdout through tool/out.h and nothing else goes there; messages for people go to
+ * stderr through the functions here.
+ */
+#ifndef BLOOMERY_TOOL_TOOL_H
+#define BLOOMERY_TOOL_TOOL_H
+
+#include <bloomery/bloomery.h>
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Exit codes, as grep's: some found (or all well), none found (or a finding), an error. */
+enum {
+    TOOL_FOUND = 0,
+    TOOL_NONE = 1,
+    TOOL_ERROR = 2,
+};
+
+/* What getopt_long returns for options that have no letter, and for --help. Commands number theirs
+ * from TOOL_OPTION_OWN on. */
+enum {
+    TOOL_OPTION_HELP = 256,
+    TOOL_OPTION_OWN = 257,
+};
+
+struct tool_command {
+    const char *name;
+    int (*run)(int argc, char **argv); /* returns the exit code */
+    const char *summary;               /* one line without a full stop, for the list of commands */
+    const char *help;                  /* what --help prints, with a final newline */
+};
+
+extern const struct tool_command cmd_plan;
+extern const struct tool_command cmd_build;
+extern const struct tool_command cmd_add;
+extern const struct tool_command cmd_query;
+extern const struct tool_command cmd_inspect;
+extern const struct tool_command cmd_generate;
+extern const struct tool_command cmd_experiment;
+
+/* The command whose name messages carry and whose help tool_getopt prints; main.c sets it. NULL:
+ * none yet. */
+void tool_set_command(const struct tool_command *command);
+
+/* Prints "bloomery: COMMAND: sentence" and a newline to stderr. The format brings no newline. */
+void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, and a line "try 'bloomery COMMAND --help'". Returns TOOL_ERROR, so that a command can
+ * write `return tool_usage(...)`. */
+int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "bloomery: COMMAND: warning: sentence", for what does not change the exit code. */
+void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A sentence on stderr without a prefix: the success line of a command that changed something. The
+ * caller leaves it out under -q. */
+void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * getopt_long for a subcommand. `letters` does not begin with ':' or '+'. It prints unknown options
+ * (with the nearest long name), missing values and superfluous ones itself, with the try-line, and
+ * then returns '?': the command returns TOOL_ERROR. For `--help`, which it knows by itself, it
+ * prints the running command's help on stdout and returns TOOL_OPTION_HELP: the command returns
+ * TOOL_FOUND. -1 at the end, when optind is the first operand (operands are moved behind options).
+ *
+ *     while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1)
+ *         switch (option) {
+ *         case 'n': ...
+ *         case TOOL_OPTION_HELP: return TOOL_FOUND;
+ *         default: return TOOL_ERROR;
+ *         }
+ */
+int tool_getopt(int argc, char **argv, const char *letters, const struct option *options);
+
+/* The nearest of `count` names to a mistyped word, or NULL where none is near enough to suggest. */
+const char *tool_nearest(const char *word, const char *const *names, size_t count);
+
+/* The kind of this name. Where it is none, or reserved for later: prints why (and the nearest
+ * name, and the try-line) and returns false. */
+bool tool_parse_kind(const char *name, bloomery_kind *kind);
+
+/* "bloomery: COMMAND: `what`: the error's text"; `what`, a file name for example, may be NULL.
+ * Returns TOOL_ERROR. */
+int tool_library_error(const char *what, const bloomery_error *error);
+
+/* malloc and realloc for the command: never NULL. Where memory runs out they say so and end the
+ * program with TOOL_ERROR; the files that a command replaces are whole at every moment. */
+void *tool_allocate(size_t bytes);
+void *tool_reallocate(void *memory, size_t bytes);
+
+#endif /* BLOOMERY_TOOL_TOOL_H */
