@@ -47,7 +47,7 @@ int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
 struct adding {
     bloomery_filter *filter;
     uint64_t *answers;
-    uint64_t new_bits;
+    uint64_t *new_bits;
 };
 
 static void add_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
@@ -56,7 +56,7 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
     bloomery_filter *filter = adding->filter;
     struct bloomery_link *link = bloomery_newest_link(filter);
     uint64_t answers = filter->operations.add_word(link, bloomery_link_payload(filter, link),
-                                                   hashes, count, &adding->new_bits);
+                                                   hashes, count, adding->new_bits);
     if (adding->answers != NULL)
         adding->answers[word] = answers;
 }
@@ -64,13 +64,13 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
 bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                    uint64_t *answers, uint64_t *new_bits)
 {
-    struct adding adding = {filter, answers, 0};
+    struct adding adding = {filter, answers, new_bits};
     bloomery_status status = can_add(filter);
     if (status != BLOOMERY_OK)
         return status;
+    if (new_bits != NULL)
+        *new_bits = 0;
     bloomery_walk(filter, keys, count, add_word, &adding);
     count_adds(filter, bloomery_newest_link(filter), count);
-    if (new_bits != NULL)
-        *new_bits = adding.new_bits;
     return BLOOMERY_OK;
 }

@@ -35,6 +35,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->rule = filter->rule;
     info->note = filter->note_bytes > 0 ? filter->note : NULL;
     info->dialect = shape->dialect;
+    info->kernel = filter->operations.name;
 }
 
 /* The rate with this many keys, which may be infinite. */

@@ -429,8 +429,9 @@ typedef struct bloomery_info {
     bool writable;            /* keys can be added */
     bool mapped;              /* a map of a file */
     bloomery_key_rule rule;
-    const char *note; /* belongs to the filter, NULL: none */
-    uint32_t dialect; /* 0: our own */
+    const char *note;   /* belongs to the filter, NULL: none */
+    uint32_t dialect;   /* 0: our own */
+    const char *kernel; /* the code that serves it: "scalar", "avx2", ...; static storage */
 
     /* the scanned part: reads the whole payload; zero unless asked for */
     uint64_t bits_set;

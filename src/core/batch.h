@@ -18,7 +18,8 @@ static uint64_t BATCH_NAME(add_word)(const struct bloomery_link *link, uint8_t *
         total += set;
         answers |= (uint64_t)(set > 0) << i;
     }
-    *new_bits += total;
+    if (new_bits != NULL)
+        *new_bits += total;
     return answers;
 }
 

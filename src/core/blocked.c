@@ -8,8 +8,9 @@
  *
  * This is the scalar code: the definition of the kind's answers.
  */
-#include "core/kinds.h"
+#include "core/blocked.h"
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "core/bits.h"
 #include "core/derive.h"
@@ -88,8 +89,8 @@ static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *
     return test_with(bloomery_bit_test_atomic, link, payload, hash);
 }
 
-static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
-                     const bloomery_hash *hashes, size_t count)
+void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
+                               const bloomery_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         for (uint32_t line = 0; line < link->lines; line++)
@@ -107,25 +108,38 @@ static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
 #define BATCH_TEST       may_contain_atomic
 #include "core/batch.h"
 
-const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
+const struct bloomery_operations *bloomery_blocked_scalar(void)
 {
     static const struct bloomery_operations plain = {
         .name = "scalar",
         .add = add,
         .may_contain = may_contain,
-        .prefetch = prefetch,
+        .prefetch = bloomery_blocked_prefetch,
         .add_word = plain_add_word,
         .ask_word = plain_ask_word,
     };
+    return &plain;
+}
+
+const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
+{
     static const struct bloomery_operations atomic = {
         .name = "scalar-concurrent",
         .add = add_atomic,
         .may_contain = may_contain_atomic,
-        .prefetch = prefetch,
+        .prefetch = bloomery_blocked_prefetch,
         .add_word = atomic_add_word,
         .ask_word = atomic_ask_word,
     };
-    return concurrent ? &atomic : &plain;
+    if (concurrent) /* kernels load whole lines at once, which others may be writing to */
+        return &atomic;
+#if defined(__x86_64__)
+    if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX512)
+        return &bloomery_blocked_avx512_operations;
+    if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX2)
+        return &bloomery_blocked_avx2_operations;
+#endif
+    return bloomery_blocked_scalar();
 }
 
 double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t keys)

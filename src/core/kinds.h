@@ -23,7 +23,8 @@ struct bloomery_operations {
     void (*prefetch)(const struct bloomery_link *link, const uint8_t *payload,
                      const bloomery_hash *hashes, size_t count);
     uint64_t (*add_word)(const struct bloomery_link *link, uint8_t *payload,
-                         const bloomery_hash *hashes, size_t count, uint64_t *new_bits); /* += */
+                         const bloomery_hash *hashes, size_t count,
+                         uint64_t *new_bits); /* += unless NULL */
     uint64_t (*ask_word)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
 };

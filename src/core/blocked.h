@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the scalar code of the blocked kind and its kernels share. */
+#ifndef BLOOMERY_CORE_BLOCKED_H
+#define BLOOMERY_CORE_BLOCKED_H
+
+#include "core/kinds.h"
+
+void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
+                               const bloomery_hash *hashes, size_t count);
+
+/* The definition. */
+const struct bloomery_operations *bloomery_blocked_scalar(void);
+
+/* Kernels; each runs only where base/cpu.h says so. */
+extern const struct bloomery_operations bloomery_blocked_avx2_operations;
+extern const struct bloomery_operations bloomery_blocked_avx512_operations;
+
+#endif
