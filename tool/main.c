@@ -75,16 +75,20 @@ static int print_command_help(const char *name)
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-/* Whether the library was built with the keyed hash: asked, not assumed. */
-static bool can_be_keyed(void)
+/* What the library can do here is asked, not assumed: a filter is made. Returns its kernel, or NULL
+ * where there is no such filter. */
+static const char *kernel_with(bloomery_hash_id hash)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .probes = 1, .bits = 64};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 1, .bits = 512};
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_filter *filter = NULL;
-    options.hash = BLOOMERY_HASH_SIPHASH;
-    bool keyed = bloomery_create(&plan, &options, &filter, NULL) == BLOOMERY_OK;
+    bloomery_info info = BLOOMERY_INFO;
+    options.hash = hash;
+    if (bloomery_create(&plan, &options, &filter, NULL) != BLOOMERY_OK)
+        return NULL;
+    bloomery_info_get(filter, false, &info);
     bloomery_free(filter);
-    return keyed;
+    return info.kernel;
 }
 
 static int print_version(void)
@@ -93,8 +97,9 @@ static int print_version(void)
     tool_out_start(&out);
     tool_out_format(&out, "bloomery %s (library %s)\n", BLOOMERY_VERSION, bloomery_version());
     tool_out_text(&out, "file format: 1\n");
-    tool_out_text(&out, "SIMD: none yet\n");
-    tool_out_format(&out, "keyed filters: %s\n", can_be_keyed() ? "yes" : "not in this build");
+    tool_out_format(&out, "kernel: %s\n", kernel_with(BLOOMERY_HASH_XXH3));
+    tool_out_format(&out, "keyed filters: %s\n",
+                    kernel_with(BLOOMERY_HASH_SIPHASH) != NULL ? "yes" : "not in this build");
     tool_out_format(&out, "libraries: %s, zlib %s, jansson %s\n", archive_version_details(),
                     zlibVersion(), jansson_version_str());
     return tool_out_finish(&out, TOOL_FOUND);
