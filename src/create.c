@@ -73,17 +73,21 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
                                      .note = options.note,
                                      .note_bytes = options.note ? strlen(options.note) : 0};
     uint64_t payload_bytes = 0;
-    if ((status = choose_hash(&options, &shape, &traits, error)) != BLOOMERY_OK ||
-        (status = bloomery_shape_lay_out(&shape, &payload_bytes, error)) != BLOOMERY_OK ||
-        (status = bloomery_shape_check(&shape, payload_bytes, error)) != BLOOMERY_OK)
-        return status;
-    if (plan->bytes != 0 && plan->bytes != payload_bytes)
-        return bloomery_fail(
-            error, BLOOMERY_BAD_ARGUMENT, 0,
-            "%llu bits take %llu bytes, not %llu: solve the plan, or leave bytes 0",
-            (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
-            (unsigned long long)plan->bytes);
-    return bloomery_make(&shape, &traits, NULL, payload_bytes, filter, error);
+    if ((status = bloomery_shape_lay_out(&shape, &payload_bytes, error)) == BLOOMERY_OK &&
+        plan->bytes != 0 && plan->bytes != payload_bytes)
+        status =
+            bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                          "%llu bits take %llu bytes, not %llu: solve the plan, or leave bytes 0",
+                          (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
+                          (unsigned long long)plan->bytes);
+    if (status == BLOOMERY_OK)
+        status = choose_hash(&options, &shape, &traits, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_check(&shape, payload_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_make(&shape, &traits, NULL, payload_bytes, filter, error);
+    explicit_bzero(&traits.secret, sizeof traits.secret);
+    return status;
 }
 
 bloomery_status bloomery_clear(bloomery_filter *filter)

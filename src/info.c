@@ -61,8 +61,8 @@ static void read_bits(const bloomery_filter *filter, bloomery_info *info)
         no_live += log1p(-scan.live_rate);
         no_expected += log1p(-expected_rate(filter, link, scan.estimated_keys));
     }
-    info->live_rate = -expm1(no_live);
-    info->expected_rate = -expm1(no_expected);
+    info->live_rate = 0 - expm1(no_live); /* not -expm1, which makes -0 of an empty filter */
+    info->expected_rate = 0 - expm1(no_expected);
     info->fill = (double)info->bits_set / (double)info->bits;
 }
 

@@ -90,7 +90,8 @@ bloomery_status bloomery_save(const bloomery_filter *filter, const char *path,
                               bloomery_error *error)
 {
     struct bloomery_replacement replacement;
-    bloomery_status status = bloomery_replacement_begin(&replacement, path, error);
+    bloomery_status status =
+        bloomery_replacement_begin(&replacement, path, filter->key_in_file ? 0600 : 0666, error);
     if (status != BLOOMERY_OK)
         return status;
     struct writer writer = {.write = write_to_file, .replacement = &replacement, .error = error};

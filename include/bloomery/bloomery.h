@@ -32,21 +32,25 @@
  * Conventions
  *
  *   Errors     What can fail returns a bloomery_status (0 is BLOOMERY_OK, failures are negative)
- * and fills the caller's bloomery_error, if one is given, with a sentence for people. An error
- * struct is only written on failure. The library never prints, aborts or exits. Ownership  Handles
- * come from bloomery_create, _open, _view and _load and end in bloomery_free. Everything passed in
- * stays the caller's and is not kept, except the bytes given to bloomery_view. On failure the
- * out-handle is set to NULL. NULL       `options` and `error` may be NULL everywhere.
- * bloomery_free(NULL) does nothing. Other pointers must be valid, except where a comment says "may
- * be NULL". Structs    bloomery_options and bloomery_info begin with their own size, so that they
- * can grow: initialise them with BLOOMERY_OPTIONS and BLOOMERY_INFO. All-zero fields mean "default"
- * or "unknown". Threads    Different filters are independent. On one filter, any number of threads
- * may call the functions that take a `const bloomery_filter *` at the same time, so long as no
+ *              and fills the caller's bloomery_error, if one is given, with a sentence for people.
+ *              An error struct is only written on failure. The library never prints or exits.
+ *   Ownership  Handles come from bloomery_create, _open, _view and _load and end in bloomery_free.
+ *              Everything passed in stays the caller's and is not kept, except the bytes given to
+ *              bloomery_view. On failure the out-handle is set to NULL.
+ *   NULL       `options` and `error` may be NULL everywhere. bloomery_free(NULL) does nothing.
+ *              Other pointers must be valid, except where a comment says "may be NULL".
+ *   Structs    bloomery_options and bloomery_info begin with their own size, so that they can grow:
+ *              initialise them with BLOOMERY_OPTIONS and BLOOMERY_INFO. All-zero fields mean
+ *              "default" or "unknown".
+ *   Threads    Different filters are independent. On one filter, any number of threads may call the
+ *              functions that take a `const bloomery_filter *` at the same time, so long as no
  *              thread changes it. Changing it (_add, _add_batch, _add_hash, _clear, _free) needs
  *              the filter to oneself - except that a filter made with `concurrent_adds` allows any
  *              number of threads to add and to ask at the same time (see there what NEW then
  *              means). _clear, _free, _write, _save, _verify and a scanning _info_get always need
  *              a filter to which nobody adds.
+ *   Asserts    check the library itself, not its callers' data; builds of type "release", which
+ *              `make install` makes, leave them out.
  *   Caveat     A filter opened without BLOOMERY_OPEN_COPY is a map of its file. If another process
  *              truncates that file, reading the map raises SIGBUS; Bloomery itself always replaces
  *              files by rename and never does that. Open with BLOOMERY_OPEN_COPY where others
@@ -63,8 +67,7 @@
 extern "C" {
 #endif
 
-/* The version of this header; the build reads it from here. bloomery_version() tells the library's.
- */
+/* The version of this header, which the build reads; bloomery_version() tells the library's. */
 #define BLOOMERY_VERSION_MAJOR 0
 #define BLOOMERY_VERSION_MINOR 1
 #define BLOOMERY_VERSION_PATCH 0
@@ -78,7 +81,8 @@ extern "C" {
 
 /* ---- Results and errors --------------------------------------------------------------------- */
 
-/* One row per status: name, value (never renumbered), sentence. */
+/* One row per status: name, value (never renumbered), sentence. BLOOMERY_MISMATCH and BLOOMERY_FULL are
+ * for merging and for filters that grow, which come later. */
 #define BLOOMERY_STATUS_LIST(ROW)                                                                  \
     ROW(BLOOMERY_OK, 0, "no error")                                                                \
     ROW(BLOOMERY_BAD_ARGUMENT, -1, "an argument is outside its range")                             \
@@ -267,8 +271,8 @@ typedef struct bloomery_plan {
  *   keys, rate   the least memory whose rate is at most the rate asked for. On return `rate` is the
  *                rate of the filter as it will be built, at or a little under the one asked for.
  *   keys, bytes  the best rate that fits in `bytes`; on return `bytes` may be a little less.
- * Refused where that rate would be over 0.5. rate, bytes  the most keys for which the rate holds
- * within `bytes`.
+ *                Refused where that rate would be over 0.5.
+ *   rate, bytes  the most keys for which the rate holds within `bytes`.
  *
  * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 to 2^47.
  * BLOOMERY_BAD_ARGUMENT where not exactly two are set, where one is out of range, or where no
@@ -360,10 +364,10 @@ BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter, bl
  *
  *   open   a file, mapped read-only: microseconds, whatever its size; the payload is not read, so
  *          damage in it shows in bloomery_verify and not here. With BLOOMERY_OPEN_COPY the whole
- * file is read, its checksums are checked, and the filter can be added to. view   a read-only
- * filter over bytes that the caller keeps alive and unchanged until bloomery_free. `data` must be a
- * multiple of 64. load   a filter that owns a copy of these bytes, checksums checked, to which keys
- * can be added.
+ *          file is read, its checksums are checked, and the filter can be added to.
+ *   view   a read-only filter over bytes that the caller keeps alive and unchanged until
+ *          bloomery_free. `data` must be a multiple of 64.
+ *   load   a filter that owns a copy of these bytes, checksums checked, to which keys can be added.
  *
  * Failures: BLOOMERY_IO_FAILED, BLOOMERY_TRUNCATED, BLOOMERY_NOT_A_FILTER, BLOOMERY_WRONG_VERSION,
  * BLOOMERY_CORRUPT, BLOOMERY_KEY_NEEDED, BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY; `error` says
@@ -391,8 +395,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bl
 
 /*
  * Writes the file beside `path`, syncs it, renames it to `path` and syncs the directory: whatever
- * happens, `path` holds the old file or the new one, whole. Keeps the mode of an existing file;
- * follows a symbolic link. BLOOMERY_IO_FAILED leaves the old file and removes the new one. Where
+ * happens, `path` holds the old file or the new one, whole. Keeps the mode of an existing file; a
+ * new one that carries a secret key can be read by its owner only. Follows a symbolic link. BLOOMERY_IO_FAILED leaves the old file and removes the new one. Where
  * only the last step fails (syncing the directory), the new file is in place but might not survive
  * a power cut, and the text says so. `path` must be a regular file or not exist.
  */

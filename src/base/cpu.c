@@ -11,7 +11,7 @@ static enum bloomery_cpu detect(void)
     /* The builtins also ask the kernel whether it saves the registers. */
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
-        !__builtin_cpu_supports("bmi2"))
+        !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
         return BLOOMERY_CPU_SCALAR;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

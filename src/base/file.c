@@ -56,19 +56,20 @@ static void choose_name(struct bloomery_replacement *replacement)
              replacement->target, suffix);
 }
 
-static bloomery_status open_new_file(struct bloomery_replacement *replacement,
+static bloomery_status open_new_file(struct bloomery_replacement *replacement, mode_t mode,
                                      bloomery_error *error)
 {
     const int flags = O_WRONLY | O_CLOEXEC;
     choose_name(replacement);
     replacement->named = false;
-    replacement->file = openat(replacement->directory, ".", O_TMPFILE | flags, 0666);
+    /* Not every file system has unnamed files, and without /proc they could not be given a name. */
+    if (access("/proc/self/fd", X_OK) == 0)
+        replacement->file = openat(replacement->directory, ".", O_TMPFILE | flags, mode);
     if (replacement->file >= 0)
         return BLOOMERY_OK;
-    /* Not every file system has unnamed files. */
     for (int attempt = 0; attempt < 8; attempt++) {
         replacement->file =
-            openat(replacement->directory, replacement->temporary, O_CREAT | O_EXCL | flags, 0666);
+            openat(replacement->directory, replacement->temporary, O_CREAT | O_EXCL | flags, mode);
         if (replacement->file >= 0) {
             replacement->named = true;
             return BLOOMERY_OK;
@@ -81,7 +82,7 @@ static bloomery_status open_new_file(struct bloomery_replacement *replacement,
 }
 
 bloomery_status bloomery_replacement_begin(struct bloomery_replacement *replacement,
-                                           const char *path, bloomery_error *error)
+                                           const char *path, mode_t mode, bloomery_error *error)
 {
     char resolved[PATH_MAX];
     struct stat facts;
@@ -89,6 +90,9 @@ bloomery_status bloomery_replacement_begin(struct bloomery_replacement *replacem
     replacement->directory = -1;
     replacement->named = false;
     bool exists = stat(path, &facts) == 0;
+    if (!exists && errno == ENOENT && lstat(path, &facts) == 0)
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0,
+                             "%s: a symbolic link to a file that does not exist", path);
     if (exists && !S_ISREG(facts.st_mode))
         return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "%s: %s", path,
                              S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file");
@@ -100,7 +104,7 @@ bloomery_status bloomery_replacement_begin(struct bloomery_replacement *replacem
     }
     bloomery_status status = open_directory(replacement, resolved, error);
     if (status == BLOOMERY_OK)
-        status = open_new_file(replacement, error);
+        status = open_new_file(replacement, mode, error);
     if (status == BLOOMERY_OK && exists) {
         /* The owner may only be kept by root; whoever may not keeps a file of his own. */
         if (facts.st_uid != geteuid() || facts.st_gid != getegid())

@@ -35,6 +35,10 @@ void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_
         if (posix_memalign(&memory, least, bytes) != 0)
             memory = NULL;
     }
+    if (memory != NULL && (uintptr_t)memory % alignment != 0) { /* not what was asked for */
+        allocator->release(allocator->context, memory, bytes, alignment);
+        memory = NULL;
+    }
     if (memory != NULL)
         memset(memory, 0, bytes);
     return memory;

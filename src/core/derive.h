@@ -8,7 +8,7 @@
  *
  * blocked   line 0 is fastrange(hi, N), line j is fastrange(mix64(hi + j G), N). Position words are
  *           w_0 = lo, w_t = mix64(lo + t G); a word gives seven positions of 9 bits, from its low
- * end:
+ *           end:
  *
  *               63 62      54 53     45 44     36 35     27 26     18 17      9 8       0
  *               ┌─┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┐
@@ -16,14 +16,14 @@
  *               └─┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┘
  *
  *           drawn one after another, the first k for line 0, the next k for line 1. Positions come
- * from lo and lines from hi, so they are independent; and positions do not know N, so that halving
- *           N folds lines 2i and 2i+1 together: floor(floor(h N / 2^64) / 2) = floor(h (N/2) /
- * 2^64).
+ *           from lo and lines from hi, so they are independent; and positions do not know N, so
+ *           that halving N folds lines 2i and 2i+1 together:
+ *           floor(floor(h N / 2^64) / 2) = floor(h (N/2) / 2^64).
  *
  * classic   position i is fastrange(mix64(hi + i (lo | 1)), m): the splitmix64 generator, started
- * at hi, with a step of its own per key. The step is odd, so no two words of a key are the same,
- *           and both halves of the hash decide: keys share all positions only if they share 127
- * bits.
+ *           at hi, with a step of its own per key. The step is odd, so no two words of a key are
+ *           the same, and both halves of the hash decide: keys share all positions only if they
+ *           share 127 bits.
  *
  * Repeated positions and coinciding lines stay as they fall; the rates of plan/ count on it.
  */

@@ -179,6 +179,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
             bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
         if (filter->payload == NULL) {
             bloomery_allocator allocator = filter->allocator;
+            explicit_bzero(&filter->secret, sizeof filter->secret);
             bloomery_release(&allocator, filter, filter->own_bytes, 64);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                                  "not enough memory for a filter of %llu bytes",

@@ -4,8 +4,8 @@
  * over those, seeded with the header's checksum, so that a header and a payload of different files
  * are not taken for one.
  *
- *     c_i  = XXH3-64(payload[i * 65536 ...], seed = header checksum)      little-endian, 8 bytes
- * each last = XXH3-64(c_0 c_1 ..., seed = header checksum)
+ *     c_i  = XXH3-64(payload[i * 65536 ...], seed = header checksum)    8 bytes each, little-endian
+ *     last = XXH3-64(c_0 c_1 ..., seed = header checksum)
  */
 #include "format/format.h"
 

@@ -113,7 +113,9 @@ static bloomery_status check_checksum(const struct prefix *prefix, struct bloome
     memcpy(copy, prefix->bytes, bytes);
     memset(copy + HEADER_CHECKSUM, 0, 8);
     parsed->header_checksum = bloomery_load_u64(prefix->bytes + HEADER_CHECKSUM);
-    if (bloomery_checksum(copy, bytes, 0) != parsed->header_checksum)
+    uint64_t checksum = bloomery_checksum(copy, bytes, 0);
+    explicit_bzero(copy, bytes); /* a secret key may be in it */
+    if (checksum != parsed->header_checksum)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_CHECKSUM,
                              "damaged: the checksum of the header does not match");
     return BLOOMERY_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/hashes.h"
 
+#include <string.h>
 #include <sys/random.h>
 
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
@@ -25,6 +26,7 @@ uint64_t bloomery_key_fingerprint(const uint8_t key[BLOOMERY_KEY_BYTES])
         secret.key[i] = key[i];
     uint64_t fingerprint =
         bloomery_hash_siphash.one(&secret, bloomery_key_of(text, sizeof text - 1)).lo;
+    explicit_bzero(&secret, sizeof secret);
     return fingerprint != 0 ? fingerprint : 1;
 }
 

@@ -4,8 +4,7 @@
  *
  *   id  name      keyed  what
  *   1   xxh3      no     XXH3, 128 bits, with a 64-bit seed; {lo, hi} are low64 and high64
- *   2   siphash   yes    SipHash-2-4, 128 bits; {lo, hi} are output bytes 0-7 and 8-15,
- * little-endian
+ *   2   siphash   yes    SipHash-2-4, 128 bits; {lo, hi} are bytes 0-7 and 8-15, little-endian
  *
  * The ids stand in files.
  */

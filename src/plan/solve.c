@@ -41,6 +41,7 @@ struct wish {
     uint64_t keys;
     double rate;
     uint64_t units;
+    uint32_t lines;  /* 0: search, or classic */
     uint32_t probes; /* 0: search */
     uint64_t round;  /* units are a multiple of this */
     bool blocked;
@@ -194,7 +195,7 @@ static struct candidate round_candidate(const struct wish *wish, struct candidat
         bloomery_round_up(candidate.units, unit, &candidate.units) && candidate.units <= units_max;
     if (!candidate.found)
         return candidate;
-    uint32_t least = wish->probes > 0 ? wish->probes : candidate.probes / 2 + 1;
+    uint32_t least = wish->probes > 0 ? wish->probes : 1;
     for (uint32_t probes = least; probes <= candidate.probes; probes++) {
         layout_start(&layout, candidate.lines, probes);
         candidate.rate = layout_rate(&layout, candidate.units, candidate.keys);
@@ -217,10 +218,12 @@ static bool within_tolerance(const struct wish *wish, const struct candidate *ca
            tolerated_memory * classic_bits((double)candidate->keys, candidate->rate);
 }
 
-/* Blocked with L free: the first L within the tolerance, else the cheapest. */
-static struct candidate solve_blocked(const struct wish *wish)
+/* Where L is free, the first L within the tolerance, else the cheapest. */
+static struct candidate solve_wish(const struct wish *wish)
 {
     struct candidate best = {.found = false};
+    if (!wish->blocked || wish->lines > 0)
+        return round_candidate(wish, solve_lines(wish, wish->lines));
     for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++) {
         struct candidate next = solve_lines(wish, lines);
         struct candidate rounded = round_candidate(wish, next);
@@ -282,6 +285,12 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                              "%llu bytes",
                              bloomery_phrase_rate(&wanted, plan->rate),
                              (unsigned long long)(BLOOMERY_BITS_MAX / 8));
+    if (wish->units == 0 && plan->bytes >= unit_bytes)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a filter with so many folds takes at least %llu bytes, and %llu are "
+                             "given",
+                             (unsigned long long)(wish->round * unit_bytes),
+                             (unsigned long long)plan->bytes);
     if (plan->keys == 0)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0, "%llu bytes hold not a single key at a rate of %s",
@@ -289,18 +298,15 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
     struct wish other = *wish;
     other.units = 0;
     other.rate = 0.01;
-    struct candidate enough =
-        wish->blocked ? solve_blocked(&other) : round_candidate(&other, solve_lines(&other, 0));
-    double rate = 1;
-    if (wish->units > 0) {
-        struct candidate tight = wish->blocked ? solve_lines(wish, 1) : solve_lines(wish, 0);
-        rate = tight.found ? tight.rate : 1;
-    }
+    struct candidate enough = solve_wish(&other);
+    struct candidate tight = {.found = false};
+    if (wish->units > 0)
+        tight = solve_wish(wish);
     return bloomery_fail(
         error, BLOOMERY_BAD_ARGUMENT, 0,
         "%llu keys do not fit in %llu bytes: the best rate would be %s; for 1 in 100 they need %s",
         (unsigned long long)plan->keys, (unsigned long long)plan->bytes,
-        bloomery_phrase_rate(&best, rate),
+        bloomery_phrase_rate(&best, tight.found ? tight.rate : 1),
         enough.found ? bloomery_phrase_bytes(&need, enough.units * unit_bytes)
                      : "more than a filter can have");
 }
@@ -340,6 +346,7 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t pro
         .keys = plan->keys,
         .rate = plan->rate,
         .units = plan->bytes / unit_bytes,
+        .lines = lines,
         .probes = probes,
         .round = (uint64_t)1 << folds,
         .blocked = plan->kind == BLOOMERY_BLOCKED,
@@ -347,12 +354,8 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t pro
     struct candidate found = {.found = false};
     if (plan->bytes > 0)
         wish.units -= wish.units % round_unit(&wish, wish.units);
-    if (plan->bytes == 0 || wish.units > 0) {
-        if (wish.blocked && lines == 0)
-            found = solve_blocked(&wish);
-        else
-            found = round_candidate(&wish, solve_lines(&wish, wish.blocked ? lines : 0));
-    }
+    if (plan->bytes == 0 || wish.units > 0)
+        found = solve_wish(&wish);
     if (!found.found || (plan->rate == 0 && found.rate > worst_rate))
         return explain(&wish, plan, error);
     fill_plan(plan, &found);
