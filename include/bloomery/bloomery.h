@@ -161,7 +161,8 @@ enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
 
 /*
  * Where a filter's memory comes from. All NULL: the C library. `allocate` returns `bytes` bytes at
- * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL; the
+ * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL (any
+ * other address is given back and counts as NULL); the
  * contents may be anything. `release` gets the same three numbers back. Both may be called by the
  * thread that calls a function which makes or frees a filter, and by no other.
  */

@@ -1,12 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The word functions of the scalar operations, the same for every kind: a template, instantiated by
- * defining before inclusion
+ * The scalar operations of a kind, plain or atomic: a template, instantiated by defining before
+ * inclusion
  *
- *     BATCH_NAME(name)      the name for a function
- *     BATCH_ADD             uint32_t (link, payload, hash): newly set bits
- *     BATCH_TEST            bool (link, payload, hash)
+ *     BATCH_NAME(name)   the instance's name for a function
+ *     BATCH_SET          a bit setter, and
+ *     BATCH_TEST         a bit test of core/bits.h
+ *
+ * in a file that has
+ *
+ *     uint32_t add_with(setter, link, payload, hash)    adds; how many bits were newly set
+ *     bool test_with(test, link, payload, hash)
  */
+
+static uint32_t BATCH_NAME(add)(const struct bloomery_link *link, uint8_t *payload,
+                                bloomery_hash hash)
+{
+    return add_with(BATCH_SET, link, payload, hash);
+}
+
+static bool BATCH_NAME(may_contain)(const struct bloomery_link *link, const uint8_t *payload,
+                                    bloomery_hash hash)
+{
+    return test_with(BATCH_TEST, link, payload, hash);
+}
 
 static uint64_t BATCH_NAME(add_word)(const struct bloomery_link *link, uint8_t *payload,
                                      const bloomery_hash *hashes, size_t count, uint64_t *new_bits)
@@ -14,7 +31,7 @@ static uint64_t BATCH_NAME(add_word)(const struct bloomery_link *link, uint8_t *
     uint64_t answers = 0;
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t set = BATCH_ADD(link, payload, hashes[i]);
+        uint32_t set = add_with(BATCH_SET, link, payload, hashes[i]);
         total += set;
         answers |= (uint64_t)(set > 0) << i;
     }
@@ -28,10 +45,10 @@ static uint64_t BATCH_NAME(ask_word)(const struct bloomery_link *link, const uin
 {
     uint64_t answers = 0;
     for (size_t i = 0; i < count; i++)
-        answers |= (uint64_t)BATCH_TEST(link, payload, hashes[i]) << i;
+        answers |= (uint64_t)test_with(BATCH_TEST, link, payload, hashes[i]) << i;
     return answers;
 }
 
 #undef BATCH_NAME
-#undef BATCH_ADD
+#undef BATCH_SET
 #undef BATCH_TEST

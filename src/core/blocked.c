@@ -36,8 +36,9 @@ bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
     return BLOOMERY_OK;
 }
 
-static inline uint32_t add_with(bloomery_bit_setter *set, const struct bloomery_link *link,
-                                uint8_t *payload, bloomery_hash hash)
+static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_setter *set,
+                                                               const struct bloomery_link *link,
+                                                               uint8_t *payload, bloomery_hash hash)
 {
     struct bloomery_draw draw = bloomery_draw_start(hash);
     uint32_t new_bits = 0;
@@ -51,9 +52,10 @@ static inline uint32_t add_with(bloomery_bit_setter *set, const struct bloomery_
     return new_bits;
 }
 
-static inline bool test_with(bool (*test)(const uint8_t *, uint64_t),
-                             const struct bloomery_link *link, const uint8_t *payload,
-                             bloomery_hash hash)
+static inline __attribute__((always_inline)) bool test_with(bool (*test)(const uint8_t *, uint64_t),
+                                                            const struct bloomery_link *link,
+                                                            const uint8_t *payload,
+                                                            bloomery_hash hash)
 {
     struct bloomery_draw draw = bloomery_draw_start(hash);
     for (uint32_t line = 0; line < link->lines; line++) {
@@ -67,28 +69,6 @@ static inline bool test_with(bool (*test)(const uint8_t *, uint64_t),
     return true;
 }
 
-static uint32_t add(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
-{
-    return add_with(bloomery_bit_set, link, payload, hash);
-}
-
-static bool may_contain(const struct bloomery_link *link, const uint8_t *payload,
-                        bloomery_hash hash)
-{
-    return test_with(bloomery_bit_test, link, payload, hash);
-}
-
-static uint32_t add_atomic(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
-{
-    return add_with(bloomery_bit_set_atomic, link, payload, hash);
-}
-
-static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *payload,
-                               bloomery_hash hash)
-{
-    return test_with(bloomery_bit_test_atomic, link, payload, hash);
-}
-
 void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count)
 {
@@ -99,21 +79,21 @@ void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *
 }
 
 #define BATCH_NAME(name) plain_##name
-#define BATCH_ADD        add
-#define BATCH_TEST       may_contain
+#define BATCH_SET        bloomery_bit_set
+#define BATCH_TEST       bloomery_bit_test
 #include "core/batch.h"
 
 #define BATCH_NAME(name) atomic_##name
-#define BATCH_ADD        add_atomic
-#define BATCH_TEST       may_contain_atomic
+#define BATCH_SET        bloomery_bit_set_atomic
+#define BATCH_TEST       bloomery_bit_test_atomic
 #include "core/batch.h"
 
 const struct bloomery_operations *bloomery_blocked_scalar(void)
 {
     static const struct bloomery_operations plain = {
         .name = "scalar",
-        .add = add,
-        .may_contain = may_contain,
+        .add = plain_add,
+        .may_contain = plain_may_contain,
         .prefetch = bloomery_blocked_prefetch,
         .add_word = plain_add_word,
         .ask_word = plain_ask_word,
@@ -125,8 +105,8 @@ const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
 {
     static const struct bloomery_operations atomic = {
         .name = "scalar-concurrent",
-        .add = add_atomic,
-        .may_contain = may_contain_atomic,
+        .add = atomic_add,
+        .may_contain = atomic_may_contain,
         .prefetch = bloomery_blocked_prefetch,
         .add_word = atomic_add_word,
         .ask_word = atomic_ask_word,

@@ -24,8 +24,9 @@ bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
     return BLOOMERY_OK;
 }
 
-static inline uint32_t add_with(bloomery_bit_setter *set, const struct bloomery_link *link,
-                                uint8_t *payload, bloomery_hash hash)
+static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_setter *set,
+                                                               const struct bloomery_link *link,
+                                                               uint8_t *payload, bloomery_hash hash)
 {
     uint32_t new_bits = 0;
     for (uint32_t probe = 0; probe < link->probes; probe++) {
@@ -36,9 +37,10 @@ static inline uint32_t add_with(bloomery_bit_setter *set, const struct bloomery_
     return new_bits;
 }
 
-static inline bool test_with(bool (*test)(const uint8_t *, uint64_t),
-                             const struct bloomery_link *link, const uint8_t *payload,
-                             bloomery_hash hash)
+static inline __attribute__((always_inline)) bool test_with(bool (*test)(const uint8_t *, uint64_t),
+                                                            const struct bloomery_link *link,
+                                                            const uint8_t *payload,
+                                                            bloomery_hash hash)
 {
     for (uint32_t probe = 0; probe < link->probes; probe++) {
         uint64_t position = bloomery_classic_position(hash, probe, link->bits);
@@ -47,28 +49,6 @@ static inline bool test_with(bool (*test)(const uint8_t *, uint64_t),
             return false;
     }
     return true;
-}
-
-static uint32_t add(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
-{
-    return add_with(bloomery_bit_set, link, payload, hash);
-}
-
-static bool may_contain(const struct bloomery_link *link, const uint8_t *payload,
-                        bloomery_hash hash)
-{
-    return test_with(bloomery_bit_test, link, payload, hash);
-}
-
-static uint32_t add_atomic(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash)
-{
-    return add_with(bloomery_bit_set_atomic, link, payload, hash);
-}
-
-static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *payload,
-                               bloomery_hash hash)
-{
-    return test_with(bloomery_bit_test_atomic, link, payload, hash);
 }
 
 /* A word's positions in the order in which they will be touched. */
@@ -82,29 +62,29 @@ static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
 }
 
 #define BATCH_NAME(name) plain_##name
-#define BATCH_ADD        add
-#define BATCH_TEST       may_contain
+#define BATCH_SET        bloomery_bit_set
+#define BATCH_TEST       bloomery_bit_test
 #include "core/batch.h"
 
 #define BATCH_NAME(name) atomic_##name
-#define BATCH_ADD        add_atomic
-#define BATCH_TEST       may_contain_atomic
+#define BATCH_SET        bloomery_bit_set_atomic
+#define BATCH_TEST       bloomery_bit_test_atomic
 #include "core/batch.h"
 
 const struct bloomery_operations *bloomery_classic_operations(bool concurrent)
 {
     static const struct bloomery_operations plain = {
         .name = "scalar",
-        .add = add,
-        .may_contain = may_contain,
+        .add = plain_add,
+        .may_contain = plain_may_contain,
         .prefetch = prefetch,
         .add_word = plain_add_word,
         .ask_word = plain_ask_word,
     };
     static const struct bloomery_operations atomic = {
         .name = "scalar-concurrent",
-        .add = add_atomic,
-        .may_contain = may_contain_atomic,
+        .add = atomic_add,
+        .may_contain = atomic_may_contain,
         .prefetch = prefetch,
         .add_word = atomic_add_word,
         .ask_word = atomic_ask_word,
