@@ -30,7 +30,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->key_fingerprint = shape->key_fingerprint;
     info->key_in_file = filter->key_in_file;
     info->key_known = filter->key_known;
-    info->writable = filter->storage == BLOOMERY_OWNED;
+    info->writable = filter->storage == BLOOMERY_OWNED && filter->key_known;
     info->mapped = filter->storage == BLOOMERY_MAPPED;
     info->rule = filter->rule;
     info->note = filter->note_bytes > 0 ? filter->note : NULL;

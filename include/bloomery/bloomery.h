@@ -161,10 +161,10 @@ enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
 
 /*
  * Where a filter's memory comes from. All NULL: the C library. `allocate` returns `bytes` bytes at
- * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL (any
- * other address is given back and counts as NULL); the
- * contents may be anything. `release` gets the same three numbers back. Both may be called by the
- * thread that calls a function which makes or frees a filter, and by no other.
+ * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL (any other
+ * address is given back and counts as NULL); the contents may be anything. `release` gets the same
+ * numbers back. Both are called by the thread that makes, writes, saves or frees the filter, within
+ * that call; where several threads write one filter at once, the allocator must stand that.
  */
 typedef struct bloomery_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);
@@ -390,7 +390,8 @@ BLOOMERY_PUBLIC uint64_t bloomery_bytes(const bloomery_filter *filter);
 typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
 
 /* Sends the file form to a sink, front to back. The same keys in the same shape give the same
- * bytes. BLOOMERY_IO_FAILED if the sink stops. */
+ * bytes. BLOOMERY_IO_FAILED if the sink stops, BLOOMERY_OUT_OF_MEMORY if there is none for the
+ * checksums (8 bytes per 64 KiB). */
 BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink,
                                                void *context, bloomery_error *error);
 

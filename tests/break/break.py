@@ -10,9 +10,9 @@ the test that guards the broken promise is run - first on the whole code, where 
 the broken one, where it must fail. A break whose piece is no longer in the source fails too: then it
 has to be written anew.
 
-Without --all only the breaks marked quick run (a minute); with it all (some minutes). Needs the
-compiler (CC, or cc), pkg-config, and the libraries of the build; for the break of the lock also those
-of the command.
+Without --all only the breaks marked quick run (a minute); with it all (some minutes). `break.py
+--list` tells them. Needs the compiler (CC, or cc), pkg-config, and the libraries of the build; for the
+break of the lock also those of the command. The breaks themselves are in breaks.py.
 
 Build: nothing to build beforehand. Suite: quick and house; long with --all.
 """
@@ -25,7 +25,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+
+from breaks import BREAKS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CC = shlex.split(os.environ.get("CC", "cc"))
@@ -33,136 +34,204 @@ FLAGS = ["-std=gnu11", "-O1", "-g0", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
 SECONDS = 300  # no build and no single test takes longer
 
 
-@dataclass
-class Break:
-    """One way to do wrong. `test` is PROGRAM/NAME, or cli/FILE/CASE."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    test: str
-    quick: bool = False
+class Broken(Exception):
+    """Something that must work before anything can be shown does not."""
 
 
-# pylint: disable=line-too-long
-BREAKS = [
-    # Checksums and headers.
-    Break("checksum_skips_the_last_span", "src/format/checksum.c",
-          "for (uint64_t i = 0; i < count; i++) {", "for (uint64_t i = 0; i + 1 < count; i++) {",
-          "damage/payload_damage_is_found_at_its_place", quick=True),
-    Break("checksum_of_checksums_is_not_compared", "src/format/checksum.c",
-          "bloomery_load_u64(checksums + count * 8))", "bloomery_load_u64(checksums + count * 8) && false)",
-          "damage/every_checksum_byte_flipped_is_found"),
-    Break("checksum_of_the_header_is_not_compared", "src/format/parse.c",
-          "if (bloomery_checksum(copy, bytes, 0) != parsed->header_checksum)", "if (copy[0] == 0)",
-          "damage/every_header_byte_flipped_is_refused", quick=True),
-    Break("checksums_are_not_tied_to_their_header", "src/hash/xxh3.c",
-          "return XXH3_64bits_withSeed(data, bytes, seed);",
-          "(void)seed;\n    return XXH3_64bits_withSeed(data, bytes, 0);",
-          "damage/checksums_of_another_file_are_found"),
-    Break("what_follows_a_filter_is_passed_over", "src/format/parse.c",
-          "if (end != prefix->file_bytes)", "if (end > prefix->file_bytes)",
-          "damage/every_truncation_refused"),
-    Break("spare_bits_are_not_looked_at", "src/format/checksum.c",
-          "for (uint64_t bit = link->bits; bit < link->bytes * 8; bit++)",
-          "for (uint64_t bit = link->bits + 8; bit < link->bytes * 8; bit++)",
-          "damage/set_spare_bits_are_found"),
-    Break("later_versions_are_read", "src/format/parse.c",
-          "if (version > BLOOMERY_FORMAT_VERSION)", "if (version > BLOOMERY_FORMAT_VERSION + 1)",
-          "hostile/hostile_headers_are_refused"),
-    Break("unknown_required_records_are_skipped", "src/format/parse.c",
-          "if ((flags & RECORD_REQUIRED) != 0)", "if ((flags & RECORD_REQUIRED) > 1)",
-          "hostile/hostile_records_are_refused"),
-    Break("k_has_no_limit", "src/core/make.c",
-          "if (link->probes < 1 || link->probes > BLOOMERY_PROBES_MAX ||", "if (link->probes < 1 ||",
-          "hostile/hostile_links_are_refused"),
+def pkg_config(what, *packages):
+    """Flags of libraries; none for those that are not there."""
+    flags = []
+    for package in packages:
+        result = subprocess.run(["pkg-config", what, package], capture_output=True, text=True,
+                                check=False)
+        flags += shlex.split(result.stdout) if result.returncode == 0 else []
+    return flags
 
-    # Positions.
-    Break("positions_overlap", "src/core/derive.h",
-          "draw->word >>= BLOOMERY_POSITION_BITS;", "draw->word >>= BLOOMERY_POSITION_BITS - 1;",
-          "positions/positions_are_independent", quick=True),
-    Break("positions_take_the_bits_of_the_line", "src/core/derive.h",
-          "return (struct bloomery_draw){hash.lo, hash.lo,", "return (struct bloomery_draw){hash.hi >> 1, hash.hi >> 1,",
-          "positions/positions_are_independent"),
-    Break("products_have_32_bits", "src/core/derive.h",
-          "return (uint64_t)(((unsigned __int128)hash * size) >> 64);",
-          "return ((hash >> 32) * (uint32_t)size) >> 32;",
-          "positions/classic_positions_reach_2_to_40_bits"),
-    Break("lines_have_32_bits", "src/core/derive.h",
-          "return bloomery_fastrange(high, blocks);", "return bloomery_fastrange(high, (uint32_t)blocks);",
-          "positions/blocked_lines_reach_2_to_40_bits"),
-    Break("steps_are_the_same_for_every_key", "src/core/derive.h",
-          "bloomery_mix64(hash.hi + probe * (hash.lo | 1))", "hash.hi + probe * BLOOMERY_GOLDEN",
-          "positions/classic_steps_are_uniform"),
-    Break("one_hash_word_for_all_probes", "src/core/derive.h",
-          "bloomery_mix64(hash.hi + probe * (hash.lo | 1))", "bloomery_mix64(hash.hi + probe % 4 * (hash.lo | 1))",
-          "rate/measured_rate_within_bounds_at_powers_of_two"),
-    Break("another_derivation", "src/core/derive.h",
-          "UINT64_C(0x94D049BB133111EB)", "UINT64_C(0x94D049BB133111ED)",
-          "golden/golden_files_answer_as_ever", quick=True),
-    Break("the_last_key_of_a_batch_is_lost", "src/core/batch.h",
-          "for (size_t i = first; i < last; i++) {\n            if (i + BATCH_NAME(ahead) < count)\n                BATCH_PREFETCH(link, payload, hashes[i + BATCH_NAME(ahead)]);\n            uint32_t set",
-          "for (size_t i = first; i < last && i < 511; i++) {\n            if (i + BATCH_NAME(ahead) < count)\n                BATCH_PREFETCH(link, payload, hashes[i + BATCH_NAME(ahead)]);\n            uint32_t set",
-          "membership/no_false_negatives", quick=True),
-    Break("repeated_keys_are_new_again", "src/core/batch.h",
-          "(uint64_t)(set > 0) << (i - first)", "(uint64_t)1 << (i - first)",
-          "membership/duplicates_in_one_batch_are_new_once"),
-    Break("the_seed_is_forgotten", "src/hash/xxh3.c",
-          "XXH3_128bits_withSeed(key.data, key.bytes, secret->seed)", "XXH3_128bits_withSeed(key.data, key.bytes, secret->seed & 1)",
-          "hashes/xxh3_hashes_are_those_of_libxxhash"),
-    Break("two_threads_set_a_bit_in_two_steps", "src/core/bits.h",
-          "return (__atomic_fetch_or(byte, mask, __ATOMIC_RELAXED) & mask) == 0;",
-          "uint8_t before = __atomic_load_n(byte, __ATOMIC_RELAXED);\n    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n    __atomic_store_n(byte, before | mask, __ATOMIC_RELAXED);\n    return 1;",
-          "concurrent/concurrent_adds_to_one_line_lose_nothing"),
 
-    # Rates.
-    Break("the_classic_formula_for_lines", "src/plan/blocked_rate.c",
-          "rates->rate[i][rates->known] = rates->occupancy.moment[(i + 1) * rates->probes];",
-          "rates->rate[i][rates->known] = pow(rates->occupancy.moment[1], (i + 1) * rates->probes);",
-          "rate/measured_rate_within_bounds", quick=True),
-    Break("the_limit_for_small_arrays", "src/plan/classic_rate.c",
-          "if (bits > exact_bits ||", "if (bits > 1 ||",
-          "rate/measured_rate_within_bounds_in_tiny_filters"),
-    Break("the_live_rate_is_fill_to_the_k", "src/core/blocked.c",
-          "scan->live_rate = pow(sum / (double)link->blocks, link->lines);",
-          "scan->live_rate = pow((double)scan->bits_set / (double)link->bits, link->probes * link->lines);",
-          "rate/live_rate_matches_measurement"),
-    Break("the_estimate_forgets_the_lines", "src/core/blocked.c",
-          "missed / (link->lines * log1p(-hit))", "missed / log1p(-hit)",
-          "rate/estimate_within_bounds"),
+def has_package(package):
+    return subprocess.run(["pkg-config", "--exists", package], check=False).returncode == 0
 
-    # Files.
-    Break("rename_before_sync", "src/base/file.c", None, None,
-          "save_faults/kill_loses_nothing", quick=True),
-    Break("the_file_is_not_synced", "src/base/file.c",
-          "if (sync_file(replacement->file) != 0)", "if (replacement->file < 0)",
-          "save_faults/kill_loses_nothing", quick=True),
-    Break("the_directory_is_not_synced", "src/base/file.c",
-          "if (sync_file(replacement->directory) != 0 &&", "if (replacement->directory < 0 &&",
-          "save_faults/kill_loses_nothing", quick=True),
-    Break("a_failed_rename_is_passed_over", "src/base/file.c",
-          "replacement->target) != 0)\n        return bloomery_fail_system(error, errno, \"renaming", "replacement->target) > 0)\n        return bloomery_fail_system(error, errno, \"renaming",
-          "save_faults/save_survives_every_fault"),
-    Break("the_target_is_written_in_place", "src/base/file.c",
-          "int result;\n    do\n        result = fsync(file);", "int result = 0;\n    do\n        (void)file;",
-          "save_faults/save_survives_every_fault"),
-    Break("short_writes_are_taken_for_whole_ones", "src/base/file.c",
-          "next += moved;\n        bytes -= (size_t)moved;", "next += piece;\n        bytes -= piece;",
-          "save_faults/save_survives_short_writes_and_interrupts"),
-    Break("litter_stays", "src/base/file.c",
-          "unlinkat(replacement->directory, replacement->temporary, 0);", "{}",
-          "save_faults/save_survives_every_fault"),
 
-    # Memory.
-    Break("a_refused_copy_leaks", "src/open.c",
-          "bloomery_free(*filter);\n        *filter = NULL;\n    }\n    bloomery_release", "*filter = NULL;\n    }\n    bloomery_release",
-          "memory/every_allocation_fails_once"),
-    Break("memory_is_taken_before_the_checks", "src/open.c",
-          "bloomery_filter *filter_before_checks", "", ""),
+def run(command, **more):
+    """A command's exit status and all it said."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                            errors="replace", timeout=SECONDS, check=False, **more)
+    return result.returncode, result.stdout
 
-    # The command.
-    Break("the_lock_locks_nothing", "tool/files.c",
-          "locked = flock(descriptor, LOCK_EX);", "locked = flock(descriptor, LOCK_SH);",
-          "cli/test_add.py/two_adders_lose_nothing", quick=True),
-]
+
+def compile_all(jobs):
+    """(source, object, flags) each; as many at once as there are processors."""
+    def one(job):
+        source, target, flags = job
+        status, said = run([*CC, *FLAGS, *flags, "-c", source, "-o", target])
+        if status != 0:
+            raise Broken(f"{source} does not compile:\n{said}")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(one, jobs))
+
+
+class Tree:
+    """A copy of the sources that can be broken, with its objects."""
+
+    PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/vectors", "tests/cli"]
+
+    def __init__(self, folder):
+        self.root = os.path.join(folder, "tree")
+        self.objects = os.path.join(folder, "objects")
+        os.mkdir(self.objects)
+        for part in self.PARTS:
+            shutil.copytree(os.path.join(ROOT, part), os.path.join(self.root, part),
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        sodium = has_package("libsodium")
+        crypto = has_package("libcrypto")
+        self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"),
+                              *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else [])]
+        self.tool_flags = ["-I" + self.path("include"),
+                           *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
+                           *pkg_config("--cflags", "jansson", "libarchive", "zlib", "libcrypto")]
+        self.test_flags = self.library_flags + ([] if sodium else ["-DBLOOMERY_TEST_NO_SODIUM"])
+        self.done = {}
+
+    def path(self, *parts):
+        return os.path.join(self.root, *parts)
+
+    def sources(self, part):
+        """All C files of a part, relative to the tree."""
+        found = []
+        for folder, _, names in os.walk(self.path(part)):
+            found += [os.path.relpath(os.path.join(folder, name), self.root)
+                      for name in names if name.endswith(".c")]
+        return sorted(found)
+
+    def flags_for(self, source):
+        if source.startswith("src/"):
+            return self.library_flags
+        return self.tool_flags if source.startswith("tool/") else self.test_flags
+
+    def objects_of(self, sources, broken=None):
+        """Objects of these sources, compiled where need be. What a break touches is compiled anew and
+        forgotten: a header touches everything that has it in reach."""
+        jobs, objects = [], []
+        for source in sources:
+            touched = broken is not None and (
+                source == broken or (broken.endswith(".h") and source.startswith(("src/", "tests/"))))
+            target = os.path.join(self.objects, source.replace("/", "_") + (".broken" if touched else ""))
+            target += ".o"
+            if touched or source not in self.done:
+                jobs.append((self.path(source), target, self.flags_for(source)))
+            if not touched:
+                self.done[source] = target
+            objects.append(target)
+        compile_all(jobs)
+        return objects
+
+    def program(self, name, broken=None):
+        """A test program, linked."""
+        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "forge")]
+        sources = [f"tests/property/{name}.c", *support, *self.sources("src")]
+        target = os.path.join(self.objects, name)
+        status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
+                            *pkg_config("--libs", "cmocka", "libxxhash", "libsodium"), "-lm",
+                            "-lpthread"])
+        if status != 0:
+            raise Broken(f"{name} does not link:\n{said}")
+        return target
+
+    def command(self, broken=None):
+        """The command, linked."""
+        sources = [*self.sources("tool"), *self.sources("src")]
+        target = os.path.join(self.objects, "bloomery")
+        libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium")
+        status, said = run([*CC, *self.objects_of(sources, broken), "-o", target, *libraries, "-lm",
+                            "-lpthread"])
+        if status != 0:
+            raise Broken(f"the command does not link:\n{said}")
+        return target
+
+    def faults(self):
+        """The library of faults."""
+        target = os.path.join(self.objects, "faulty-io.so")
+        if not os.path.exists(target):
+            status, said = run([*CC, "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-fPIC", "-shared",
+                                self.path("tests/support/faulty_io.c"),
+                                self.path("tests/support/faulty_power.c"), "-o", target])
+            if status != 0:
+                raise Broken(f"the library of faults does not build:\n{said}")
+        return target
+
+    def run_test(self, test, broken=None):
+        """Runs one test by name. True: it passed; False: it failed. What was said."""
+        program, name = test.rsplit("/", 1)
+        environment = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", "BLOOMERY_TEST_FILTER": name,
+                       "BLOOMERY_TEST_LONG": "", "PYTHONDONTWRITEBYTECODE": "1"}
+        if program.startswith("cli/"):
+            environment["BLOOMERY_TOOL"] = self.command(broken)
+            status, said = run([sys.executable, self.path("tests", program), name], env=environment)
+            ran = re.search(r"\b1 (passed|failed)", said)
+        else:
+            arguments = {"save_faults": [self.faults()], "golden": [self.path("tests/vectors")]}
+            status, said = run([self.program(program, broken), *arguments.get(program, [])],
+                               env=environment)
+            ran = re.search(rf"^(not )?ok 1 - {name}$", said, re.M)
+        # A signal (an assert of the library, say) ends a test before it can say so.
+        if not ran and status >= 0:
+            raise Broken(f"{test} did not run:\n{said}")
+        return status == 0, said
+
+
+def show(tree, item, whole):
+    """Whether a break is noticed; a sentence where it is not."""
+    if item.test not in whole:
+        whole[item.test], said = tree.run_test(item.test)
+        if not whole[item.test]:
+            return f"{item.test} fails on the whole code:\n{said}"
+    path = tree.path(item.file)
+    with open(path, encoding="utf-8") as file:
+        right = wrong = file.read()
+    for old, new in item.edits:
+        if wrong.count(old) != 1:
+            return f"its piece is in {item.file} {wrong.count(old)} times, not once: {old!r}"
+        wrong = wrong.replace(old, new)
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(wrong)
+        passed, _ = tree.run_test(item.test, item.file)
+    finally:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(right)
+    return f"{item.test} does not notice it" if passed else None
+
+
+def chosen(arguments):
+    """The breaks that the command line asks for."""
+    parts = [part for part in arguments if not part.startswith("-")]
+    every = "--all" in arguments or parts
+    return [item for item in BREAKS if (every or item.quick)
+            and (not parts or any(part in item.name for part in parts))]
+
+
+def main():
+    items = chosen(sys.argv[1:])
+    if "--list" in sys.argv:
+        for item in BREAKS:
+            print(f"{item.name}: {item.file} -> {item.test}{' (quick)' if item.quick else ''}")
+        return 0
+    failed = 0
+    whole = {}
+    with tempfile.TemporaryDirectory(prefix="bloomery-break-") as folder:
+        tree = Tree(folder)
+        for item in items:
+            try:
+                trouble = show(tree, item, whole)
+            except (Broken, subprocess.TimeoutExpired) as error:
+                trouble = str(error)
+            print(f"{'not ok' if trouble else 'ok'} - {item.name} turns {item.test} red", flush=True)
+            if trouble:
+                failed += 1
+                print("# " + trouble.replace("\n", "\n# "), flush=True)
+    print(f"{len(items) - failed} passed, {failed} failed")
+    return 1 if failed or not items else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -305,6 +305,71 @@ static void hash_fits_every_filter_of_its_kind(void **state)
     test_keys_free(&keys);
 }
 
+/* ---- Every k and L ---------------------------------------------------------------------- */
+
+/* Adds in halves: the first without asking how many bits are new, which may be other code. */
+static void add_in_halves(bloomery_filter *filter, const struct test_keys *keys, uint64_t *fresh,
+                          uint64_t *bits)
+{
+    size_t half = keys->count / 128 * 64;
+    size_t quarter = half / 128 * 64;
+    assert_int_equal(bloomery_add_batch(filter, keys->keys, quarter, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_batch(filter, keys->keys + quarter, half - quarter,
+                                        fresh + quarter / 64, NULL),
+                     BLOOMERY_OK);
+    assert_int_equal(
+        bloomery_add_batch(filter, keys->keys + half, keys->count - half, fresh + half / 64, bits),
+        BLOOMERY_OK);
+}
+
+/* Two filters of one shape; `one` may be served by code for this processor, `other`, made for
+ * concurrent adds, is served by the plain code that defines the answers. */
+static void check_twins(const bloomery_plan *plan, const struct test_keys *present,
+                        const struct test_keys *absent)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.concurrent_adds = true;
+    bloomery_filter *one = test_create(plan, NULL);
+    bloomery_filter *other = test_create(plan, &options);
+    uint64_t fresh[2][8] = {{0}};
+    uint64_t bits[2] = {0};
+    add_in_halves(one, present, fresh[0], &bits[0]);
+    add_in_halves(other, present, fresh[1], &bits[1]);
+    assert_memory_equal(fresh[0], fresh[1], sizeof fresh[0]);
+    assert_int_equal(bits[0], bits[1]);
+    for (size_t i = 0; i < 50; i++) {
+        uint32_t new_bits[2] = {0};
+        int result = bloomery_add(one, absent->keys[i], &new_bits[0]);
+        assert_int_equal(result, bloomery_add(other, absent->keys[i], &new_bits[1]));
+        assert_int_equal(new_bits[0], new_bits[1]);
+    }
+    assert_same_bytes(one, other);
+    assert_int_equal(ask_three_ways(one, present), present->count);
+    assert_int_equal(ask_three_ways(one, absent), ask_three_ways(other, absent));
+    bloomery_free(one);
+    bloomery_free(other);
+}
+
+static void answers_do_not_depend_on_the_processor(void **state)
+{
+    (void)state;
+    static const uint64_t blocks[] = {1, 2, 7, 64};
+    struct test_keys absent = test_keys_make(TEST_DECIMAL, 0, 1000, 700);
+    for (uint32_t lines = 0; lines <= 3; lines++)
+        for (uint32_t probes = 1; probes * (lines > 0 ? lines : 1) <= 64; probes++)
+            for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
+                bloomery_plan plan = {.kind = lines > 0 ? BLOOMERY_BLOCKED : BLOOMERY_CLASSIC,
+                                      .bits = 512 * blocks[b] + (lines > 0 ? 0 : probes),
+                                      .lines = lines,
+                                      .probes = probes};
+                size_t count = 130 + probes; /* from nearly empty to nearly full */
+                struct test_keys present = test_keys_make(TEST_DECIMAL, 0, 0, count);
+                check_twins(&plan, &present, &absent);
+                test_keys_free(&present);
+            }
+    test_keys_free(&absent);
+}
+
 /* Clearing gives what creating gives. */
 static void clear_is_empty(void **state)
 {
@@ -337,6 +402,7 @@ int main(void)
         cmocka_unit_test(batch_equals_single),
         cmocka_unit_test(duplicates_in_one_batch_are_new_once),
         cmocka_unit_test(hash_fits_every_filter_of_its_kind),
+        cmocka_unit_test(answers_do_not_depend_on_the_processor),
         cmocka_unit_test(clear_is_empty),
     };
     return test_run_group("membership", tests, NULL, NULL);

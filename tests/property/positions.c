@@ -72,9 +72,9 @@ static size_t part_of(uint64_t index, uint64_t size)
 
 /* Powers of two and their neighbours, and sizes of no special form. */
 static const uint64_t sizes[] = {
-    (1ull << 31) - 1, 1ull << 31,       (1ull << 31) + 1, (1ull << 32) - 1,
-    1ull << 32,       (1ull << 32) + 1, 3ull << 32,       (1ull << 33) + 7,
-    (1ull << 36) - 1, 1ull << 40,       (1ull << 40) - 1, 999999999989u,
+    (1ull << 31) - 1, 1ull << 31,    (1ull << 31) + 1, (1ull << 32) - 1, 1ull << 32,
+    (1ull << 32) + 1, 3ull << 32,    (1ull << 33) + 7, (1ull << 36) - 1, 1ull << 40,
+    (1ull << 40) - 1, 999999999989u, 1ull << 42,       5ull << 42,       (1ull << 45) + 512,
 };
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
@@ -126,19 +126,22 @@ static void blocked_lines_reach_2_to_40_bits(void **state)
         }
 }
 
-/* Lines do not tell positions, nor one probe the next: all pairs are equally frequent. */
+/* Lines do not tell positions, nor one probe the next: all pairs are equally frequent. Pairs of
+ * neighbours are counted whole, bit by bit, over all probes; and roughly for each probe. */
 static void positions_are_independent(void **state)
 {
     enum { PROBES = 21, SIDE = 16 };
+    static uint64_t cells[512];
+    static uint64_t neighbours[512 * 512];
+    static uint64_t pairs[PROBES][SIDE * SIDE];
+    static uint64_t with_line[PROBES][SIDE * SIDE];
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++) {
         const char *name = test_family_names[family];
-        static uint64_t pairs[PROBES][SIDE * SIDE];
-        static uint64_t with_line[PROBES][SIDE * SIDE];
-        static uint64_t cells[512];
+        memset(cells, 0, sizeof cells);
+        memset(neighbours, 0, sizeof neighbours);
         memset(pairs, 0, sizeof pairs);
         memset(with_line, 0, sizeof with_line);
-        memset(cells, 0, sizeof cells);
         for (size_t i = 0; i < KEYS; i++) {
             struct bloomery_draw draw = bloomery_draw_start(hashes[family][i]);
             uint64_t line = bloomery_line_of(hashes[family][i], 0, SIDE);
@@ -147,12 +150,14 @@ static void positions_are_independent(void **state)
                 uint32_t now = bloomery_draw_next(&draw);
                 assert_true(now < 512);
                 cells[now]++;
+                neighbours[before * 512 + now] += probe > 0;
                 pairs[probe][before / 32 * SIDE + now / 32]++;
                 with_line[probe][line * SIDE + now / 32]++;
                 before = now;
             }
         }
         assert_uniform("cells", name, 512, cells, 512, (double)KEYS * PROBES);
+        assert_uniform("neighbours", name, 512, neighbours, 512 * 512, (double)KEYS * (PROBES - 1));
         for (uint32_t probe = 0; probe < PROBES; probe++) {
             assert_uniform("lines and positions", name, probe, with_line[probe], SIDE * SIDE, KEYS);
             if (probe > 0)

@@ -13,6 +13,7 @@ reason. The page's worked example is compared with what the command writes.
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -21,10 +22,13 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "tests", "reference")]
 
-import format_reader as reader  # pylint: disable=wrong-import-position
-from hashes import xxh3_64  # pylint: disable=wrong-import-position
-from runner import case, main  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import format_reader as reader
+import hashes
+from runner import Difference, Skip, case, main
 
+# Without libsodium the library reads no keyed filters.
+KEYED = "BLOOMERY_TEST_NO_SODIUM" not in os.environ
 TWIN = os.path.abspath(os.environ.get("BLOOMERY_TWIN", "build/tests/property/reader_twin"))
 KEY = bytes(range(1, 17)).hex()
 STATUSES = {
@@ -107,3 +111,365 @@ def compare(c, what, theirs, ours):
             compare(c, what, one, other)
         else:
             c.expect(one == other, f"{what}: {name}: the library says {one}, the reader {other}")
+
+
+# ---- The same keys, the same facts -----------------------------------------------------------------
+
+# Small ones, so that absent keys are answered both ways. m need not be even in classic filters; the
+# largest ones have payloads of one whole span, of a line more, and of two and a rest.
+SHAPES = [
+    {"lines": 1, "probes": 5, "bits": 512 * 3},
+    {"lines": 1, "probes": 64, "bits": 512 * 7},
+    {"lines": 2, "probes": 4, "bits": 512 * 3, "seed": 1},
+    {"lines": 2, "probes": 3, "bits": 512, "key": KEY, "note": "h\u00e4rd"},
+    {"lines": 3, "probes": 3, "bits": 512 * 3, "key": "-" + KEY},
+    {"lines": 3, "probes": 21, "bits": 512 * 7, "seed": 2**64 - 1, "rule": (33, 44, -1)},
+    {"lines": 1, "probes": 1, "bits": 2**19, "planned": 0, "rate": 0},
+    {"lines": 3, "probes": 1, "bits": 2**19 + 512},
+    {"kind": reader.CLASSIC, "lines": 0, "probes": 1, "bits": 1},
+    {"kind": reader.CLASSIC, "lines": 0, "probes": 2, "bits": 511, "seed": 2**63 + 5},
+    {"kind": reader.CLASSIC, "lines": 0, "probes": 5, "bits": 1001, "key": KEY},
+    {"kind": reader.CLASSIC, "lines": 0, "probes": 4, "bits": 997, "note": "n" * 4000},
+    {"kind": reader.CLASSIC, "lines": 0, "probes": 64, "bits": 3000, "seed": 7, "planned": 2**48},
+    {"kind": reader.CLASSIC, "lines": 0, "probes": 3, "bits": 2**20 + 777, "key": "-" + KEY},
+]
+
+
+@case
+def reader_and_library_agree_about_every_shape(c):
+    present, absent = present_keys(), absent_keys()
+    verdicts = []
+    shapes = [shape for shape in SHAPES if KEYED or "key" not in shape]
+    for shape in shapes:
+        file = make(c, present, **shape)
+        key = shape.get("key", "").removeprefix("-")
+        theirs = library_says([file], present + absent, key)[0]
+        ours = reader_says(file, present + absent, key)
+        compare(c, str(shape), theirs, ours)
+        c.expect(ours["opened"] is None and ours["verified"] is None, f"{shape}: {ours}")
+        c.expect("0" not in ours["answers"][:len(present)], f"{shape}: a key is denied")
+        c.expect(ours["info"]["adds"] == len(present), "adds are counted")
+        verdicts.append(ours["answers"][len(present):])
+    # Were all answers the same, the positions might be anything.
+    shares = [verdict.count("1") / len(verdict) for verdict in verdicts]
+    c.expect(sum(0.02 < share < 0.9 for share in shares) >= 5, f"told apart: {shares}")
+
+
+@case
+def empty_filter_denies_every_key(c):
+    file = make(c, [])
+    theirs, ours = library_says([file], absent_keys())[0], reader_says(file, absent_keys())
+    compare(c, "no keys", theirs, ours)
+    c.expect("1" not in ours["answers"], "a key is in the empty filter")
+
+
+@case
+def disagreement_is_seen(c):
+    file = make(c, present_keys())
+    other = bytearray(file)
+    other[struct.unpack_from("<Q", file, 24)[0] + 100] ^= 255
+    for what, bent in (("payload", bytes(other)), ("another filter", make(c, [b"a"])),
+                       ("size", file[:-1]), ("magic", b"?" + file[1:])):
+        try:
+            compare(c, what, library_says([file], present_keys())[0],
+                    reader_says(bent, present_keys()))
+        except Difference:
+            continue
+        c.expect(False, f"{what}: not seen")
+
+
+# ---- Files that are not as they should be ----------------------------------------------------------
+
+def sealed(file):
+    """The file with its header's checksum made right, where its sizes allow that."""
+    file = bytearray(file)
+    offset = struct.unpack_from("<Q", file, 24)[0]
+    if 128 <= offset <= len(file):
+        file[120:128] = bytes(8)
+        struct.pack_into("<Q", file, 120, hashes.xxh3_64(bytes(file[:offset])))
+    return bytes(file)
+
+
+def forged(file, records, gap=0):
+    """The file with other records, each (type, flags, claimed size or None, body), and all checksums
+    right; `gap` bytes more before the payload."""
+    offset, size = struct.unpack_from("<QQ", file, 24)
+    payload = file[offset:offset + size]
+    parts = b"".join(struct.pack("<HHI", kind, flags, len(body) if claimed is None else claimed)
+                     + body + bytes(-len(body) % 8) for kind, flags, claimed, body in records)
+    head = bytearray(file[:128])
+    offset = (128 + len(parts) + 63) // 64 * 64 + gap
+    struct.pack_into("<I", head, 16, len(parts))
+    struct.pack_into("<Q", head, 24, offset)
+    head = sealed((bytes(head) + parts).ljust(offset, b"\0"))
+    seed = struct.unpack_from("<Q", head, 120)[0]
+    sums = b"".join(struct.pack("<Q", hashes.xxh3_64(payload[at:at + 65536], seed))
+                    for at in range(0, size, 65536))
+    return head + payload + sums + struct.pack("<Q", hashes.xxh3_64(sums, seed))
+
+
+def records_of(file):
+    """The records of a file that is well, as `forged` takes them."""
+    records, at = [], 128
+    end = at + struct.unpack_from("<I", file, 16)[0]
+    while at < end:
+        kind, flags, size = struct.unpack_from("<HHI", file, at)
+        records.append((kind, flags, None, file[at + 8:at + 8 + size]))
+        at += 8 + (size + 7) // 8 * 8
+    return records
+
+
+def judge(c, items, key=""):
+    """Both judge files, given as (what, bytes). Returns how often which answer was given."""
+    answers = {}
+    for (what, file), theirs in zip(items, library_says([file for _, file in items], key=key)):
+        ours = reader_says(file, key=key)
+        if theirs.get("info"):
+            # Bloomery writes no gaps and no unknown records, so that its own copy may be shorter.
+            theirs["info"]["file_bytes"] = len(file)
+        compare(c, what, theirs, ours)
+        answer = ours["opened"] or (ours["verified"] and "verify: damaged")
+        answers[answer] = answers.get(answer, 0) + 1
+    return answers
+
+
+def small_files(c):
+    """A file of each sort, with everything that a header can hold."""
+    keys = present_keys()[:40]
+    files = {
+        "blocked": make(c, keys, lines=2, probes=6, bits=512 * 2, seed=3, note="hello"),
+        "classic": make(c, keys, kind=reader.CLASSIC, lines=0, probes=7, bits=1001, rule=(1, 59, -1)),
+    }
+    if KEYED:
+        files["keyed"] = make(c, keys, bits=512, key=KEY, note="hello", rule=(1, 59, -1))
+        files["outside"] = make(c, keys, bits=512, key="-" + KEY)
+    return files
+
+
+@case
+def every_changed_byte_gets_the_same_answer(c):
+    for name, file in small_files(c).items():
+        items = []
+        offset = struct.unpack_from("<Q", file, 24)[0]
+        for at in range(offset):
+            for value in {0, 1, 2, 3, 255, file[at] ^ 1, file[at] ^ 128} - {file[at]}:
+                changed = file[:at] + bytes([value]) + file[at + 1:]
+                items.append((f"{name}: byte {at} is {value}, sealed", sealed(changed)))
+        items += [(f"{name}: byte {at} is another", file[:at] + bytes([file[at] ^ 16]) + file[at + 1:])
+                  for at in range(len(file))]
+        answers = judge(c, items)
+        for answer in (reader.NO_FILTER, reader.CUT_SHORT, reader.LATER, reader.DAMAGED,
+                       reader.UNSUPPORTED, "verify: damaged"):
+            c.expect(answers.get(answer, 0) > 0, f"{name}: never {answer}: {answers}")
+
+
+@case
+def every_other_length_is_cut_short(c):
+    for name, file in small_files(c).items():
+        items = [(f"{name}: the first {size} bytes", file[:size]) for size in range(len(file))]
+        items += [(f"{name}: {more} bytes more", file + bytes(more)) for more in (1, 8, 64, 65544)]
+        answers = judge(c, items)
+        c.expect(answers == {reader.CUT_SHORT: len(items)}, f"{name}: {answers}")
+
+
+ODD_RECORDS = [
+    ("unknown", (99, 0, None, b"abc"), None),
+    ("unknown, with flags", (99, 0xFFFE, None, b""), None),
+    ("unknown and required", (99, 1, None, b"abc"), reader.LATER),
+    ("of type 0", (0, 0, None, b""), None),
+    ("of dialect parameters", (4, 1, None, bytes(8)), reader.LATER),
+    ("of dialect parameters, not required", (4, 0, None, bytes(8)), None),
+    ("of a source", (6, 0, None, b"x"), None),
+    ("that claims a byte more", (99, 0, 9, bytes(8)), reader.DAMAGED),
+    ("that claims 4 GiB", (99, 0, 2**32 - 1, bytes(8)), reader.DAMAGED),
+    ("with a second link", (1, 1, None, bytes(64)), reader.DAMAGED),
+    ("with a short link", (1, 1, None, bytes(56)), reader.DAMAGED),
+    ("with a rule", (2, 1, None, struct.pack("<IIi", 6, 255, -2**31)), None),
+    ("with a rule, not required", (2, 0, None, struct.pack("<IIi", 1, 0, 0)), None),
+    ("with an unknown rule", (2, 1, None, struct.pack("<IIi", 128, 0, 0)), reader.LATER),
+    ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIi", 0, 256, 1)), reader.LATER),
+    ("with a short rule", (2, 1, None, bytes(8)), reader.DAMAGED),
+    ("with a key", (3, 1, None, bytes(range(1, 17))), reader.DAMAGED),
+    ("with a short key", (3, 1, None, bytes(15)), reader.DAMAGED),
+    ("with a note", (5, 0, None, b"zz"), None),
+    ("with a required note", (5, 1, None, b"zz"), None),
+    ("with an empty note", (5, 0, None, b""), None),
+    ("with a note that is no UTF-8", (5, 0, None, b"\xff\xfe"), None),
+    ("with a NUL in the note", (5, 0, None, b"a\0b"), None),
+    ("with the longest note", (5, 0, None, bytes(4000)), None),
+    ("with a longer note", (5, 0, None, bytes(4001)), reader.DAMAGED),
+]
+
+
+@case
+def odd_records_get_the_same_answer(c):
+    file = small_files(c)["blocked"]
+    records = records_of(file)
+    c.expect(forged(file, records) == file, "forging changes nothing by itself")
+    records = [record for record in records if record[0] == reader.LINK]
+    c.expect(judge(c, [("no link", forged(file, []))]) == {reader.DAMAGED: 1}, "no link")
+    for what, record, answer in ODD_RECORDS:
+        items = [(f"behind: a record {what}", forged(file, records + [record])),
+                 (f"in front: a record {what}", forged(file, [record] + records))]
+        got = judge(c, items)
+        c.expect(got == {answer: 2}, f"a record {what}: {got}")
+        if record[2] is not None:
+            continue  # what it claims is there now
+        known_once = answer is None and record[0] in reader.KNOWN
+        got = judge(c, [(f"twice: {what}", forged(file, records + [record, record]))])
+        c.expect(got == {reader.DAMAGED if known_once else answer: 1}, f"twice: {what}: {got}")
+
+
+def with_link(file, at, layout, *values):
+    """The file with numbers at an offset of its link replaced."""
+    records = records_of(file)
+    body = bytearray(records[0][3])
+    struct.pack_into(layout, body, at, *values)
+    return forged(file, [(*records[0][:3], bytes(body)), *records[1:]])
+
+
+@case
+def limits_of_links_get_the_same_answer(c):
+    files = small_files(c)
+    shapes = [("blocked", [(64, 1), (32, 2), (21, 3)],
+               [(65, 1), (33, 2), (22, 3), (16, 4), (1, 0), (2**31, 2), (2**32 - 1, 3)]),
+              ("classic", [(1, 0), (64, 0)], [(0, 0), (65, 0), (1, 1)])]
+    for name, good, bad in shapes:
+        for pairs, answers in ((good, {None}), (bad, {reader.DAMAGED})):
+            items = [(f"{name}: k and L {pair}", with_link(files[name], 8, "<II", *pair)) for pair in pairs]
+            got = judge(c, items)
+            c.expect(set(got) == answers, f"{name}: {pairs}: {got}")
+    rates = [(0.0, None), (-0.0, None), (5e-324, None), (1.0, None), (1.0000000000000002, reader.DAMAGED),
+             (-5e-324, reader.DAMAGED), (float("inf"), reader.DAMAGED), (float("nan"), reader.DAMAGED)]
+    for rate, answer in rates:
+        got = judge(c, [(f"rate {rate}", with_link(files["classic"], 24, "<d", rate))])
+        c.expect(got == {answer: 1}, f"rate {rate}: {got}")
+    # Its payload is two units long, which is 513 to 1024 bits; it was made with 1001.
+    sizes = [(0, reader.DAMAGED), (1, reader.DAMAGED), (512, reader.DAMAGED), (513, "verify: damaged"),
+             (1024, None), (1025, reader.DAMAGED), (2**50, reader.DAMAGED), (2**64 - 1, reader.DAMAGED)]
+    for bits, answer in sizes:
+        got = judge(c, [(f"m = {bits}", with_link(files["classic"], 0, "<Q", bits))])
+        c.expect(got == {answer: 1}, f"m = {bits}: {got}")
+
+
+@case
+def payload_may_begin_later(c):
+    for name, file in small_files(c).items():
+        room = 16384 - struct.unpack_from("<Q", file, 24)[0]
+        for gap, answer in ((64, None), (room, None), (room + 64, reader.DAMAGED), (8, reader.DAMAGED)):
+            got = judge(c, [(f"{name}: {gap} bytes", forged(file, records_of(file), gap))])
+            c.expect(got == {answer: 1}, f"{name}, {gap} bytes: {got}")
+
+
+@case
+def another_key_is_no_key(c):
+    if not KEYED:
+        raise Skip("the library was built without libsodium")
+    files = small_files(c)
+    for name, key, answer in (("outside", "", None), ("outside", KEY, None), ("keyed", KEY, None),
+                              ("outside", "00" * 16, reader.KEY_NEEDED),
+                              ("keyed", "00" * 16, reader.KEY_NEEDED), ("blocked", KEY, None)):
+        got = judge(c, [(name, files[name])], key)
+        c.expect(got == {answer: 1}, f"{name} with the key {key}: {got}")
+
+
+# ---- The page and the commands ---------------------------------------------------------------------
+
+def example():
+    """The last section of the page."""
+    with open(os.path.join(ROOT, "docs", "format.md"), encoding="utf-8") as page:
+        return page.read().partition("\n## A worked example\n")[2]
+
+
+@case
+def worked_example_is_what_the_command_writes(c):
+    text = example()
+    command = re.search(r"printf 'bloom\\n' \| bloomery (build .*) -o one.bloom\n", text).group(1)
+    c.run(f"{command} -q -o one.bloom", stdin="bloom\n")
+    file = c.read("one.bloom")
+    dump = re.findall(r"^([0-9a-f]{8})((?: +[0-9a-f]{2}){16})$", text, re.M)
+    c.expect([int(at, 16) for at, _ in dump] == list(range(0, len(file), 16)), "the dump is whole")
+    c.expect(bytes.fromhex("".join(line for _, line in dump)) == file, "the dump is the file")
+    rows = re.findall(r"^\| (\d+) \| (?:`([0-9a-f ]+)`|(\d+) times `00`|(\d+) bytes) \|", text, re.M)
+    end = 0
+    for at, some, zeros, size in rows:
+        c.expect(int(at) == end, f"the table of fields has a gap before {at}")
+        part = bytes.fromhex(some) if some else bytes(int(zeros)) if zeros else file[end:end + int(size)]
+        c.expect(file[end:end + len(part)] == part, f"the table of fields at {at}")
+        end += len(part)
+    c.expect(end == len(file), f"the table of fields ends at {end}")
+
+
+@case
+def numbers_of_the_worked_example_are_right(c):
+    text = example()
+    lo, hi = hashes.xxh3_128(b"bloom")
+    for number, name in ((lo, "lo"), (hi, "hi")):
+        c.expect(f"`{name}` =\n0x{number:016x}" in text or f"`{name}` = 0x{number:016x}" in text, name)
+    classic = reader.Link(512, 3, 0, 0, 0, 0, 0, 0, 0)
+    for i, position in enumerate(reader.classic_positions(classic, lo, hi)):
+        x = hi + i * (lo | 1) & reader.M64
+        row = (f"| {i} | 0x{x:016x} | 0x{reader.mix64(x):016x} | {position} | {position // 8}, "
+               f"{256 + position // 8} | {position % 8}: `{1 << position % 8:02x}` |")
+        c.expect(row in text, row)
+    blocked = reader.blocked_positions(reader.Link(51200, 5, 3, 0, 0, 0, 0, 0, 0), lo, hi)
+    for j in range(3):
+        bits = blocked[5 * j:5 * j + 5]
+        within = ", ".join(str(bit % 512) for bit in bits)
+        start = hi if j == 0 else reader.mix64(hi + j * reader.G)
+        c.expect(f"= 0x{start:016x} | {bits[0] // 512} | {within} | {str(bits)[1:-1]} |" in text, bits)
+        word = lo if j == 0 else reader.mix64(lo + j * reader.G)
+        c.expect(f"0x{word:016x}" in text, f"w_{j}")
+    secret = bytes(range(16))
+    c.expect(f"fingerprint is 0x{reader.fingerprint(secret):016x}" in text, "fingerprint")
+    rows = re.findall(r"^\| (.+) \| (XXH3-128, seed (\d)|SipHash.*) \| (0x\w+) \| (0x\w+) \|$", text, re.M)
+    c.expect(len(rows) == 5, f"{len(rows)} hashes")
+    keys = {"empty": b"", "`bloom`": b"bloom", "1000 times `x`": b"x" * 1000}
+    for name, _, seed, *pair in rows:
+        key = keys[name]
+        want = hashes.xxh3_128(key, int(seed)) if seed else hashes.siphash_128(key, secret)
+        c.expect(tuple(int(number, 16) for number in pair) == want, f"{name}, seed {seed}")
+
+
+def run_reader(c, *arguments, stdin=b"", code=0):
+    """The reader's command; its output."""
+    script = os.path.join(ROOT, "tests", "reference", "format_reader.py")
+    done = subprocess.run([sys.executable, script, *arguments], cwd=c.directory, input=stdin,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    c.expect(done.returncode == code, f"{arguments}: {done.returncode}, not {code}")
+    return done.stdout
+
+
+@case
+def the_two_commands_agree(c):
+    lines = b"".join(b"in-%d\n" % i for i in range(200)) + b"\n"
+    asked = b"".join(b"out-%d\n" % i for i in range(300)) + lines
+    for options in ("", "--kind classic", "--lines 3 --seed 12345", "--note 'a note'",
+                    *(["--keyed"] if KEYED else [])):
+        c.run(f"build -q -n 201 -p 0.1 {options} -o f.bloom", stdin=lines)
+        answers, _ = c.run("query f.bloom", stdin=asked, stdout=None)
+        c.expect(len(lines) < len(answers) < len(asked), "some absent keys are found, not all")
+        c.expect(run_reader(c, "f.bloom", "query", stdin=asked) == answers, f"{options}: answers")
+        ours = json.loads(run_reader(c, "f.bloom", "info"))
+        theirs = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+        for name in ("format_version", "links", "lines", "probes", "bits", "bytes", "file_bytes", "note",
+                     "adds", "planned_keys", "planned_rate", "key_in_file", "bits_set"):
+            c.expect(ours[name] == theirs[name], f"{options}: {name}: {ours[name]}, {theirs[name]}")
+        run_reader(c, "f.bloom", "verify")
+        c.run("inspect --verify f.bloom", stdout=None)
+        damaged = bytearray(c.read("f.bloom"))
+        damaged[-20] ^= 1
+        c.file("f.bloom", bytes(damaged))
+        run_reader(c, "f.bloom", "verify", code=2)
+        c.run("inspect --verify f.bloom", stdout=None, stderr=None, code=1)
+
+
+@case
+def hashes_are_the_published_ones(c):
+    if shutil.which("xxhsum") is None:
+        raise Skip("there is no xxhsum (Debian: xxhash)")
+    c.expect(not hashes.differences(), hashes.differences())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Wrong arguments are told, with a text, and change nothing; structs of other versions are taken as
+ * the header says.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
+ * Without libsodium define BLOOMERY_TEST_NO_SODIUM.
+ */
+#include "../support/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+
+static const bloomery_plan good = {
+    .kind = BLOOMERY_BLOCKED, .bits = 1024, .lines = 2, .probes = 4, .keys = 10, .rate = 0.5};
+
+static void assert_create(const char *what, const bloomery_plan *plan,
+                          const bloomery_options *options, bloomery_status expected)
+{
+    bloomery_filter *filter = (bloomery_filter *)(uintptr_t)plan;
+    bloomery_error error = {.status = BLOOMERY_OK, .text = "untouched"};
+    bloomery_status status = bloomery_create(plan, options, &filter, &error);
+    if (status != expected)
+        fail_msg("%s: %s, not %s", what, bloomery_status_name(status),
+                 bloomery_status_name(expected));
+    if (status == BLOOMERY_OK) {
+        assert_string_equal(error.text, "untouched"); /* written on failure only */
+        bloomery_free(filter);
+        return;
+    }
+    assert_null(filter);
+    assert_int_equal(error.status, status);
+    assert_true(error.text[0] != '\0' && memchr(error.text, '\0', sizeof error.text) != NULL);
+    /* The same without anybody to tell. */
+    assert_int_equal(bloomery_create(plan, options, &filter, NULL), expected);
+}
+
+static void wrong_plans_are_told(void **state)
+{
+    (void)state;
+    const struct {
+        const char *what;
+        bloomery_plan plan;
+        bloomery_status status;
+    } cases[] = {
+        {"good", good, BLOOMERY_OK},
+        {"no bits", {.kind = BLOOMERY_CLASSIC, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"one bit", {.kind = BLOOMERY_CLASSIC, .bits = 1, .probes = 64}, BLOOMERY_OK},
+        {"no probes", {.kind = BLOOMERY_CLASSIC, .bits = 64}, BLOOMERY_BAD_ARGUMENT},
+        {"65 probes", {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = 65}, BLOOMERY_BAD_ARGUMENT},
+        {"2^32 - 1 probes",
+         {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = UINT32_MAX},
+         BLOOMERY_BAD_ARGUMENT},
+        {"classic with lines",
+         {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = 1, .lines = 1},
+         BLOOMERY_BAD_ARGUMENT},
+        {"half a line", {.bits = 256, .lines = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"no lines", {.bits = 512, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"four lines", {.bits = 512, .lines = 4, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"3 x 22 probes", {.bits = 512, .lines = 3, .probes = 22}, BLOOMERY_BAD_ARGUMENT},
+        {"lines that wrap", {.bits = 512, .lines = 3, .probes = 0x55555556}, BLOOMERY_BAD_ARGUMENT},
+        {"2^63 bits", {.bits = 1ull << 63, .lines = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"2^64 - 1 bits",
+         {.kind = BLOOMERY_CLASSIC, .bits = UINT64_MAX, .probes = 1},
+         BLOOMERY_BAD_ARGUMENT},
+        {"other bytes",
+         {.bits = 512, .lines = 1, .probes = 1, .bytes = 128},
+         BLOOMERY_BAD_ARGUMENT},
+        {"a rate of 2", {.bits = 512, .lines = 1, .probes = 1, .rate = 2}, BLOOMERY_BAD_ARGUMENT},
+        {"a rate that is no number",
+         {.bits = 512, .lines = 1, .probes = 1, .rate = NAN},
+         BLOOMERY_BAD_ARGUMENT},
+        {"a reserved kind",
+         {.kind = BLOOMERY_COUNTING, .bits = 512, .lines = 1, .probes = 1},
+         BLOOMERY_UNSUPPORTED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_create(cases[i].what, &cases[i].plan, NULL, cases[i].status);
+}
+
+static void wrong_options_are_told(void **state)
+{
+    static char long_note[BLOOMERY_NOTE_BYTES + 2];
+    (void)state;
+    memset(long_note, 'x', BLOOMERY_NOTE_BYTES + 1);
+    for (int which = 0; which < 9; which++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        struct test_memory memory = {0};
+        if (which == 0)
+            options.note = long_note;
+        if (which == 1)
+            options.hash = (bloomery_hash_id)3;
+        if (which == 2)
+            options.struct_bytes = 0;
+        if (which == 3) {
+            options.allocator = test_allocator(&memory);
+            options.allocator.release = NULL;
+        }
+        if (which == 4)
+            options.rule.flags = BLOOMERY_RULE_KNOWN + 1;
+        if (which == 5)
+            options.rule.delimiter = 256;
+        if (which == 6) {
+            options.hash = BLOOMERY_HASH_XXH3;
+            options.key = secret;
+        }
+        if (which == 7) {
+            options.hash = BLOOMERY_HASH_SIPHASH;
+            options.key_outside = true;
+        }
+        if (which == 8) {
+            options.key = secret;
+            options.seed = 1;
+        }
+        char what[30];
+        snprintf(what, sizeof what, "option %d", which);
+        assert_create(what, &good, &options, BLOOMERY_BAD_ARGUMENT);
+    }
+}
+
+/* A caller built against a later header has more fields: unused, they do no harm. */
+static void structs_may_grow(void **state)
+{
+    (void)state;
+    struct {
+        bloomery_options options;
+        uint64_t later[4];
+    } grown;
+    memset(&grown, 0, sizeof grown);
+    grown.options.struct_bytes = sizeof grown;
+    assert_create("grown options", &good, &grown.options, BLOOMERY_OK);
+    grown.later[3] = 1;
+    assert_create("a later option", &good, &grown.options, BLOOMERY_UNSUPPORTED);
+
+    struct {
+        bloomery_info info;
+        uint8_t later[64];
+    } info;
+    bloomery_filter *filter = test_create(&good, NULL);
+    /* An earlier caller's struct is not written past its end, nor a later one's past ours. */
+    for (size_t bytes = sizeof(size_t); bytes <= sizeof info; bytes += 8) {
+        memset(&info, 0xab, sizeof info);
+        info.info.struct_bytes = bytes;
+        bloomery_info_get(filter, true, &info.info);
+        assert_int_equal(info.info.struct_bytes, bytes);
+        const uint8_t *all = (const uint8_t *)&info;
+        size_t known = bytes < sizeof info.info ? bytes : sizeof info.info;
+        for (size_t i = known; i < sizeof info; i++)
+            assert_true(all[i] == 0xab || (i < bytes && all[i] == 0));
+        if (bytes >= offsetof(bloomery_info, bits) + 8)
+            assert_int_equal(info.info.bits, good.bits);
+    }
+    bloomery_free(filter);
+}
+
+/* A view wants its bytes at a multiple of 64; load takes them from anywhere. */
+static void views_want_aligned_bytes(void **state)
+{
+    (void)state;
+    bloomery_filter *filter = test_create(&good, NULL);
+    struct test_bytes file = test_written(filter);
+    bloomery_free(filter);
+    uint8_t *room = aligned_alloc(64, (file.bytes + 191) / 64 * 64);
+    assert_non_null(room);
+    for (size_t off = 1; off < 64; off++) {
+        bloomery_error error = {.status = BLOOMERY_OK};
+        memcpy(room + off, file.data, file.bytes);
+        filter = NULL;
+        assert_int_equal(bloomery_view(room + off, file.bytes, NULL, &filter, &error),
+                         BLOOMERY_BAD_ARGUMENT);
+        assert_null(filter);
+        assert_int_equal(bloomery_load(room + off, file.bytes, NULL, &filter, NULL), BLOOMERY_OK);
+        bloomery_free(filter);
+    }
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.open_flags = 4;
+    assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL),
+                     BLOOMERY_BAD_ARGUMENT);
+    free(room);
+    test_bytes_free(&file);
+}
+
+static void words_exist_for_every_number(void **state)
+{
+    (void)state;
+    for (int value = -300; value < 300; value++) {
+        assert_non_null(bloomery_status_name(value));
+        assert_non_null(bloomery_status_text(value));
+        const char *kind = bloomery_kind_name(value);
+        if (kind != NULL)
+            assert_int_equal(bloomery_kind_find(kind), value);
+    }
+    assert_string_equal(bloomery_status_name(1), "BLOOMERY_?");
+    assert_string_equal(bloomery_status_name(BLOOMERY_KEY_NEEDED), "BLOOMERY_KEY_NEEDED");
+    assert_string_equal(bloomery_status_text(77), "unknown status");
+    assert_string_equal(bloomery_kind_name(BLOOMERY_CLASSIC), "classic");
+    assert_int_equal(bloomery_kind_find("bloked"), BLOOMERY_KIND_DEFAULT);
+    assert_int_equal(bloomery_kind_find(""), BLOOMERY_KIND_DEFAULT);
+    assert_string_equal(bloomery_version(), BLOOMERY_VERSION);
+    bloomery_free(NULL);
+}
+
+/* Whatever two of three are asked for, the answer keeps to it or says what would. */
+static void wishes_are_kept_or_refused(void **state)
+{
+    (void)state;
+    uint64_t random = 17;
+    for (unsigned i = 0; i < (test_long() ? 20000u : 250u); i++) {
+        const struct test_shape *shape = &test_shapes[i % TEST_SHAPES];
+        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_error error = {.status = BLOOMERY_OK};
+        options.lines = i % 3 == 0 ? shape->lines : 0;
+        uint64_t keys = (test_next(&random) >> (16 + test_below(&random, 47))) + 1;
+        uint64_t bytes = (test_next(&random) >> (18 + test_below(&random, 45))) + 1;
+        double rate = pow(10, -15 * (double)test_below(&random, 1000000) / 1e6);
+        unsigned left_out = (unsigned)test_below(&random, 3);
+        bloomery_plan wish = {.kind = shape->kind,
+                              .keys = left_out == 0 ? 0 : keys,
+                              .bytes = left_out == 1 ? 0 : bytes,
+                              .rate = left_out == 2 ? 0 : rate};
+        bloomery_plan plan = wish;
+        bloomery_status status = bloomery_plan_solve(&plan, &options, &error);
+        if (status != BLOOMERY_OK) {
+            assert_int_equal(status, BLOOMERY_BAD_ARGUMENT);
+            assert_true(error.text[0] != '\0');
+            assert_memory_equal(&plan, &wish, sizeof plan);
+            continue;
+        }
+        assert_true(wish.keys == 0 || plan.keys == wish.keys);
+        assert_true(wish.bytes == 0 || plan.bytes <= wish.bytes);
+        assert_true(wish.rate <= 0 || plan.rate <= wish.rate);
+        assert_true(plan.bits > 0 && plan.bits <= plan.bytes * 8 && plan.probes >= 1);
+        double built = bloomery_plan_rate(&plan, plan.keys);
+        assert_true(fabs(built - plan.rate) <= 1e-6 * plan.rate);
+        assert_true(plan.limit_ratio >= 0.99);
+        /* Of the plans that are small enough filters can be made. */
+        if (plan.bytes < 1u << 20)
+            bloomery_free(test_create(&plan, NULL));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_plans_are_told),
+        cmocka_unit_test(wrong_options_are_told),
+        cmocka_unit_test(structs_may_grow),
+        cmocka_unit_test(views_want_aligned_bytes),
+        cmocka_unit_test(words_exist_for_every_number),
+        cmocka_unit_test(wishes_are_kept_or_refused),
+    };
+    return test_run_group("arguments", tests, NULL, NULL);
+}
