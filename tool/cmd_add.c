@@ -7,9 +7,9 @@
  * written and nothing is lost. Whatever goes wrong before the rename leaves the file as it was.
  */
 #include "files.h"
+#include "json.h"
 #include "lines.h"
 #include "numbers.h"
-#include "progress.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -20,11 +20,12 @@ static const char help[] =
     "Adds the lines of the inputs to a filter. The file is replaced at once when all of them are\n"
     "in, or not at all; several adders at a time wait for each other. No INPUT, or '-', is "
     "standard\n"
-    "input; gzip, zstd, xz and zip are unpacked.\n"
+    "input; gzip, zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
     "\n"
     "  -0, --null           lines end with NUL instead of newline\n"
     "      --key-file FILE  the key of a filter that doesn't carry it\n"
     "  -q, --quiet          no line about what was added\n"
+    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
     "\n"
     "A filter can take more keys than it was planned for, but its rate rises; you are then told "
     "how\n"
@@ -37,34 +38,49 @@ struct addition {
     const char *path;
     const char *key_file;
     struct tool_source source;
-    bool quiet;
+    bool quiet, json;
 };
 
-enum { OPTION_KEY_FILE = TOOL_OPTION_OWN };
+enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_JSON };
 
 static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
 
 /* The estimate strays by far less than this; the rate rises by more than as much again. */
 #define OVERFULL 1.05
 
+/* False positives count as keys that were there, so only "all of them new" is certain. */
+static void say_added(const struct addition *addition, uint64_t records, uint64_t new_keys)
+{
+    char all[TOOL_NUMBER_BYTES], fresh[2 * TOOL_NUMBER_BYTES], number[TOOL_NUMBER_BYTES];
+    if (records == 0)
+        fresh[0] = '\0';
+    else if (new_keys == records)
+        snprintf(fresh, sizeof(fresh), ", %s", records == 1 ? "a new one" : "all of them new");
+    else
+        snprintf(fresh, sizeof(fresh), ", at least %s of them new",
+                 tool_format_count(number, new_keys));
+    tool_say("%s: added %s key%s%s", addition->path, tool_format_count(all, records),
+             records == 1 ? "" : "s", fresh);
+}
+
 static void report(const struct addition *addition, const bloomery_filter *filter, uint64_t records,
                    uint64_t new_keys)
 {
-    char all[TOOL_NUMBER_BYTES], fresh[TOOL_NUMBER_BYTES];
-    if (!addition->quiet)
-        tool_say("%s: added %s keys, %s of them new", addition->path,
-                 tool_format_count(all, records), tool_format_count(fresh, new_keys));
+    if (!addition->quiet && !addition->json)
+        say_added(addition, records, new_keys);
 
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, true, &info);
     if (info.planned_keys == 0 || info.estimated_keys <= OVERFULL * (double)info.planned_keys)
         return;
-    char planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES], then[TOOL_NUMBER_BYTES];
+    char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
+        then[TOOL_NUMBER_BYTES];
     tool_format_count(planned, info.planned_keys);
     tool_format_odds(now, info.live_rate);
     tool_format_odds(then, info.planned_rate);
@@ -77,31 +93,12 @@ static void report(const struct addition *addition, const bloomery_filter *filte
                      addition->path, planned, now, then);
 }
 
-static bool add_all(const struct addition *addition, bloomery_filter *filter, uint64_t *records,
-                    uint64_t *new_keys)
+static int print_json(const struct addition *addition, const bloomery_filter *filter,
+                      uint64_t records, uint64_t new_keys)
 {
-    struct tool_progress progress;
-    uint64_t total = tool_lines_total(&addition->source);
-    tool_progress_start(&progress, "adding", addition->quiet);
-    struct tool_lines *lines = tool_lines_open(&addition->source);
-    bloomery_status status = BLOOMERY_OK;
-    const bloomery_key *keys;
-    size_t count;
-    while (status == BLOOMERY_OK && (count = tool_lines_next(lines, &keys)) > 0) {
-        uint64_t answers[TOOL_BATCH_WORDS];
-        status = bloomery_add_batch(filter, keys, count, answers, NULL);
-        for (size_t w = 0; w < (count + 63) / 64 && status == BLOOMERY_OK; w++)
-            *new_keys += (uint64_t)__builtin_popcountll(answers[w]);
-        tool_progress_update(&progress, tool_lines_records(lines), tool_lines_bytes(lines), total);
-    }
-    tool_progress_stop(&progress);
-    *records = tool_lines_records(lines);
-    if (status != BLOOMERY_OK)
-        tool_error("%s: %s", addition->path, bloomery_status_text(status));
-    bool all_read = tool_lines_close(lines);
-    if (!all_read)
-        tool_say("nothing was added to %s", addition->path);
-    return all_read && status == BLOOMERY_OK;
+    json_t *object = tool_json_report("add");
+    tool_json_add_state(object, addition->path, records, new_keys, filter);
+    return tool_json_print(object, TOOL_FOUND);
 }
 
 static int add_locked(const struct addition *addition)
@@ -113,7 +110,9 @@ static int add_locked(const struct addition *addition)
     uint64_t records = 0, new_keys = 0;
     bloomery_error error;
     int code = TOOL_ERROR;
-    if (!add_all(addition, filter, &records, &new_keys)) {
+    if (!tool_lines_add(&addition->source, filter, addition->path, "adding", addition->quiet,
+                        &records, &new_keys)) {
+        tool_say("nothing was added to %s", addition->path);
         bloomery_free(filter);
         return code;
     }
@@ -121,7 +120,7 @@ static int add_locked(const struct addition *addition)
         tool_library_error(addition->path, &error);
     } else {
         report(addition, filter, records, new_keys);
-        code = TOOL_FOUND;
+        code = addition->json ? print_json(addition, filter, records, new_keys) : TOOL_FOUND;
     }
     bloomery_free(filter);
     return code;
@@ -141,6 +140,9 @@ static int add_main(int argc, char **argv)
             break;
         case OPTION_KEY_FILE:
             addition.key_file = optarg;
+            break;
+        case OPTION_JSON:
+            addition.json = true;
             break;
         case TOOL_OPTION_HELP:
             return TOOL_FOUND;

@@ -8,9 +8,9 @@
  * has been written, so an interrupted build leaves what was there.
  */
 #include "files.h"
+#include "json.h"
 #include "lines.h"
 #include "numbers.h"
-#include "progress.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -23,7 +23,8 @@ static const char help[] =
     "\n"
     "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input; gzip, zstd, "
     "xz\n"
-    "and zip are unpacked. FILE is written whole at the end; an existing filter is replaced.\n"
+    "and zip are unpacked, each member of a zip checked by itself. FILE is written whole at the\n"
+    "end; an existing filter is replaced.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"
     "  -n, --keys N         the keys to plan for. Without it the records of the input files are\n"
@@ -37,19 +38,21 @@ static const char help[] =
     "      --lines L        cache lines per key of a blocked filter, 1 to 3. Default: chosen\n"
     "      --folds D        make it so that it can be halved D times. Default 0\n"
     "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
-    "      --keyed          hash with a secret random key, kept in the filter's file\n"
+    "      --keyed          hash with a secret random key. It is kept in the filter's file: "
+    "whoever\n"
+    "                       can read that can forge false positives, so the file is made readable\n"
+    "                       by its owner alone\n"
     "      --key-file FILE  keep the key in this file instead; made with a random key if it does\n"
     "                       not exist. Implies --keyed\n"
     "      --note TEXT      a remark to keep in the file\n"
     "  -0, --null           lines end with NUL instead of newline\n"
     "      --force          overwrite FILE even if it is no filter\n"
     "  -q, --quiet          no line about what was written\n"
+    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
     "\n"
     "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
     "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
     "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
-
-#define DEFAULT_RATE 1e-4
 
 struct build {
     const char *output;
@@ -60,7 +63,7 @@ struct build {
     bloomery_options options;
     const char *key_file;
     uint8_t key[BLOOMERY_KEY_BYTES];
-    bool force, quiet;
+    bool force, quiet, json;
     struct tool_source source;
 };
 
@@ -74,6 +77,7 @@ enum {
     OPTION_KEY_FILE,
     OPTION_NOTE,
     OPTION_FORCE,
+    OPTION_JSON,
 };
 
 static const struct option options[] = {
@@ -91,19 +95,11 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
 
 /* ---- The command line ------------------------------------------------------------------------ */
-
-static bool take_number(uint32_t *to, const char *name, uint64_t least, uint64_t most)
-{
-    uint64_t value;
-    if (!tool_option_count(name, optarg, least, most, &value))
-        return false;
-    *to = (uint32_t)value;
-    return true;
-}
 
 /* One option with a value or without. False after a message. */
 static bool take_option(struct build *build, int option)
@@ -121,9 +117,9 @@ static bool take_option(struct build *build, int option)
     case OPTION_KIND:
         return tool_parse_kind(optarg, &build->kind);
     case OPTION_LINES:
-        return take_number(&build->options.lines, "--lines", 1, 3);
+        return tool_option_small("--lines", optarg, 1, 3, &build->options.lines);
     case OPTION_FOLDS:
-        return take_number(&build->options.folds, "--folds", 0, 30);
+        return tool_option_small("--folds", optarg, 0, 30, &build->options.folds);
     case OPTION_SEED:
         return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
     case OPTION_KEY_FILE:
@@ -146,9 +142,23 @@ static bool take_option(struct build *build, int option)
     case 'q':
         build->quiet = true;
         return true;
+    case OPTION_JSON:
+        build->json = true;
+        return true;
     default:
         return false;
     }
+}
+
+/* The key would be written there first, and then be lost under the filter that needs it. */
+static bool key_has_its_own_file(const struct build *build)
+{
+    if (build->key_file == NULL || strcmp(build->output, "-") == 0 ||
+        !tool_same_file(build->output, build->key_file))
+        return true;
+    tool_usage("-o and --key-file name the same file, %s; the key needs one of its own",
+               build->key_file);
+    return false;
 }
 
 static bool fits_together(const struct build *build)
@@ -169,7 +179,11 @@ static bool fits_together(const struct build *build)
         tool_usage("--note is at most %d bytes", BLOOMERY_NOTE_BYTES);
         return false;
     }
-    return true;
+    if (build->json && strcmp(build->output, "-") == 0) {
+        tool_usage("--json and '-o -' both want standard output; name a file for the filter");
+        return false;
+    }
+    return key_has_its_own_file(build);
 }
 
 /* ---- The size -------------------------------------------------------------------------------- */
@@ -203,7 +217,7 @@ static bool solve(struct build *build, bloomery_plan *plan)
     *plan = (bloomery_plan){.kind = build->kind, .keys = build->keys, .rate = build->rate};
     bool limit_only = build->keys > 0 && build->rate > 0;
     if (build->rate == 0 && (build->memory == 0 || build->keys == 0))
-        plan->rate = build->rate = DEFAULT_RATE;
+        plan->rate = build->rate = TOOL_RATE_DEFAULT;
     if (build->memory > 0 && !limit_only)
         plan->bytes = build->memory;
     if (bloomery_plan_solve(plan, &build->options, &error) != BLOOMERY_OK) {
@@ -225,38 +239,14 @@ static bool count_keys(struct build *build)
     if (!tool_lines_count(&build->source,
                           "can't be read twice to count its keys; say how many with -n, or how "
                           "much memory they may take with --memory",
-                          &build->keys))
+                          build->quiet, &build->keys))
         return false;
     if (build->keys == 0)
         build->keys = 1; /* an empty input makes an empty filter, but no plan is for nothing */
     return true;
 }
 
-/* ---- The keys -------------------------------------------------------------------------------- */
-
-static bool fill(const struct build *build, bloomery_filter *filter, uint64_t *records,
-                 uint64_t *new_keys)
-{
-    struct tool_progress progress;
-    uint64_t total = tool_lines_total(&build->source);
-    tool_progress_start(&progress, "building", build->quiet);
-    struct tool_lines *lines = tool_lines_open(&build->source);
-    bloomery_status status = BLOOMERY_OK;
-    const bloomery_key *keys;
-    size_t count;
-    while (status == BLOOMERY_OK && (count = tool_lines_next(lines, &keys)) > 0) {
-        uint64_t answers[TOOL_BATCH_WORDS];
-        status = bloomery_add_batch(filter, keys, count, answers, NULL);
-        for (size_t w = 0; w < (count + 63) / 64 && status == BLOOMERY_OK; w++)
-            *new_keys += (uint64_t)__builtin_popcountll(answers[w]);
-        tool_progress_update(&progress, tool_lines_records(lines), tool_lines_bytes(lines), total);
-    }
-    tool_progress_stop(&progress);
-    *records = tool_lines_records(lines);
-    if (status != BLOOMERY_OK)
-        tool_error("%s", bloomery_status_text(status));
-    return tool_lines_close(lines) && status == BLOOMERY_OK;
-}
+/* ---- The result ------------------------------------------------------------------------------- */
 
 static bool save(const struct build *build, const bloomery_filter *filter)
 {
@@ -267,12 +257,15 @@ static bool save(const struct build *build, const bloomery_filter *filter)
     int lock = -1;
     if (access(build->output, R_OK) == 0 && (lock = tool_filter_lock(build->output)) < 0)
         return false;
+    /* Reading may have taken hours: what stands there now is looked at, not what stood there. */
     bloomery_error error;
-    bloomery_status status = bloomery_save(filter, build->output, &error);
-    tool_filter_unlock(lock);
-    if (status != BLOOMERY_OK)
+    bool good = tool_may_replace(build->output, build->force);
+    if (good && bloomery_save(filter, build->output, &error) != BLOOMERY_OK) {
         tool_library_error(build->output, &error);
-    return status == BLOOMERY_OK;
+        good = false;
+    }
+    tool_filter_unlock(lock);
+    return good;
 }
 
 static void report(const struct build *build, const bloomery_plan *plan,
@@ -290,7 +283,7 @@ static void report(const struct build *build, const bloomery_plan *plan,
         snprintf(keys, sizeof(keys), "%s records, about %s different keys", first, second);
     else
         snprintf(keys, sizeof(keys), "%s key%s", first, records == 1 ? "" : "s");
-    if (!build->quiet)
+    if (!build->quiet && !build->json)
         tool_say("wrote %s: %s, %s, %s", strcmp(build->output, "-") == 0 ? "stdout" : build->output,
                  keys, tool_format_size(size, bloomery_bytes(filter)),
                  tool_format_odds(odds, plan->rate));
@@ -298,6 +291,14 @@ static void report(const struct build *build, const bloomery_plan *plan,
         tool_warning("%s holds %s keys and was planned for %s: its rate is %s, not %s",
                      build->output, second, tool_format_count(first, plan->keys),
                      tool_format_odds(size, rate), tool_format_odds(odds, plan->rate));
+}
+
+static int print_json(const struct build *build, const bloomery_filter *filter, uint64_t records,
+                      uint64_t new_keys)
+{
+    json_t *object = tool_json_report("build");
+    tool_json_add_state(object, build->output, records, new_keys, filter);
+    return tool_json_print(object, TOOL_FOUND);
 }
 
 static int build_filter(struct build *build)
@@ -309,18 +310,26 @@ static int build_filter(struct build *build)
     if (!count_keys(build) || !solve(build, &plan))
         return TOOL_ERROR;
     if (build->key_file != NULL) {
-        if (!tool_key_read_or_make(build->key_file, build->key))
+        /* A link that led nowhere may lead to the key file now. */
+        if (!tool_key_read_or_make(build->key_file, build->key) || !key_has_its_own_file(build))
             return TOOL_ERROR;
         build->options.key = build->key;
     }
-    if (bloomery_create(&plan, &build->options, &filter, &error) != BLOOMERY_OK)
+    bloomery_status status = bloomery_create(&plan, &build->options, &filter, &error);
+    explicit_bzero(build->key, sizeof(build->key));
+    build->options.key = NULL;
+    if (status != BLOOMERY_OK)
         return tool_library_error(NULL, &error);
 
-    bool good = fill(build, filter, &records, &new_keys) && save(build, filter);
-    if (good)
+    int code = TOOL_ERROR;
+    if (tool_lines_add(&build->source, filter, build->output, "building", build->quiet, &records,
+                       &new_keys) &&
+        save(build, filter)) {
         report(build, &plan, filter, records, new_keys);
+        code = build->json ? print_json(build, filter, records, new_keys) : TOOL_FOUND;
+    }
     bloomery_free(filter);
-    return good ? TOOL_FOUND : TOOL_ERROR;
+    return code;
 }
 
 static int build_main(int argc, char **argv)

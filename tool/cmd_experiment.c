@@ -171,10 +171,12 @@ static void print_table(struct tool_out *out, const struct tool_experiment *expe
 {
     char keys[TOOL_NUMBER_BYTES], queries[TOOL_NUMBER_BYTES], members[TOOL_NUMBER_BYTES];
     tool_out_format(out,
-                    "%s identification numbers were added to each structure; then %s random "
-                    "numbers\nof 12 digits were asked, %s of which had been added.\n\n",
+                    "%s identification number%s added to each structure; then %s random number%s\n"
+                    "asked, each of 12 digits; %s of them had been added.\n\n",
                     tool_format_count(keys, experiment->keys.count),
+                    experiment->keys.count == 1 ? " was" : "s were",
                     tool_format_count(queries, experiment->queries.count),
+                    experiment->queries.count == 1 ? " was" : "s were",
                     tool_format_count(members, experiment->members));
     tool_out_format(out, "%-24s %10s %9s %7s %7s %11s %10s %10s %10s\n", "", "", "", "build",
                     "query", "false", "rate of", "rate of", "rate");
@@ -228,18 +230,19 @@ static void print_conclusion(struct tool_out *out, const struct tool_experiment 
                              const struct results *results)
 {
     char number[TOOL_NUMBER_BYTES];
-    tool_out_format(out, "\nIn short: no structure lost any of the %s numbers added to it",
-                    tool_format_count(number, experiment->keys.count));
+    tool_out_format(out, "\nIn short: no structure lost any of the %s number%s added to it",
+                    tool_format_count(number, experiment->keys.count),
+                    experiment->keys.count == 1 ? "" : "s");
     bool first = true;
     for (size_t i = 0; i < STRUCTURES; i++) {
         const struct tool_trial *trial = &results->trials[i];
         if (!results->asked[i] || !trial->structure->asked_rate)
             continue;
         if (first)
-            tool_out_format(out, ".\nAsked for a rate of %s,",
+            tool_out_format(out, ". Asked for a rate of %s",
                             tool_format_exact(number, experiment->rate));
-        tool_out_format(out, "%s the %s filter predicted %.4g and measured %.4g",
-                        first ? "" : " and", trial->structure->name, trial->predicted_rate,
+        tool_out_format(out, ",\nthe %s filter predicted %.4g and measured %.4g",
+                        trial->structure->name, trial->predicted_rate,
                         rate_absent(experiment, trial));
         first = false;
     }

@@ -55,7 +55,11 @@ struct generator {
                 struct tool_progress *progress);
 };
 
-enum { PORTION = 1024 }; /* lines between two looks at the output and the clock */
+enum {
+    PORTION = 1024, /* lines between two looks at the output and the clock */
+    ID_LINE = TOOL_ID_DIGITS + 1,
+    ID_LINES = PORTION * ID_LINE,
+};
 
 /* False where writing has failed and nothing more need be made. */
 static bool go_on(const struct request *request, struct tool_out *out,
@@ -80,13 +84,13 @@ static bool generate_ids(const struct request *request, struct tool_out *out,
     size_t count;
     while (go_on(request, out, progress, done) &&
            (count = tool_ids_next(ids, PORTION, digits)) > 0) {
-        unsigned char *line = tool_out_room(out, PORTION * (TOOL_ID_DIGITS + 1));
+        unsigned char *line = tool_out_room(out, ID_LINES);
         for (size_t i = 0; i < count; i++) {
             memcpy(line, digits + i * TOOL_ID_DIGITS, TOOL_ID_DIGITS);
             line[TOOL_ID_DIGITS] = (unsigned char)request->delimiter;
-            line += TOOL_ID_DIGITS + 1;
+            line += ID_LINE;
         }
-        tool_out_take(out, count * (TOOL_ID_DIGITS + 1));
+        tool_out_take(out, count * ID_LINE);
         done += count;
     }
     tool_ids_free(ids);

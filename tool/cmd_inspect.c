@@ -99,8 +99,9 @@ static uint64_t ask_random_keys(const bloomery_filter *filter, uint64_t count, u
 
 static double allowed_factor(const bloomery_info *info)
 {
-    double probes = (double)info->probes * (info->lines > 0 ? info->lines : 1);
-    return tool_allowed_factor((double)info->bits / 512, probes);
+    bloomery_plan shape = {
+        .kind = info->kind, .bits = info->bits, .lines = info->lines, .probes = info->probes};
+    return tool_allowed_factor(&shape, info->planned_keys);
 }
 
 /* The estimate of the keys is off by less than the root of their number. */
@@ -119,7 +120,9 @@ static void measure(const bloomery_filter *filter, const struct request *request
     assert(report->hits <= request->measure);
     report->interval = tool_wilson(report->hits, request->measure);
     report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
-    report->too_high = !report->over_full && info->planned_rate > 0 &&
+    /* A chain of several links has no one plan. */
+    report->too_high = !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 &&
+                       info->links == 1 &&
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 
@@ -132,14 +135,14 @@ static bool has_finding(const struct report *report)
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* "0.00998 (1 in 100)" */
+/* "0.009983 (1 in 100)" */
 enum { RATE_BYTES = 2 * TOOL_NUMBER_BYTES + 4 };
 
 static const char *rate_text(char *text, double rate)
 {
-    char number[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    snprintf(text, RATE_BYTES, "%s (%s)", tool_format_rate(number, rate),
-             tool_format_odds(odds, rate));
+    char odds[TOOL_NUMBER_BYTES];
+    /* Plus zero: an empty filter has rate 0, not -0. */
+    snprintf(text, RATE_BYTES, "%.4g (%s)", rate + 0.0, tool_format_odds(odds, rate));
     return text;
 }
 
@@ -187,20 +190,14 @@ static void print_hash(struct tool_out *out, const bloomery_info *info)
     print_fact(out, "hash", text);
 }
 
-static const char *const rule_names[] = {"trim", "lower",      "upper", "hex",
-                                         "crlf", "skip-empty", "csv"};
-
-enum { RULE_NAMES = sizeof(rule_names) / sizeof(rule_names[0]) };
-_Static_assert((1 << RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN, "every flag of a key rule has a name");
-
 static void print_rule(struct tool_out *out, const bloomery_info *info)
 {
     char text[200] = "";
     size_t used = 0;
-    for (size_t i = 0; i < RULE_NAMES; i++)
+    for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
         if (info->rule.flags >> i & 1)
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
-                                     rule_names[i]);
+                                     tool_rule_names[i]);
     if (info->rule.field != 0)
         used +=
             (size_t)snprintf(text + used, sizeof(text) - used, "%sfield %d, delimited by byte %u",
@@ -256,13 +253,11 @@ static void print_state(struct tool_out *out, const struct report *report)
 static void print_measurement(struct tool_out *out, const struct request *request,
                               const struct report *report)
 {
-    char text[400], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES],
-        low[TOOL_NUMBER_BYTES], high[TOOL_NUMBER_BYTES];
-    snprintf(text, sizeof(text), "%s: %s of %s absent keys; 95 %% interval %s to %s",
+    char text[400], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
+    snprintf(text, sizeof(text), "%s: %s of %s absent keys; 95 %% interval %.4g to %.4g",
              rate_text(rate, (double)report->hits / (double)request->measure),
              tool_format_count(first, report->hits), tool_format_count(second, request->measure),
-             tool_format_rate(low, report->interval.low),
-             tool_format_rate(high, report->interval.high));
+             report->interval.low, report->interval.high);
     print_fact(out, "rate, measured", text);
     if (!report->hits_plausible)
         print_fact(out, "verdict",
@@ -284,7 +279,6 @@ static int print_text(const struct request *request, const struct report *report
 {
     const bloomery_info *info = &report->info;
     struct tool_out out;
-    char damage[sizeof(report->damage.text) + 16];
     tool_out_start(&out);
     tool_out_format(&out, "%s: a Bloomery filter, format version %u\n", request->path,
                     info->format_version);
@@ -297,10 +291,8 @@ static int print_text(const struct request *request, const struct report *report
     print_state(&out, report);
     if (report->measured)
         print_measurement(&out, request, report);
-    if (report->verified) {
-        snprintf(damage, sizeof(damage), "DAMAGED: %s", report->damage.text);
-        print_fact(&out, "checksums", report->intact ? "all right" : damage);
-    }
+    if (report->verified)
+        print_fact(&out, "checksums", report->intact ? "all right" : report->damage.text);
     return tool_out_finish(&out, has_finding(report) ? TOOL_NONE : TOOL_FOUND);
 }
 
@@ -339,9 +331,9 @@ static void add_header(json_t *object, const bloomery_info *info)
     tool_json_add(object, "note",
                   info->note != NULL ? tool_json_text(info->note) : tool_json_null());
     json_t *flags = tool_json_array();
-    for (size_t i = 0; i < RULE_NAMES; i++)
+    for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
         if (info->rule.flags >> i & 1)
-            tool_json_append(flags, tool_json_text(rule_names[i]));
+            tool_json_append(flags, tool_json_text(tool_rule_names[i]));
     tool_json_add(object, "rule", flags);
     if (info->rule.field != 0) {
         tool_json_add(object, "rule_field", tool_json_number(info->rule.field));
@@ -413,7 +405,7 @@ static int report_unreadable(const struct request *request, const bloomery_error
     }
     struct tool_out out;
     tool_out_start(&out);
-    tool_out_format(&out, "%s: DAMAGED: %s\n", request->path, error->text);
+    tool_out_format(&out, "%s: %s\n", request->path, error->text);
     return tool_out_finish(&out, TOOL_NONE);
 }
 

@@ -37,8 +37,6 @@ static const char help[] =
     "  bloomery plan -n 1e9 --memory 2GiB\n"
     "  bloomery plan -p 1e-6 --memory 512MiB --json\n";
 
-#define DEFAULT_RATE 1e-4
-
 /* What was asked; 0 where it was not. */
 struct wish {
     uint64_t keys;
@@ -93,15 +91,6 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static bool take_number(uint32_t *to, const char *name, uint64_t least, uint64_t most)
-{
-    uint64_t value;
-    if (!tool_option_count(name, optarg, least, most, &value))
-        return false;
-    *to = (uint32_t)value;
-    return true;
-}
-
 static bool take_option(struct wish *wish, int option)
 {
     switch (option) {
@@ -114,9 +103,9 @@ static bool take_option(struct wish *wish, int option)
     case OPTION_KIND:
         return tool_parse_kind(optarg, &wish->kind);
     case OPTION_LINES:
-        return take_number(&wish->options.lines, "--lines", 1, 3);
+        return tool_option_small("--lines", optarg, 1, 3, &wish->options.lines);
     case OPTION_FOLDS:
-        return take_number(&wish->options.folds, "--folds", 0, 30);
+        return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
     case OPTION_JSON:
         wish->json = true;
         return true;
@@ -138,7 +127,7 @@ static bool fits_together(struct wish *wish)
         return false;
     }
     if (wish->rate == 0 && wish->memory == 0)
-        wish->rate = DEFAULT_RATE;
+        wish->rate = TOOL_RATE_DEFAULT;
     return true;
 }
 
@@ -377,6 +366,8 @@ static int refuse(const struct wish *wish, const bloomery_plan *chosen, const st
                                      tool_format_size(fits, rows[i].plan.bytes));
             break;
         }
+    if (used == (size_t)length)
+        snprintf(message + used, sizeof(message) - used, ", where no useful rate fits");
     tool_error("%s", message);
     return TOOL_ERROR;
 }

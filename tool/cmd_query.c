@@ -7,6 +7,7 @@
  * behind another in the input buffer, delimiters between them, so a run is one copy.
  */
 #include "files.h"
+#include "json.h"
 #include "lines.h"
 #include "numbers.h"
 #include "out.h"
@@ -27,7 +28,7 @@ static const char help[] =
     "that is not printed was surely never added; of the lines that were never added, a share\n"
     "equal to the filter's rate is printed all the same. No INPUT, or '-', is standard input; "
     "gzip,\n"
-    "zstd, xz and zip are unpacked.\n"
+    "zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
     "\n"
     "  -f, --filter FILTER   ask this filter; repeat it to ask whether a line is in any of them\n"
     "  -v, --invert          print the lines that surely are in none of the filters\n"
@@ -39,6 +40,7 @@ static const char help[] =
     "                        may have it; with -c, count for each filter\n"
     "  -0, --null            lines end with NUL instead of newline, in input and output\n"
     "      --key-file FILE   the key of filters that don't carry it\n"
+    "      --json            with -c: one JSON object, with the count of each filter\n"
     "\n"
     "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error. An "
     "error\n"
@@ -57,7 +59,7 @@ struct asked {
 };
 
 struct query {
-    bool invert, count_only, quiet, with_filename;
+    bool invert, count_only, quiet, with_filename, json;
     const char *key_file;
     unsigned char delimiter;
 
@@ -68,12 +70,12 @@ struct query {
     size_t key_count;
 
     uint64_t selected[TOOL_BATCH_WORDS];
-    uint64_t selected_count;
+    uint64_t asked_count, selected_count;
     bool to_terminal;
     struct tool_out out;
 };
 
-enum { OPTION_WITH_FILENAME = TOOL_OPTION_OWN, OPTION_KEY_FILE };
+enum { OPTION_WITH_FILENAME = TOOL_OPTION_OWN, OPTION_KEY_FILE, OPTION_JSON };
 
 static const struct option options[] = {
     {"filter", required_argument, NULL, 'f'},
@@ -84,6 +86,7 @@ static const struct option options[] = {
     {"with-filename", no_argument, NULL, OPTION_WITH_FILENAME},
     {"null", no_argument, NULL, '0'},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
 
@@ -159,6 +162,7 @@ static void print_with_names(struct query *query, const bloomery_key *keys, size
 static bool answer(struct query *query, const bloomery_key *keys, size_t count)
 {
     size_t hits = ask(query, keys, count);
+    query->asked_count += count;
     query->selected_count += hits;
     if (query->quiet)
         return hits == 0;
@@ -204,7 +208,8 @@ static bool answer_inputs(struct query *query, const struct tool_source *source)
 {
     struct tool_progress progress;
     uint64_t total = tool_lines_total(source);
-    tool_progress_start(&progress, "asking", query->to_terminal && !query->count_only);
+    tool_progress_start(&progress, "asking",
+                        query->quiet || (query->to_terminal && !query->count_only));
     struct tool_lines *lines = tool_lines_open(source);
     const bloomery_key *keys;
     size_t count;
@@ -223,6 +228,24 @@ static void print_counts(struct query *query)
     for (size_t f = 0; f < query->filter_count; f++)
         tool_out_format(&query->out, "%s:%llu\n", query->filters[f].name,
                         (unsigned long long)query->filters[f].hits);
+}
+
+static int print_json(const struct query *query, bool all_read, int code)
+{
+    json_t *object = tool_json_report("query");
+    tool_json_add(object, "inverted", tool_json_bool(query->invert));
+    tool_json_add(object, "records", tool_json_count(query->asked_count));
+    tool_json_add(object, "count", tool_json_count(query->selected_count));
+    tool_json_add(object, "all_read", tool_json_bool(all_read));
+    json_t *filters = tool_json_array();
+    for (size_t f = 0; f < query->filter_count; f++) {
+        json_t *filter = tool_json_object();
+        tool_json_add(filter, "file", tool_json_text(query->filters[f].name));
+        tool_json_add(filter, "maybe_added", tool_json_count(query->filters[f].hits));
+        tool_json_append(filters, filter);
+    }
+    tool_json_add(object, "filters", filters);
+    return tool_json_print(object, code);
 }
 
 static int run_query(struct query *query, char **inputs, size_t input_count)
@@ -244,10 +267,12 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
 
     if (query->quiet)
         return query->selected_count > 0 ? TOOL_FOUND : all_read ? TOOL_NONE : TOOL_ERROR;
+    int code = !all_read ? TOOL_ERROR : query->selected_count > 0 ? TOOL_FOUND : TOOL_NONE;
+    if (query->json)
+        return print_json(query, all_read, code);
     if (query->count_only)
         print_counts(query);
-    int code = query->selected_count > 0 ? TOOL_FOUND : TOOL_NONE;
-    return tool_out_finish(&query->out, all_read ? code : TOOL_ERROR);
+    return tool_out_finish(&query->out, code);
 }
 
 /* ---- The command line ------------------------------------------------------------------------ */
@@ -283,12 +308,19 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
         case OPTION_KEY_FILE:
             query->key_file = optarg;
             break;
+        case OPTION_JSON:
+            query->json = true;
+            break;
         case TOOL_OPTION_HELP:
             *code = TOOL_FOUND;
             return false;
         default:
             return false;
         }
+    }
+    if (query->json && (!query->count_only || query->quiet)) {
+        tool_usage("--json is for the counts of -c, without -q");
+        return false;
     }
     if (query->invert && query->with_filename) {
         tool_usage("--with-filename names the filters that may have a line; -v prints lines that "

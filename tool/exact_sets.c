@@ -95,16 +95,16 @@ static uint64_t string_find(const struct string_set *strings, uint64_t slot, uin
     return slot;
 }
 
-static void string_set_add(void *set, const char *keys, unsigned count)
+static void string_set_add(void *set, const char *keys, size_t count)
 {
     struct string_set *strings = set;
     uint64_t hashes[TOOL_PORTION];
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         hashes[i] = tool_key_hash(keys + i * TOOL_DIGITS);
         tool_fetch_slots(strings->slots, tool_scale(hashes[i], strings->slot_count),
                          sizeof(uint64_t));
     }
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *key = keys + i * TOOL_DIGITS;
         const uint64_t tag = string_tag(hashes[i]);
         uint64_t slot = string_find(strings, tool_scale(hashes[i], strings->slot_count), tag);
@@ -121,24 +121,24 @@ static void string_set_add(void *set, const char *keys, unsigned count)
     }
 }
 
-static uint64_t string_set_ask_portion(const void *set, const char *keys, unsigned count)
+static uint64_t string_set_ask_portion(const void *set, const char *keys, size_t count)
 {
     const struct string_set *strings = set;
     uint64_t tags[TOOL_PORTION];
     uint64_t slots[TOOL_PORTION];
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t hash = tool_key_hash(keys + i * TOOL_DIGITS);
         tags[i] = string_tag(hash);
         slots[i] = tool_scale(hash, strings->slot_count);
         tool_fetch_slots(strings->slots, slots[i], sizeof(uint64_t));
     }
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         slots[i] = string_find(strings, slots[i], tags[i]);
         if (strings->slots[slots[i]] != 0)
             __builtin_prefetch(strings->arena + (strings->slots[slots[i]] & PLACE_MASK));
     }
     uint64_t answers = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const char *key = keys + i * TOOL_DIGITS;
         uint64_t slot = slots[i];
         while (strings->slots[slot] != 0 && !string_equal(strings, strings->slots[slot], key))
@@ -282,26 +282,27 @@ static unsigned __int128 string_order(const char *key)
 
 /* Sixty-four binary searches in step. All have the same lengths to halve, so that each step is a
  * choice without a branch, and the string that comes next can be fetched for all of them. */
-static uint64_t sorted_list_ask_portion(const void *set, const char *keys, unsigned count)
+static uint64_t sorted_list_ask_portion(const void *set, const char *keys, size_t count)
 {
     const struct sorted_list *list = set;
     unsigned __int128 wanted[TOOL_PORTION];
     const char *base[TOOL_PORTION];
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         wanted[i] = string_order(keys + i * TOOL_DIGITS);
         base[i] = list->text;
     }
     for (size_t length = list->count; length > 1;) {
         const size_t half = length / 2;
         length -= half;
-        for (unsigned i = 0; i < count; i++) {
+        for (size_t i = 0; i < count; i++) {
             const char *middle = base[i] + half * TOOL_DIGITS;
-            base[i] = string_order(middle) <= wanted[i] ? middle : base[i];
+            const size_t right = string_order(middle) <= wanted[i];
+            base[i] += half * TOOL_DIGITS * right;
             __builtin_prefetch(base[i] + length / 2 * TOOL_DIGITS);
         }
     }
     uint64_t answers = 0;
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         answers |= (uint64_t)(string_order(base[i]) == wanted[i]) << i;
     return answers;
 }
@@ -335,10 +336,10 @@ static void integer_set_release(void *set, struct tool_meter *meter)
 }
 
 /* What the slots of these keys hold, and where the search for each begins. */
-static void integer_set_begin(const struct integer_set *integers, const char *keys, unsigned count,
+static void integer_set_begin(const struct integer_set *integers, const char *keys, size_t count,
                               uint64_t *entries, uint64_t *slots)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         entries[i] = tool_key_number(keys + i * TOOL_DIGITS) + 1;
         slots[i] = tool_scale(tool_mix64(entries[i] * TOOL_GOLDEN), integers->slot_count);
         tool_fetch_slots(integers->slots, slots[i], sizeof(uint64_t));
@@ -353,24 +354,24 @@ static uint64_t integer_set_find(const struct integer_set *integers, uint64_t sl
     return slot;
 }
 
-static void integer_set_add(void *set, const char *keys, unsigned count)
+static void integer_set_add(void *set, const char *keys, size_t count)
 {
     struct integer_set *integers = set;
     uint64_t entries[TOOL_PORTION];
     uint64_t slots[TOOL_PORTION];
     integer_set_begin(integers, keys, count, entries, slots);
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         integers->slots[integer_set_find(integers, slots[i], entries[i])] = entries[i];
 }
 
-static uint64_t integer_set_ask_portion(const void *set, const char *keys, unsigned count)
+static uint64_t integer_set_ask_portion(const void *set, const char *keys, size_t count)
 {
     const struct integer_set *integers = set;
     uint64_t entries[TOOL_PORTION];
     uint64_t slots[TOOL_PORTION];
     integer_set_begin(integers, keys, count, entries, slots);
     uint64_t answers = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t slot = integer_set_find(integers, slots[i], entries[i]);
         answers |= (uint64_t)(integers->slots[slot] != 0) << i;
     }

@@ -44,27 +44,39 @@ static bool parse_key(const char *text, uint8_t key[BLOOMERY_KEY_BYTES])
     return text[strspn(text, blanks)] == '\0';
 }
 
+/* The file's first `room` bytes. Not through stdio, whose buffer would keep a copy of the key.
+ * Returns 0 or the errno. */
+static int read_up_to(const char *path, char *text, size_t room, size_t *count)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return errno;
+    int reason = 0;
+    ssize_t got = 1;
+    while (got != 0 && reason == 0 && *count < room) {
+        got = read(file, text + *count, room - *count);
+        if (got > 0)
+            *count += (size_t)got;
+        else if (got < 0 && errno != EINTR)
+            reason = errno;
+    }
+    close(file);
+    return reason;
+}
+
 bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
 {
     char text[256] = {0};
-    FILE *file = fopen(path, "re");
-    if (file == NULL) {
-        tool_error("%s: %s", path, strerror(errno));
-        return false;
-    }
-    size_t count = fread(text, 1, sizeof(text) - 1, file);
-    int reason = ferror(file) ? errno : 0;
-    fclose(file);
-    if (reason != 0) {
+    size_t count = 0;
+    int reason = read_up_to(path, text, sizeof(text) - 1, &count);
+    bool good = reason == 0 && memchr(text, '\0', count) == NULL && parse_key(text, key);
+    explicit_bzero(text, sizeof(text));
+    if (reason != 0)
         tool_error("%s: %s", path, strerror(reason));
-        return false;
-    }
-    if (memchr(text, '\0', count) != NULL || !parse_key(text, key)) {
+    else if (!good)
         tool_error("%s: not a key file: it must hold %d hexadecimal digits", path,
                    2 * BLOOMERY_KEY_BYTES);
-        return false;
-    }
-    return true;
+    return good;
 }
 
 /* So that the new name survives a power cut; a filter whose key file got lost is lost too. */
@@ -81,20 +93,48 @@ static void sync_directory_of(const char *path)
     close(directory);
 }
 
+/* Writes all of it, or returns the errno. After a short write the next one says what is wrong. */
+static int write_fully(int file, const void *data, size_t bytes)
+{
+    const char *next = data;
+    while (bytes > 0) {
+        ssize_t written = write(file, next, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        next += written;
+        bytes -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Draws a key and writes it. Returns 0 or the errno. */
+static int write_new_key(int file, uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    ssize_t drawn = getrandom(key, BLOOMERY_KEY_BYTES, 0);
+    if (drawn != BLOOMERY_KEY_BYTES)
+        return drawn < 0 ? errno : EIO;
+    static const char digits[] = "0123456789abcdef"; /* printf's buffers are not ours to wipe */
+    char text[KEY_TEXT_BYTES];
+    for (size_t i = 0; i < BLOOMERY_KEY_BYTES; i++) {
+        text[2 * i] = digits[key[i] >> 4];
+        text[2 * i + 1] = digits[key[i] & 15];
+    }
+    text[KEY_TEXT_BYTES - 1] = '\n';
+    int reason = write_fully(file, text, KEY_TEXT_BYTES);
+    explicit_bzero(text, sizeof(text));
+    if (reason == 0 && fsync(file) != 0)
+        reason = errno;
+    return reason;
+}
+
 static bool make_key_file(const char *path, int file, uint8_t key[BLOOMERY_KEY_BYTES])
 {
-    char text[KEY_TEXT_BYTES + 1];
-    bool good = getrandom(key, BLOOMERY_KEY_BYTES, 0) == BLOOMERY_KEY_BYTES;
-    for (size_t i = 0; i < BLOOMERY_KEY_BYTES; i++)
-        snprintf(text + 2 * i, 3, "%02x", key[i]);
-    text[KEY_TEXT_BYTES - 1] = '\n';
-    good = good && write(file, text, KEY_TEXT_BYTES) == KEY_TEXT_BYTES && fsync(file) == 0;
-    int reason = errno;
-    if (close(file) != 0 && good) {
+    int reason = write_new_key(file, key);
+    if (close(file) != 0 && reason == 0)
         reason = errno;
-        good = false;
-    }
-    if (!good) {
+    if (reason != 0) {
         unlink(path);
         tool_error("%s: making the key file: %s", path, strerror(reason));
         return false;
@@ -116,12 +156,15 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+const char *const tool_rule_names[TOOL_RULE_NAMES] = {"trim", "lower",      "upper", "hex",
+                                                      "crlf", "skip-empty", "csv"};
+_Static_assert((1 << TOOL_RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN,
+               "every flag of a key rule has a name");
+
 /* A rule says how keys are made from records. A version that ignored it would ask for keys that
  * nobody added, and call them absent. */
 static bool rule_is_followed(const char *path, const bloomery_filter *filter)
 {
-    static const char *const names[] = {"trim", "lower",      "upper", "hex",
-                                        "crlf", "skip-empty", "csv"};
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
     if (info.rule.flags == 0 && info.rule.field == 0 && info.rule.delimiter == 0)
@@ -129,9 +172,9 @@ static bool rule_is_followed(const char *path, const bloomery_filter *filter)
 
     char text[160] = "";
     size_t used = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
         if (info.rule.flags >> i & 1)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", names[i]);
+            used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", tool_rule_names[i]);
     if (info.rule.field != 0)
         snprintf(text + used, sizeof(text) - used, " field %d", (int)info.rule.field);
     tool_error("%s: its keys are made by a rule that this version can't follow:%s", path, text);
@@ -151,7 +194,9 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
             return NULL;
         options.key = key;
     }
-    if (bloomery_open(path, &options, &filter, &error) != BLOOMERY_OK) {
+    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    explicit_bzero(key, sizeof(key));
+    if (status != BLOOMERY_OK) {
         tool_library_error(path, &error);
         if (error.status == BLOOMERY_KEY_NEEDED && key_file == NULL)
             tool_say("--key-file FILE gives the key");
@@ -244,6 +289,39 @@ bool tool_may_replace(const char *path, bool force)
     }
 }
 
+/* The directory that a path's last name lies in. */
+static bool directory_facts(const char *path, struct stat *facts)
+{
+    size_t bytes = strlen(path) + 1;
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, path, bytes);
+    bool known = stat(dirname(copy), facts) == 0;
+    free(copy);
+    return known;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+bool tool_same_file(const char *one, const char *other)
+{
+    struct stat first, second;
+    if (strcmp(one, other) == 0)
+        return true;
+    bool first_there = stat(one, &first) == 0, second_there = stat(other, &second) == 0;
+    if (!first_there && !second_there) {
+        if (strcmp(last_name(one), last_name(other)) != 0)
+            return false;
+        first_there = directory_facts(one, &first);
+        second_there = directory_facts(other, &second);
+    }
+    return first_there && second_there && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
 /* ---- Filters to stdout ----------------------------------------------------------------------- */
 
 bool tool_stdout_takes_bytes(void)
@@ -257,19 +335,8 @@ bool tool_stdout_takes_bytes(void)
 static int write_some(void *context, const void *data, size_t bytes)
 {
     int *reason = context;
-    const char *next = data;
-    while (bytes > 0) {
-        ssize_t written = write(STDOUT_FILENO, next, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            *reason = errno;
-            return -1;
-        }
-        next += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
+    *reason = write_fully(STDOUT_FILENO, data, bytes);
+    return *reason == 0 ? 0 : -1;
 }
 
 bool tool_filter_to_stdout(const bloomery_filter *filter)

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What the flags of a key rule are called: row i is the flag 1 << i. */
+enum { TOOL_RULE_NAMES = 7 };
+extern const char *const tool_rule_names[TOOL_RULE_NAMES];
+
 /* Reads a key file: 32 hexadecimal digits, blanks and newlines around them. */
 bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
 
@@ -36,6 +40,9 @@ void tool_filter_unlock(int descriptor);
 /* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
  * anything else that is no regular file: never. False after a message. */
 bool tool_may_replace(const char *path, bool force);
+
+/* Whether two paths name the same file, be it there or still to be made. */
+bool tool_same_file(const char *one, const char *other);
 
 /* Whether stdout may get a filter's bytes: it is no terminal. */
 bool tool_stdout_takes_bytes(void);

@@ -119,8 +119,7 @@ static double filter_set_live(const void *set)
 static double filter_set_allowed_factor(const void *set)
 {
     const struct filter_set *own = set;
-    double probes = (double)own->plan.probes * (own->plan.lines > 0 ? own->plan.lines : 1);
-    return tool_allowed_factor((double)own->plan.bits / 512, probes);
+    return tool_allowed_factor(&own->plan, own->plan.keys);
 }
 
 const struct tool_structure tool_blocked_filter = {

@@ -43,12 +43,13 @@ static void digest_set_release(void *set, struct tool_meter *meter)
     tool_meter_release(meter, digests, sizeof(*digests));
 }
 
-static void digest_set_begin(const struct digest_set *set, const char *keys, unsigned count,
+static void digest_set_begin(const struct digest_set *set, const char *keys, size_t count,
                              struct digest *digests, uint64_t *slots)
 {
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     bool well = context != NULL;
-    for (unsigned i = 0; i < count && well; i++) {
+    for (size_t i = 0; i < count && well; i++) {
+        digests[i] = (struct digest){{0, 0}};
         well = EVP_DigestInit_ex2(context, set->md5, NULL) == 1 &&
                EVP_DigestUpdate(context, keys + i * TOOL_DIGITS, TOOL_DIGITS) == 1 &&
                EVP_DigestFinal_ex(context, (unsigned char *)digests[i].words, NULL) == 1;
@@ -75,26 +76,26 @@ static uint64_t digest_set_find(const struct digest_set *set, uint64_t slot, str
     return slot;
 }
 
-static void digest_set_add(void *set, const char *keys, unsigned count)
+static void digest_set_add(void *set, const char *keys, size_t count)
 {
     struct digest_set *all = set;
     struct digest digests[TOOL_PORTION];
     uint64_t slots[TOOL_PORTION];
     digest_set_begin(all, keys, count, digests, slots);
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         all->has_zero |= digest_zero(digests[i]);
         all->slots[digest_set_find(all, slots[i], digests[i])] = digests[i];
     }
 }
 
-static uint64_t digest_set_ask_portion(const void *set, const char *keys, unsigned count)
+static uint64_t digest_set_ask_portion(const void *set, const char *keys, size_t count)
 {
     const struct digest_set *all = set;
     struct digest digests[TOOL_PORTION];
     uint64_t slots[TOOL_PORTION];
     digest_set_begin(all, keys, count, digests, slots);
     uint64_t answers = 0;
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct digest found = all->slots[digest_set_find(all, slots[i], digests[i])];
         bool in = digest_zero(digests[i]) ? all->has_zero : !digest_zero(found);
         answers |= (uint64_t)in << i;
@@ -158,31 +159,31 @@ static void bitmap_release(void *set, struct tool_meter *meter)
     tool_meter_release(meter, bitmap, sizeof(*bitmap));
 }
 
-static void bitmap_begin(const struct bitmap *bitmap, const char *keys, unsigned count,
+static void bitmap_begin(const struct bitmap *bitmap, const char *keys, size_t count,
                          uint64_t *positions)
 {
-    for (unsigned i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         positions[i] = tool_scale(tool_key_hash(keys + i * TOOL_DIGITS), bitmap->bits);
         __builtin_prefetch(&bitmap->words[positions[i] / 64]);
     }
 }
 
-static void bitmap_add(void *set, const char *keys, unsigned count)
+static void bitmap_add(void *set, const char *keys, size_t count)
 {
     struct bitmap *bitmap = set;
     uint64_t positions[TOOL_PORTION];
     bitmap_begin(bitmap, keys, count, positions);
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         bitmap->words[positions[i] / 64] |= UINT64_C(1) << positions[i] % 64;
 }
 
-static uint64_t bitmap_ask_portion(const void *set, const char *keys, unsigned count)
+static uint64_t bitmap_ask_portion(const void *set, const char *keys, size_t count)
 {
     const struct bitmap *bitmap = set;
     uint64_t positions[TOOL_PORTION];
     bitmap_begin(bitmap, keys, count, positions);
     uint64_t answers = 0;
-    for (unsigned i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         answers |= (bitmap->words[positions[i] / 64] >> positions[i] % 64 & 1) << i;
     return answers;
 }
@@ -230,7 +231,9 @@ static double bitmap_live(const void *set)
 static double bitmap_allowed_factor(const void *set)
 {
     const struct bitmap *bitmap = set;
-    return tool_allowed_factor((double)bitmap->bits / 512, 1);
+    /* It is a classic filter of one probe. */
+    const bloomery_plan shape = {.kind = BLOOMERY_CLASSIC, .bits = bitmap->bits, .probes = 1};
+    return tool_allowed_factor(&shape, bitmap->keys);
 }
 
 const struct tool_structure tool_one_hash_bitmap = {

@@ -134,11 +134,12 @@ static uint64_t total_weight(void)
 }
 
 /* How many of `count` things fall before part `part` of `parts` equal ones. Differences of this are
- * the shares: whole numbers that add up to `count`, each within one of its exact share. */
-static uint64_t share_before(uint64_t count, uint64_t part, uint64_t parts)
+ * the shares: whole numbers that add up to `count`, each within one of its exact share. `turn`, 0
+ * to parts-1, decides which parts get what is left over; drawn at random, it favours none. */
+static uint64_t share_before(uint64_t count, uint64_t part, uint64_t parts, uint64_t turn)
 {
-    assert(part <= parts && parts > 0);
-    return (uint64_t)((unsigned __int128)count * part / parts);
+    assert(part <= parts && turn < parts);
+    return (uint64_t)(((unsigned __int128)count * part + turn) / parts);
 }
 
 /* The fewest serials that a slot of any family has. */
@@ -221,13 +222,15 @@ static struct slot *make_cell(struct slot *slot, unsigned cell, uint64_t first, 
         days++;
     assert(days == 1826 || days == 1827);
 
+    const uint64_t turn = tool_scale(tool_random_next(random), days);
     uint64_t day = 0;
     for (struct date date = begin; !same_day(date, end); date = next_day(date), day++, slot++) {
         slot_digits(slot, date, cell % SEXES);
-        slot->first = (uint32_t)(first + share_before(people, day, days));
+        slot->first = (uint32_t)(first + share_before(people, day, days, turn));
         unsigned valid = valid_count[slot->family];
         slot->rotation = (uint16_t)tool_scale(tool_random_next(random), valid);
-        assert(share_before(people, day + 1, days) - share_before(people, day, days) <= valid);
+        assert(share_before(people, day + 1, days, turn) - share_before(people, day, days, turn) <=
+               valid);
     }
     return slot;
 }
@@ -236,12 +239,13 @@ static void make_slots(struct tool_ids *ids, uint64_t seed)
 {
     struct tool_random random = tool_random_make(seed, 1);
     const uint64_t total = total_weight();
+    const uint64_t turn = tool_scale(tool_random_next(&random), total);
     struct slot *slot = ids->slots;
     uint64_t weight = 0;
     for (unsigned cell = 0; cell < CELLS; cell++) {
-        uint64_t first = share_before(ids->count, weight, total);
+        uint64_t first = share_before(ids->count, weight, total, turn);
         weight += cell_weight(cell);
-        uint64_t people = share_before(ids->count, weight, total) - first;
+        uint64_t people = share_before(ids->count, weight, total, turn) - first;
         slot = make_cell(slot, cell, first, people, &random, ids->valid_count);
     }
     assert(slot == ids->slots + SLOTS);

@@ -44,7 +44,7 @@ json_t *tool_json_count(uint64_t value)
 
 json_t *tool_json_number(double value)
 {
-    return isfinite(value) ? must(json_real(value)) : tool_json_null();
+    return isfinite(value) ? must(json_real(value + 0.0)) : tool_json_null(); /* no minus zero */
 }
 
 json_t *tool_json_text(const char *text)
@@ -98,4 +98,22 @@ int tool_json_print(json_t *object, int code)
     tool_out_text(&out, "\n");
     json_decref(object);
     return tool_out_finish(&out, code);
+}
+
+void tool_json_add_state(json_t *report, const char *file, uint64_t records, uint64_t new_keys,
+                         const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &info);
+    tool_json_add(report, "file", tool_json_text(file));
+    tool_json_add(report, "records", tool_json_count(records));
+    tool_json_add(report, "new_keys", tool_json_count(new_keys));
+    tool_json_add(report, "bytes", tool_json_count(info.bytes));
+    tool_json_add(report, "file_bytes", tool_json_count(info.file_bytes));
+    tool_json_add(report, "planned_keys",
+                  info.planned_keys > 0 ? tool_json_count(info.planned_keys) : tool_json_null());
+    tool_json_add(report, "planned_rate",
+                  info.planned_rate > 0 ? tool_json_number(info.planned_rate) : tool_json_null());
+    tool_json_add(report, "estimated_keys", tool_json_number(info.estimated_keys));
+    tool_json_add(report, "predicted_rate", tool_json_number(info.expected_rate));
 }

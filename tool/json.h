@@ -9,6 +9,8 @@
 #ifndef BLOOMERY_TOOL_JSON_H
 #define BLOOMERY_TOOL_JSON_H
 
+#include <bloomery/bloomery.h>
+
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +36,9 @@ json_t *tool_json_object(void);
 /* Prints the object and a newline on stdout, frees it, and returns `code`, or TOOL_ERROR after a
  * message where writing failed. */
 int tool_json_print(json_t *object, int code);
+
+/* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
+void tool_json_add_state(json_t *report, const char *file, uint64_t records, uint64_t new_keys,
+                         const bloomery_filter *filter);
 
 #endif /* BLOOMERY_TOOL_JSON_H */

@@ -350,7 +350,8 @@ uint64_t tool_lines_total(const struct tool_source *source)
     return total;
 }
 
-bool tool_lines_count(const struct tool_source *source, const char *why_pipe, uint64_t *records)
+bool tool_lines_count(const struct tool_source *source, const char *why_pipe, bool quiet,
+                      uint64_t *records)
 {
     for (size_t i = 0; i < input_count(source); i++) {
         const char *path = input_at(source, i);
@@ -362,7 +363,7 @@ bool tool_lines_count(const struct tool_source *source, const char *why_pipe, ui
     }
 
     struct tool_progress progress;
-    tool_progress_start(&progress, "counting", false);
+    tool_progress_start(&progress, "counting", quiet);
     uint64_t total = tool_lines_total(source);
     struct tool_lines *lines = tool_lines_open(source);
     const bloomery_key *keys;
@@ -371,4 +372,32 @@ bool tool_lines_count(const struct tool_source *source, const char *why_pipe, ui
     tool_progress_stop(&progress);
     *records = lines->records;
     return tool_lines_close(lines);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+bool tool_lines_add(const struct tool_source *source, bloomery_filter *filter, const char *name,
+                    const char *verb, bool quiet, uint64_t *records, uint64_t *new_keys)
+{
+    struct tool_progress progress;
+    uint64_t total = tool_lines_total(source);
+    tool_progress_start(&progress, verb, quiet);
+    struct tool_lines *lines = tool_lines_open(source);
+    bloomery_status status = BLOOMERY_OK;
+    const bloomery_key *keys;
+    size_t count;
+    *new_keys = 0;
+    while (status == BLOOMERY_OK && (count = tool_lines_next(lines, &keys)) > 0) {
+        uint64_t answers[TOOL_BATCH_WORDS];
+        status = bloomery_add_batch(filter, keys, count, answers, NULL);
+        for (size_t w = 0; w < (count + 63) / 64 && status == BLOOMERY_OK; w++)
+            *new_keys += (uint64_t)__builtin_popcountll(answers[w]);
+        tool_progress_update(&progress, lines->records, lines->bytes, total);
+    }
+    tool_progress_stop(&progress);
+    *records = lines->records;
+    if (status != BLOOMERY_OK)
+        tool_error("%s: %s", name, bloomery_status_text(status));
+    bool all_read = tool_lines_close(lines);
+    return all_read && status == BLOOMERY_OK;
 }

@@ -55,9 +55,16 @@ bool tool_lines_close(struct tool_lines *lines);
 /* How many records the source holds, read in a pass of its own. False after a printed message: on
  * failure, or where the source can't be read twice (stdin, a pipe); `why_pipe`, if not NULL, is
  * then the hint that is printed after the input's name. */
-bool tool_lines_count(const struct tool_source *source, const char *why_pipe, uint64_t *records);
+bool tool_lines_count(const struct tool_source *source, const char *why_pipe, bool quiet,
+                      uint64_t *records);
 
 /* The bytes of all inputs as far as they are regular files, for progress; 0 where one is not. */
 uint64_t tool_lines_total(const struct tool_source *source);
+
+/* Adds all records to a filter, which messages call `name`, with progress ("adding") unless quiet.
+ * False after a printed message; the filter may then hold some of them. `new_keys`: those that were
+ * surely not in it. */
+bool tool_lines_add(const struct tool_source *source, bloomery_filter *filter, const char *name,
+                    const char *verb, bool quiet, uint64_t *records, uint64_t *new_keys);
 
 #endif /* BLOOMERY_TOOL_LINES_H */

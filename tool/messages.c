@@ -17,28 +17,34 @@ void tool_set_command(const struct tool_command *command)
     running = command;
 }
 
-__attribute__((format(printf, 2, 0))) static void say_prefixed(const char *kind, const char *format,
-                                                               va_list arguments)
+enum { SENTENCE_BYTES = 8000, LINE_BYTES = SENTENCE_BYTES + 64 };
+
+/* One line in one piece: commands that run side by side share a terminal or a log. */
+static void say_line(const char *kind, const char *sentence)
 {
-    /* One line in one piece: commands that run side by side share a terminal or a log. */
-    char text[8192];
-    int prefix = snprintf(text, sizeof(text), "bloomery: %s%s%s", running ? running->name : "",
-                          running ? ": " : "", kind);
-    size_t used = prefix > 0 ? (size_t)prefix : 0;
-    int rest = vsnprintf(text + used, sizeof(text) - used, format, arguments);
-    used += rest > 0 ? (size_t)rest : 0;
-    if (used > sizeof(text) - 2)
-        used = sizeof(text) - 2;
-    text[used] = '\n';
+    char line[LINE_BYTES];
+    int length = snprintf(line, sizeof(line), "bloomery: %s%s%s%s\n", running ? running->name : "",
+                          running ? ": " : "", kind, sentence);
     tool_progress_wipe();
-    fwrite(text, 1, used + 1, stderr);
+    if (length > 0 && (size_t)length < sizeof(line))
+        fwrite(line, 1, (size_t)length, stderr);
+}
+
+static void say_format(const char *kind, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+
+static void say_format(const char *kind, const char *format, va_list arguments)
+{
+    char sentence[SENTENCE_BYTES];
+    vsnprintf(sentence, sizeof(sentence), format, arguments);
+    say_line(kind, sentence);
 }
 
 void tool_error(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say_prefixed("", format, arguments);
+    say_format("", format, arguments);
     va_end(arguments);
 }
 
@@ -46,7 +52,7 @@ void tool_warning(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say_prefixed("warning: ", format, arguments);
+    say_format("warning: ", format, arguments);
     va_end(arguments);
 }
 
@@ -54,7 +60,7 @@ int tool_usage(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    say_prefixed("", format, arguments);
+    say_format("", format, arguments);
     va_end(arguments);
     fprintf(stderr, "try 'bloomery%s%s --help'\n", running ? " " : "",
             running ? running->name : "");

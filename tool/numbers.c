@@ -8,6 +8,7 @@
 
 #include "tool.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,6 +208,16 @@ bool tool_option_count(const char *option, const char *text, uint64_t least, uin
     return false;
 }
 
+bool tool_option_small(const char *option, const char *text, uint32_t least, uint32_t most,
+                       uint32_t *value)
+{
+    uint64_t parsed;
+    if (!tool_option_count(option, text, least, most, &parsed))
+        return false;
+    *value = (uint32_t)parsed;
+    return true;
+}
+
 bool tool_option_size(const char *option, const char *text, uint64_t *value)
 {
     uint64_t parsed = 0;
@@ -310,6 +321,7 @@ const char *tool_format_rate(char *buffer, double rate)
 
 const char *tool_format_exact(char *buffer, double value)
 {
+    assert(buffer != NULL); /* which gcc doubts when it instruments this loop */
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(buffer, TOOL_NUMBER_BYTES, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value)

@@ -26,6 +26,9 @@ bool tool_parse_rate(const char *text, double *value);
 #define TOOL_MEMORY_MOST (UINT64_C(1) << 47)
 #define TOOL_RATE_LEAST  1e-15
 
+/* What `plan` and `build` take where nothing says how often a filter may be wrong. */
+#define TOOL_RATE_DEFAULT 1e-4
+
 /*
  * The same for the value of an option, range check included. `option` is the option as the user
  * writes it ("-n", "--memory"). Where the text is no number or out of range they print a sentence
@@ -34,6 +37,8 @@ bool tool_parse_rate(const char *text, double *value);
  */
 bool tool_option_count(const char *option, const char *text, uint64_t least, uint64_t most,
                        uint64_t *value);
+bool tool_option_small(const char *option, const char *text, uint32_t least, uint32_t most,
+                       uint32_t *value); /* a count */
 bool tool_option_size(const char *option, const char *text, uint64_t *value);
 bool tool_option_rate(const char *option, const char *text, double *value);
 

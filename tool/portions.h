@@ -34,7 +34,7 @@ static inline uint64_t tool_key_hash(const char *key)
 static inline uint64_t tool_key_number(const char *key)
 {
     uint64_t parts[3];
-    for (unsigned i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++) {
         const unsigned char *digit = (const unsigned char *)key + 4 * i;
         parts[i] = digit[0] * 1000u + digit[1] * 100u + digit[2] * 10u + digit[3] - 1111u * '0';
     }
@@ -44,13 +44,12 @@ static inline uint64_t tool_key_number(const char *key)
 }
 
 /* Portions of a set's keys, and the answers to one. */
-typedef void (*tool_add_portion)(void *set, const char *keys, unsigned count);
-typedef uint64_t (*tool_ask_portion)(const void *set, const char *keys, unsigned count);
+typedef void (*tool_add_portion)(void *set, const char *keys, size_t count);
+typedef uint64_t (*tool_ask_portion)(const void *set, const char *keys, size_t count);
 
-static inline unsigned tool_portion_at(struct tool_digits keys, size_t from)
+static inline size_t tool_portion_at(struct tool_digits keys, size_t from)
 {
-    return keys.count - from < TOOL_PORTION ? (unsigned)(keys.count - from)
-                                            : (unsigned)TOOL_PORTION;
+    return keys.count - from < TOOL_PORTION ? keys.count - from : (size_t)TOOL_PORTION;
 }
 
 static inline void tool_add_by_portions(void *set, struct tool_digits keys, tool_add_portion add)

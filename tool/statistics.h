@@ -6,6 +6,8 @@
 #ifndef BLOOMERY_TOOL_STATISTICS_H
 #define BLOOMERY_TOOL_STATISTICS_H
 
+#include <bloomery/bloomery.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,11 +27,10 @@ bool tool_plausible(uint64_t hits, uint64_t trials, double rate);
 void tool_plausible_hits(uint64_t trials, double rate, uint64_t *least, uint64_t *most);
 
 /*
- * How far the rate of one filter may lie above the average of its shape, as a factor. Every one of
- * its `lines` lines of 512 bits has its own number of keys; what that does to the rate of the whole
- * falls with the root of the number of lines, and is the larger the more bits (`probes`, of all
- * lines of a key) must all be set. On top come the 5 % that no plan of ours may be off by.
+ * How far the live rate of one filter may lie above the average of its shape by chance, as a factor
+ * of at least 1.05, the 5 % that no plan of ours may be off by. `shape` is a plan of which kind,
+ * bits, lines and probes are read. statistics.c derives it.
  */
-double tool_allowed_factor(double lines, double probes);
+double tool_allowed_factor(const bloomery_plan *shape, uint64_t keys);
 
 #endif /* BLOOMERY_TOOL_STATISTICS_H */

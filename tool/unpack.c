@@ -214,7 +214,10 @@ static bool archive_start(struct tool_unpack *unpack, enum tool_packing packing)
         if (position >= 0 && (size_t)position == unpack->head_bytes)
             archive_read_set_seek_callback(archive, archive_seek_to);
     } else {
+        /* "raw" wants a byte at least; "empty" is for what unpacks to nothing. */
         result = archive_read_support_format_raw(archive);
+        if (result == ARCHIVE_OK)
+            result = archive_read_support_format_empty(archive);
         if (result == ARCHIVE_OK)
             result = packing == TOOL_XZ ? archive_read_support_filter_xz(archive)
                                         : archive_read_support_filter_zstd(archive);
@@ -235,7 +238,8 @@ static int archive_next_entry(struct tool_unpack *unpack)
     do {
         /* A warning is about the member's name, which nobody here looks at. */
         result = archive_read_next_header(unpack->archive, &entry);
-        if (result == ARCHIVE_EOF)
+        /* "empty" also takes what a failed filter gave no byte of; the failure is then noted. */
+        if (result == ARCHIVE_EOF && archive_errno(unpack->archive) == 0)
             return 0;
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
             archive_failed(unpack);

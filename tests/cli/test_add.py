@@ -2,6 +2,7 @@
 """add: everything or nothing, and never at the cost of another adder."""
 
 import fcntl
+import json
 import os
 import resource
 import signal
@@ -24,10 +25,31 @@ def set_up(c, keys=10_000):
 @case
 def added_keys_are_found_and_counted(c):
     set_up(c)
-    c.run("add f.bloom", stdin="a\nb\nc\n", stderr="f.bloom: added 3 keys, 3 of them new\n")
-    c.run("add f.bloom", stdin="b\nd\nd", stderr="f.bloom: added 3 keys, 1 of them new\n")
+    c.run("add f.bloom", stdin="a\nb\nc\n", stderr="f.bloom: added 3 keys, all of them new\n")
+    c.run("add f.bloom", stdin="b\nd\nd", stderr="f.bloom: added 3 keys, at least 1 of them "
+          "new\n")
+    c.run("add f.bloom", stdin="e\n", stderr="f.bloom: added 1 key, a new one\n")
+    c.run("add f.bloom", stdin="e\n", stderr="f.bloom: added 1 key, at least 0 of them new\n")
+    c.run("add f.bloom", stdin="", stderr="f.bloom: added 0 keys\n")
     c.run("add -q f.bloom", stdin="e\n")
     c.run("query f.bloom", stdin="a\nb\nc\nd\ne\nf\n", stdout="a\nb\nc\nd\ne\n")
+
+
+@case
+def json_says_what_was_added(c):
+    set_up(c)
+    c.run("add -q f.bloom", stdin="a\n")
+    text, _ = c.run("add --json f.bloom", stdin="a\nb\nc\n", stdout=None)
+    report = json.loads(text)
+    inspected, _ = c.run("inspect --json f.bloom", stdout=None)
+    inspected = json.loads(inspected)
+    c.expect((report["schema"], report["command"], report["file"], report["records"],
+              report["new_keys"]) == (1, "add", "f.bloom", 3, 2), f"{report}")
+    c.expect(report["planned_keys"] == 10_000 and 2 < report["estimated_keys"] < 4, f"{report}")
+    for name in ("bytes", "file_bytes", "planned_keys", "planned_rate", "estimated_keys",
+                 "predicted_rate"):
+        c.expect(report[name] == inspected[name], f"{name}: {report[name]}, {inspected[name]}")
+    c.run("add --json f.bloom missing", code=2, stderr=has("missing", "nothing was added"))
 
 
 @case

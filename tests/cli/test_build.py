@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """build: what size it takes, what it refuses, what it leaves behind."""
 
+import fcntl
+import json
 import os
 import pty
 import resource
+import select
 import signal
 import stat
+import struct
 import subprocess
+import termios
 import time
 
 from runner import Skip, case, has, main
@@ -172,6 +177,32 @@ def file_that_is_no_filter_is_not_overwritten(c):
     c.run("query -c f.bloom keys", stdout="10000\n")
 
 
+def wait_for_file(c, name):
+    """Returns when a command has made it, or has ended."""
+    until = time.monotonic() + 60
+    while not os.path.exists(c.path(name)):
+        c.expect(time.monotonic() < until, f"{name} was not made")
+        time.sleep(0.01)
+
+
+@case
+def file_made_during_the_build_is_not_overwritten(c):
+    """What stands at the output is looked at when the build begins, and again before it saves."""
+    for options, saved in (("", False), ("--force", True)):
+        process = c.start(f"build -q {options} -n 10 --key-file k -o f.bloom")
+        wait_for_file(c, "k")  # made after the first look
+        c.file("f.bloom", "precious\n")
+        _, stderr = process.communicate(b"a\n", timeout=60)
+        if saved:
+            c.expect(process.returncode == 0, f"{process.returncode}: {stderr}")
+            c.run("query --key-file k f.bloom", stdin="a\n", stdout="a\n")
+        else:
+            c.expect(process.returncode == 2 and b"--force overwrites it" in stderr, f"{stderr}")
+            c.expect(c.read("f.bloom") == b"precious\n", "the file was overwritten")
+        for name in c.names():
+            os.unlink(c.path(name))
+
+
 @case
 def filters_and_empty_files_are_replaced(c):
     set_up(c)
@@ -238,6 +269,25 @@ def killed_build_leaves_the_old_file(c):
         c.expect(c.names() == ["f.bloom"], f"litter: {c.names()}")
 
 
+@case
+def json_says_what_was_written(c):
+    set_up(c)
+    text, _ = c.run("build --json -p 0.01 -o f.bloom keys keys", stdout=None)
+    report = json.loads(text)
+    inspected, _ = c.run("inspect --json f.bloom", stdout=None)
+    inspected = json.loads(inspected)
+    c.expect((report["schema"], report["command"], report["file"], report["records"])
+             == (1, "build", "f.bloom", 20_000), f"{report}")
+    c.expect(9_900 < report["new_keys"] <= 10_000 and report["planned_keys"] == 20_000, f"{report}")
+    c.expect(report["file_bytes"] == os.path.getsize(c.path("f.bloom")), f"{report}")
+    c.expect(0 < report["predicted_rate"] < report["planned_rate"] <= 0.01, f"{report}")
+    for name in ("bytes", "planned_keys", "planned_rate", "estimated_keys", "predicted_rate"):
+        c.expect(report[name] == inspected[name], f"{name}: {report[name]}, {inspected[name]}")
+    c.run("build --json -o - keys", code=2, stderr=has("--json and '-o -'"))
+    with open("/dev/full", "wb") as full:
+        c.run("build --json -o f.bloom keys", stdout_file=full, code=2, stderr=has("No space left"))
+
+
 # ---- Inputs ------------------------------------------------------------------------------------------
 
 @case
@@ -252,36 +302,78 @@ def missing_input_or_directory_builds_nothing(c):
     c.expect("f.bloom" not in c.names(), "a failed build left its file")
 
 
+def everything_from(terminal):
+    """What has been written to a terminal; its writers have ended."""
+    shown = b""
+    while select.select([terminal], [], [], 0.3)[0]:
+        shown += os.read(terminal, 65536)
+    return shown
+
+
+def build_slowly(c, pause, stderr, terminal="xterm"):
+    """A build whose input comes in four parts with pauses before each."""
+    process = c.start("build -n 10k -o f.bloom", stderr=stderr, env={**os.environ, "TERM": terminal})
+    for _ in range(4):
+        time.sleep(pause)
+        process.stdin.write(b"a\nb\n" * 1000)
+        process.stdin.flush()
+    process.stdin.close()
+    process.wait()
+    c.expect(process.returncode == 0, f"exit code {process.returncode}")
+    return process
+
+
 @case
 def progress_is_on_a_terminal_only_and_after_half_a_second(c):
     leader, follower = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm"}
-
-    def build(stderr, wait, terminal="xterm"):
-        process = c.start("build -q -n 10k -o f.bloom" if wait == 0 else "build -n 10k -o f.bloom",
-                          stderr=stderr, env={**environment, "TERM": terminal})
-        for _ in range(4):
-            process.stdin.write(b"a\nb\n" * 1000)
-            process.stdin.flush()
-            time.sleep(wait)
-        process.stdin.close()
-        process.wait()
-        return process
-
-    slow = build(follower, 0.25)
-    shown = os.read(leader, 65536)
-    c.expect(slow.returncode == 0 and b"building: " in shown and b"wrote f.bloom" in shown,
-             f"no progress on a terminal: {shown}")
-    c.expect(shown.rstrip().endswith(b"1 in 10,000") or b"\x1b[Kwrote" in shown,
-             f"the progress line was not wiped: {shown}")
-    dumb = build(follower, 0.25, "dumb")
-    shown = os.read(leader, 65536)
-    c.expect(dumb.returncode == 0 and b"building" not in shown, f"progress on a dumb one: {shown}")
-    piped = build(subprocess.PIPE, 0.25)
-    shown = piped.stderr.read()
-    c.expect(b"building" not in shown and b"\x1b" not in shown, f"progress in a pipe: {shown}")
+    build_slowly(c, 0.25, follower)
+    shown = everything_from(leader)
+    c.expect(b"\rbuilding: " in shown, f"no progress on a terminal: {shown}")
+    c.expect(b"\r\x1b[Kwrote f.bloom: 8,000 records" in shown, f"the line was not wiped: {shown}")
+    build_slowly(c, 0, follower)
+    shown = everything_from(leader)
+    c.expect(shown.startswith(b"wrote f.bloom"), f"progress of a short job: {shown}")
+    build_slowly(c, 0.25, follower, "dumb")
+    shown = everything_from(leader)
+    c.expect(shown.startswith(b"wrote f.bloom"), f"progress on a dumb terminal: {shown}")
     os.close(leader)
     os.close(follower)
+    shown = build_slowly(c, 0.25, subprocess.PIPE).stderr.read()
+    c.expect(shown.startswith(b"wrote f.bloom"), f"progress in a pipe: {shown}")
+
+
+def shown_while_counting(c, options):
+    """What a build shows on a terminal whose counting takes 0.7 s: a lease on the input makes its
+    opening wait. Then the counting goes on and so does the build."""
+    leader, follower = pty.openpty()
+    ignored = signal.signal(signal.SIGIO, signal.SIG_IGN)  # somebody wants to open the file: we know
+    file = os.open(c.path("keys"), os.O_RDWR)
+    try:
+        try:
+            fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        except OSError as why:
+            raise Skip("this file system has no leases") from why
+        process = c.start(f"build {options} -o f.bloom keys", stderr=follower,
+                          env={**os.environ, "TERM": "xterm"})
+        time.sleep(0.9)
+        c.expect(process.poll() is None, "the build did not wait for the lease")
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+        c.expect(process.wait(timeout=60) == 0, f"exit code {process.returncode}")
+        return everything_from(leader)
+    finally:
+        os.close(file)
+        os.close(leader)
+        os.close(follower)
+        signal.signal(signal.SIGIO, ignored)
+
+
+@case
+def counting_shows_progress_unless_quiet(c):
+    set_up(c)
+    shown = shown_while_counting(c, "")
+    c.expect(b"\rcounting: " in shown, f"no progress while counting: {shown}")
+    shown = shown_while_counting(c, "-q")
+    c.expect(shown == b"", f"-q was not quiet: {shown}")
 
 
 # ---- Secret keys -------------------------------------------------------------------------------------
@@ -311,6 +403,86 @@ def key_file_is_made_secret_and_used_again(c):
     c.expect(c.read("f.bloom") == c.read("g.bloom"), "the same key made another filter")
     c.run("query -c --key-file k f.bloom keys", stdout="10000\n")
     c.run("query -c --key-file k f.bloom", stdin="absent\n", stdout="0\n", code=1)
+
+
+@case
+def key_file_and_filter_are_two_files(c):
+    """The filter would replace the key that it needs."""
+    os.mkdir(c.path("folder"))
+    os.symlink("folder", c.path("other"))
+    same = has("-o and --key-file name the same file")
+    whole = c.path("s.bloom")
+    for key, output in (("s.bloom", "s.bloom"), ("./s.bloom", "s.bloom"), (whole, "s.bloom"),
+                        ("folder/s.bloom", "other/s.bloom"), ("folder/../s.bloom", "s.bloom")):
+        for force in ("", "--force"):
+            c.run(f"build -n 2 {force} --key-file {key} -o {output}", stdin="a\n", code=2, stderr=same)
+            c.expect(c.names() == ["folder", "other"] and not os.listdir(c.path("folder")), f"{key}")
+    c.run("build -q -n 2 --key-file folder/s -o s", stdin="a\n")  # the same name elsewhere
+    key = c.read("folder/s")
+    os.link(c.path("folder/s"), c.path("hard"))
+    c.run("build -n 2 --force --key-file folder/s -o hard", stdin="a\n", code=2, stderr=same)
+    os.symlink("new", c.path("nowhere"))  # leads to the key file as soon as that is there
+    c.run("build -n 2 --force --key-file new -o nowhere", stdin="a\n", code=2, stderr=same)
+    c.expect(len(c.read("new")) == 33 and c.read("folder/s") == key, "a key was overwritten")
+    c.run("build -n 2 -q --key-file - -o -", stdin="a\n", stdout=None)  # one is stdout, one a file
+
+
+@case
+def key_file_that_can_not_be_written_says_why(c):
+    def tiny_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+    c.run("build -n 2 --key-file k -o f.bloom", stdin="a\n", code=2, preexec_fn=tiny_files,
+          stderr="bloomery: build: k: making the key file: File too large\n")
+    c.expect(not c.names(), f"litter: {c.names()}")
+
+
+def memory_of(process):
+    """The writable memory of a process: (name of the area, bytes)."""
+    areas = []
+    try:
+        with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps, \
+                open(f"/proc/{process.pid}/mem", "rb", buffering=0) as memory:
+            for line in maps:
+                words = line.split()
+                begin, end = (int(word, 16) for word in words[0].split("-"))
+                if "w" in words[1] and "r" in words[1] and end - begin < 1 << 28:
+                    memory.seek(begin)
+                    try:
+                        areas.append((words[-1], memory.read(end - begin)))
+                    except OSError:
+                        pass
+    except PermissionError as why:
+        raise Skip("the memory of another process can't be read here") from why
+    return areas
+
+
+def wait_for_reader(c, process):
+    """Returns when the process has taken what was written to it."""
+    until = time.monotonic() + 60
+    while struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, bytes(4)))[0] > 0:
+        c.expect(time.monotonic() < until, "nobody reads")
+        time.sleep(0.01)
+
+
+@case
+def secret_key_is_wiped_where_the_command_held_it(c):
+    """Only the filter needs it after it is made; it has its copy on the heap."""
+    for made_now in (True, False):
+        process = c.start("build -q -n 10 --key-file k -o f.bloom")
+        process.stdin.write(b"a\n")
+        process.stdin.flush()
+        wait_for_reader(c, process)  # it reads when the filter has been made
+        digits = c.read("k").strip()
+        areas = memory_of(process)
+        process.communicate(timeout=60)
+        c.expect(process.returncode == 0 and len(digits) == 32, f"{process.returncode}")
+        key = bytes.fromhex(digits.decode())
+        c.expect(any(key in area for _, area in areas), "the key is not even in the filter")
+        c.expect(not any(digits in area for _, area in areas), f"the digits are left, {made_now}")
+        c.expect(not any(key in area for name, area in areas if name == "[stack]"),
+                 f"the key is left on the stack, {made_now}")
 
 
 @case

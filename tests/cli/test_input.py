@@ -199,6 +199,28 @@ def each_zip_member_ends_its_last_line(c):
 
 
 @case
+def packed_input_that_is_empty_has_no_key(c):
+    """Also cut anywhere: what unpacks to nothing because it is cut short is an error, not empty."""
+    empty_zip = b"PK\5\6" + bytes(18)
+    packs = [(gzip.compress(b""), 10), (lzma.compress(b""), 6), (empty_zip, 0), (pack_zip(b""), 0)]
+    if shutil.which("zstd") is not None:
+        packs.append((pack_zstd(b""), 4))
+    c.run("build -q -n 1 -p 1e-12 -o f.bloom", stdin="x\n")
+    for packed, least in packs:
+        c.file("packed", packed)
+        c.run("build -o g.bloom packed", stderr=has("wrote g.bloom: 0 keys, "))
+        c.run("build -n 5 -o g.bloom", stdin=packed, stderr=has("wrote g.bloom: 0 keys, "))
+        c.run("query -c f.bloom packed", stdout="0\n", code=1)
+        c.run("add f.bloom packed", stderr="f.bloom: added 0 keys\n")
+        for cut in range(least, len(packed)) if least else ():
+            c.run("query -c f.bloom", stdin=packed[:cut], stdout=None,
+                  stderr=has("compressed data"), code=2)
+    for twice in (lzma.compress(b"") * 2, gzip.compress(b"") * 2):
+        c.run("query -c f.bloom", stdin=twice, stdout="0\n", code=1)
+    c.run("query f.bloom", stdin=lzma.compress(b"") + lzma.compress(b"x\n"), stdout="x\n")
+
+
+@case
 def packed_input_with_nul_ended_records(c):
     c.file("packed", pack_zip(b"1\n2\x003", b"4\0"))
     c.run("build -q -0 -p 1e-12 -o f.bloom packed")
@@ -281,6 +303,10 @@ def damaged_zip_is_an_error(c):
     packed = pack_zip(TEXT[:1000], TEXT)
     directory = packed.index(b"PK\1\2")
     every_damage_is_an_error(c, packed, (200, len(packed) // 2), directory - len(packed))
+    # Each member is checked by itself: the last one too, the ones before it being whole.
+    last = bytearray(packed)
+    last[packed.index(b"PK\3\4", 200) + 14] ^= 1  # its checksum
+    c.run("query -c f.bloom", stdin=bytes(last), stdout=None, stderr=has("compressed data"), code=2)
     for end in (packed.index(b"PK\3\4", 200), directory - 1):  # between two members; a byte too few
         c.run("query -c f.bloom", stdin=packed[:end], stdout=None, stderr=has("compressed data"),
               code=2)

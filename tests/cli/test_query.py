@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """query: grep's contract, with filters that are whole, damaged, empty, keyed or made by a rule."""
 
+import json
 import os
 import pty
 import shutil
@@ -117,6 +118,30 @@ def filenames_say_which_filter_has_the_line(c):
     c.run("query --with-filename -f a.bloom -f b.bloom", stdin="none\n", code=1)
     c.run("query -0 --with-filename a.bloom", stdin="both\0", stdout="a.bloom:both\0")
     c.run("query -v --with-filename a.bloom", stdin=keys, code=2, stderr=has("--with-filename"))
+
+
+@case
+def json_counts_lines_and_filters(c):
+    set_up(c)
+
+    def report(line, stdin, code=0, stderr=""):
+        text, _ = c.run(line, stdin=stdin, stdout=None, code=code, stderr=stderr)
+        return json.loads(text)
+
+    keys = "a1\nb1\nboth\nnone\nb1\n"
+    filters = [{"file": "a.bloom", "maybe_added": 2}, {"file": "b.bloom", "maybe_added": 3}]
+    expected = {"schema": 1, "command": "query", "inverted": False, "records": 5, "count": 4,
+                "all_read": True, "filters": filters}
+    got = report("query -c --json -f a.bloom -f b.bloom", keys)
+    c.expect(got == expected, f"{got}")
+    got = report("query -vc --json -f a.bloom -f b.bloom", keys)
+    c.expect(got == {**expected, "inverted": True, "count": 1}, f"{got}")
+    got = report("query -c --json a.bloom", "x\n", 1)
+    c.expect((got["count"], got["records"]) == (0, 1), f"{got}")
+    got = report("query -c --json a.bloom - missing", "a1\n", 2, has("missing: No such file"))
+    c.expect((got["count"], got["all_read"]) == (1, False), f"{got}")
+    for options in ("--json", "--json -v", "-qc --json"):
+        c.run(f"query {options} a.bloom", stdin="a1\n", code=2, stderr=has("--json is for"))
 
 
 @case

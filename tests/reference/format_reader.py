@@ -349,7 +349,8 @@ def info(filter_):
         "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
         "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0],
         "note": note.decode(errors="replace") if note else None,
-        "dialect": header.dialect, "bits_set": sum((array_of(filter_, one) & (1 << one.bits) - 1).bit_count()
+        "dialect": header.dialect,
+        "bits_set": sum((array_of(filter_, one) & (1 << one.bits) - 1).bit_count()
                         for one in filter_.links),
     }
 

@@ -158,6 +158,30 @@ static void small_populations_are_whole(void **state)
     }
 }
 
+/* What is left over when shares are rounded goes to anybody, not always to the same day or group.
+ */
+static void single_people_are_of_all_sorts(void **state)
+{
+    (void)state;
+    unsigned women = 0;
+    unsigned under_30 = 0;
+    unsigned months[13] = {0};
+    enum { PEOPLE = 600 };
+    for (uint64_t seed = 0; seed < PEOPLE; seed++) {
+        char *id = population(1, seed);
+        assert_valid(id);
+        women += sex_of(id);
+        under_30 += age_of(id) < 30;
+        months[two_digits(id + 2)]++;
+        free(id);
+    }
+    /* 51.5 % and 48.8 %; five standard deviations are 61. */
+    assert_in_range(women, 309 - 61, 309 + 61);
+    assert_in_range(under_30, 293 - 61, 293 + 61);
+    for (unsigned month = 1; month <= 12; month++)
+        assert_in_range(months[month], 50 - 34, 50 + 34);
+}
+
 /* Every age group and sex has its share of any population, to within one person. */
 static void shares_are_exact(void **state)
 {
@@ -297,11 +321,17 @@ static void maximum_is_possible(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_id_is_valid),    cmocka_unit_test(both_weight_rows_are_used),
-        cmocka_unit_test(no_id_repeats),        cmocka_unit_test(small_populations_are_whole),
-        cmocka_unit_test(shares_are_exact),     cmocka_unit_test(days_are_even),
-        cmocka_unit_test(order_looks_shuffled), cmocka_unit_test(serials_are_spread),
-        cmocka_unit_test(seed_decides_all),     cmocka_unit_test(maximum_is_possible),
+        cmocka_unit_test(every_id_is_valid),
+        cmocka_unit_test(both_weight_rows_are_used),
+        cmocka_unit_test(no_id_repeats),
+        cmocka_unit_test(small_populations_are_whole),
+        cmocka_unit_test(single_people_are_of_all_sorts),
+        cmocka_unit_test(shares_are_exact),
+        cmocka_unit_test(days_are_even),
+        cmocka_unit_test(order_looks_shuffled),
+        cmocka_unit_test(serials_are_spread),
+        cmocka_unit_test(seed_decides_all),
+        cmocka_unit_test(maximum_is_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

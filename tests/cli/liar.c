@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Loaded before the library (LD_PRELOAD), this makes its batch queries lie, so that the tests can
+ * see whether the command notices. BLOOMERY_LIAR says how: "forget" turns every 1,000th yes into a
+ * no, "invent" answers yes to every hundredth key.
+ */
+#include <bloomery/bloomery.h>
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FORGET_EVERY = 1000, INVENT_EVERY = 100 };
+
+typedef size_t (*ask_batch)(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                            uint64_t *answers);
+
+static ask_batch find_real(void)
+{
+    ask_batch real;
+    void *symbol = dlsym(RTLD_NEXT, "bloomery_may_contain_batch");
+    if (symbol == NULL)
+        abort();
+    memcpy(&real, &symbol, sizeof(real)); /* the standard knows no cast for this */
+    return real;
+}
+
+size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
+                                  size_t count, uint64_t *answers)
+{
+    static uint64_t asked;
+    const char *how = getenv("BLOOMERY_LIAR");
+    uint64_t *own = calloc(count / 64 + 1, sizeof(*own));
+    if (own == NULL || how == NULL)
+        abort();
+    size_t found = find_real()(filter, keys, count, own);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bit = UINT64_C(1) << i % 64;
+        const bool member = (own[i / 64] & bit) != 0;
+        uint64_t place = 0;
+        if (strcmp(how, "invent") == 0 || member)
+            place = __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
+        if (strcmp(how, "forget") == 0 && place != 0 && place % FORGET_EVERY == 0) {
+            own[i / 64] &= ~bit;
+            found--;
+        } else if (strcmp(how, "invent") == 0 && place % INVENT_EVERY == 0 && !member) {
+            own[i / 64] |= bit;
+            found++;
+        }
+    }
+    if (answers != NULL)
+        memcpy(answers, own, (count + 63) / 64 * sizeof(*own));
+    free(own);
+    return found;
+}

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plan: the numbers of the table, what is refused and what is offered instead."""
+
+import json
+import os
+import shlex
+
+from runner import case, has, main
+
+TRY = "try 'bloomery plan --help'\n"
+
+
+def plans(c, line):
+    """The JSON of a plan, by kind and lines."""
+    report = json.loads(c.run(f"plan --json {line}", stdout=None)[0])
+    c.expect(report["schema"] == 1 and report["command"] == "plan", "no report of plan")
+    return {(row["kind"], row["lines"]): row for row in report["plans"]}
+
+
+def chosen(c, line):
+    """The recommended plan."""
+    rows = [row for row in plans(c, line).values() if row["recommended"]]
+    c.expect(len(rows) == 1, f"'{line}': {len(rows)} rows are recommended")
+    return rows[0]
+
+
+@case
+def table_is_exact(c):
+    c.run("plan -n 20M -p 0.01", stdout="""\
+20,000,000 keys at a rate of 0.01 (1 in 100)
+
+                                                                        reads, for a key that is
+  kind     lines  probes     memory  bits/key       rate            odds   limit   absent  present
+* blocked      1       6   23.6 MiB      9.92       0.01        1 in 100   1.49x     1.00     1.00
+  blocked      2       3   23.1 MiB      9.67       0.01        1 in 100   1.46x     1.10     2.00
+  blocked      3       2   23.0 MiB      9.63       0.01        1 in 100   1.45x     1.26     3.00
+  classic      -       7   22.9 MiB      9.59       0.01        1 in 100   1.44x     2.05     7.00
+
+* recommended: bloomery build -n 20000000 -p 0.01 -o FILE [INPUT...]
+""")
+
+
+@case
+def bits_per_key_are_those_of_the_design(c):
+    """The table of the design, computed by others: classic, then L = 1, 2, 3 with k."""
+    table = {
+        "1e-2": (9.59, (9.92, 6), (9.67, 3), (9.63, 2)),
+        "1e-3": (14.38, (15.55, 9), (14.63, 5), (14.51, 3)),
+        "1e-4": (19.17, (22.03, 12), (19.84, 6), (19.46, 4)),
+        "1e-6": (28.76, (38.82, 16), (31.09, 9), (29.75, 6)),
+        "1e-9": (43.13, (80.18, 22), (51.37, 13), (46.64, 9)),
+    }
+    for rate, (classic, *blocked) in table.items():
+        rows = plans(c, f"-n 100M -p {rate}")
+        got = rows["classic", 0]["bits_per_key"]
+        c.expect(abs(got - classic) < 0.03, f"classic at {rate}: {got} bits, not {classic}")
+        for lines, (bits, probes) in enumerate(blocked, 1):
+            row = rows["blocked", lines]
+            c.expect(abs(row["bits_per_key"] - bits) < 0.03 and row["probes"] == probes,
+                     f"blocked with {lines} at {rate}: {row['bits_per_key']}, k {row['probes']}")
+
+
+@case
+def any_two_give_the_third(c):
+    given = chosen(c, "-n 1M -p 1e-3")
+    c.expect(given["rate"] <= 1e-3, "a rate above the one asked for")
+    by_memory = chosen(c, f"-n 1M --memory {given['bytes']}")
+    c.expect(by_memory["rate"] <= given["rate"] * 1.000001, "the same memory, a worse rate")
+    by_rate = chosen(c, f"-p 1e-3 --memory {given['bytes']}")
+    c.expect(1_000_000 <= by_rate["keys"] < 1_010_000, f"{by_rate['keys']} keys")
+    text = c.run("plan -p 1e-3 --memory 2MiB", stdout=None)[0]
+    c.expect(text.startswith(b"As many keys as fit in 2.00 MiB at a rate of 0.001 (1 in 1,000)\n"),
+             "the title of a plan for keys")
+
+
+@case
+def keys_alone_mean_one_in_ten_thousand(c):
+    c.expect(plans(c, "-n 5000") == plans(c, "-n 5k -p 1/10000"), "another default")
+
+
+@case
+def numbers_belong_together(c):
+    for row in plans(c, "-n 123456 -p 0.002").values():
+        c.expect(row["bits"] == 8 * row["bytes"], "bits and bytes")
+        c.expect(abs(row["bits_per_key"] * 123456 - row["bits"]) < 1e-3, "bits per key")
+        c.expect(abs(row["one_in"] * row["rate"] - 1) < 1e-12, "odds and rate")
+        c.expect(row["rate"] <= 0.002 and row["fits"], "the rate asked for")
+        c.expect(1 <= row["absent_lines"] <= row["present_lines"] + 1e-9, "lines read")
+        c.expect(row["limit_ratio"] > 1.44, "below what a Bloom filter can do")
+
+
+@case
+def line_to_copy_builds_what_was_planned(c):
+    c.file("keys", "".join(f"{i}\n" for i in range(1000)))
+    wishes = ["-n 1000 -p 0.01", "-n 1000 -p 1e-6", "-n 1000 --memory 3KiB", "-p 0.02 --memory 2KiB",
+              "-n 1000 --folds 3 -p 0.1", "-n 1000 --lines 3", "-n 1000 --kind classic"]
+    for wish in wishes:
+        for row in plans(c, wish).values():
+            line = row["build"].replace("FILE", "f.bloom").replace("[INPUT...]", "keys")
+            words = shlex.split(line)
+            c.expect(words[:2] == ["bloomery", "build"], f"'{line}' is no line of build")
+            c.run(words[1:] + ["-q"], stderr=None)
+            info = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+            for name in ("kind", "lines", "probes", "bits", "bytes"):
+                c.expect(info[name] == row[name],
+                         f"'{line}' makes {name} {info[name]}, planned {row[name]}")
+            c.expect(info["planned_keys"] == row["keys"], f"'{line}': {info['planned_keys']} keys")
+            c.expect(info["planned_rate"] == row["rate"], f"'{line}': {info['planned_rate']}")
+
+
+@case
+def all_three_that_fit_are_a_plan(c):
+    c.run("plan -n 1M -p 0.01 --memory 2MiB",
+          stdout=has("1,000,000 keys at a rate of 0.01 (1 in 100), within 2.00 MiB\n",
+                     "* recommended: bloomery build -n 1000000 -p 0.01 -o FILE"))
+
+
+@case
+def all_three_that_do_not_fit_say_what_would(c):
+    out, err = c.run("plan -n 1M -p 0.01 --memory 1MiB", stderr=None, code=2)
+    c.expect(out == b"", "a table of what does not fit")
+    c.expect(err.startswith(b"bloomery: plan: 1,000,000 keys at a rate of 1 in 100 need 1.18 MiB "
+                            b"and --memory is 1.00 MiB: what fits is a rate of 1 in "),
+             f"stderr is {err!r}")
+    # What it says does fit.
+    keys = err.split(b", or ")[1].split(b" keys")[0].replace(b",", b"").decode()
+    c.run(f"plan -n {keys} -p 0.01 --memory 1MiB", stdout=has("* recommended"))
+    c.run(f"plan -n {int(keys) + 1} -p 0.01 --memory 1MiB", stderr=None, code=2)
+
+
+@case
+def rows_that_do_not_fit_are_left_out_and_named(c):
+    rows = plans(c, "-n 1M -p 1e-4")
+    memory = rows["blocked", 2]["bytes"]
+    c.expect(rows["blocked", 2]["recommended"] and rows["blocked", 1]["bytes"] > memory, "the setting")
+    c.run(f"plan -n 1M -p 1e-4 --memory {memory}",
+          stdout=has("Left out: blocked with 1 line, which needs ", "\n* blocked      2 "))
+    left = plans(c, f"-n 1M -p 1e-4 --memory {memory}")
+    c.expect([row["fits"] for row in left.values()] == [False, True, True, True], "what fits")
+
+
+@case
+def kind_that_would_fit_is_named(c):
+    memory = plans(c, "-n 1M -p 1e-4")["classic", 0]["bytes"]
+    c.run(f"plan -n 1M -p 1e-4 --memory {memory}", stderr=has(", or classic, in "), code=2)
+
+
+@case
+def billion_keys_in_ten_bytes_say_the_rate_and_the_need(c):
+    c.run("plan -n 1e9 --memory 10", code=2, stderr=(
+        "bloomery: plan: 1000000000 keys do not fit in 10 bytes: the best rate would be over 99.99 "
+        "%; for 1 in 100 they need 1.16 GiB\n"))
+    c.run("plan -n 1e9 -p 0.01 --memory 10", code=2,
+          stderr=has("1,000,000,000 keys at a rate of 1 in 100 need 1.15 GiB and --memory is 10 bytes, "
+                     "where no useful rate fits\n"))
+
+
+@case
+def bad_numbers_get_a_sentence(c):
+    for line, sentence in (
+            ("-n 100 -p 0", "-p 0: "), ("-n 100 -p 2", "-p 2: "), ("-n -5", "-n "),
+            ("-n 0", "-n 0: must be a whole number from 1 to 281,474,976,710,656\n"),
+            ("-n 1e30", "-n "), ("-n 10 --lines 4", "--lines 4: "), ("-n 10 --lines 0", "--lines 0: "),
+            ("-n 10 --folds 31", "--folds 31: "), ("-n 10 --memory 0", "--memory 0"),
+            ("-n 10 --memory 1PiB", "--memory 1PiB"), ("-n ten", "-n "), ("-n 10 -p much", "-p "),
+            ("-p 0.01", "how large? "), ("--memory 1GB", "how large? "), ("", "how large? ")):
+        c.run(f"plan {line}", stderr=has(f"bloomery: plan: {sentence}", TRY), code=2)
+
+
+@case
+def unknown_kind_suggests_the_nearest(c):
+    c.run("plan -n 10 --kind blokced", code=2, stderr=(
+        "bloomery: plan: unknown kind 'blokced'; did you mean 'blocked'?\n" + TRY))
+    c.run("plan -n 10 --kind cuckoo", code=2, stderr=has("kind 'cuckoo' is not available"))
+
+
+@case
+def lines_are_for_blocked_filters(c):
+    c.run("plan -n 10 --kind classic --lines 2", code=2, stderr=has("--lines is for blocked", TRY))
+    c.expect(list(plans(c, "-n 10 --lines 2")) == [("blocked", 2)], "other rows than asked for")
+    c.expect(list(plans(c, "-n 10 --kind classic")) == [("classic", 0)], "other kinds than asked for")
+    c.expect(len(plans(c, "-n 10 --kind blocked")) == 3, "not every number of lines")
+
+
+@case
+def folds_make_sizes_that_halve(c):
+    for row in plans(c, "-n 10000 -p 0.01 --folds 6").values():
+        c.expect(row["bytes"] % (64 << 6) == 0, f"{row['bytes']} bytes can't be halved six times")
+        c.expect(row["build"].split(" -o ")[0].endswith("--folds 6"), row["build"])
+
+
+@case
+def operands_are_refused(c):
+    c.run("plan -n 10 20", stderr="bloomery: plan: '20': plan takes no operands\n" + TRY, code=2)
+
+
+@case
+def extreme_wishes_end_in_an_answer(c):
+    for line in ("-n 1 -p 0.999", "-n 1", "-n 2 --memory 64", "-n 3 -p 1e-15",
+                 "-n 281474976710656 -p 0.5", "-p 0.5 --memory 64", "-n 1 --memory 1TiB"):
+        chosen(c, line)
+    c.run("plan -n 281474976710656 -p 1e-15", stderr=has("no filter"), code=2)
+    c.run("plan -n 100 --memory 1", stderr=has("100 keys do not fit in 1 bytes"), code=2)
+
+
+@case
+def help_is_on_stdout(c):
+    c.run("plan --help", stdout=has("bloomery plan -n N [-p RATE]", "--memory SIZE", "--json"))
+
+
+@case
+def locale_changes_nothing(c):
+    plain = c.run("plan -n 12345 -p 0.01", stdout=None)[0]
+    for locale in ("C", "de_DE.UTF-8", "tr_TR.UTF-8"):
+        c.run("plan -n 12345 -p 0.01", stdout=plain, environment={"LC_ALL": locale, "LANG": locale})
+
+
+@case
+def full_disk_is_an_error(c):
+    for extra in ("", " --json"):
+        with open("/dev/full", "wb") as full:
+            c.run("plan -n 10" + extra, stdout_file=full, stderr=has(os.strerror(28)), code=2)
+
+
+main()

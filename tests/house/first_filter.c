@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The least that a program of a user does: scripts/check-plain and scripts/check-install build it
+ * as such a user would. */
+#include <bloomery/bloomery.h>
+
+int main(void)
+{
+    bloomery_plan plan = {.keys = 1000, .rate = 0.01};
+    bloomery_filter *filter = NULL;
+    if (bloomery_plan_solve(&plan, NULL, NULL) != BLOOMERY_OK ||
+        bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK)
+        return 1;
+    bloomery_key here = {"here", 4};
+    bloomery_key gone = {"gone", 4};
+    if (bloomery_may_contain(filter, here) || bloomery_add(filter, here, NULL) != BLOOMERY_NEW)
+        return 2;
+    if (!bloomery_may_contain(filter, here) || bloomery_may_contain(filter, gone))
+        return 3;
+    bloomery_free(filter);
+    return 0;
+}
