@@ -105,9 +105,9 @@ static int measure_rest(const char *label, uint64_t keys, uint32_t probes, uint6
         found += all;
         expected += pow(set_count[block] / (double)LINE_BITS, probes);
     }
-    double sigma = (found - expected) / sqrt(expected);
+    double sigma = ((double)found - expected) / sqrt(expected);
     printf("%-44s %12.1f %12llu   %8.4f   %+5.1f\n", label, expected, (unsigned long long)found,
-           found / expected, sigma);
+           (double)found / expected, sigma);
     return fabs(sigma) > 5;
 }
 
@@ -129,9 +129,9 @@ static int measure_first(const char *label, uint64_t keys, uint32_t probes, uint
             all = hit(block, bloomery_draw_next(&draw));
         found += all;
     }
-    double sigma = (found - expected) / sqrt(expected);
+    double sigma = ((double)found - expected) / sqrt(expected);
     printf("%-44s %12.1f %12llu   %8.4f   %+5.1f\n", label, expected, (unsigned long long)found,
-           found / expected, sigma);
+           (double)found / expected, sigma);
     return fabs(sigma) > 5;
 }
 
