@@ -70,7 +70,7 @@ bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *
         return status;
     if (new_bits != NULL)
         *new_bits = 0;
-    bloomery_walk(filter, keys, count, add_word, &adding);
+    bloomery_walk(filter, keys, count, true, add_word, &adding);
     count_adds(filter, bloomery_newest_link(filter), count);
     return BLOOMERY_OK;
 }

@@ -72,6 +72,6 @@ size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_
     struct asking asking = {filter, answers, 0};
     if (!filter->key_known)
         return all_maybe(count, answers);
-    bloomery_walk(filter, keys, count, ask_word, &asking);
+    bloomery_walk(filter, keys, count, false, ask_word, &asking);
     return asking.found;
 }

@@ -29,7 +29,7 @@ static inline size_t bloomery_word_count(size_t keys, size_t word)
 }
 
 static inline __attribute__((always_inline)) void
-bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
+bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, size_t count, bool adding,
               bloomery_word_visitor *visit, void *context)
 {
     const struct bloomery_link *link = &filter->links[filter->shape.link_count - 1];
@@ -41,7 +41,10 @@ bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, size_t co
             size_t now = bloomery_word_count(count, word);
             bloomery_hash *hashes = ring[word % BLOOMERY_RING];
             filter->hash->many(&filter->secret, keys + word * BLOOMERY_WORD, now, hashes);
-            filter->operations.prefetch(link, payload, hashes, now);
+            if (adding)
+                filter->operations.prefetch_add(link, payload, hashes, now);
+            else
+                filter->operations.prefetch_ask(link, payload, hashes, now);
         }
         if (word >= BLOOMERY_WORDS_AHEAD) {
             size_t ready = word - BLOOMERY_WORDS_AHEAD;

@@ -78,6 +78,14 @@ void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *
                                              BLOOMERY_BLOCK_BYTES);
 }
 
+void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
+                                     const bloomery_hash *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        __builtin_prefetch(payload +
+                           bloomery_line_of(hashes[i], 0, link->blocks) * BLOOMERY_BLOCK_BYTES);
+}
+
 #define BATCH_NAME(name) plain_##name
 #define BATCH_SET        bloomery_bit_set
 #define BATCH_TEST       bloomery_bit_test
@@ -94,7 +102,8 @@ const struct bloomery_operations *bloomery_blocked_scalar(void)
         .name = "scalar",
         .add = plain_add,
         .may_contain = plain_may_contain,
-        .prefetch = bloomery_blocked_prefetch,
+        .prefetch_add = bloomery_blocked_prefetch,
+        .prefetch_ask = bloomery_blocked_prefetch,
         .add_word = plain_add_word,
         .ask_word = plain_ask_word,
     };
@@ -107,7 +116,8 @@ const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
         .name = "scalar-concurrent",
         .add = atomic_add,
         .may_contain = atomic_may_contain,
-        .prefetch = bloomery_blocked_prefetch,
+        .prefetch_add = bloomery_blocked_prefetch,
+        .prefetch_ask = bloomery_blocked_prefetch,
         .add_word = atomic_add_word,
         .ask_word = atomic_ask_word,
     };

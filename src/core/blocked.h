@@ -5,8 +5,13 @@
 
 #include "core/kinds.h"
 
+/* All lines of each key. */
 void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count);
+
+/* First lines only: for asking line by line. */
+void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
+                                     const bloomery_hash *hashes, size_t count);
 
 /* The definition. */
 const struct bloomery_operations *bloomery_blocked_scalar(void);

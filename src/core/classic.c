@@ -77,7 +77,8 @@ const struct bloomery_operations *bloomery_classic_operations(bool concurrent)
         .name = "scalar",
         .add = plain_add,
         .may_contain = plain_may_contain,
-        .prefetch = prefetch,
+        .prefetch_add = prefetch,
+        .prefetch_ask = prefetch,
         .add_word = plain_add_word,
         .ask_word = plain_ask_word,
     };
@@ -85,7 +86,8 @@ const struct bloomery_operations *bloomery_classic_operations(bool concurrent)
         .name = "scalar-concurrent",
         .add = atomic_add,
         .may_contain = atomic_may_contain,
-        .prefetch = prefetch,
+        .prefetch_add = prefetch,
+        .prefetch_ask = prefetch,
         .add_word = atomic_add_word,
         .ask_word = atomic_ask_word,
     };

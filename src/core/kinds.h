@@ -19,9 +19,11 @@ struct bloomery_operations {
     uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_link *link, const uint8_t *payload,
                         bloomery_hash hash);
-    /* Asks for the memory that these hashes will touch. */
-    void (*prefetch)(const struct bloomery_link *link, const uint8_t *payload,
-                     const bloomery_hash *hashes, size_t count);
+    /* Ask for the memory that these hashes will touch when they are added, or asked for. */
+    void (*prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
+                         const bloomery_hash *hashes, size_t count);
+    void (*prefetch_ask)(const struct bloomery_link *link, const uint8_t *payload,
+                         const bloomery_hash *hashes, size_t count);
     uint64_t (*add_word)(const struct bloomery_link *link, uint8_t *payload,
                          const bloomery_hash *hashes, size_t count,
                          uint64_t *new_bits); /* += unless NULL */

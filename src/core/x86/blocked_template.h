@@ -19,28 +19,21 @@
 /* The first `count` slots of a word. */
 #define SLOTS(count) ((1u << (count)) - 1)
 
+/* Whether all positions of a key in its line `line` are set. */
 TEMPLATE_TARGET static inline __attribute__((always_inline)) bool
-TEMPLATE_NAME(hits)(const struct bloomery_link *link, const uint8_t *payload, bloomery_hash hash)
+TEMPLATE_NAME(line_hits)(const struct bloomery_link *link, const uint8_t *payload,
+                         bloomery_hash hash, uint32_t line)
 {
-    uint64_t word = hash.lo;
-    uint64_t step = BLOOMERY_GOLDEN;
-    uint32_t used = 0; /* slots of the word */
-    for (uint32_t line = 0; line < link->lines; line++) {
-        const uint8_t *at =
-            payload + bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES;
-        for (uint32_t need = link->probes; need > 0;) {
-            if (used == BLOOMERY_POSITIONS_PER_WORD) {
-                word = bloomery_mix64(hash.lo + step);
-                step += BLOOMERY_GOLDEN;
-                used = 0;
-            }
-            uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
-            uint32_t now = need < left ? need : left;
-            if (!TEMPLATE_HITS(at, word, SLOTS(now) << used))
-                return false;
-            used += now;
-            need -= now;
-        }
+    const uint8_t *at = payload + bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES;
+    uint32_t number = line * link->probes / BLOOMERY_POSITIONS_PER_WORD;
+    uint32_t used = line * link->probes % BLOOMERY_POSITIONS_PER_WORD; /* slots of that word */
+    for (uint32_t need = link->probes; need > 0; number++, used = 0) {
+        uint64_t word = number == 0 ? hash.lo : bloomery_mix64(hash.lo + number * BLOOMERY_GOLDEN);
+        uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
+        uint32_t now = need < left ? need : left;
+        if (!TEMPLATE_HITS(at, word, SLOTS(now) << used))
+            return false;
+        need -= now;
     }
     return true;
 }
@@ -48,27 +41,49 @@ TEMPLATE_NAME(hits)(const struct bloomery_link *link, const uint8_t *payload, bl
 TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain)(const struct bloomery_link *link,
                                                        const uint8_t *payload, bloomery_hash hash)
 {
-    return TEMPLATE_NAME(hits)(link, payload, hash);
+    for (uint32_t line = 0; line < link->lines; line++)
+        if (!TEMPLATE_NAME(line_hits)(link, payload, hash, line))
+            return false;
+    return true;
 }
 
+/* The most usual shape, one line and one word: not a single branch. */
+TEMPLATE_TARGET static inline __attribute__((always_inline)) uint64_t
+TEMPLATE_NAME(ask_one_word)(const struct bloomery_link *link, const uint8_t *payload,
+                            const bloomery_hash *hashes, size_t count)
+{
+    const uint32_t slots = SLOTS(link->probes);
+    const uint64_t blocks = link->blocks;
+    uint64_t answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *at =
+            payload + bloomery_fastrange(hashes[i].hi, blocks) * BLOOMERY_BLOCK_BYTES;
+        answers |= (uint64_t)TEMPLATE_HITS(at, hashes[i].lo, slots) << i;
+    }
+    return answers;
+}
+
+/*
+ * Line by line over the whole word: most absent keys end at their first line, so only first lines were
+ * prefetched, and the next line is asked for as soon as a key survives the one before. By the time
+ * the word comes round to it, it is there.
+ */
 TEMPLATE_TARGET static uint64_t TEMPLATE_NAME(ask_word)(const struct bloomery_link *link,
                                                         const uint8_t *payload,
                                                         const bloomery_hash *hashes, size_t count)
 {
-    uint64_t answers = 0;
-    if (link->lines == 1 && link->probes <= BLOOMERY_POSITIONS_PER_WORD) {
-        /* The most usual shape, one line and one word: not a single branch. */
-        const uint32_t slots = SLOTS(link->probes);
-        const uint64_t blocks = link->blocks;
-        for (size_t i = 0; i < count; i++) {
-            const uint8_t *at =
-                payload + bloomery_fastrange(hashes[i].hi, blocks) * BLOOMERY_BLOCK_BYTES;
-            answers |= (uint64_t)TEMPLATE_HITS(at, hashes[i].lo, slots) << i;
+    if (link->lines == 1 && link->probes <= BLOOMERY_POSITIONS_PER_WORD)
+        return TEMPLATE_NAME(ask_one_word)(link, payload, hashes, count);
+    uint64_t answers = count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
+    for (uint32_t line = 0; line < link->lines; line++)
+        for (uint64_t left = answers; left != 0; left &= left - 1) {
+            const bloomery_hash hash = hashes[__builtin_ctzll(left)];
+            if (!TEMPLATE_NAME(line_hits)(link, payload, hash, line))
+                answers &= ~(left & -left);
+            else if (line + 1 < link->lines)
+                __builtin_prefetch(payload + bloomery_line_of(hash, line + 1, link->blocks) *
+                                                 BLOOMERY_BLOCK_BYTES);
         }
-        return answers;
-    }
-    for (size_t i = 0; i < count; i++)
-        answers |= (uint64_t)TEMPLATE_NAME(hits)(link, payload, hashes[i]) << i;
     return answers;
 }
 
@@ -77,17 +92,16 @@ TEMPLATE_TARGET static inline __attribute__((always_inline)) bool
 TEMPLATE_NAME(set)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
                    uint64_t *fresh)
 {
-    uint64_t word = hash.lo;
-    uint64_t step = BLOOMERY_GOLDEN;
-    uint32_t used = 0;
     bool new_key = false;
+    uint64_t word = hash.lo;
+    uint32_t number = 0;
+    uint32_t used = 0;
     for (uint32_t line = 0; line < link->lines; line++) {
         uint8_t *at = payload + bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES;
         TEMPLATE_LINE bits = TEMPLATE_ZERO();
         for (uint32_t need = link->probes; need > 0;) {
             if (used == BLOOMERY_POSITIONS_PER_WORD) {
-                word = bloomery_mix64(hash.lo + step);
-                step += BLOOMERY_GOLDEN;
+                word = bloomery_mix64(hash.lo + ++number * BLOOMERY_GOLDEN);
                 used = 0;
             }
             uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
@@ -141,7 +155,8 @@ const struct bloomery_operations TEMPLATE_NAME(operations) = {
     .name = TEMPLATE_LABEL,
     .add = TEMPLATE_NAME(add),
     .may_contain = TEMPLATE_NAME(may_contain),
-    .prefetch = bloomery_blocked_prefetch,
+    .prefetch_add = bloomery_blocked_prefetch,
+    .prefetch_ask = bloomery_blocked_prefetch_first,
     .add_word = TEMPLATE_NAME(add_word),
     .ask_word = TEMPLATE_NAME(ask_word),
 };
