@@ -61,12 +61,16 @@ bench:
 	@ninja --quiet -C $(BUILD)
 	@meson test -C $(BUILD) --benchmark --verbose
 
+# What is installed is a build of its own: type release, without asserts and without the switches that only
+# tests need. The cache of the dynamic linker is told where it is the system's own directories.
 install:
 	$(need) demo
-	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
-	@meson configure $(BUILD) --prefix $(PREFIX)
-	@ninja --quiet -C $(BUILD)
-	@meson install -C $(BUILD) --no-rebuild
+	@test -f $(BUILD)-release/build.ninja || \
+		meson setup $(BUILD)-release --buildtype=release -Db_ndebug=true -Dtests=disabled $(MESON_OPTIONS)
+	@meson configure $(BUILD)-release --prefix $(PREFIX)
+	@ninja --quiet -C $(BUILD)-release
+	@meson install -C $(BUILD)-release --no-rebuild
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 format:
 	$(need) lint
@@ -78,4 +82,4 @@ lint:
 	@scripts/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-release

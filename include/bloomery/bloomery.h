@@ -81,8 +81,8 @@ extern "C" {
 
 /* ---- Results and errors --------------------------------------------------------------------- */
 
-/* One row per status: name, value (never renumbered), sentence. BLOOMERY_MISMATCH and BLOOMERY_FULL are
- * for merging and for filters that grow, which come later. */
+/* One row per status: name, value (never renumbered), sentence. BLOOMERY_MISMATCH and BLOOMERY_FULL
+ * are for merging and for filters that grow, which come later. */
 #define BLOOMERY_STATUS_LIST(ROW)                                                                  \
     ROW(BLOOMERY_OK, 0, "no error")                                                                \
     ROW(BLOOMERY_BAD_ARGUMENT, -1, "an argument is outside its range")                             \
@@ -398,9 +398,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bl
 /*
  * Writes the file beside `path`, syncs it, renames it to `path` and syncs the directory: whatever
  * happens, `path` holds the old file or the new one, whole. Keeps the mode of an existing file; a
- * new one that carries a secret key can be read by its owner only. Follows a symbolic link. BLOOMERY_IO_FAILED leaves the old file and removes the new one. Where
- * only the last step fails (syncing the directory), the new file is in place but might not survive
- * a power cut, and the text says so. `path` must be a regular file or not exist.
+ * new one that carries a secret key can be read by its owner only. Follows a symbolic link to a
+ * file. BLOOMERY_IO_FAILED leaves the old file and removes the new one. Where only the last step
+ * fails (syncing the directory), the new file is in place but might not survive a power cut, and
+ * the text says so. `path` must be a regular file or not exist. BLOOMERY_OUT_OF_MEMORY as in
+ * bloomery_write.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_save(const bloomery_filter *filter, const char *path,
                                               bloomery_error *error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replacing a file so that its name holds the old content or the new one, whole, whatever happens. */
+/* Replacing a file so that its name holds the old content or the new one, whole, come what may. */
 #ifndef BLOOMERY_BASE_FILE_H
 #define BLOOMERY_BASE_FILE_H
 
@@ -16,8 +16,8 @@ struct bloomery_replacement {
 };
 
 /*
- *   begin    resolves the target (through symbolic links) and opens a new file in its directory: one
- *            without a name where the system can, so that even kill -9 hardly ever leaves litter.
+ *   begin    resolves the target (through symbolic links) and opens a new file in its directory,
+ *            one without a name where the system can, so that kill -9 hardly ever leaves litter.
  *            A new target gets `mode` less the umask; an existing one keeps its own.
  *   write    appends.
  *   commit   syncs the new file, gives it the target's name in one step, syncs the directory.

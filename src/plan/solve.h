@@ -11,9 +11,9 @@
  *
  * and only then rounds: units up to a multiple of 16 from 256 on (so that the filter folds) or of
  * 2^folds, and k down again to the least that still meets the rate at the rounded size. Where L is
- * free the least is taken whose memory is within 10 % of a classic filter's at the same rate, else (far
- * below 1e-9) the one that takes the least memory: one line costs one cache miss, so memory must pay
- * for each line more.
+ * free the least is taken whose memory is within 10 % of a classic filter's at the same rate, else
+ * (far below 1e-9) the one that takes the least memory: one line costs one cache miss, so memory
+ * must pay for each line more.
  */
 #ifndef BLOOMERY_PLAN_SOLVE_H
 #define BLOOMERY_PLAN_SOLVE_H

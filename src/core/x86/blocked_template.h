@@ -64,9 +64,9 @@ TEMPLATE_NAME(ask_one_word)(const struct bloomery_link *link, const uint8_t *pay
 }
 
 /*
- * Line by line over the whole word: most absent keys end at their first line, so only first lines were
- * prefetched, and the next line is asked for as soon as a key survives the one before. By the time
- * the word comes round to it, it is there.
+ * Line by line over the whole word: most absent keys end at their first line, so only first lines
+ * were prefetched, and the next line is asked for as soon as a key survives the one before. By the
+ * time the word comes round to it, it is there.
  */
 TEMPLATE_TARGET static uint64_t TEMPLATE_NAME(ask_word)(const struct bloomery_link *link,
                                                         const uint8_t *payload,
