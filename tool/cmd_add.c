@@ -51,9 +51,6 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* The estimate strays by far less than this; the rate rises by more than as much again. */
-#define OVERFULL 1.05
-
 /* False positives count as keys that were there, so only "all of them new" is certain. */
 static void say_added(const struct addition *addition, uint64_t records, uint64_t new_keys)
 {
@@ -77,20 +74,7 @@ static void report(const struct addition *addition, const bloomery_filter *filte
 
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, true, &info);
-    if (info.planned_keys == 0 || info.estimated_keys <= OVERFULL * (double)info.planned_keys)
-        return;
-    char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
-        then[TOOL_NUMBER_BYTES];
-    tool_format_count(planned, info.planned_keys);
-    tool_format_odds(now, info.live_rate);
-    tool_format_odds(then, info.planned_rate);
-    if (info.estimated_keys < 1e15)
-        tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not %s",
-                     addition->path, tool_format_count(all, (uint64_t)info.estimated_keys), planned,
-                     now, then);
-    else
-        tool_warning("%s: is full and was planned for %s keys: its rate is now %s, not %s",
-                     addition->path, planned, now, then);
+    tool_warn_overfull(addition->path, &info);
 }
 
 static int print_json(const struct addition *addition, const bloomery_filter *filter,

@@ -25,6 +25,8 @@ static const char help[] =
     "xz\n"
     "and zip are unpacked, each member of a zip checked by itself. FILE is written whole at the\n"
     "end; an existing filter is replaced.\n"
+    "A carriage return that ends a line and a byte order mark that begins an input belong to the\n"
+    "key; a warning tells of them.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"
     "  -n, --keys N         the keys to plan for. Without it the records of the input files are\n"
@@ -268,29 +270,60 @@ static bool save(const struct build *build, const bloomery_filter *filter)
     return good;
 }
 
-static void report(const struct build *build, const bloomery_plan *plan,
-                   const bloomery_filter *filter, uint64_t records, uint64_t new_keys)
+/* What "wrote" says of keys and rate while the filter is within its plan. */
+static void describe_planned(char *text, size_t room, const bloomery_plan *plan,
+                             const bloomery_filter *filter, uint64_t records, uint64_t new_keys)
 {
     char first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES], keys[2 * TOOL_NUMBER_BYTES + 40];
+    char size[TOOL_NUMBER_BYTES];
     /* False positives among the keys as they are added look like repetitions. Only where there are
      * more than those can be, it is said that keys were repeated. */
     double rate = bloomery_plan_rate(plan, new_keys);
     bool repeated = (double)(records - new_keys) > 10 + rate * (double)records;
     tool_format_count(first, records);
     tool_format_count(second, new_keys);
+    tool_format_size(size, bloomery_bytes(filter));
+    tool_format_odds(odds, plan->rate);
     if (repeated)
-        snprintf(keys, sizeof(keys), "%s records, about %s different keys", first, second);
+        snprintf(text, room, "%s records, about %s different keys, %s, %s", first, second, size,
+                 odds);
     else
-        snprintf(keys, sizeof(keys), "%s key%s", first, records == 1 ? "" : "s");
+        snprintf(text, room, "%s key%s, %s, %s", first, records == 1 ? "" : "s", size, odds);
+}
+
+/* The same where there may be more keys than planned: the fuller the filter, the fewer of them are
+ * seen to be new, and only the bits know what has become of it. */
+static void describe_scanned(char *text, size_t room, const bloomery_info *info, uint64_t records)
+{
+    char first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES];
+    tool_format_count(first, records);
+    tool_format_size(size, info->file_bytes);
+    tool_format_odds(odds, info->live_rate);
+    if (info->estimated_keys < 1e15)
+        snprintf(text, room, "%s records, about %s different keys, %s, %s", first,
+                 tool_format_count(second, (uint64_t)(info->estimated_keys + 0.5)), size, odds);
+    else
+        snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", first,
+                 size);
+}
+
+static void report(const struct build *build, const bloomery_plan *plan,
+                   const bloomery_filter *filter, uint64_t records, uint64_t new_keys)
+{
+    char text[5 * TOOL_NUMBER_BYTES + 80];
+    const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
+    bloomery_info info = BLOOMERY_INFO;
+    if (records > plan->keys) {
+        bloomery_info_get(filter, true, &info);
+        describe_scanned(text, sizeof(text), &info, records);
+    } else {
+        describe_planned(text, sizeof(text), plan, filter, records, new_keys);
+    }
     if (!build->quiet && !build->json)
-        tool_say("wrote %s: %s, %s, %s", strcmp(build->output, "-") == 0 ? "stdout" : build->output,
-                 keys, tool_format_size(size, bloomery_bytes(filter)),
-                 tool_format_odds(odds, plan->rate));
-    if (new_keys > plan->keys)
-        tool_warning("%s holds %s keys and was planned for %s: its rate is %s, not %s",
-                     build->output, second, tool_format_count(first, plan->keys),
-                     tool_format_odds(size, rate), tool_format_odds(odds, plan->rate));
+        tool_say("wrote %s: %s", name, text);
+    if (records > plan->keys)
+        tool_warn_overfull(name, &info);
 }
 
 static int print_json(const struct build *build, const bloomery_filter *filter, uint64_t records,

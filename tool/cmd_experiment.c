@@ -217,9 +217,11 @@ static void print_lineage(struct tool_out *out)
     char keys[TOOL_NUMBER_BYTES], formula[TOOL_NUMBER_BYTES], bits[TOOL_NUMBER_BYTES];
     tool_out_format(
         out,
-        "\nFor comparison, the filters this experiment was first made with, for %s numbers\n"
-        "at 0.01: Guava's formula asks for %s bits (%.2f a key); the SHA-384 filter took\n"
-        "%s bits (%.2f a key), where k = %d would be best, used k = %d and expected p = %.4f.\n",
+        "\nThe experiment this one repeats, in Java, compared a SHA-384 filter with Guava's. For\n"
+        "%s numbers at a rate of 0.01, Guava's formula asks for %s bits (%.2f\n"
+        "a number). The SHA-384 filter took the next power of two, %s bits (%.2f a number).\n"
+        "To set %d bits for each number would be best there; it set %d and expected a rate of "
+        "%.4f.\n",
         tool_format_count(keys, LINEAGE_KEYS), tool_format_count(formula, LINEAGE_FORMULA_BITS),
         (double)LINEAGE_FORMULA_BITS / LINEAGE_KEYS, tool_format_count(bits, LINEAGE_FILTER_BITS),
         (double)LINEAGE_FILTER_BITS / LINEAGE_KEYS, LINEAGE_BEST_PROBES, LINEAGE_PROBES,

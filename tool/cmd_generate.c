@@ -31,7 +31,7 @@ static const char help[] =
     "\n"
     "  ids        valid 12-digit identification numbers of an invented population: birth date,\n"
     "             century and sex, serial, check digit; ages and sexes follow a table of 2020\n"
-    "  urls       web addresses of 40 to 80 bytes, a few hosts with many pages and many with few\n"
+    "  urls       web addresses of 40 to 71 bytes, a few hosts with many pages and many with few\n"
     "  integers   64-bit numbers in decimal, spread over the whole range\n"
     "\n"
     "  -n, --count N   how many lines (20M, 1e6)\n"

@@ -25,10 +25,11 @@ static const char help[] =
     "\n"
     "Prints the lines of the inputs that may be in the filter, as grep does with a pattern. A "
     "line\n"
-    "that is not printed was surely never added; of the lines that were never added, a share\n"
-    "equal to the filter's rate is printed all the same. No INPUT, or '-', is standard input; "
-    "gzip,\n"
-    "zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
+    "that is not printed was surely never added, as long as the file is undamaged (--verify);\n"
+    "of the lines that were never added, a share equal to the filter's rate is printed all the\n"
+    "same. No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each member\n"
+    "of a zip checked by itself. A carriage return that ends a line and a byte order mark that\n"
+    "begins an input belong to the key; a warning tells of them.\n"
     "\n"
     "  -f, --filter FILTER   ask this filter; repeat it to ask whether a line is in any of them\n"
     "  -v, --invert          print the lines that surely are in none of the filters\n"
@@ -39,6 +40,8 @@ static const char help[] =
     "      --with-filename   put the filter's name before each line, one line per filter that\n"
     "                        may have it; with -c, count for each filter\n"
     "  -0, --null            lines end with NUL instead of newline, in input and output\n"
+    "      --verify          read the filters whole first and compare every checksum; a damaged\n"
+    "                        one is an error\n"
     "      --key-file FILE   the key of filters that don't carry it\n"
     "      --json            with -c: one JSON object, with the count of each filter\n"
     "\n"
@@ -59,7 +62,7 @@ struct asked {
 };
 
 struct query {
-    bool invert, count_only, quiet, with_filename, json;
+    bool invert, count_only, quiet, with_filename, verify, json;
     const char *key_file;
     unsigned char delimiter;
 
@@ -75,7 +78,7 @@ struct query {
     struct tool_out out;
 };
 
-enum { OPTION_WITH_FILENAME = TOOL_OPTION_OWN, OPTION_KEY_FILE, OPTION_JSON };
+enum { OPTION_WITH_FILENAME = TOOL_OPTION_OWN, OPTION_VERIFY, OPTION_KEY_FILE, OPTION_JSON };
 
 static const struct option options[] = {
     {"filter", required_argument, NULL, 'f'},
@@ -85,6 +88,7 @@ static const struct option options[] = {
     {"key", required_argument, NULL, 'k'},
     {"with-filename", no_argument, NULL, OPTION_WITH_FILENAME},
     {"null", no_argument, NULL, '0'},
+    {"verify", no_argument, NULL, OPTION_VERIFY},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
@@ -248,17 +252,29 @@ static int print_json(const struct query *query, bool all_read, int code)
     return tool_json_print(object, code);
 }
 
-static int run_query(struct query *query, char **inputs, size_t input_count)
+/* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
+static bool open_filters(struct query *query)
 {
-    struct tool_source source = {
-        .paths = inputs, .count = input_count, .delimiter = query->delimiter, .keep_going = true};
-    /* Every filter is opened before anything is read: with one missing, "in none" is no answer. */
     for (size_t f = 0; f < query->filter_count; f++) {
         struct asked *asked = &query->filters[f];
         asked->filter = tool_filter_open(asked->name, 0, query->key_file);
         if (asked->filter == NULL)
-            return TOOL_ERROR;
+            return false;
+        bloomery_error damage;
+        if (query->verify && bloomery_verify(asked->filter, &damage) != BLOOMERY_OK) {
+            tool_library_error(asked->name, &damage);
+            return false;
+        }
     }
+    return true;
+}
+
+static int run_query(struct query *query, char **inputs, size_t input_count)
+{
+    struct tool_source source = {
+        .paths = inputs, .count = input_count, .delimiter = query->delimiter, .keep_going = true};
+    if (!open_filters(query))
+        return TOOL_ERROR;
 
     bool all_read = true;
     bool more = query->key_count == 0 || answer_keys(query);
@@ -304,6 +320,9 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
             break;
         case OPTION_WITH_FILENAME:
             query->with_filename = true;
+            break;
+        case OPTION_VERIFY:
+            query->verify = true;
             break;
         case OPTION_KEY_FILE:
             query->key_file = optarg;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "files.h"
 
+#include "numbers.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -209,6 +210,28 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
     return filter;
 }
 
+/* The estimate strays by far less than this; the rate rises by more than as much again. */
+#define OVERFULL 1.05
+
+void tool_warn_overfull(const char *path, const bloomery_info *info)
+{
+    if (info->planned_keys == 0 || info->estimated_keys <= OVERFULL * (double)info->planned_keys)
+        return;
+    char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
+        then[TOOL_NUMBER_BYTES];
+    tool_format_count(planned, info->planned_keys);
+    tool_format_odds(now, info->live_rate);
+    tool_format_odds(then, info->planned_rate);
+    if (info->estimated_keys < 1e15)
+        tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not %s",
+                     path, tool_format_count(all, (uint64_t)(info->estimated_keys + 0.5)), planned,
+                     now, then);
+    else
+        tool_warning(
+            "%s: is full, every bit set, and was planned for %s keys: its rate is 1, not %s", path,
+            planned, then);
+}
+
 /* ---- Locks ----------------------------------------------------------------------------------- */
 
 int tool_filter_lock(const char *path)
@@ -246,12 +269,38 @@ void tool_filter_unlock(int descriptor)
 
 /* ---- What may be overwritten ----------------------------------------------------------------- */
 
+/* The new file is made beside the one that it replaces, or that a link leads to. A link that leads
+ * nowhere is left to the writing. */
+static bool directory_takes_files(const char *path)
+{
+    struct stat facts;
+    bool link = lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
+    char *whole = link ? realpath(path, NULL) : NULL;
+    if (link && whole == NULL)
+        return true;
+    const char *named = whole != NULL ? whole : path;
+    size_t bytes = strlen(named) + 1;
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, named, bytes);
+    free(whole);
+    const char *directory = dirname(copy);
+    const char *why = NULL;
+    if (stat(directory, &facts) != 0)
+        why = errno == ENOENT ? "does not exist" : strerror(errno);
+    else if (access(directory, W_OK | X_OK) != 0)
+        why = "is not writable";
+    if (why != NULL)
+        tool_error("%s: directory %s %s", path, directory, why);
+    free(copy);
+    return why == NULL;
+}
+
 bool tool_may_replace(const char *path, bool force)
 {
     struct stat facts;
     if (stat(path, &facts) != 0) {
         if (errno == ENOENT)
-            return true; /* the directory is looked at when the file is written */
+            return directory_takes_files(path);
         tool_error("%s: %s", path, strerror(errno));
         return false;
     }
@@ -263,6 +312,8 @@ bool tool_may_replace(const char *path, bool force)
         tool_error("%s: is not a regular file; '-o -' writes to stdout", path);
         return false;
     }
+    if (!directory_takes_files(path))
+        return false;
     if (force || facts.st_size == 0)
         return true;
 

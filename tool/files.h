@@ -28,6 +28,9 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
  */
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file);
 
+/* Warns where a filter holds more keys than it was planned for. `info` has been scanned. */
+void tool_warn_overfull(const char *path, const bloomery_info *info);
+
 /*
  * Locks a filter file against other commands that change it, and waits while one of them holds it.
  * The lock is held on the inode that `path` names on return: where a rename replaced it while we
@@ -38,7 +41,7 @@ int tool_filter_lock(const char *path);
 void tool_filter_unlock(int descriptor);
 
 /* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
- * anything else that is no regular file: never. False after a message. */
+ * anything else that is no regular file: never; nor where its directory takes no new file. False after a message. */
 bool tool_may_replace(const char *path, bool force);
 
 /* Whether two paths name the same file, be it there or still to be made. */

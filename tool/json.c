@@ -116,4 +116,5 @@ void tool_json_add_state(json_t *report, const char *file, uint64_t records, uin
                   info.planned_rate > 0 ? tool_json_number(info.planned_rate) : tool_json_null());
     tool_json_add(report, "estimated_keys", tool_json_number(info.estimated_keys));
     tool_json_add(report, "predicted_rate", tool_json_number(info.expected_rate));
+    tool_json_add(report, "live_rate", tool_json_number(info.live_rate));
 }

@@ -19,7 +19,8 @@
  *
  * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter (the buffer
  * always has room for one, and gets it), an empty record is the empty key, and an empty input has
- * no record.
+ * no record. What is not seen in a text and yet becomes part of its keys, a byte order mark and a
+ * carriage return, is warned about, once for an input.
  */
 #include "lines.h"
 
@@ -57,6 +58,7 @@ struct tool_lines {
     int descriptor;
     struct tool_unpack *unpack; /* NULL: plain */
     bool input_ended;
+    bool first_record; /* none has been handed out of this input */
 
     unsigned char *buffer;
     size_t capacity; /* the buffer has one byte more, for a missing last delimiter */
@@ -79,6 +81,7 @@ struct tool_lines *tool_lines_open(const struct tool_source *source)
     lines->descriptor = -1;
     lines->unpack = NULL;
     lines->input_ended = false;
+    lines->first_record = false;
     lines->capacity = BUFFER_BYTES;
     lines->buffer = tool_allocate(lines->capacity + 1);
     lines->begin = lines->scanned = lines->end = 0;
@@ -100,6 +103,11 @@ uint64_t tool_lines_bytes(const struct tool_lines *lines)
 static bool is_stdin(const char *path)
 {
     return strcmp(path, "-") == 0;
+}
+
+static const char *said_name(const char *path)
+{
+    return is_stdin(path) ? "standard input" : path;
 }
 
 static const char *input_at(const struct tool_source *source, size_t index)
@@ -126,7 +134,7 @@ static void close_input(struct tool_lines *lines)
 
 static void fail_input(struct tool_lines *lines, const char *why)
 {
-    tool_error("%s: %s", is_stdin(lines->name) ? "standard input" : lines->name, why);
+    tool_error("%s: %s", said_name(lines->name), why);
     lines->failed = true;
     close_input(lines);
     if (!lines->source.keep_going)
@@ -162,6 +170,12 @@ static bool recognise(struct tool_lines *lines)
     }
     if (packing == TOOL_PLAIN)
         return true;
+    if (packing == TOOL_BZIP2 || packing == TOOL_FILTER) {
+        fail_input(lines, packing == TOOL_FILTER
+                              ? "is a filter, not a list of keys"
+                              : "is compressed with bzip2, which is not unpacked; use bzcat");
+        return false;
+    }
     lines->unpack = tool_unpack_open(lines->descriptor, packing, lines->buffer, lines->end,
                                      &lines->bytes, lines->source.delimiter);
     lines->end = 0;
@@ -174,6 +188,7 @@ static bool open_input(struct tool_lines *lines)
 {
     lines->name = input_at(&lines->source, lines->next_input++);
     lines->input_ended = false;
+    lines->first_record = true;
     lines->descriptor = STDIN_FILENO;
     if (!is_stdin(lines->name))
         lines->descriptor = open(lines->name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -286,6 +301,27 @@ static size_t last_record(struct tool_lines *lines)
     return 1;
 }
 
+/* Looks at the first record of an input for what comes of other systems' text files. */
+static void warn_of_marks(struct tool_lines *lines)
+{
+    const char *text = lines->keys[0].data;
+    size_t bytes = lines->keys[0].bytes;
+    lines->first_record = false;
+    if (lines->source.unwarned)
+        return;
+    bool marked = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
+    bool returned = bytes > 0 && lines->source.delimiter == '\n' && text[bytes - 1] == '\r';
+    if (marked || returned)
+        tool_warning("%s: %s%s%s", said_name(lines->name),
+                     marked ? "it begins with a UTF-8 byte order mark, which becomes part of the "
+                              "first key"
+                            : "",
+                     marked && returned ? "; " : "",
+                     returned ? "its first line ends in a carriage return, which becomes part of "
+                                "the key"
+                              : "");
+}
+
 size_t tool_lines_next(struct tool_lines *lines, const bloomery_key **keys)
 {
     size_t count = 0;
@@ -311,6 +347,8 @@ size_t tool_lines_next(struct tool_lines *lines, const bloomery_key **keys)
     assert(count <= TOOL_BATCH_KEYS);
     assert(((const unsigned char *)lines->keys[0].data)[lines->keys[0].bytes] ==
            lines->source.delimiter);
+    if (lines->first_record)
+        warn_of_marks(lines);
     lines->records += count;
     return count;
 }
@@ -357,15 +395,16 @@ bool tool_lines_count(const struct tool_source *source, const char *why_pipe, bo
         const char *path = input_at(source, i);
         if (readable_twice(path))
             continue;
-        tool_usage("%s: %s", is_stdin(path) ? "standard input" : path,
-                   why_pipe != NULL ? why_pipe : "can't be read twice");
+        tool_usage("%s: %s", said_name(path), why_pipe != NULL ? why_pipe : "can't be read twice");
         return false;
     }
 
     struct tool_progress progress;
     tool_progress_start(&progress, "counting", quiet);
     uint64_t total = tool_lines_total(source);
-    struct tool_lines *lines = tool_lines_open(source);
+    struct tool_source once = *source;
+    once.unwarned = true;
+    struct tool_lines *lines = tool_lines_open(&once);
     const bloomery_key *keys;
     while (tool_lines_next(lines, &keys) > 0)
         tool_progress_update(&progress, lines->records, lines->bytes, total);

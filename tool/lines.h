@@ -30,6 +30,7 @@ struct tool_source {
     unsigned char delimiter; /* ends a record: '\n' or 0 */
     bool keep_going;         /* an input that fails is reported and the next one is read; otherwise
                                 the first failure ends the input */
+    bool unwarned;           /* no warnings about the inputs, as in a pass that only counts */
 };
 
 struct tool_lines;

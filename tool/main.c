@@ -105,6 +105,11 @@ static int print_version(void)
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
+static bool asks_for_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 int main(int argc, char **argv)
 {
     /* A reader that went away ends us quietly, also where our parent ignores the signal. */
@@ -113,9 +118,9 @@ int main(int argc, char **argv)
     const char *first = argc > 1 ? argv[1] : "--help";
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
         return print_version();
-    if (strcmp(first, "help") == 0 && argc > 2)
+    if (strcmp(first, "help") == 0 && argc > 2 && !asks_for_help(argv[2]))
         return print_command_help(argv[2]);
-    if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
+    if (asks_for_help(first))
         return print_help();
 
     const struct tool_command *command = find_command(first);

@@ -188,6 +188,16 @@ static bool looks_numeric(const char *text)
     return is_digit(*text) || ((*text == '-' || *text == '+' || *text == '.') && is_digit(text[1]));
 }
 
+/* A number that can be read, and then something that begins with a letter and is no unit. */
+static bool has_bad_suffix(const char *text)
+{
+    struct decimal number;
+    text = read_decimal(text, &number);
+    if (text == NULL || (*text | 0x20) < 'a' || (*text | 0x20) > 'z')
+        return false;
+    return *text == 'm' || power_of(*text) == 0 || text[1] != '\0';
+}
+
 bool tool_option_count(const char *option, const char *text, uint64_t least, uint64_t most,
                        uint64_t *value)
 {
@@ -200,7 +210,9 @@ bool tool_option_count(const char *option, const char *text, uint64_t least, uin
     char from[TOOL_NUMBER_BYTES], to[TOOL_NUMBER_BYTES];
     tool_format_count(from, least);
     tool_format_count(to, most);
-    if (good || looks_numeric(text))
+    if (!good && has_bad_suffix(text))
+        tool_usage("%s '%s': what follows the number must be k, M, G or T", option, text);
+    else if (good || looks_numeric(text))
         tool_usage("%s %s: must be a whole number from %s to %s", option, text, from, to);
     else
         tool_usage("%s '%s' is no number; it takes %s to %s, such as 20000000, 20M or 1e9", option,

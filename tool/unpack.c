@@ -41,22 +41,31 @@ struct tool_unpack {
 
 enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided)
 {
+    enum { BEGINNING_BYTES = 10 };
     static const struct {
         enum tool_packing packing;
         size_t length;
-        unsigned char bytes[6];
+        unsigned char bytes[BEGINNING_BYTES];
     } beginnings[] = {
         {TOOL_GZIP, 3, {0x1f, 0x8b, 0x08}},
         {TOOL_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}},
         {TOOL_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
         {TOOL_ZIP, 4, {'P', 'K', 3, 4}},
         {TOOL_ZIP, 4, {'P', 'K', 5, 6}}, /* a zip file without members */
+        {TOOL_BZIP2, 10, {'B', 'Z', 'h', '9', '1', 'A', 'Y', '&', 'S', 'Y'}},
+        {TOOL_FILTER, 8, {0x89, 'B', 'L', 'O', 'O', 'M', '\r', '\n'}},
     };
+
+    /* bzip2's fourth byte is its level, 1 to 9; the table has them all as 9. */
+    unsigned char begin[BEGINNING_BYTES] = {0};
+    memcpy(begin, bytes, count < BEGINNING_BYTES ? count : BEGINNING_BYTES);
+    if (memcmp(begin, "BZh", 3) == 0 && begin[3] >= '1' && begin[3] <= '9')
+        begin[3] = '9';
 
     *undecided = false;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
         size_t known = count < beginnings[i].length ? count : beginnings[i].length;
-        if (memcmp(bytes, beginnings[i].bytes, known) != 0)
+        if (memcmp(begin, beginnings[i].bytes, known) != 0)
             continue;
         if (known == beginnings[i].length)
             return beginnings[i].packing;
@@ -282,7 +291,7 @@ struct tool_unpack *tool_unpack_open(int descriptor, enum tool_packing packing,
                                      const unsigned char *head, size_t count, uint64_t *bytes_read,
                                      unsigned char delimiter)
 {
-    assert(packing != TOOL_PLAIN);
+    assert(packing >= TOOL_GZIP && packing <= TOOL_ZIP);
     assert(count <= PACKED_BYTES);
     struct tool_unpack *unpack = tool_allocate(sizeof(*unpack));
     unpack->descriptor = descriptor;

@@ -12,7 +12,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum tool_packing { TOOL_PLAIN, TOOL_GZIP, TOOL_ZSTD, TOOL_XZ, TOOL_ZIP };
+enum tool_packing {
+    TOOL_PLAIN,
+    TOOL_GZIP,
+    TOOL_ZSTD,
+    TOOL_XZ,
+    TOOL_ZIP,
+    /* What is recognised to be refused: as lines it would make a useless filter, silently. */
+    TOOL_BZIP2,
+    TOOL_FILTER,
+};
 
 /* How a file that begins with these bytes is packed. `undecided` is set where they are too few to
  * tell: they could be the beginning of a packed file's first bytes. */

@@ -21,6 +21,7 @@ The command is the one named by the environment variable BLOOMERY_TOOL. Argument
 cases by a part of their name. `python3 runner.py` tests the runner: that each sort of difference is seen.
 """
 
+import functools
 import os
 import shlex
 import shutil
@@ -168,6 +169,16 @@ def case(function):
     """Decorator: this function is a case, and its name is the property it shows."""
     CASES.append((function.__name__, function))
     return function
+
+
+def keyed(function):
+    """Decorator, below @case: the case makes keyed filters, which a build without libsodium can't."""
+    @functools.wraps(function)
+    def run_or_skip(context):
+        if "BLOOMERY_TEST_NO_SODIUM" in os.environ:
+            raise Skip("this build has no keyed filters")
+        function(context)
+    return run_or_skip
 
 
 def run_case(function):

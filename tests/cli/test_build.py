@@ -14,7 +14,7 @@ import subprocess
 import termios
 import time
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, keyed, main
 
 KEYS = "".join(f"key-{i}\n" for i in range(10_000))
 
@@ -116,9 +116,28 @@ def rate_and_memory_that_fit_take_no_more_than_the_rate_needs(c):
 @case
 def more_keys_than_planned_are_warned_about(c):
     c.run("build -n 5000 -p 0.01 -o f.bloom", stdin=KEYS,
-          stderr=has("warning: f.bloom holds 9,", " keys and was planned for 5,000: its rate is 1 in ",
-                     ", not 1 in 10"))
+          stderr=has("wrote f.bloom: 10,000 records, about ", " different keys, ",
+                     "warning: f.bloom: holds about ", " keys and was planned for 5,000: its rate is "
+                     "now 1 in ", ", not 1 in 10"))
     c.run("query -c f.bloom", stdin=KEYS, stdout="10000\n")
+
+
+@case
+def overfull_filter_is_told_by_its_bits(c):
+    """What was new while it was added is few: soon most keys looked as if they were there."""
+    text = "".join(f"{i}\n" for i in range(300_000))
+    _, err = c.run("build -n 100 -o f.bloom", stdin=text, stderr=has(
+        "wrote f.bloom: 300,000 records, ", ", every bit set: it takes any key for added\n",
+        "warning: f.bloom: is full, every bit set, and was planned for 100 keys: its rate is 1, not "
+        "1 in "))
+    c.expect(b"different" not in err, f"a number of keys is made up: {err}")
+    info = json.loads(c.run("build --json -n 100 -o f.bloom", stdin=text, stdout=None,
+                            stderr=has("is full"))[0])
+    c.expect(info["live_rate"] == 1 and info["estimated_keys"] is None, f"JSON differs: {info}")
+    c.run("build -n 5000 -o g.bloom", stdin=KEYS[:len(KEYS) // 5] * 5,
+          stderr=has(" different keys, ", ", 1 in "))
+    _, err = c.run("build -q -n 5000 -o g.bloom", stdin="".join(f"{i % 4000}\n" for i in range(9000)))
+    c.expect(not err, f"repeated keys are warned about: {err}")
 
 
 @case
@@ -186,6 +205,7 @@ def wait_for_file(c, name):
 
 
 @case
+@keyed
 def file_made_during_the_build_is_not_overwritten(c):
     """What stands at the output is looked at when the build begins, and again before it saves."""
     for options, saved in (("", False), ("--force", True)):
@@ -291,6 +311,26 @@ def json_says_what_was_written(c):
 # ---- Inputs ------------------------------------------------------------------------------------------
 
 @case
+def output_directory_is_looked_at_before_anything_is_read(c):
+    set_up(c)
+    process = c.start("build -n 10 -o nowhere/f.bloom")  # its input stays open
+    c.expect(process.wait(30) == 2, "not refused")
+    expected = b"bloomery: build: nowhere/f.bloom: directory nowhere does not exist\n"
+    found = process.stderr.read()
+    c.expect(found == expected, f"it says {found}")
+    os.mkdir(c.path("locked"))
+    os.symlink("locked/f.bloom", c.path("link"))
+    c.run("build -q -o locked/f.bloom keys")
+    os.chmod(c.path("locked"), 0o555)
+    if os.access(c.path("locked"), os.W_OK):
+        raise Skip("root may write everywhere")
+    c.run("build -n 10 -o locked/f.bloom", code=2,
+          stderr="bloomery: build: locked/f.bloom: directory locked is not writable\n")
+    c.run("build -n 10 -o link", code=2, stderr=has("bloomery: build: link: directory ",
+                                                    "/locked is not writable\n"))
+
+
+@case
 def missing_input_or_directory_builds_nothing(c):
     set_up(c)
     os.mkdir(c.path("folder"))
@@ -379,6 +419,7 @@ def counting_shows_progress_unless_quiet(c):
 # ---- Secret keys -------------------------------------------------------------------------------------
 
 @case
+@keyed
 def keyed_filters_differ_each_time_and_carry_their_key(c):
     set_up(c)
     c.run("build -q --keyed -o f.bloom keys")
@@ -391,6 +432,7 @@ def keyed_filters_differ_each_time_and_carry_their_key(c):
 
 
 @case
+@keyed
 def key_file_is_made_secret_and_used_again(c):
     set_up(c)
     c.run("build -q --key-file k -o f.bloom keys")
@@ -406,6 +448,7 @@ def key_file_is_made_secret_and_used_again(c):
 
 
 @case
+@keyed
 def key_file_and_filter_are_two_files(c):
     """The filter would replace the key that it needs."""
     os.mkdir(c.path("folder"))
@@ -467,6 +510,7 @@ def wait_for_reader(c, process):
 
 
 @case
+@keyed
 def secret_key_is_wiped_where_the_command_held_it(c):
     """Only the filter needs it after it is made; it has its copy on the heap. Symbols are bound before:
     a linker that binds them at their first call saves the registers on the stack, with what is there."""
@@ -490,6 +534,7 @@ def secret_key_is_wiped_where_the_command_held_it(c):
 
 
 @case
+@keyed
 def keyed_filter_needs_its_own_key(c):
     set_up(c)
     c.run("build -q --key-file k -o f.bloom keys")
@@ -505,6 +550,7 @@ def keyed_filter_needs_its_own_key(c):
 
 
 @case
+@keyed
 def bad_key_files_are_refused(c):
     set_up(c)
     digits = "00112233445566778899aabbccddeeff"
@@ -537,6 +583,14 @@ def note_that_is_too_long_is_refused(c):
     c.run(["build", "--note", "x" * 4001, "-o", "f.bloom", "keys"], code=2, stderr=has("4000"))
     c.run(["build", "-q", "--note", "n\u00f6te", "-o", "f.bloom", "keys"])
     c.expect("n\u00f6te".encode() in c.read("f.bloom"), "the note is not in the file")
+
+
+@case
+def keyed_filter_without_libsodium_is_refused(c):
+    if "BLOOMERY_TEST_NO_SODIUM" not in os.environ:
+        raise Skip("this build has keyed filters")
+    c.run("build -n 10 --keyed -o f.bloom", stdin="a\n", code=2, stderr=has("made without libsodium"))
+    c.expect(c.names() == [], f"it left {c.names()}")
 
 
 main()

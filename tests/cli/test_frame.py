@@ -12,7 +12,7 @@ COMMANDS = ["plan", "build", "add", "query", "inspect", "generate", "experiment"
 @case
 def help_is_on_stdout_and_no_error(c):
     whole, _ = c.run("--help", stdout=has("bloomery build", "Commands:", *COMMANDS))
-    for line in ("", "help", "-h"):
+    for line in ("", "help", "-h", "help help", "help --help", "help -h"):
         c.run(line, stdout=whole)
 
 
@@ -96,8 +96,11 @@ def missing_operand_is_named(c):
 def bad_numbers_are_refused_with_the_range(c):
     keys = "must be a whole number from 1 to 281,474,976,710,656"
     rate = "a rate is from 1e-15 to below 1"
-    for value in ("-5", "0", "1.5", "1e-3", "1e30", "99999999999999999999", "1__0", "20Mx", "0x10"):
+    for value in ("-5", "0", "1.5", "1e-3", "1e30", "99999999999999999999", "1__0"):
         c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n {value}: {keys}"))
+    for value in ("12q", "20Mx", "0x10", "5m", "1e", "2.5B"):
+        c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(
+            f"-n '{value}': what follows the number must be k, M, G or T\n"))
     for value in ("", " 5", "many", "_1", "M", "e5"):
         c.run(["build", "-n", value, "-o", "f"], code=2, stderr=has(f"-n '{value}' is no number"))
     for value in ("0", "2", "1", "-0.1", "1e-16", "1/0", "2/1", "200%", "0.1x", "1/3/4", "0,01"):
@@ -110,6 +113,14 @@ def bad_numbers_are_refused_with_the_range(c):
     for option, low, high in (("lines", 1, 3), ("folds", 0, 30)):
         c.run(f"build --{option} {high + 1} -o f", code=2, stderr=has(f"from {low} to {high}"))
     c.expect(not c.names(), "a refused build left a file")
+
+
+@case
+def long_options_may_be_shortened(c):
+    c.file("keys", "a\n")
+    c.run("build --out f.bloom --rat 0.1 --quie keys")
+    c.run("query --coun f.bloom keys", stdout="1\n")
+    c.run("build --ke 5 -o g.bloom keys", code=2, stderr=has("unknown option '--ke'"))
 
 
 @case

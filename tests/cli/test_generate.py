@@ -121,7 +121,7 @@ def urls_are_distinct_and_look_like_urls(c):
     urls = lines(c, "urls -n 100k --seed 5")
     c.expect(len(urls) == len(set(urls)) == 100_000, "not 100,000 different URLs")
     for url in urls:
-        c.expect(40 <= len(url) <= 80, f"{url} has {len(url)} bytes")
+        c.expect(40 <= len(url) <= 71, f"{url} has {len(url)} bytes")
         c.expect(url.startswith("https://") and url.isprintable() and " " not in url, url)
     hosts = collections.Counter(url.split("/")[2] for url in urls).most_common()
     c.expect(hosts[0][1] > 1000, f"the largest host has {hosts[0][1]} pages")

@@ -65,8 +65,29 @@ def empty_input_has_no_key(c):
 
 @case
 def carriage_return_is_part_of_the_key(c):
-    answers_exactly(c, b"one\r\ntwo\r\n", [b"one\r", b"two\r"])
-    c.run("query f.bloom", stdin="one\n", code=1)
+    warning = ("warning: {}: its first line ends in a carriage return, which becomes part of the "
+               "key\n")
+    c.file("input", "one\r\ntwo\r\n")
+    c.file("plain", "three\nfour\r\n")
+    c.run("build -q -p 1e-12 -o f.bloom input plain",
+          stderr="bloomery: build: " + warning.format("input"))
+    c.run("query f.bloom - plain", stdin="one\none\r\n", stdout="one\r\nthree\nfour\r\n")
+    c.run("query f.bloom input -", stdin="\r\n", stdout="one\r\ntwo\r\n",
+          stderr="bloomery: query: " + warning.format("input") +
+          "bloomery: query: " + warning.format("standard input"))
+    c.run("query -0 f.bloom", stdin="one\r\0", stdout="one\r\0")
+
+
+@case
+def byte_order_mark_is_part_of_the_first_key(c):
+    warning = "input: it begins with a UTF-8 byte order mark, which becomes part of the first key"
+    for end, more in (("\n", ""), ("\r\n", "; its first line ends in a carriage return, which "
+                                             "becomes part of the key")):
+        c.file("input", gzip.compress(f"\ufeffone{end}two{end}".encode()))
+        c.run("build -q -p 1e-12 -o f.bloom input",
+              stderr=f"bloomery: build: warning: {warning}{more}\n")
+        c.run("query f.bloom", stdin=f"one{end}", code=1, stderr=None)
+        c.run("query -c f.bloom input", stdout="2\n", stderr=has(warning))
 
 
 @case
@@ -236,8 +257,24 @@ def packed_input_is_unpacked_only_once(c):
 
 
 @case
+def bzip2_and_filters_are_no_keys(c):
+    c.file("keys", "a\n")
+    c.run("build -q -p 1e-12 -o f.bloom keys")
+    for level in (1, 9):
+        c.file("packed", bz2.compress(b"a\n", level))
+        sentence = "is compressed with bzip2, which is not unpacked; use bzcat\n"
+        c.run("build -q -o g.bloom packed", code=2, stderr=f"bloomery: build: packed: {sentence}")
+        c.run("query f.bloom packed keys", code=2, stdout="a\n",
+              stderr=f"bloomery: query: packed: {sentence}")
+    c.run("build -q -n 5 -o g.bloom", stdin=c.read("f.bloom"), code=2,
+          stderr="bloomery: build: standard input: is a filter, not a list of keys\n")
+    c.run("add f.bloom f.bloom", code=2, stderr=has("f.bloom: is a filter, not a list of keys\n"))
+    c.expect(c.names() == ["f.bloom", "keys", "packed"], "a refused build left a file")
+
+
+@case
 def other_formats_are_lines_like_any_bytes(c):
-    packed = bz2.compress(b"a\n")
+    packed = b"\x1f\x9d\x90" + bytes(range(11, 99))  # compress's beginning
     c.file("packed", packed)
     c.run("build -q -p 1e-12 -o f.bloom packed")
     c.run("query f.bloom packed", stdout=packed + b"\n")
@@ -245,7 +282,8 @@ def other_formats_are_lines_like_any_bytes(c):
 
 @case
 def beginnings_of_magic_numbers_are_lines(c):
-    for content in (b"\x1f", b"\x1f\x8b", b"\x28\xb5\x2f", b"\xfd7zXZ", b"PK", b"PK\3"):
+    for content in (b"\x1f", b"\x1f\x8b", b"\x28\xb5\x2f", b"\xfd7zXZ", b"PK", b"PK\3", b"BZh",
+                    b"BZh91AY&S", b"BZh01AY&SY", b"\x89BLOOM"):
         c.file("keys", content)
         c.run("build -q -p 1e-12 -o f.bloom keys")
         c.run("query f.bloom", stdin=content, stdout=content + b"\n")

@@ -4,7 +4,7 @@
 import json
 import os
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, keyed, main
 
 KEYS = "".join(f"key-{i}\n" for i in range(1000))
 
@@ -37,7 +37,8 @@ def facts_of_a_filter(c):
                  "  planned for      1,000 keys at a rate of ",
                  ", after 1,000 adds\n", "  rate, predicted  ", "  rate, live       "):
         c.expect(part in out, f"'{part}' is missing in {out}")
-    c.expect("verdict" not in out and "checksums" not in out, "what was not asked for")
+    c.expect("verdict" not in out, "what was not asked for")
+    c.expect(out.endswith("  checksums        of the header only; --verify compares all\n"), out)
 
 
 @case
@@ -78,9 +79,11 @@ def full_filter_says_so(c):
     info = inspect(c, "--measure 1000", code=1)
     c.expect(info["estimated_keys"] is None and info["live_rate"] == 1, "every bit is set")
     c.expect(info["over_full"] and info["measured"]["false_positives"] == 1000, "the rate of it")
+    c.expect(info["measured"]["live_above_planned"], "live 1 is above the planned rate")
 
 
 @case
+@keyed
 def measuring_agrees_with_the_bits(c):
     for options in ("-p 0.01", "-p 0.2 --lines 2", "-p 0.05 --kind classic", "-p 0.001 --keyed"):
         build(c, f"-n 1000 {options}")
@@ -103,6 +106,17 @@ def seed_chooses_the_keys_asked(c):
     counts = {inspect(c, f"--measure 100k --seed {seed}")["measured"]["false_positives"]
               for seed in range(5)}
     c.expect(len(counts) > 1, "seeds change nothing")
+
+
+@case
+def fewer_keys_than_planned_are_better_than_planned(c):
+    build(c, "-n 2000 -p 0.01")
+    c.run("inspect f.bloom --measure 100k", stdout=has(
+        "verdict          right: measured agrees with live, which is better than planned: about ",
+        " different keys of 2,000 planned\n"))
+    info = inspect(c, "--measure 100k")
+    c.expect(info["measured"]["live_above_planned"] is False and not info["finding"], "the finding")
+    c.expect(info["live_rate"] < info["planned_rate"], "the rate")
 
 
 @case
@@ -166,6 +180,7 @@ def damaged_header_is_a_finding_of_verify_and_an_error_without(c):
 
 
 @case
+@keyed
 def keyed_filter_without_its_key_shows_its_facts(c):
     c.run("build -q -n 1000 -p 0.01 --key-file key -o f.bloom", stdin=KEYS)
     c.run("inspect f.bloom --verify", stdout=has("SipHash-2-4 with a secret key (",
@@ -182,6 +197,7 @@ def keyed_filter_without_its_key_shows_its_facts(c):
 
 
 @case
+@keyed
 def key_in_the_file_needs_nothing(c):
     build(c, "-n 1000 -p 0.01 --keyed")
     c.run("inspect f.bloom --measure 100k", stdout=has("), in this file\n", "verdict          right"))

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, keyed, main
 
 IN = "".join(f"in-{i}\n" for i in range(100))
 OUT = "".join(f"out-{i}\n" for i in range(100))
@@ -99,6 +99,7 @@ def several_filters_are_asked_for_any(c):
 
 
 @case
+@keyed
 def filters_with_other_hashes_are_asked_together(c):
     set_up(c)
     c.run("build -q -n 10 -p 1e-12 --seed 5 --kind classic -o s.bloom", stdin="s1\n")
@@ -374,6 +375,24 @@ def output_is_the_same_in_every_locale(c):
         _, missing = c.run("query missing", code=2, stderr=None, environment=environment)
         results.add((wrote, found, refused, missing, c.read("f.bloom")))
     c.expect(len(results) == 1, f"{len(results)} different results")
+
+
+@case
+def verify_finds_damage_before_anything_is_asked(c):
+    keys = "".join(f"{i}\n" for i in range(1000))
+    c.run("build -q -n 1000 -o f.bloom", stdin=keys)
+    c.run("build -q -n 1000 -o g.bloom", stdin=keys)
+    c.run("query --verify -c -f f.bloom -f g.bloom", stdin=keys, stdout="1000\n")
+    content = bytearray(c.read("g.bloom"))
+    middle = len(content) // 2
+    content[middle:middle + 256] = bytes(256)
+    c.file("g.bloom", bytes(content))
+    both = "-f f.bloom -f g.bloom"
+    for line in ("g.bloom", both, f"-q {both} -k 1", "-c --json g.bloom"):
+        c.run(f"query --verify {line}", stdin=keys, code=2,
+              stderr=has("bloomery: query: g.bloom", "damaged"))
+    found, _ = c.run("query -c g.bloom", stdin=keys, stdout=None)
+    c.expect(int(found) < 1000, "the damage hides no key, so this case shows nothing")
 
 
 main()

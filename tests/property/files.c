@@ -33,9 +33,9 @@ static bloomery_options options_of(int variant)
         options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM | BLOOMERY_RULE_CSV, ';', -1};
         options.note = "a";
     }
-    if (variant >= 4)
+    if (variant >= 4 && test_keyed())
         options.key = secret;
-    options.key_outside = variant == 5;
+    options.key_outside = variant == 5 && test_keyed();
     return options;
 }
 

@@ -21,9 +21,9 @@ static struct test_bytes valid(int sort)
 {
     bloomery_plan plan = test_plan(&test_shapes[sort == CLASSIC_FILE ? 0 : 2], 300, 0.01);
     bloomery_options options = BLOOMERY_OPTIONS;
-    if (sort >= KEYED_FILE)
+    if (sort >= KEYED_FILE && test_keyed())
         options.key = secret;
-    options.key_outside = sort == OUTSIDE_FILE;
+    options.key_outside = sort == OUTSIDE_FILE && test_keyed();
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, 300);
     test_add_all(filter, &keys);
@@ -341,6 +341,8 @@ static void keys_are_asked_for(void **state)
 {
     (void)state;
     static const uint8_t wrong[BLOOMERY_KEY_BYTES] = "0123456789abcdX";
+    if (!test_keyed())
+        skip();
     struct test_bytes file = valid(OUTSIDE_FILE);
     /* The key is nowhere in a file that is to be without it. */
     for (size_t at = 0; at + BLOOMERY_KEY_BYTES <= file.bytes; at++)
@@ -379,6 +381,8 @@ static void keys_are_asked_for(void **state)
 static void a_changed_key_is_refused(void **state)
 {
     (void)state;
+    if (!test_keyed())
+        skip();
     struct test_bytes file = valid(KEYED_FILE);
     size_t found = 0;
     for (size_t at = FORGE_RECORDS; at + BLOOMERY_KEY_BYTES <= forge_payload(&file); at += 8)

@@ -45,6 +45,15 @@ void test_choose(void)
         cmocka_set_test_filter(pattern);
 }
 
+bool test_keyed(void)
+{
+#ifdef BLOOMERY_TEST_NO_SODIUM
+    return false;
+#else
+    return true;
+#endif
+}
+
 double test_seconds(void)
 {
     struct timespec now;

@@ -37,6 +37,10 @@ void test_choose(void);
 #define test_run_group(name, tests, set_up, tear_down) \
     (test_choose(), cmocka_run_group_tests_name(name, tests, set_up, tear_down))
 
+/* false where the library was built without libsodium: filters that would be keyed are then plain ones,
+ * and tests of keys alone are skipped. */
+bool test_keyed(void);
+
 /* Wall-clock seconds since some moment. */
 double test_seconds(void);
 
