@@ -66,7 +66,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
  * or NULL for zeroed memory of its own. The shape and the note are copied. */
 bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               const struct bloomery_traits *traits, const uint8_t *payload,
-                              uint64_t payload_bytes, struct bloomery_filter **filter,
+                              uint64_t payload_bytes, struct bloomery_filter **out,
                               bloomery_error *error);
 
 static inline uint8_t *bloomery_link_payload(const struct bloomery_filter *filter,

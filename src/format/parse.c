@@ -268,23 +268,23 @@ static bloomery_status check_key(const struct bloomery_parsed *parsed, bloomery_
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_format_parse(const uint8_t *bytes, size_t prefix_bytes,
+bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes,
                                       uint64_t file_bytes, struct bloomery_parsed *parsed,
                                       bloomery_error *error)
 {
-    const struct prefix prefix = {bytes, prefix_bytes, file_bytes};
+    const struct prefix whole = {prefix, prefix_bytes, file_bytes};
     bloomery_status status;
     assert(prefix_bytes <= file_bytes);
     assert(prefix_bytes == file_bytes || prefix_bytes >= BLOOMERY_PREFIX_MAX);
     memset(parsed, 0, sizeof *parsed);
-    if ((status = check_magic(&prefix, error)) != BLOOMERY_OK ||
-        (status = check_version(&prefix, error)) != BLOOMERY_OK ||
-        (status = check_reserved(&prefix, error)) != BLOOMERY_OK ||
-        (status = check_places(&prefix, parsed, error)) != BLOOMERY_OK ||
-        (status = check_checksum(&prefix, parsed, error)) != BLOOMERY_OK)
+    if ((status = check_magic(&whole, error)) != BLOOMERY_OK ||
+        (status = check_version(&whole, error)) != BLOOMERY_OK ||
+        (status = check_reserved(&whole, error)) != BLOOMERY_OK ||
+        (status = check_places(&whole, parsed, error)) != BLOOMERY_OK ||
+        (status = check_checksum(&whole, parsed, error)) != BLOOMERY_OK)
         return status;
-    read_shape(bytes, parsed);
-    if ((status = read_records(&prefix, parsed, error)) != BLOOMERY_OK ||
+    read_shape(prefix, parsed);
+    if ((status = read_records(&whole, parsed, error)) != BLOOMERY_OK ||
         (status = check_key(parsed, error)) != BLOOMERY_OK)
         return status;
     status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, error);

@@ -42,7 +42,7 @@ static double line_rate(struct bloomery_line_rates *rates, uint32_t times, uint6
         return bloomery_occupancy_limit(BLOOMERY_BLOCK_BITS, (double)load * rates->probes,
                                         (double)times * rates->probes);
     while (rates->known <= load) {
-        for (uint32_t i = 0; i < rates->lines; i++)
+        for (size_t i = 0; i < rates->lines; i++)
             rates->rate[i][rates->known] = rates->occupancy.moment[(i + 1) * rates->probes];
         rates->known++;
         bloomery_occupancy_throw(&rates->occupancy, rates->probes);

@@ -165,7 +165,7 @@ TARGET_AVX2 static inline __attribute__((always_inline)) uint64_t fresh_avx2(con
     const __m256i *halves = (const __m256i *)(const void *)at;
     uint64_t words[8] __attribute__((aligned(32)));
     uint64_t sum = 0;
-    for (int i = 0; i < 2; i++)
+    for (size_t i = 0; i < 2; i++)
         _mm256_store_si256((__m256i *)(void *)(words + 4 * i),
                            _mm256_andnot_si256(_mm256_load_si256(halves + i), line.half[i]));
     for (int i = 0; i < 8; i++)
