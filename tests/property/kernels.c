@@ -160,5 +160,5 @@ int main(void)
         cmocka_unit_test(kernel_equals_scalar_avx512),
         cmocka_unit_test(the_environment_chooses_the_kernel),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_group("kernels", tests, NULL, NULL);
 }

@@ -2,18 +2,19 @@
 /*
  * The blocked operations for a processor: a template, instantiated by defining before inclusion
  *
- *     TEMPLATE_NAME(name)               the instance's name for a function
- *     TEMPLATE_TARGET                   __attribute__((target(...)))
- *     TEMPLATE_LINE                     a type that holds 512 bits, with the functions
- *     TEMPLATE_ZERO()                     none of them set
- *     TEMPLATE_MARK(line, word, first, count)   those of slots first to first + count - 1 set too
- *     TEMPLATE_MERGE(at, line)            ORs them into memory; whether some were not set there
- *     TEMPLATE_FRESH(at, line)            how many are not set in memory
- *     TEMPLATE_HITS(line, word, slots)  whether the positions of a word (core/derive.h) that
- * `slots` picks, bit t for the t-th, are all set in the 64 bytes at `line`
+ *     TEMPLATE_NAME(name)       the instance's name for a function
+ *     TEMPLATE_LABEL            its name for people
+ *     TEMPLATE_TARGET           __attribute__((target(...)))
+ *     TEMPLATE_HITS(at, word, slots)     whether the positions of a word (core/derive.h) that `slots`
+ *                                        picks, bit t for the t-th, are all set in the line at `at`
+ *     TEMPLATE_LINE             a type that holds the 512 bits of a line, with
+ *     TEMPLATE_ZERO()                    none of them set
+ *     TEMPLATE_MARK(line, word, first, count)   slots first to first + count - 1 of a word set too
+ *     TEMPLATE_MERGE(at, line)           ORs them into memory; whether some were not set there
+ *     TEMPLATE_FRESH(at, line)           how many are not set in memory
  *
- * Which words and slots a line takes depends on k and L only, not on the key: the loops below take
- * the same turns for every key and cost no branch misses. Where a key misses, they end.
+ * Which words and slots a line takes depends on k and L only, so the loops take the same turns for
+ * every key; they only end early where a key misses.
  */
 
 /* The first `count` slots of a word. */

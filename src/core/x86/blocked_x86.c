@@ -17,8 +17,8 @@
  * the two halves of the line.
  *
  * Adding. The k bits are collected in registers and go to memory as one OR of the whole line.
- * (Setting them one after another in memory was twice as slow: two of six bits nearly always fall
- * into one word, and the second load then waits for the first store.) A bit is its 64-bit lane's
+ * (Setting them one after another in memory takes longer: two of six bits nearly always fall into
+ * one word, and the second load then waits for the first store.) A bit is its 64-bit lane's
  * bit in all lanes, cut down by a mask of that lane from a small table.
  */
 #if defined(__x86_64__)
