@@ -13,13 +13,13 @@ export PACKAGES
 
 need = @scripts/install-packages
 
-.PHONY: help demo check check-long bench install format lint clean
+.PHONY: help demo check check-long bench bench-all install format lint clean
 
 help:
 	@echo 'make demo        build, then the main job: 20 million IDs, 10 million questions'
 	@echo 'make check       build, then every quick test (minutes)'
 	@echo 'make check-long  the quick tests and the long ones'
-	@echo 'make bench       build and run the benchmarks'
+	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and docs/benchmarks.md'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make format      format every C file'
 	@echo 'make lint        formatter and analysers, as CI runs them'
@@ -54,12 +54,21 @@ check: build-tests
 check-long: build-tests
 	@scripts/run-tests $(BUILD) --suite quick --suite long
 
-bench:
+# Measured is a build of its own: without asserts, as it is installed, but with the switch of the kernels, since
+# lesser processors are measured too. BENCH='--steps filters' runs a part; bench/run.py tells the steps.
+.PHONY: build-bench
+build-bench:
 	$(need) bench
-	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
-	@meson configure $(BUILD) -Dbenchmarks=true
-	@ninja --quiet -C $(BUILD)
-	@meson test -C $(BUILD) --benchmark --verbose
+	@test -f $(BUILD)-bench/build.ninja || \
+		meson setup $(BUILD)-bench -Db_ndebug=true -Dbenchmarks=true -Dtests=disabled $(MESON_OPTIONS)
+	@ninja --quiet -C $(BUILD)-bench
+
+bench: build-bench
+	@bench/run.py $(BUILD)-bench $(BENCH)
+
+bench-all: build-bench
+	@meson test -C $(BUILD)-bench --benchmark --verbose
+	@bench/run.py $(BUILD)-bench --full --docs docs $(BENCH)
 
 # What is installed is a build of its own: type release, without asserts and without the switches that only
 # tests need. The cache of the dynamic linker is told where it is the system's own directories.
@@ -82,4 +91,4 @@ lint:
 	@scripts/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-release
+	rm -rf $(BUILD) $(BUILD)-release $(BUILD)-bench

@@ -69,6 +69,7 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
                                    .links = &link};
     struct bloomery_traits traits = {.allocator = options.allocator,
                                      .concurrent = options.concurrent_adds,
+                                     .exactly_once = options.exactly_once,
                                      .rule = options.rule,
                                      .note = options.note,
                                      .note_bytes = options.note ? strlen(options.note) : 0};
@@ -108,6 +109,7 @@ void bloomery_free(bloomery_filter *filter)
     if (filter->storage == BLOOMERY_OWNED)
         bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);
+    bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
     bloomery_unmap(&filter->map);
     /* The secret key must not be found in freed memory. */
     explicit_bzero(&filter->secret, sizeof filter->secret);

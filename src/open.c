@@ -59,6 +59,7 @@ static bloomery_status read_traits(const struct bloomery_parsed *parsed,
     *traits = (struct bloomery_traits){
         .allocator = options->allocator,
         .concurrent = copy && options->concurrent_adds,
+        .exactly_once = copy && options->exactly_once,
         .rule = parsed->rule,
         .note = parsed->note,
         .note_bytes = parsed->note_bytes,

@@ -19,6 +19,10 @@ static bloomery_status check(const bloomery_options *options, bloomery_error *er
     if ((options->rule.flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 ||
         options->rule.delimiter > 255)
         return bloomery_fail(error, bad, 0, "unknown key rule: 0x%x", options->rule.flags);
+    if (options->exactly_once && !options->concurrent_adds)
+        return bloomery_fail(error, bad, 0,
+                             "exactly_once is a promise to threads that add at once: it needs "
+                             "concurrent_adds");
     if (options->note != NULL && strlen(options->note) > BLOOMERY_NOTE_BYTES)
         return bloomery_fail(error, bad, 0, "a note has at most %d bytes", BLOOMERY_NOTE_BYTES);
     return BLOOMERY_OK;

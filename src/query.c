@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
+#include "bulk.h"
 #include "window.h"
+
+#include "hash/xxh3_inline.h"
 
 #include <assert.h>
 #include <string.h>
@@ -16,6 +19,9 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
 
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
+    if (__builtin_expect(filter->shape.link_count == 1, 1))
+        return filter->operations.may_contain(
+            &filter->links[0], bloomery_link_payload(filter, &filter->links[0]), hash);
     /* The newest link first: it is the largest, and holds what was added last. */
     for (uint32_t i = filter->shape.link_count; i-- > 0;) {
         const struct bloomery_link *link = &filter->links[i];
@@ -25,8 +31,24 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
     return false;
 }
 
-bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
+void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
+    for (uint32_t i = filter->shape.link_count; i-- > 0;) {
+        const struct bloomery_link *link = &filter->links[i];
+        filter->operations.prefetch_add(link, bloomery_link_payload(filter, link), &hash, 1);
+    }
+}
+
+/*
+ * One key at a time, a program has as many keys on their way to memory as fit into what the processor
+ * looks ahead: some hundred instructions. Every instruction less is a key more, hence the short way
+ * for plain filters: the hash of short keys inlined, one link, one jump to the kernel.
+ */
+__attribute__((flatten)) bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
+{
+    if (__builtin_expect(filter->plain, 1))
+        return filter->operations.may_contain(&filter->links[0], filter->payload,
+                                              bloomery_xxh3_short(&filter->secret, key));
     if (!filter->key_known) /* whatever was added, "maybe" is never wrong */
         return true;
     return bloomery_may_contain_hash(filter, filter->hash->one(&filter->secret, key));
@@ -72,6 +94,9 @@ size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_
     struct asking asking = {filter, answers, 0};
     if (!filter->key_known)
         return all_maybe(count, answers);
+    const struct bloomery_bulk *bulk = bloomery_bulk_of(filter);
+    if (bulk != NULL && count > 0)
+        return bulk->ask(filter, keys, count, answers);
     bloomery_walk(filter, keys, count, false, ask_word, &asking);
     return asking.found;
 }

@@ -10,6 +10,7 @@
 #include "json.h"
 #include "lines.h"
 #include "numbers.h"
+#include "team.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -22,6 +23,8 @@ static const char help[] =
     "standard\n"
     "input; gzip, zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
     "\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
+    "cores\n"
     "  -0, --null           lines end with NUL instead of newline\n"
     "      --key-file FILE  the key of a filter that doesn't carry it\n"
     "  -q, --quiet          no line about what was added\n"
@@ -44,6 +47,7 @@ struct addition {
 enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_JSON };
 
 static const struct option options[] = {
+    {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"quiet", no_argument, NULL, 'q'},
@@ -51,37 +55,35 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* False positives count as keys that were there, so only "all of them new" is certain. */
-static void say_added(const struct addition *addition, uint64_t records, uint64_t new_keys)
+/* Keys that the filter already seemed to have, rightly or not, changed no bit. */
+static void say_added(const struct addition *addition, const struct tool_change *change)
 {
     char all[TOOL_NUMBER_BYTES], fresh[2 * TOOL_NUMBER_BYTES], number[TOOL_NUMBER_BYTES];
-    if (records == 0)
+    bool one = change->records == 1;
+    if (change->records == 0)
         fresh[0] = '\0';
-    else if (new_keys == records)
-        snprintf(fresh, sizeof(fresh), ", %s", records == 1 ? "a new one" : "all of them new");
+    else if (change->new_bits == 0)
+        snprintf(fresh, sizeof(fresh), one ? ", which changed no bit" : ", none changed a bit");
+    else if (one)
+        snprintf(fresh, sizeof(fresh), ", a new one");
+    else if (!(change->estimated_new_keys < 1e15))
+        snprintf(fresh, sizeof(fresh), ", and every bit is set now");
     else
-        snprintf(fresh, sizeof(fresh), ", at least %s of them new",
-                 tool_format_count(number, new_keys));
-    tool_say("%s: added %s key%s%s", addition->path, tool_format_count(all, records),
-             records == 1 ? "" : "s", fresh);
+        snprintf(fresh, sizeof(fresh), ", about %s of them new",
+                 tool_format_count(number, (uint64_t)(change->estimated_new_keys + 0.5)));
+    tool_say("%s: added %s key%s%s", addition->path, tool_format_count(all, change->records),
+             one ? "" : "s", fresh);
 }
 
-static void report(const struct addition *addition, const bloomery_filter *filter, uint64_t records,
-                   uint64_t new_keys)
+static int report(const struct addition *addition, const struct tool_change *change)
 {
     if (!addition->quiet && !addition->json)
-        say_added(addition, records, new_keys);
-
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, true, &info);
-    tool_warn_overfull(addition->path, &info);
-}
-
-static int print_json(const struct addition *addition, const bloomery_filter *filter,
-                      uint64_t records, uint64_t new_keys)
-{
+        say_added(addition, change);
+    tool_warn_overfull(addition->path, &change->info);
+    if (!addition->json)
+        return TOOL_FOUND;
     json_t *object = tool_json_report("add");
-    tool_json_add_state(object, addition->path, records, new_keys, filter);
+    tool_json_add_change(object, addition->path, change);
     return tool_json_print(object, TOOL_FOUND);
 }
 
@@ -91,20 +93,20 @@ static int add_locked(const struct addition *addition)
         tool_filter_open(addition->path, BLOOMERY_OPEN_COPY, addition->key_file);
     if (filter == NULL)
         return TOOL_ERROR;
-    uint64_t records = 0, new_keys = 0;
+    uint64_t records = 0;
     bloomery_error error;
+    bloomery_info before = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &before);
     int code = TOOL_ERROR;
     if (!tool_lines_add(&addition->source, filter, addition->path, "adding", addition->quiet,
-                        &records, &new_keys)) {
+                        &records)) {
         tool_say("nothing was added to %s", addition->path);
-        bloomery_free(filter);
-        return code;
-    }
-    if (records > 0 && bloomery_save(filter, addition->path, &error) != BLOOMERY_OK) {
+    } else if (records > 0 && bloomery_save(filter, addition->path, &error) != BLOOMERY_OK) {
         tool_library_error(addition->path, &error);
     } else {
-        report(addition, filter, records, new_keys);
-        code = addition->json ? print_json(addition, filter, records, new_keys) : TOOL_FOUND;
+        struct tool_change change;
+        tool_change_find(&before, filter, records, &change);
+        code = report(addition, &change);
     }
     bloomery_free(filter);
     return code;
@@ -114,8 +116,12 @@ static int add_main(int argc, char **argv)
 {
     struct addition addition = {.source = {.delimiter = '\n'}};
     int option;
-    while ((option = tool_getopt(argc, argv, "0q", options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "j:0q", options)) != -1) {
         switch (option) {
+        case 'j':
+            if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &addition.source.threads))
+                return TOOL_ERROR;
+            break;
         case '0':
             addition.source.delimiter = 0;
             break;

@@ -9,6 +9,7 @@
  */
 #include "exact_sets.h"
 
+#include "load.h"
 #include "portions.h"
 #include "statistics.h"
 #include "tool.h"
@@ -24,11 +25,35 @@
 
 #ifdef BLOOMERY_HAVE_LIBCRYPTO
 
+/* What is called of libcrypto. */
+#define FUNCTIONS(X)      \
+    X(EVP_DigestFinal_ex) \
+    X(EVP_DigestInit_ex2) \
+    X(EVP_DigestUpdate)   \
+    X(EVP_MD_CTX_free)    \
+    X(EVP_MD_CTX_new)     \
+    X(EVP_MD_fetch)       \
+    X(EVP_MD_free)
+
+struct libcrypto {
+    FUNCTIONS(TOOL_LOAD_FIELD)
+};
+
+#define TEXT_OF(number)   #number
+#define SONAME_OF(number) "libcrypto.so." TEXT_OF(number)
+
+static const char *load(struct libcrypto *functions)
+{
+    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    return tool_load(SONAME_OF(OPENSSL_SHLIB_VERSION), wanted, sizeof(wanted) / sizeof(wanted[0]));
+}
+
 struct digest {
     uint64_t words[2];
 };
 
 struct digest_set {
+    struct libcrypto library;
     EVP_MD *md5;
     struct digest *slots; /* both words 0: empty */
     uint64_t slot_count;
@@ -38,7 +63,8 @@ struct digest_set {
 static void digest_set_release(void *set, struct tool_meter *meter)
 {
     struct digest_set *digests = set;
-    EVP_MD_free(digests->md5);
+    if (digests->md5 != NULL)
+        digests->library.EVP_MD_free(digests->md5);
     tool_meter_release(meter, digests->slots, digests->slot_count * sizeof(struct digest));
     tool_meter_release(meter, digests, sizeof(*digests));
 }
@@ -46,17 +72,18 @@ static void digest_set_release(void *set, struct tool_meter *meter)
 static void digest_set_begin(const struct digest_set *set, const char *keys, size_t count,
                              struct digest *digests, uint64_t *slots)
 {
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    EVP_MD_CTX *context = set->library.EVP_MD_CTX_new();
     bool well = context != NULL;
     for (size_t i = 0; i < count && well; i++) {
         digests[i] = (struct digest){{0, 0}};
-        well = EVP_DigestInit_ex2(context, set->md5, NULL) == 1 &&
-               EVP_DigestUpdate(context, keys + i * TOOL_DIGITS, TOOL_DIGITS) == 1 &&
-               EVP_DigestFinal_ex(context, (unsigned char *)digests[i].words, NULL) == 1;
+        well =
+            set->library.EVP_DigestInit_ex2(context, set->md5, NULL) == 1 &&
+            set->library.EVP_DigestUpdate(context, keys + i * TOOL_DIGITS, TOOL_DIGITS) == 1 &&
+            set->library.EVP_DigestFinal_ex(context, (unsigned char *)digests[i].words, NULL) == 1;
         slots[i] = tool_scale(digests[i].words[0], set->slot_count);
         tool_fetch_slots(set->slots, slots[i], sizeof(struct digest));
     }
-    EVP_MD_CTX_free(context);
+    set->library.EVP_MD_CTX_free(context);
     if (!well) {
         tool_error("libcrypto could not make an MD5 digest");
         exit(TOOL_ERROR);
@@ -112,9 +139,11 @@ static void *digest_set_make(struct tool_digits keys, double rate, struct tool_m
         return NULL;
     digests->slot_count = tool_slots_for(keys.count);
     digests->slots = tool_meter_allocate(meter, digests->slot_count * sizeof(struct digest), 64);
-    digests->md5 = EVP_MD_fetch(NULL, "MD5", NULL);
+    const char *trouble = load(&digests->library);
+    digests->md5 = trouble == NULL ? digests->library.EVP_MD_fetch(NULL, "MD5", NULL) : NULL;
     if (digests->md5 == NULL) {
-        tool_error("libcrypto of this machine does not offer MD5; leave 'md5' out");
+        tool_error("libcrypto of this machine does not offer MD5%s%s; leave 'md5' out",
+                   trouble != NULL ? ": " : "", trouble != NULL ? trouble : "");
         *told = true;
     }
     if (digests->slots == NULL || digests->md5 == NULL) {

@@ -9,6 +9,8 @@
 #ifndef BLOOMERY_TOOL_JSON_H
 #define BLOOMERY_TOOL_JSON_H
 
+#include "lines.h"
+
 #include <bloomery/bloomery.h>
 
 #include <jansson.h>
@@ -38,7 +40,6 @@ json_t *tool_json_object(void);
 int tool_json_print(json_t *object, int code);
 
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
-void tool_json_add_state(json_t *report, const char *file, uint64_t records, uint64_t new_keys,
-                         const bloomery_filter *filter);
+void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
 
 #endif /* BLOOMERY_TOOL_JSON_H */

@@ -2,8 +2,8 @@
 /* The command `bloomery`: finds the subcommand and runs it. Everything else is in cmd_NAME.c. */
 #include "out.h"
 #include "tool.h"
+#include "unpack.h"
 
-#include <archive.h>
 #include <jansson.h>
 #include <signal.h>
 #include <string.h>
@@ -100,7 +100,7 @@ static int print_version(void)
     tool_out_format(&out, "kernel: %s\n", kernel_with(BLOOMERY_HASH_XXH3));
     tool_out_format(&out, "keyed filters: %s\n",
                     kernel_with(BLOOMERY_HASH_SIPHASH) != NULL ? "yes" : "not in this build");
-    tool_out_format(&out, "libraries: %s, zlib %s, jansson %s\n", archive_version_details(),
+    tool_out_format(&out, "libraries: %s, zlib %s, jansson %s\n", tool_unpack_version(),
                     zlibVersion(), jansson_version_str());
     return tool_out_finish(&out, TOOL_FOUND);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unpack.h"
 
+#include "load.h"
 #include "tool.h"
 
 #include <archive.h>
@@ -13,18 +14,46 @@
 #include <unistd.h>
 #include <zlib.h>
 
-/* As much as lines.c reads before it knows that the input is compressed. */
-enum { PACKED_BYTES = 1 << 20 };
+enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MOST };
+
+/* What is called of libarchive. */
+#define FUNCTIONS(X)                     \
+    X(archive_entry_filetype)            \
+    X(archive_errno)                     \
+    X(archive_error_string)              \
+    X(archive_read_data)                 \
+    X(archive_read_free)                 \
+    X(archive_read_new)                  \
+    X(archive_read_next_header)          \
+    X(archive_read_open2)                \
+    X(archive_read_set_seek_callback)    \
+    X(archive_read_support_filter_xz)    \
+    X(archive_read_support_filter_zstd)  \
+    X(archive_read_support_format_empty) \
+    X(archive_read_support_format_raw)   \
+    X(archive_read_support_format_zip)   \
+    X(archive_set_error)
+
+struct libarchive {
+    FUNCTIONS(TOOL_LOAD_FIELD)
+};
+
+/* NULL, or why it can't be had. */
+static const char *load(struct libarchive *functions)
+{
+    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+}
 
 struct tool_unpack {
-    int descriptor;
+    struct tool_stream *stream;
     unsigned char delimiter;
-    uint64_t *bytes_read;
 
     /* The packed bytes: first those that were read to recognise the file. */
     size_t head_bytes;
     unsigned char packed[PACKED_BYTES];
 
+    struct libarchive library;
     struct archive *archive; /* NULL: gzip */
     bool in_entry;
     bool entry_open_ended; /* the zip member's last byte so far is not the delimiter */
@@ -84,13 +113,7 @@ static ssize_t read_packed(struct tool_unpack *unpack)
         unpack->head_bytes = 0;
         return count;
     }
-    ssize_t count;
-    do
-        count = read(unpack->descriptor, unpack->packed, PACKED_BYTES);
-    while (count < 0 && errno == EINTR);
-    if (count > 0)
-        *unpack->bytes_read += (uint64_t)count;
-    return count;
+    return tool_stream_read(unpack->stream, unpack->packed, PACKED_BYTES);
 }
 
 static void set_error(struct tool_unpack *unpack, const char *text)
@@ -176,7 +199,7 @@ static la_ssize_t archive_bytes(struct archive *archive, void *context, const vo
     struct tool_unpack *unpack = context;
     ssize_t count = read_packed(unpack);
     if (count < 0)
-        archive_set_error(archive, errno, "%s", strerror(errno));
+        unpack->library.archive_set_error(archive, errno, "%s", strerror(errno));
     *data = unpack->packed;
     return count;
 }
@@ -187,9 +210,9 @@ static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int
                                   int whence)
 {
     struct tool_unpack *unpack = context;
-    off_t position = lseek(unpack->descriptor, offset, whence);
+    off_t position = lseek(unpack->stream->descriptor, offset, whence);
     if (position < 0) {
-        archive_set_error(archive, errno, "%s", strerror(errno));
+        unpack->library.archive_set_error(archive, errno, "%s", strerror(errno));
         return ARCHIVE_FATAL;
     }
     unpack->head_bytes = 0;
@@ -198,7 +221,7 @@ static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int
 
 static void archive_failed(struct tool_unpack *unpack)
 {
-    const char *text = archive_error_string(unpack->archive);
+    const char *text = unpack->library.archive_error_string(unpack->archive);
     if (text != NULL)
         snprintf(unpack->error, sizeof(unpack->error), "the compressed data is damaged (%.140s)",
                  text);
@@ -208,7 +231,12 @@ static void archive_failed(struct tool_unpack *unpack)
 
 static bool archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
-    unpack->archive = archive_read_new();
+    const char *trouble = load(&unpack->library);
+    if (trouble != NULL) {
+        snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
+        return false;
+    }
+    unpack->archive = unpack->library.archive_read_new();
     if (unpack->archive == NULL) {
         set_error(unpack, "not enough memory");
         return false;
@@ -217,23 +245,24 @@ static bool archive_start(struct tool_unpack *unpack, enum tool_packing packing)
     unpack->whole_entries = packing == TOOL_ZIP;
     int result = ARCHIVE_OK;
     if (packing == TOOL_ZIP) {
-        result = archive_read_support_format_zip(archive);
+        result = unpack->library.archive_read_support_format_zip(archive);
         /* Only a regular file that is still read from its beginning can be sought. */
-        off_t position = lseek(unpack->descriptor, 0, SEEK_CUR);
+        off_t position = lseek(unpack->stream->descriptor, 0, SEEK_CUR);
         if (position >= 0 && (size_t)position == unpack->head_bytes)
-            archive_read_set_seek_callback(archive, archive_seek_to);
+            unpack->library.archive_read_set_seek_callback(archive, archive_seek_to);
     } else {
         /* "raw" wants a byte at least; "empty" is for what unpacks to nothing. */
-        result = archive_read_support_format_raw(archive);
+        result = unpack->library.archive_read_support_format_raw(archive);
         if (result == ARCHIVE_OK)
-            result = archive_read_support_format_empty(archive);
+            result = unpack->library.archive_read_support_format_empty(archive);
         if (result == ARCHIVE_OK)
-            result = packing == TOOL_XZ ? archive_read_support_filter_xz(archive)
-                                        : archive_read_support_filter_zstd(archive);
+            result = packing == TOOL_XZ ? unpack->library.archive_read_support_filter_xz(archive)
+                                        : unpack->library.archive_read_support_filter_zstd(archive);
     }
     /* ARCHIVE_WARN here means that libarchive would start another program to do it. */
     if (result == ARCHIVE_OK)
-        result = archive_read_open2(archive, unpack, NULL, archive_bytes, NULL, NULL);
+        result =
+            unpack->library.archive_read_open2(archive, unpack, NULL, archive_bytes, NULL, NULL);
     if (result != ARCHIVE_OK)
         archive_failed(unpack);
     return result == ARCHIVE_OK;
@@ -246,15 +275,15 @@ static int archive_next_entry(struct tool_unpack *unpack)
     int result;
     do {
         /* A warning is about the member's name, which nobody here looks at. */
-        result = archive_read_next_header(unpack->archive, &entry);
+        result = unpack->library.archive_read_next_header(unpack->archive, &entry);
         /* "empty" also takes what a failed filter gave no byte of; the failure is then noted. */
-        if (result == ARCHIVE_EOF && archive_errno(unpack->archive) == 0)
+        if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)
             return 0;
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
             archive_failed(unpack);
             return -1;
         }
-    } while (unpack->whole_entries && archive_entry_filetype(entry) != AE_IFREG);
+    } while (unpack->whole_entries && unpack->library.archive_entry_filetype(entry) != AE_IFREG);
     unpack->in_entry = true;
     unpack->entry_open_ended = false;
     return 1;
@@ -268,7 +297,7 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
             if (entry <= 0)
                 return entry;
         }
-        la_ssize_t count = archive_read_data(unpack->archive, buffer, room);
+        la_ssize_t count = unpack->library.archive_read_data(unpack->archive, buffer, room);
         if (count > 0) {
             unpack->entry_open_ended = buffer[count - 1] != unpack->delimiter;
             return count;
@@ -287,16 +316,15 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-struct tool_unpack *tool_unpack_open(int descriptor, enum tool_packing packing,
-                                     const unsigned char *head, size_t count, uint64_t *bytes_read,
+struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
+                                     const unsigned char *head, size_t count,
                                      unsigned char delimiter)
 {
     assert(packing >= TOOL_GZIP && packing <= TOOL_ZIP);
     assert(count <= PACKED_BYTES);
     struct tool_unpack *unpack = tool_allocate(sizeof(*unpack));
-    unpack->descriptor = descriptor;
+    unpack->stream = stream;
     unpack->delimiter = delimiter;
-    unpack->bytes_read = bytes_read;
     unpack->head_bytes = count;
     memcpy(unpack->packed, head, count);
     unpack->archive = NULL;
@@ -331,8 +359,15 @@ const char *tool_unpack_error(const struct tool_unpack *unpack)
 void tool_unpack_close(struct tool_unpack *unpack)
 {
     if (unpack->archive != NULL)
-        archive_read_free(unpack->archive);
+        unpack->library.archive_read_free(unpack->archive);
     else
         inflateEnd(&unpack->gzip);
     free(unpack);
+}
+
+const char *tool_unpack_version(void)
+{
+    const char *(*details)(void) = NULL;
+    const struct tool_wanted wanted = {"archive_version_details", &details};
+    return tool_load(TOOL_LIBARCHIVE, &wanted, 1) == NULL ? details() : "no libarchive";
 }

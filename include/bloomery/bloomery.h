@@ -223,6 +223,10 @@ typedef struct bloomery_options {
     bloomery_key_rule rule; /* create: kept in the file */
     const char *note;       /* create: a remark kept in the file, UTF-8, NULL: none. At most
                                BLOOMERY_NOTE_BYTES bytes */
+    bool exactly_once;      /* with concurrent_adds, else BLOOMERY_BAD_ARGUMENT: of all calls that
+                               add a key one is told NEW and no second, whatever the threads; none
+                               where other keys had set all its bits before. Costs a lock per key
+                               added, one of 256, chosen by the key's hash, and 16 KiB */
 } bloomery_options;
 
 enum { BLOOMERY_NOTE_BYTES = 4000 };
@@ -355,6 +359,59 @@ BLOOMERY_PUBLIC bloomery_status bloomery_hash_key(const bloomery_filter *filter,
 BLOOMERY_PUBLIC int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash,
                                       uint32_t *new_bits);
 BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash);
+
+/*
+ * Asks for the memory that bloomery_may_contain_hash or bloomery_add_hash will touch, without
+ * waiting for it. For callers with a loop of their own: hash a key and prefetch, do something else
+ * (best: the same for some hundred other keys), then ask:
+ *
+ *     bloomery_hash_key(filter, key, &hashes[i % 128]);
+ *     bloomery_prefetch_hash(filter, hashes[i % 128]);
+ *     ... 127 keys later ...
+ *     bloomery_may_contain_hash(filter, hashes[i % 128])
+ *
+ * Changes nothing, cannot fail, any thread.
+ */
+BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash);
+
+/* ---- Building with several threads ---------------------------------------------------------- */
+
+/*
+ * Adds keys to one filter with several threads; the filter's bits and its count of adds are then
+ * exactly those of bloomery_add_batch, whatever the number of threads. `threads` 0: as many as the
+ * process may run at once; 1: only the calling one, which is always among them. The others are made
+ * and joined within the call, which has the filter to itself, as every change has; only a filter
+ * made with `concurrent_adds` may be added to and asked meanwhile. Keys are surely in it only when
+ * the call is over.
+ *
+ * While it runs, each thread has up to 512 KiB set aside of the filter's allocator (more where a
+ * filter has several lines per key and threads are many); a filter under 2 MiB takes 64 KiB each.
+ *
+ * Failures: those of bloomery_add_batch, and BLOOMERY_OUT_OF_MEMORY; nothing was added then, and no
+ * source was asked. Where the system gives fewer threads, the build goes on with those.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys,
+                                               size_t count, uint32_t threads,
+                                               bloomery_error *error);
+
+/*
+ * The same for keys that come in portions. A source hands out the next portion of thread `thread`
+ * (0 to threads - 1): it points `keys` to them and returns how many they are, 0 when there are no
+ * more. It is called from several threads at once, each with its own number, and again and again by
+ * each until it says 0; with one number never by two threads at a time, and never again after 0.
+ * Numbers stand for shares of the keys: a thread whose share is done may go on with a share that no
+ * thread has begun, so a source must not wait for what another number hands out. Keys and their
+ * bytes must stay until the same number is asked again. A portion is best some thousand keys. A
+ * source that fails remembers that itself and returns 0. No lock is held while a source runs.
+ */
+typedef size_t (*bloomery_source)(void *context, uint32_t thread, const bloomery_key **keys);
+
+BLOOMERY_PUBLIC bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source,
+                                                    void *context, uint32_t threads,
+                                                    bloomery_error *error);
+
+/* How many threads the process may run at once: what 0 threads stands for. At least 1. */
+BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 
 /* ---- Files and bytes ------------------------------------------------------------------------ */
 

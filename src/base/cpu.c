@@ -1,13 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/cpu.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* In rising order. */
+static const struct {
+    const char *name;
+    enum bloomery_cpu level;
+} levels[] = {
+    {"scalar", BLOOMERY_CPU_SCALAR},
 #if defined(__x86_64__)
+    {"avx2", BLOOMERY_CPU_AVX2},
+    {"avx512", BLOOMERY_CPU_AVX512},
+#elif defined(BLOOMERY_ARM_KERNELS)
+    {"neon", BLOOMERY_CPU_NEON},
+#endif
+};
 
 static enum bloomery_cpu detect(void)
 {
+#if defined(__x86_64__)
     /* The builtins also ask the kernel whether it saves the registers. */
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
@@ -17,38 +31,31 @@ static enum bloomery_cpu detect(void)
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
         return BLOOMERY_CPU_AVX512;
     return BLOOMERY_CPU_AVX2;
+#elif defined(BLOOMERY_ARM_KERNELS)
+    return BLOOMERY_CPU_NEON;
+#else
+    return BLOOMERY_CPU_SCALAR;
+#endif
 }
 
-#else
-
-static enum bloomery_cpu detect(void)
+enum bloomery_cpu bloomery_cpu_named(const char *name, enum bloomery_cpu best)
 {
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0] && levels[i].level <= best; i++)
+        if (strcmp(name, levels[i].name) == 0)
+            return levels[i].level;
     return BLOOMERY_CPU_SCALAR;
 }
 
-#endif
-
+static enum bloomery_cpu choose(void)
+{
+    enum bloomery_cpu best = detect();
 #ifdef BLOOMERY_CPU_SWITCH
-
-/* A level below the processor's; the suite runs at each. */
-static enum bloomery_cpu lowered(enum bloomery_cpu best)
-{
-    static const char *const names[] = {"scalar", "avx2", "avx512"};
     const char *wanted = getenv("BLOOMERY_CPU");
-    for (int level = 0; wanted != NULL && level < (int)best; level++)
-        if (strcmp(wanted, names[level]) == 0)
-            return (enum bloomery_cpu)level;
-    return best;
-}
-
-#else
-
-static enum bloomery_cpu lowered(enum bloomery_cpu best)
-{
-    return best;
-}
-
+    if (wanted != NULL && wanted[0] != '\0')
+        return bloomery_cpu_named(wanted, best);
 #endif
+    return best;
+}
 
 enum bloomery_cpu bloomery_cpu_level(void)
 {
@@ -56,7 +63,7 @@ enum bloomery_cpu bloomery_cpu_level(void)
     static int known;
     int level = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (level == 0) {
-        level = (int)lowered(detect()) + 1;
+        level = (int)choose() + 1;
         __atomic_store_n(&known, level, __ATOMIC_RELAXED);
     }
     return (enum bloomery_cpu)(level - 1);

@@ -3,15 +3,30 @@
 #ifndef BLOOMERY_BASE_CPU_H
 #define BLOOMERY_BASE_CPU_H
 
-/* Levels in rising order: a kernel for one runs on all above it. */
+/* NEON is part of 64-bit ARM; the compiler can be told to do without it. */
+#if defined(__AARCH64EL__) && defined(__ARM_NEON)
+#define BLOOMERY_ARM_KERNELS 1
+#endif
+
+/* Levels of an architecture are in rising order: a kernel for one runs on all above it. Every
+ * architecture has the first; the others belong to one. */
 enum bloomery_cpu {
     BLOOMERY_CPU_SCALAR,
-    BLOOMERY_CPU_AVX2,   /* and BMI1, BMI2 */
-    BLOOMERY_CPU_AVX512, /* F, BW, DQ, VL, and all of the above */
+    BLOOMERY_CPU_AVX2,   /* x86-64: and BMI1, BMI2, POPCNT */
+    BLOOMERY_CPU_AVX512, /* x86-64: F, BW, DQ, VL, and all of the above */
+    BLOOMERY_CPU_NEON,   /* aarch64: always there */
 };
 
-/* The level to use: the processor's, or a lower one that BLOOMERY_CPU=scalar|avx2|avx512 in the
+/* The level to use: the processor's, or the one that BLOOMERY_CPU=scalar|avx2|avx512|neon in the
  * environment names (not in release builds). Any thread. */
 enum bloomery_cpu bloomery_cpu_level(void);
+
+/*
+ * The level of that name where `best` includes it. Any other name, misspelt or of another machine,
+ * is the scalar level: passed over, it would leave the best one in use, and a test that was to run
+ * below it would pass without having done so. So whoever asked for more finds "scalar" in
+ * bloomery_info.kernel.
+ */
+enum bloomery_cpu bloomery_cpu_named(const char *name, enum bloomery_cpu best);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/map.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -59,11 +60,32 @@ bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t b
     return BLOOMERY_OK;
 }
 
+/*
+ * A map that begins at a multiple of 2 MiB, as the file does: only then can the kernel serve it with
+ * huge pages, where it has them for this file system (most do not, yet). Address space is taken
+ * first, and the file put over it.
+ */
+static void *map_aligned(int file, size_t bytes)
+{
+    void *space = bloomery_pages(bytes, PROT_NONE);
+    if (space == NULL)
+        return MAP_FAILED;
+    void *data = mmap(space, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0);
+    if (data == MAP_FAILED)
+        munmap(space, bytes);
+    else
+        madvise(data, bytes, MADV_HUGEPAGE); /* a wish: no matter if it is not granted */
+    return data;
+}
+
 bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *map,
                                   bloomery_error *error)
 {
     assert(bytes > 0);
-    void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
+    /* Below some MiB the further calls gain nothing. */
+    void *data = bytes >= 4 * BLOOMERY_HUGE_PAGE ? map_aligned(file, bytes) : MAP_FAILED;
+    if (data == MAP_FAILED)
+        data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
     if (data == MAP_FAILED)
         return bloomery_fail_system(error, errno, "mapping %llu bytes", (unsigned long long)bytes);
     map->data = data;

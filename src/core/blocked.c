@@ -78,12 +78,33 @@ void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *
                                              BLOOMERY_BLOCK_BYTES);
 }
 
-void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
-                                     const bloomery_hash *hashes, size_t count)
+void bloomery_blocked_prefetch_line(const struct bloomery_link *link, const uint8_t *payload,
+                                    const bloomery_hash *hashes, size_t count, uint32_t line)
 {
     for (size_t i = 0; i < count; i++)
         __builtin_prefetch(payload +
-                           bloomery_line_of(hashes[i], 0, link->blocks) * BLOOMERY_BLOCK_BYTES);
+                           bloomery_line_of(hashes[i], line, link->blocks) * BLOOMERY_BLOCK_BYTES);
+}
+
+void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
+                                     const bloomery_hash *hashes, size_t count)
+{
+    bloomery_blocked_prefetch_line(link, payload, hashes, count, 0);
+}
+
+/* Positions are drawn over the lines one after another: those of the lines before are passed by. */
+static void plain_add_line(const struct bloomery_link *link, uint8_t *payload,
+                           const bloomery_hash *hashes, size_t count, uint32_t line)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+        for (uint32_t passed = 0; passed < line * link->probes; passed++)
+            bloomery_draw_next(&draw);
+        uint64_t index = bloomery_line_of(hashes[i], line, link->blocks);
+        assert(index < link->blocks);
+        for (uint32_t probe = 0; probe < link->probes; probe++)
+            bloomery_bit_set(payload + index * BLOOMERY_BLOCK_BYTES, bloomery_draw_next(&draw));
+    }
 }
 
 #define BATCH_NAME(name) plain_##name
@@ -106,6 +127,8 @@ const struct bloomery_operations *bloomery_blocked_scalar(void)
         .prefetch_ask = bloomery_blocked_prefetch,
         .add_word = plain_add_word,
         .ask_word = plain_ask_word,
+        .prefetch_line = bloomery_blocked_prefetch_line,
+        .add_line = plain_add_line,
     };
     return &plain;
 }
@@ -128,6 +151,9 @@ const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
         return &bloomery_blocked_avx512_operations;
     if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX2)
         return &bloomery_blocked_avx2_operations;
+#elif defined(BLOOMERY_ARM_KERNELS)
+    if (bloomery_cpu_level() >= BLOOMERY_CPU_NEON)
+        return &bloomery_blocked_neon_operations;
 #endif
     return bloomery_blocked_scalar();
 }

@@ -13,11 +13,16 @@ void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *
 void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
                                      const bloomery_hash *hashes, size_t count);
 
+/* Line number `line` of each key. */
+void bloomery_blocked_prefetch_line(const struct bloomery_link *link, const uint8_t *payload,
+                                    const bloomery_hash *hashes, size_t count, uint32_t line);
+
 /* The definition. */
 const struct bloomery_operations *bloomery_blocked_scalar(void);
 
 /* Kernels; each runs only where base/cpu.h says so. */
 extern const struct bloomery_operations bloomery_blocked_avx2_operations;
 extern const struct bloomery_operations bloomery_blocked_avx512_operations;
+extern const struct bloomery_operations bloomery_blocked_neon_operations;
 
 #endif

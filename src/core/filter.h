@@ -3,6 +3,7 @@
 #ifndef BLOOMERY_CORE_FILTER_H
 #define BLOOMERY_CORE_FILTER_H
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "core/kinds.h"
 #include "hash/hashes.h"
@@ -12,6 +13,10 @@ enum bloomery_storage {
     BLOOMERY_BORROWED, /* the caller's bytes */
     BLOOMERY_MAPPED,   /* a map of a file */
 };
+
+/* The locks of a filter that tells each key NEW exactly once. Two threads with different keys meet
+ * on one of so many seldom enough, and 16 KiB of them stay in a first-level cache. */
+enum { BLOOMERY_STRIPES = 256 };
 
 struct bloomery_filter {
     bloomery_allocator allocator;
@@ -24,6 +29,9 @@ struct bloomery_filter {
     bool key_known;   /* keys can be hashed */
     bool key_in_file; /* written with the filter */
     bool concurrent;
+    bool plain; /* XXH3, and one link that begins where the payload does: query.c has a short way */
+    /* BLOOMERY_STRIPES of them where each key is told NEW exactly once, else NULL. */
+    struct bloomery_lock *stripes;
 
     enum bloomery_storage storage;
     uint8_t *payload; /* never written unless owned */
@@ -47,6 +55,7 @@ struct bloomery_traits {
     bool key_known;
     bool key_in_file;
     bool concurrent;
+    bool exactly_once; /* only with concurrent */
     bloomery_key_rule rule;
     const char *note; /* not NUL-terminated */
     size_t note_bytes;

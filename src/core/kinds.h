@@ -29,6 +29,12 @@ struct bloomery_operations {
                          uint64_t *new_bits); /* += unless NULL */
     uint64_t (*ask_word)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
+    /* Where a key touches lines: the same for line number `line` (0 to L-1) of these hashes alone,
+     * for threads that share a filter out by lines. NULL in flat kinds. */
+    void (*prefetch_line)(const struct bloomery_link *link, const uint8_t *payload,
+                          const bloomery_hash *hashes, size_t count, uint32_t line);
+    void (*add_line)(const struct bloomery_link *link, uint8_t *payload,
+                     const bloomery_hash *hashes, size_t count, uint32_t line);
 };
 
 /* What reading all bits of a link tells. */

@@ -151,12 +151,24 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
     return filter;
 }
 
+/* Gives back what a filter got before something was refused. */
+static void unmake(struct bloomery_filter *filter)
+{
+    bloomery_allocator allocator = filter->allocator;
+    bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
+    bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
+                     BLOOMERY_PAYLOAD_UNIT);
+    explicit_bzero(&filter->secret, sizeof filter->secret);
+    bloomery_release(&allocator, filter, filter->own_bytes, 64);
+}
+
 bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               const struct bloomery_traits *traits, const uint8_t *payload,
                               uint64_t payload_bytes, struct bloomery_filter **out,
                               bloomery_error *error)
 {
     assert(bloomery_shape_check(shape, payload_bytes, NULL) == BLOOMERY_OK);
+    assert(traits->concurrent || !traits->exactly_once);
     struct bloomery_filter *filter = allocate_filter(shape, traits);
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
@@ -168,6 +180,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->key_known = traits->key_known;
     filter->key_in_file = traits->key_in_file;
     filter->concurrent = traits->concurrent;
+    filter->plain =
+        shape->hash == BLOOMERY_HASH_XXH3 && shape->link_count == 1 && shape->links->offset == 0;
     filter->rule = traits->rule;
     filter->payload_bytes = payload_bytes;
     if (payload != NULL) {
@@ -177,10 +191,10 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         filter->storage = BLOOMERY_OWNED;
         filter->payload =
             bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
-        if (filter->payload == NULL) {
-            bloomery_allocator allocator = filter->allocator;
-            explicit_bzero(&filter->secret, sizeof filter->secret);
-            bloomery_release(&allocator, filter, filter->own_bytes, 64);
+        if (traits->exactly_once)
+            filter->stripes = bloomery_locks_make(&filter->allocator, BLOOMERY_STRIPES);
+        if (filter->payload == NULL || (traits->exactly_once && filter->stripes == NULL)) {
+            unmake(filter);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                                  "not enough memory for a filter of %llu bytes",
                                  (unsigned long long)payload_bytes);

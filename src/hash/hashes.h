@@ -32,6 +32,13 @@ struct bloomery_hash_row {
 extern const struct bloomery_hash_row bloomery_hash_xxh3;
 extern const struct bloomery_hash_row bloomery_hash_siphash;
 
+/* XXH3 of a key of any length, as a call. */
+bloomery_hash bloomery_xxh3_any(const struct bloomery_hash_secret *secret, bloomery_key key);
+
+/* What `many` of XXH3 is on a processor with AVX-512. */
+void bloomery_xxh3_many_avx512(const struct bloomery_hash_secret *secret, const bloomery_key *keys,
+                               size_t count, bloomery_hash *hashes);
+
 /* NULL for an unknown id. */
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id);
 

@@ -1,39 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* XXH3 of libxxhash, inlined: for keys of a dozen bytes the call would cost as much as the hash. */
-#define XXH_INLINE_ALL
-#include "hash/hashes.h"
+#include "hash/xxh3_inline.h"
 
-#include <xxhash.h>
+#include "base/cpu.h"
 
-static inline bloomery_hash hash(const struct bloomery_hash_secret *secret, bloomery_key key)
+bloomery_hash bloomery_xxh3_any(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
-    XXH128_hash_t whole = XXH3_128bits_withSeed(key.data, key.bytes, secret->seed);
-    return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
+    return bloomery_xxh3(secret->seed, key.data, key.bytes);
 }
 
-__attribute__((noinline)) static bloomery_hash one(const struct bloomery_hash_secret *secret,
-                                                   bloomery_key key)
-{
-    return hash(secret, key);
-}
-
-/* Told a length, the compiler keeps only the few instructions that XXH3 takes for it: 8-byte
- * integers and keys of 9 to 16 bytes, IDs for example, cost a third of what they do with the length
- * found out at run time behind a call. The hash is the same. */
 __attribute__((flatten)) static void many(const struct bloomery_hash_secret *secret,
                                           const bloomery_key *keys, size_t count,
                                           bloomery_hash *hashes)
 {
-    const struct bloomery_hash_secret own = *secret;
-    for (size_t i = 0; i < count; i++) {
-        const bloomery_key key = keys[i];
-        if (key.bytes == 8)
-            hashes[i] = hash(&own, bloomery_key_of(key.data, 8));
-        else if (key.bytes >= 9 && key.bytes <= 16)
-            hashes[i] = hash(&own, key);
-        else
-            hashes[i] = one(&own, key);
+#if defined(__x86_64__)
+    if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX512) {
+        bloomery_xxh3_many_avx512(secret, keys, count, hashes);
+        return;
     }
+#endif
+    const struct bloomery_hash_secret own = *secret;
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = bloomery_xxh3_short(&own, keys[i]);
 }
 
 const struct bloomery_hash_row bloomery_hash_xxh3 = {
@@ -41,7 +28,7 @@ const struct bloomery_hash_row bloomery_hash_xxh3 = {
     .name = "xxh3",
     .keyed = false,
     .available = true,
-    .one = one,
+    .one = bloomery_xxh3_any,
     .many = many,
 };
 

@@ -30,6 +30,8 @@ from breaks import BREAKS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CC = shlex.split(os.environ.get("CC", "cc"))
+# What runs programs made for another processor (scripts/cross).
+EMULATOR = shlex.split(os.environ.get("BLOOMERY_EMULATOR", ""))
 FLAGS = ["-std=gnu11", "-O1", "-g0", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
 SECONDS = 300  # no build and no single test takes longer
 
@@ -73,7 +75,8 @@ def compile_all(jobs):
 class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
-    PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/vectors", "tests/cli"]
+    PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/unit", "tests/vectors",
+             "tests/cli"]
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "tree")
@@ -86,7 +89,7 @@ class Tree:
         crypto = has_package("libcrypto")
         self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"),
                               *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else [])]
-        self.tool_flags = ["-I" + self.path("include"),
+        self.tool_flags = ["-I" + self.path("include"), "-DBLOOMERY_TOOL_SWITCH",
                            *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
                            *pkg_config("--cflags", "jansson", "libarchive", "zlib", "libcrypto")]
         self.test_flags = self.library_flags + ([] if sodium else ["-DBLOOMERY_TEST_NO_SODIUM"])
@@ -106,6 +109,8 @@ class Tree:
     def flags_for(self, source):
         if source.startswith("src/"):
             return self.library_flags
+        if source.startswith("tests/unit/"):
+            return self.test_flags + ["-I" + self.path("tool")]
         return self.tool_flags if source.startswith("tool/") else self.test_flags
 
     def objects_of(self, sources, broken=None):
@@ -137,15 +142,17 @@ class Tree:
             raise Broken(f"{name} does not link:\n{said}")
         return target
 
-    def command(self, broken=None):
-        """The command, linked."""
-        sources = [*self.sources("tool"), *self.sources("src")]
-        target = os.path.join(self.objects, "bloomery")
-        libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium")
+    def command(self, broken=None, test=None):
+        """The command, linked; or a test of its parts, which has a main() of its own."""
+        sources = [source for source in self.sources("tool") if test is None or source != "tool/main.c"]
+        sources += self.sources("src") + ([f"tests/{test}.c"] if test else [])
+        target = os.path.join(self.objects, os.path.basename(test or "bloomery"))
+        libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium",
+                               *(["cmocka"] if test else []))
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target, *libraries, "-lm",
                             "-lpthread"])
         if status != 0:
-            raise Broken(f"the command does not link:\n{said}")
+            raise Broken(f"{test or 'the command'} does not link:\n{said}")
         return target
 
     def faults(self):
@@ -170,7 +177,9 @@ class Tree:
             ran = re.search(r"\b1 (passed|failed)", said)
         else:
             arguments = {"save_faults": [self.faults()], "golden": [self.path("tests/vectors")]}
-            status, said = run([self.program(program, broken), *arguments.get(program, [])],
+            made = (self.command(broken, program) if program.startswith("unit/")
+                    else self.program(program, broken))
+            status, said = run([*EMULATOR, made, *arguments.get(program, [])],
                                env=environment)
             ran = re.search(rf"^(not )?ok 1 - {name}$", said, re.M)
         # A signal (an assert of the library, say) ends a test before it can say so.

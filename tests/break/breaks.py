@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The breaks of break.py: what is done wrong, and which test must notice it."""
 
+import os
+import shlex
+import subprocess
 from dataclasses import dataclass
 
 # Pieces of C are easier to compare with their source where they are not cut.
@@ -102,6 +105,53 @@ BREAKS = [
           [("return (__atomic_fetch_or(byte, mask, __ATOMIC_RELAXED) & mask) == 0;",
             "uint8_t before = __atomic_load_n(byte, __ATOMIC_RELAXED);\n    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n    __atomic_store_n(byte, before | mask, __ATOMIC_RELAXED);\n    return 1;")],
           "concurrent/concurrent_adds_to_one_line_lose_nothing"),
+    Break("stripes_lock_nothing", "src/add.c",
+          [("    bloomery_lock_take(stripe);\n",
+            "    bool seen = filter->operations.may_contain(link, payload, hash);\n    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n"),
+           ("    bloomery_lock_open(stripe);\n",
+            "    set = stripe != NULL && seen ? 0 : 1;\n")],
+          "concurrent/each_key_is_new_exactly_once"),
+    Break("batches_take_no_stripe", "src/add.c",
+          [("uint32_t set = set_bits(adding->filter, hashes[i]);",
+            "const struct bloomery_link *link = adding->filter->links;\n        uint8_t *payload = bloomery_link_payload(adding->filter, link);\n        uint32_t set = !adding->filter->operations.may_contain(link, payload, hashes[i]);\n        for (volatile int wait = 0; wait < 2000; wait++)\n            ;\n        adding->filter->operations.add(link, payload, hashes[i]);")],
+          "concurrent/each_key_is_new_exactly_once"),
+    Break("exactly_once_is_forgotten_by_load", "src/open.c",
+          [(".exactly_once = copy && options->exactly_once,",
+            ".exactly_once = !copy && options->exactly_once,")],
+          "memory/every_allocation_fails_once"),
+
+    # Building with threads.
+    Break("what_is_set_aside_is_not_added_at_the_end", "src/ranges.c",
+          [("while (aside->total > 0)",
+            "while (aside->total > aside->ranges->room)")],
+          "build/any_number_of_threads_builds_the_same", quick=True),
+    Break("every_line_set_aside_is_the_first", "src/ranges.c",
+          [("bloomery_word_count(count, word - AHEAD), line);",
+            "bloomery_word_count(count, word - AHEAD), 0);")],
+          "build/any_number_of_threads_builds_the_same"),
+    Break("ranges_are_not_locked", "src/ranges.c",
+          [("held_for(aside, range) >= enough && bloomery_lock_try(&ranges->locks[range])",
+            "held_for(aside, range) >= enough"),
+           ("    bloomery_lock_open(&aside->ranges->locks[range]);\n", "")],
+          "build/any_number_of_threads_builds_the_same"),
+    Break("numbers_belong_to_threads", "src/build.c",
+          [("        if (share >= team->shares)\n            break;",
+            "        if (share >= team->shares || adds > 0)\n            break;")],
+          "build/without_threads_no_key_is_lost"),
+    Break("adds_of_a_build_are_not_counted", "src/build.c",
+          [("bloomery_count_adds(filter, team->adds);",
+            "bloomery_count_adds(filter, team->adds & 1);")],
+          "build/any_number_of_threads_builds_the_same"),
+
+    # Kernels; those of each processor are below.
+    Break("a_level_that_is_not_there_is_passed_over", "src/base/cpu.c",
+          [("    return BLOOMERY_CPU_SCALAR;\n}\n\nstatic enum bloomery_cpu choose",
+            "    return best;\n}\n\nstatic enum bloomery_cpu choose")],
+          "kernels/levels_that_are_not_there_are_scalar"),
+    Break("a_thread_adds_the_positions_of_another_line", "src/core/blocked.c",
+          [("for (uint32_t passed = 0; passed < line * link->probes; passed++)",
+            "for (uint32_t passed = 0; passed + 1 < line * link->probes; passed++)")],
+          "kernels/scalar_lines_make_a_key"),
 
     # Rates.
     Break("the_classic_formula_for_lines", "src/plan/blocked_rate.c",
@@ -176,11 +226,37 @@ BREAKS = [
           [("locked = flock(descriptor, LOCK_EX);",
             "locked = flock(descriptor, LOCK_SH);")],
           "cli/test_add.py/two_adders_lose_nothing", quick=True),
+    Break("threads_print_when_they_are_done", "tool/blocks.c",
+          [("while (blocks->done != block->number && !blocks->stopped)",
+            "while (false)"),
+           ("assert(blocks->done <= block->number && block->number < blocks->taken);", "")],
+          "cli/test_threads.py/query_output_is_the_same_with_any_j"),
+    Break("a_record_is_cut_with_its_block", "tool/blocks.c",
+          [("set_rest_aside(blocks, last + 1, used - end);",
+            "set_rest_aside(blocks, last + 1, 0);")],
+          "cli/test_threads.py/counted_build_is_the_same_with_any_j"),
+    Break("what_follows_a_hit_is_told_of", "tool/blocks.c",
+          [("while (blocks->source.settled && blocks->done != blocks->taken && !blocks->stopped)",
+            "while (false)")],
+          "cli/test_threads.py/quiet_query_says_nothing_of_what_comes_after_the_hit"),
+    Break("who_waits_for_input_is_not_woken", "tool/blocks.c",
+          [("if (first && blocks->wake[1] >= 0)",
+            "if (false && first)")],
+          "cli/test_threads.py/quiet_query_ends_at_a_hit_though_its_input_stays_open"),
 ]
+
+
+def compiles_for(machine):
+    """Whether the compiler's programs are for such a processor."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    target = subprocess.run([*compiler, "-dumpmachine"], capture_output=True, text=True, check=False)
+    return target.stdout.startswith(machine)
 
 
 def has_processor_flag(flag):
     """Whether this machine can run a kernel: on another its test skips, and a break of it goes unseen."""
+    if not compiles_for("x86_64"):
+        return False
     try:
         with open("/proc/cpuinfo", encoding="ascii", errors="replace") as facts:
             return any(line.startswith("flags") and flag in line.split() for line in facts)
@@ -189,8 +265,25 @@ def has_processor_flag(flag):
 
 
 if has_processor_flag("avx2"):
-    BREAKS.append(Break("the_avx2_kernel_takes_the_wrong_half", "src/core/x86/blocked_x86.c",
+    BREAKS.append(Break("the_avx2_kernel_takes_the_wrong_half", "src/core/x86/line_avx2.h",
                         [("31 - 8", "31 - 7")], "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("the_avx2_splitting_loses_a_bit", "tool/split.c",
+                        [("high_bits << 32", "high_bits << 31")],
+                        "unit/split/every_level_splits_as_memchr_does"))
+    BREAKS.append(Break("the_base_splitting_loses_bits", "tool/split.c",
+                        [("bits << (16 * i)", "bits << (15 * i)")],
+                        "unit/split/every_level_splits_as_memchr_does"))
+if has_processor_flag("avx512_vbmi2"):
+    BREAKS.append(Break("the_avx512_splitting_takes_the_wrong_lane", "tool/split.c",
+                        [("(4, 12, 5, 13", "(4, 12, 5, 12")],
+                        "unit/split/every_level_splits_as_memchr_does"))
 if has_processor_flag("avx512vl"):
-    BREAKS.append(Break("the_avx512_kernel_takes_the_wrong_lane", "src/core/x86/blocked_x86.c",
+    BREAKS.append(Break("the_avx512_kernel_takes_the_wrong_lane", "src/core/x86/line_avx512.h",
                         [("6, 15, 24", "6, 14, 24")], "kernels/kernel_equals_scalar_avx512"))
+if compiles_for("aarch64"):
+    BREAKS.append(Break("the_neon_kernel_takes_the_wrong_byte", "src/core/arm/line_neon.h",
+                        [("vshrq_n_u16(positions, 3)", "vshrq_n_u16(positions, 4)")],
+                        "kernels/kernel_equals_scalar_neon"))
+    BREAKS.append(Break("the_neon_kernel_counts_set_bits_too", "src/core/arm/line_neon.h",
+                        [("vcntq_u8(vbicq_u8(bits, register_at(at, i)))", "vcntq_u8(bits)")],
+                        "kernels/kernel_equals_scalar_neon"))

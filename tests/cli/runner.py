@@ -31,6 +31,8 @@ import tempfile
 import traceback
 
 TOOL = os.path.abspath(os.environ.get("BLOOMERY_TOOL", "build/tool/bloomery"))
+# What runs programs made for another processor (scripts/cross).
+EMULATOR = shlex.split(os.environ.get("BLOOMERY_EMULATOR", ""))
 SECONDS = 120  # no command of a case takes longer, unless it hangs
 
 CASES = []
@@ -109,7 +111,7 @@ class Context:
     @staticmethod
     def arguments(line):
         """The command line as a list: words as the shell would split them, or a list of arguments."""
-        return [TOOL] + (shlex.split(line) if isinstance(line, str) else list(line))
+        return [*EMULATOR, TOOL] + (shlex.split(line) if isinstance(line, str) else list(line))
 
     def start(self, line, **options):
         """Starts the command and returns the process, for cases that do things meanwhile."""
@@ -234,12 +236,13 @@ def main():
 
 def self_test():
     """Shows that every sort of difference fails a case, with a command that is a small script."""
-    global TOOL  # pylint: disable=global-statement
+    global TOOL, EMULATOR  # pylint: disable=global-statement
     script = tempfile.NamedTemporaryFile("w", suffix=".sh", delete=False)
     script.write("#!/bin/sh\ncat\nprintf out\nprintf err >&2\nexit 3\n")
     script.close()
     os.chmod(script.name, 0o755)
     TOOL = script.name
+    EMULATOR = []  # a script runs by itself
     wrong_case = lambda c: c.nothing_like_this()  # pylint: disable=unnecessary-lambda-assignment
 
     def must_differ(c):

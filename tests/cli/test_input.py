@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import random
 import shutil
 import subprocess
@@ -246,6 +247,23 @@ def packed_input_with_nul_ended_records(c):
     c.file("packed", pack_zip(b"1\n2\x003", b"4\0"))
     c.run("build -q -0 -p 1e-12 -o f.bloom packed")
     c.run("query -0 f.bloom packed", stdout=b"1\n2\x003\x004\0")
+
+
+@case
+def only_packed_input_needs_libarchive(c):
+    """A file in the library's place that is none: plain and gzip input do not notice, others say why."""
+    os.mkdir(c.path("broken"))
+    c.file("broken/libarchive.so.13", "no library")
+    path = ":".join(filter(None, (c.path("broken"), os.environ.get("LD_LIBRARY_PATH"))))
+    broken = {"LD_LIBRARY_PATH": path}
+    c.file("plain", "a\n")
+    c.file("packed", gzip.compress(b"a\n"))
+    c.run("build -q -p 1e-12 -o f.bloom plain", environment=broken)
+    c.run("query f.bloom packed plain", stdout="a\na\n", environment=broken)
+    c.run("query f.bloom - plain", stdin=lzma.compress(b"a\n"), stdout="a\n", code=2,
+          environment=broken,
+          stderr=has("bloomery: query: standard input: can't be unpacked: ", "libarchive"))
+    c.run("--version", stdout=has("no libarchive, zlib"), environment=broken)
 
 
 @case

@@ -81,6 +81,12 @@ static void compare(const struct bloomery_operations *kernel, uint32_t lines, ui
         uint64_t new_left = 7, new_right = 7;
         assert_int_equal(scalar->ask_word(&link, left, word, count),
                          kernel->ask_word(&link, right, word, count));
+        if (at % 7 == 0) /* what follows then finds nothing new */
+            for (uint32_t line = 0; line < lines; line++) {
+                scalar->add_line(&link, left, word, count, line);
+                kernel->add_line(&link, right, word, count, line);
+                assert_memory_equal(left, right, sizeof left);
+            }
         /* With and without counting, which may be different code. */
         uint64_t *counts[] = {at % 3 == 0 ? NULL : &new_left, at % 3 == 0 ? NULL : &new_right};
         assert_int_equal(scalar->add_word(&link, left, word, count, counts[0]),
@@ -102,8 +108,32 @@ static void compare(const struct bloomery_operations *kernel, uint32_t lines, ui
     }
 }
 
-static void compare_all(const struct bloomery_operations *kernel)
+/* The kernel of a level; NULL where this architecture has none. */
+static const struct bloomery_operations *kernel_of(enum bloomery_cpu level)
 {
+    switch (level) {
+    case BLOOMERY_CPU_SCALAR:
+        return bloomery_blocked_scalar();
+#if defined(__x86_64__)
+    case BLOOMERY_CPU_AVX2:
+        return &bloomery_blocked_avx2_operations;
+    case BLOOMERY_CPU_AVX512:
+        return &bloomery_blocked_avx512_operations;
+#elif defined(BLOOMERY_ARM_KERNELS)
+    case BLOOMERY_CPU_NEON:
+        return &bloomery_blocked_neon_operations;
+#endif
+    default:
+        return NULL;
+    }
+}
+
+static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
+{
+    const struct bloomery_operations *kernel = kernel_of(level);
+    assert_non_null(kernel);
+    if (bloomery_cpu_level() < level)
+        skip();
     for (uint32_t lines = 1; lines <= 3; lines++)
         for (uint32_t probes = 1; probes * lines <= 64; probes++) {
             make_hashes(lines * 1000 + probes);
@@ -111,54 +141,109 @@ static void compare_all(const struct bloomery_operations *kernel)
         }
 }
 
+/* Adding a key's lines one by one, which threads do, is adding the key. */
+static void scalar_lines_make_a_key(void **state)
+{
+    (void)state;
+    static uint8_t whole[BLOCKS * 64];
+    static uint8_t parts[BLOCKS * 64];
+    const struct bloomery_operations *scalar = bloomery_blocked_scalar();
+    for (uint32_t lines = 1; lines <= 3; lines++)
+        for (uint32_t probes = 1; probes * lines <= 64; probes++) {
+            const struct bloomery_link link = link_of(lines, probes);
+            make_hashes(lines * 1000 + probes);
+            memset(whole, 0, sizeof whole);
+            memset(parts, 0, sizeof parts);
+            scalar->add_word(&link, whole, hashes, 20, NULL);
+            for (uint32_t line = lines; line-- > 0;)
+                scalar->add_line(&link, parts, hashes, 20, line);
+            assert_memory_equal(whole, parts, sizeof whole);
+        }
+}
+
+#if defined(__x86_64__)
+
 static void kernel_equals_scalar_avx2(void **state)
 {
     (void)state;
-#if defined(__x86_64__)
-    if (bloomery_cpu_level() < BLOOMERY_CPU_AVX2)
-        skip();
-    compare_all(&bloomery_blocked_avx2_operations);
-#else
-    skip();
-#endif
+    compare_all(BLOOMERY_CPU_AVX2);
 }
 
 static void kernel_equals_scalar_avx512(void **state)
 {
     (void)state;
-#if defined(__x86_64__)
-    if (bloomery_cpu_level() < BLOOMERY_CPU_AVX512)
-        skip();
-    compare_all(&bloomery_blocked_avx512_operations);
-#else
-    skip();
-#endif
+    compare_all(BLOOMERY_CPU_AVX512);
 }
 
-/* A filter made on any machine is the same file; and the level can be switched down. */
+#elif defined(BLOOMERY_ARM_KERNELS)
+
+static void kernel_equals_scalar_neon(void **state)
+{
+    (void)state;
+    compare_all(BLOOMERY_CPU_NEON);
+}
+
+#endif
+
+/* A filter is served by the kernel of the level in use, which is the one that was asked for. */
 static void the_environment_chooses_the_kernel(void **state)
 {
     (void)state;
     bloomery_plan plan = {.keys = 1000, .rate = 0.01};
-    bloomery_filter *filter = NULL;
     bloomery_info info = BLOOMERY_INFO;
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_create(&plan, NULL, &filter, NULL), BLOOMERY_OK);
+    bloomery_filter *filter = test_create(&plan, NULL);
     bloomery_info_get(filter, false, &info);
+    assert_string_equal(info.kernel, kernel_of(bloomery_cpu_level())->name);
     const char *wanted = getenv("BLOOMERY_CPU");
-    if (wanted != NULL && strcmp(wanted, "scalar") == 0)
-        assert_string_equal(info.kernel, "scalar");
-    else
-        assert_non_null(info.kernel);
+    if (wanted != NULL && wanted[0] != '\0')
+        assert_string_equal(info.kernel, wanted);
     bloomery_free(filter);
+}
+
+/* Misspelt, of another architecture, or above what the processor has: scalar, which the tests see. */
+static void levels_that_are_not_there_are_scalar(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"scalar", "avx2", "avx512", "neon"};
+    for (int level = 0; level < (int)(sizeof names / sizeof names[0]); level++) {
+        const bool known = kernel_of((enum bloomery_cpu)level) != NULL;
+        for (int best = 0; best <= BLOOMERY_CPU_NEON; best++)
+            assert_int_equal(bloomery_cpu_named(names[level], (enum bloomery_cpu)best),
+                             known && level <= best ? level : BLOOMERY_CPU_SCALAR);
+    }
+    static const char *const wrong[] = {"", "avx", "avx22", "AVX2", "Neon", "scalar ", "1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(bloomery_cpu_named(wrong[i], BLOOMERY_CPU_NEON), BLOOMERY_CPU_SCALAR);
+}
+
+/* What every test program does with the level that it was asked for. */
+static void no_test_runs_at_another_level(void **state)
+{
+    (void)state;
+    assert_int_equal(test_level_of(NULL, "avx512"), TEST_LEVEL_RUNS);
+    assert_int_equal(test_level_of("", "scalar"), TEST_LEVEL_RUNS);
+    assert_int_equal(test_level_of("scalar", "scalar"), TEST_LEVEL_RUNS);
+    assert_int_equal(test_level_of("avx2", "avx2"), TEST_LEVEL_RUNS);
+    assert_int_equal(test_level_of("neon", "scalar"), TEST_LEVEL_SKIPS);
+    assert_int_equal(test_level_of("avx2", "avx512"), TEST_LEVEL_FAILS); /* the switch is broken */
+    assert_int_equal(test_level_of("scalar", "neon"), TEST_LEVEL_FAILS);
+    assert_int_equal(test_level_of("avx-2", "scalar"), TEST_LEVEL_FAILS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scalar_lines_make_a_key),
+#if defined(__x86_64__)
         cmocka_unit_test(kernel_equals_scalar_avx2),
         cmocka_unit_test(kernel_equals_scalar_avx512),
+#elif defined(BLOOMERY_ARM_KERNELS)
+        cmocka_unit_test(kernel_equals_scalar_neon),
+#endif
         cmocka_unit_test(the_environment_chooses_the_kernel),
+        cmocka_unit_test(levels_that_are_not_there_are_scalar),
+        cmocka_unit_test(no_test_runs_at_another_level),
     };
     return test_run_group("kernels", tests, NULL, NULL);
 }

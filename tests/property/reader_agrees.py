@@ -25,7 +25,7 @@ sys.path[:0] = [os.path.join(ROOT, "tests", "cli"), os.path.join(ROOT, "tests", 
 # pylint: disable=wrong-import-position
 import format_reader as reader
 import hashes
-from runner import Difference, Skip, case, main
+from runner import EMULATOR, Difference, Skip, case, main
 
 # Without libsodium the library reads no keyed filters.
 KEYED = "BLOOMERY_TEST_NO_SODIUM" not in os.environ
@@ -62,7 +62,7 @@ def packed(*parts):
 
 def run_twin(arguments, stdin):
     """What the twin prints."""
-    done = subprocess.run([TWIN, *arguments], input=stdin, stdout=subprocess.PIPE, timeout=60,
+    done = subprocess.run([*EMULATOR, TWIN, *arguments], input=stdin, stdout=subprocess.PIPE, timeout=60,
                           check=True)
     return done.stdout
 

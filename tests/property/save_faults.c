@@ -26,7 +26,7 @@
 enum { DRIVE_SAVED = 0, DRIVE_REFUSED = 3, DRIVE_WRONG = 4, POWER_CUT = 137 };
 
 static const char *faulty_io; /* the library of faults */
-static const char *program;   /* this program */
+static char program[4096];    /* this program: what realpath() needs */
 
 /* Filters of several chunks each, A and B of different sizes. */
 static bloomery_filter *make_filter(char letter)
@@ -145,15 +145,16 @@ static void become_driver(const struct fault *fault, char *const arguments[])
         setenv("FAULTY_IO_STICKY", "1", 1);
     if (fault->plain)
         setenv("FAULTY_IO_PLAIN", "1", 1);
-    execv(program, arguments);
+    execvp(arguments[0], arguments);
     _exit(98);
 }
 
 static pid_t start_driver(const struct fault *fault, const char *verb, const char *flags,
                           int *output)
 {
-    char *arguments[] = {(char *)(uintptr_t)program, (char *)(uintptr_t)verb, scene.path,
-                         (char *)(uintptr_t)flags, NULL};
+    char *all[] = {(char *)(uintptr_t)test_emulator(), program, (char *)(uintptr_t)verb, scene.path,
+                   (char *)(uintptr_t)flags,           NULL};
+    char **arguments = all[0] != NULL ? all : all + 1;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     pid_t child = fork();
@@ -476,6 +477,7 @@ int main(int count, char **arguments)
         return 2;
     }
     faulty_io = arguments[1];
-    program = "/proc/self/exe";
+    if (realpath("/proc/self/exe", program) == NULL)
+        return 2;
     return test_run_group("save_faults", tests, set_scene, strike_scene);
 }

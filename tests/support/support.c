@@ -45,6 +45,47 @@ void test_choose(void)
         cmocka_set_test_filter(pattern);
 }
 
+enum test_level_verdict test_level_of(const char *wanted, const char *in_use)
+{
+    static const char *const names[] = {"avx2", "avx512", "neon"};
+    if (wanted == NULL || wanted[0] == '\0' || strcmp(wanted, in_use) == 0)
+        return TEST_LEVEL_RUNS;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(wanted, names[i]) == 0 && strcmp(in_use, "scalar") == 0)
+            return TEST_LEVEL_SKIPS;
+    return TEST_LEVEL_FAILS;
+}
+
+void test_level(void)
+{
+    enum { SKIPPED = 77 }; /* to Meson */
+    const char *wanted = getenv("BLOOMERY_CPU");
+    bloomery_plan plan = {.keys = 1000, .rate = 0.01};
+    bloomery_filter *filter = NULL;
+    bloomery_info info = BLOOMERY_INFO;
+    if (bloomery_plan_solve(&plan, NULL, NULL) != BLOOMERY_OK ||
+        bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK) {
+        printf("# no filter can be made\n");
+        exit(1);
+    }
+    bloomery_info_get(filter, false, &info);
+    bloomery_free(filter);
+    printf("# kernels: %s\n", info.kernel);
+    fflush(stdout); /* or what forks says it again */
+    enum test_level_verdict verdict = test_level_of(wanted, info.kernel);
+    if (verdict == TEST_LEVEL_RUNS)
+        return;
+    printf("# BLOOMERY_CPU is %s, and this %s\n", wanted,
+           verdict == TEST_LEVEL_SKIPS ? "machine has no such level" : "is not what it chose");
+    exit(verdict == TEST_LEVEL_SKIPS ? SKIPPED : 1);
+}
+
+const char *test_emulator(void)
+{
+    const char *wrapper = getenv("BLOOMERY_EMULATOR");
+    return wrapper != NULL && wrapper[0] != '\0' ? wrapper : NULL;
+}
+
 bool test_keyed(void)
 {
 #ifdef BLOOMERY_TEST_NO_SODIUM

@@ -32,10 +32,23 @@ uint64_t test_below(uint64_t *state, uint64_t limit);
 /* true where the long tier was asked for: BLOOMERY_TEST_LONG is set and is not empty or "0". */
 bool test_long(void);
 
-/* Runs a group of tests; where BLOOMERY_TEST_FILTER is set, only those that match it (* and ?). */
+/* Runs a group of tests; where BLOOMERY_TEST_FILTER is set, only those that match it (* and ?);
+ * and where BLOOMERY_CPU is set, only at that level of the kernels. */
 void test_choose(void);
+void test_level(void);
 #define test_run_group(name, tests, set_up, tear_down) \
-    (test_choose(), cmocka_run_group_tests_name(name, tests, set_up, tear_down))
+    (test_choose(), test_level(), cmocka_run_group_tests_name(name, tests, set_up, tear_down))
+
+/*
+ * Levels of the kernels (bloomery_info.kernel). The library says "scalar" where it has no level of
+ * the wanted name: that is a machine without it, and the program is skipped as a whole. Everything
+ * else that differs is a failure: a name that nobody knows, or a switch that switches nothing.
+ */
+enum test_level_verdict { TEST_LEVEL_RUNS, TEST_LEVEL_SKIPS, TEST_LEVEL_FAILS };
+enum test_level_verdict test_level_of(const char *wanted, const char *in_use);
+
+/* The program that runs this one, made for another processor; NULL: it runs by itself. */
+const char *test_emulator(void);
 
 /* false where the library was built without libsodium: filters that would be keyed are then plain ones,
  * and tests of keys alone are skipped. */

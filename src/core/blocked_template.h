@@ -20,6 +20,13 @@
 /* The first `count` slots of a word. */
 #define SLOTS(count) ((1u << (count)) - 1)
 
+/* Word `number` of a key's positions. */
+static inline __attribute__((always_inline)) uint64_t
+TEMPLATE_NAME(position_word)(bloomery_hash hash, uint32_t number)
+{
+    return number == 0 ? hash.lo : bloomery_mix64(hash.lo + number * BLOOMERY_GOLDEN);
+}
+
 /* Whether all positions of a key in its line `line` are set. */
 TEMPLATE_TARGET static inline __attribute__((always_inline)) bool
 TEMPLATE_NAME(line_hits)(const struct bloomery_link *link, const uint8_t *payload,
@@ -29,18 +36,18 @@ TEMPLATE_NAME(line_hits)(const struct bloomery_link *link, const uint8_t *payloa
     uint32_t number = line * link->probes / BLOOMERY_POSITIONS_PER_WORD;
     uint32_t used = line * link->probes % BLOOMERY_POSITIONS_PER_WORD; /* slots of that word */
     for (uint32_t need = link->probes; need > 0; number++, used = 0) {
-        uint64_t word = number == 0 ? hash.lo : bloomery_mix64(hash.lo + number * BLOOMERY_GOLDEN);
         uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
         uint32_t now = need < left ? need : left;
-        if (!TEMPLATE_HITS(at, word, SLOTS(now) << used))
+        if (!TEMPLATE_HITS(at, TEMPLATE_NAME(position_word)(hash, number), SLOTS(now) << used))
             return false;
         need -= now;
     }
     return true;
 }
 
-TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain)(const struct bloomery_link *link,
-                                                       const uint8_t *payload, bloomery_hash hash)
+TEMPLATE_TARGET static __attribute__((noinline)) bool
+TEMPLATE_NAME(may_contain_all)(const struct bloomery_link *link, const uint8_t *payload,
+                               bloomery_hash hash)
 {
     for (uint32_t line = 0; line < link->lines; line++)
         if (!TEMPLATE_NAME(line_hits)(link, payload, hash, line))
@@ -48,7 +55,18 @@ TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain)(const struct bloomery_lin
     return true;
 }
 
-/* The most usual shape, one line and one word: not a single branch. */
+/* The most usual shape is one line and one word, and few instructions are what lets a processor work
+ * on many keys at once. */
+TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain)(const struct bloomery_link *link,
+                                                       const uint8_t *payload, bloomery_hash hash)
+{
+    if (__builtin_expect(link->lines != 1 || link->probes > BLOOMERY_POSITIONS_PER_WORD, 0))
+        return TEMPLATE_NAME(may_contain_all)(link, payload, hash);
+    const uint8_t *at = payload + bloomery_fastrange(hash.hi, link->blocks) * BLOOMERY_BLOCK_BYTES;
+    return TEMPLATE_HITS(at, hash.lo, SLOTS(link->probes));
+}
+
+/* The same for a word of keys: not a single branch. */
 TEMPLATE_TARGET static inline __attribute__((always_inline)) uint64_t
 TEMPLATE_NAME(ask_one_word)(const struct bloomery_link *link, const uint8_t *payload,
                             const bloomery_hash *hashes, size_t count)
@@ -88,33 +106,33 @@ TEMPLATE_TARGET static uint64_t TEMPLATE_NAME(ask_word)(const struct bloomery_li
     return answers;
 }
 
-/* Adds a key: whether it set new bits, and how many where `fresh` is not NULL. */
+/* Adds line `line` of a key: whether it set new bits, and how many where `fresh` is not NULL. */
+TEMPLATE_TARGET static inline __attribute__((always_inline)) bool
+TEMPLATE_NAME(set_line)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
+                        uint32_t line, uint64_t *fresh)
+{
+    uint8_t *at = payload + bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES;
+    TEMPLATE_LINE bits = TEMPLATE_ZERO();
+    uint32_t number = line * link->probes / BLOOMERY_POSITIONS_PER_WORD;
+    uint32_t used = line * link->probes % BLOOMERY_POSITIONS_PER_WORD;
+    for (uint32_t need = link->probes; need > 0; number++, used = 0) {
+        uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
+        uint32_t now = need < left ? need : left;
+        bits = TEMPLATE_MARK(bits, TEMPLATE_NAME(position_word)(hash, number), used, now);
+        need -= now;
+    }
+    if (fresh != NULL)
+        *fresh += TEMPLATE_FRESH(at, bits);
+    return TEMPLATE_MERGE(at, bits);
+}
+
 TEMPLATE_TARGET static inline __attribute__((always_inline)) bool
 TEMPLATE_NAME(set)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
                    uint64_t *fresh)
 {
     bool new_key = false;
-    uint64_t word = hash.lo;
-    uint32_t number = 0;
-    uint32_t used = 0;
-    for (uint32_t line = 0; line < link->lines; line++) {
-        uint8_t *at = payload + bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES;
-        TEMPLATE_LINE bits = TEMPLATE_ZERO();
-        for (uint32_t need = link->probes; need > 0;) {
-            if (used == BLOOMERY_POSITIONS_PER_WORD) {
-                word = bloomery_mix64(hash.lo + ++number * BLOOMERY_GOLDEN);
-                used = 0;
-            }
-            uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
-            uint32_t now = need < left ? need : left;
-            bits = TEMPLATE_MARK(bits, word, used, now);
-            used += now;
-            need -= now;
-        }
-        if (fresh != NULL)
-            *fresh += TEMPLATE_FRESH(at, bits);
-        new_key |= TEMPLATE_MERGE(at, bits);
-    }
+    for (uint32_t line = 0; line < link->lines; line++)
+        new_key |= TEMPLATE_NAME(set_line)(link, payload, hash, line, fresh);
     return new_key;
 }
 
@@ -124,6 +142,21 @@ TEMPLATE_TARGET static uint32_t TEMPLATE_NAME(add)(const struct bloomery_link *l
     uint64_t fresh = 0;
     TEMPLATE_NAME(set)(link, payload, hash, &fresh);
     return (uint32_t)fresh;
+}
+
+/* One line and one word; told k, the compiler unrolls the slots. */
+TEMPLATE_TARGET static inline __attribute__((always_inline)) uint64_t
+TEMPLATE_NAME(add_one_word)(const struct bloomery_link *link, uint8_t *payload,
+                            const bloomery_hash *hashes, size_t count, const uint32_t probes)
+{
+    const uint64_t blocks = link->blocks;
+    uint64_t answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *at = payload + bloomery_fastrange(hashes[i].hi, blocks) * BLOOMERY_BLOCK_BYTES;
+        TEMPLATE_LINE bits = TEMPLATE_MARK(TEMPLATE_ZERO(), hashes[i].lo, 0, probes);
+        answers |= (uint64_t)TEMPLATE_MERGE(at, bits) << i;
+    }
+    return answers;
 }
 
 TEMPLATE_TARGET static uint64_t TEMPLATE_NAME(add_word)(const struct bloomery_link *link,
@@ -137,19 +170,31 @@ TEMPLATE_TARGET static uint64_t TEMPLATE_NAME(add_word)(const struct bloomery_li
             answers |= (uint64_t)TEMPLATE_NAME(set)(link, payload, hashes[i], new_bits) << i;
         return answers;
     }
-    if (link->lines == 1 && link->probes <= BLOOMERY_POSITIONS_PER_WORD) {
-        const uint64_t blocks = link->blocks;
-        const uint32_t probes = link->probes;
-        for (size_t i = 0; i < count; i++) {
-            uint8_t *at = payload + bloomery_fastrange(hashes[i].hi, blocks) * BLOOMERY_BLOCK_BYTES;
-            TEMPLATE_LINE bits = TEMPLATE_MARK(TEMPLATE_ZERO(), hashes[i].lo, 0, probes);
-            answers |= (uint64_t)TEMPLATE_MERGE(at, bits) << i;
-        }
-        return answers;
+    switch (link->lines == 1 ? link->probes : 0) {
+    case 5:
+        return TEMPLATE_NAME(add_one_word)(link, payload, hashes, count, 5);
+    case 6:
+        return TEMPLATE_NAME(add_one_word)(link, payload, hashes, count, 6);
+    case 7:
+        return TEMPLATE_NAME(add_one_word)(link, payload, hashes, count, 7);
+    default:
+        break;
     }
     for (size_t i = 0; i < count; i++)
         answers |= (uint64_t)TEMPLATE_NAME(set)(link, payload, hashes[i], NULL) << i;
     return answers;
+}
+
+TEMPLATE_TARGET static void TEMPLATE_NAME(add_line)(const struct bloomery_link *link,
+                                                    uint8_t *payload, const bloomery_hash *hashes,
+                                                    size_t count, uint32_t line)
+{
+    if (link->lines == 1) {
+        TEMPLATE_NAME(add_word)(link, payload, hashes, count, NULL);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        TEMPLATE_NAME(set_line)(link, payload, hashes[i], line, NULL);
 }
 
 const struct bloomery_operations TEMPLATE_NAME(operations) = {
@@ -160,6 +205,8 @@ const struct bloomery_operations TEMPLATE_NAME(operations) = {
     .prefetch_ask = bloomery_blocked_prefetch_first,
     .add_word = TEMPLATE_NAME(add_word),
     .ask_word = TEMPLATE_NAME(ask_word),
+    .prefetch_line = bloomery_blocked_prefetch_line,
+    .add_line = TEMPLATE_NAME(add_line),
 };
 
 #undef SLOTS

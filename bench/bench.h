@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The benchmark of filters: one process, one set of keys, every contestant in turn.
+ *
+ *   case         a size, a type of key and a rate
+ *   contestant   a filter of ours, a peer, or a physical limit (which is no filter, but a loop over
+ *                the same memory that does what no filter could do without)
+ *   chunk        some thousand keys, made before the clock starts
+ *   phase        adding, or asking for absent or for present keys; one key per call or in batches
+ *   part         one of five (or so) equal measurements of a phase; the figure is their median
+ *
+ * Contestants take turns part by part, and each part begins with another one, so that a
+ * disturbance of some seconds hits all alike.
+ */
+#ifndef BLOOMERY_BENCH_H
+#define BLOOMERY_BENCH_H
+
+#include <bloomery/bloomery.h>
+
+#include <stdio.h>
+
+/* ---- Keys ----------------------------------------------------------------------------------- */
+
+enum bench_type { BENCH_INTEGERS, BENCH_IDS, BENCH_URLS, BENCH_TYPES };
+
+extern const char *const bench_type_names[BENCH_TYPES];
+
+/* How many keys are made ahead of the clock. Enough that starting and draining a window of 128 is
+ * nothing; few enough that keys and spans stay in the second-level cache, as those of a program do
+ * that reads its input block by block. */
+enum { BENCH_CHUNK = 16384 };
+
+struct bench_chunk {
+    size_t count;
+    enum bench_type type;
+    const uint64_t *numbers; /* the keys themselves, where they are integers; else NULL */
+    const bloomery_key *keys;
+};
+
+/* Makes keys number `first` to `first + count - 1` of a type in memory that the next call reuses.
+ * Keys of different numbers differ, so that numbers from n on are absent keys. */
+const struct bench_chunk *bench_keys(enum bench_type type, uint64_t first, size_t count);
+
+/* ---- Contestants ---------------------------------------------------------------------------- */
+
+struct bench_case {
+    enum bench_type type;
+    uint64_t keys;
+    double rate;
+};
+
+/* What a row has to tell beside times, so that only like is compared with like. */
+struct bench_facts {
+    char layout[40];
+    uint32_t lines;     /* cache lines per key; 0: as many as probes */
+    uint32_t probes;    /* bits per key, per line if blocked */
+    uint64_t bytes;     /* the memory that was planned */
+    double planned;     /* the rate that was planned; 0 for a limit */
+    const char *kernel; /* static storage */
+};
+
+/* Does the chunk's keys and says how many were new or found; for a limit, something that depends
+ * on every byte read. */
+typedef uint64_t bench_operation(void *context, const struct bench_chunk *chunk);
+
+enum bench_role { BENCH_OURS, BENCH_PEER, BENCH_LIMIT };
+
+enum { BENCH_ADD_ONE, BENCH_ADD_BATCH, BENCH_ASK_ONE, BENCH_ASK_BATCH, BENCH_OPERATIONS };
+
+struct bench_contestant {
+    const char *name;
+    enum bench_role role;
+    uint32_t variant; /* for the functions below */
+    bool slow;        /* left out of the largest sizes */
+    /* NULL where there can be none (with a reason on stderr). */
+    void *(*make)(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts);
+    void (*clear)(void *context); /* also touches every page */
+    void (*release)(void *context);
+    bench_operation *operations[BENCH_OPERATIONS]; /* NULL: has none */
+};
+
+/* Ends with a row without a name. */
+extern const struct bench_contestant bench_ours[];
+extern const struct bench_contestant bench_libbloom[];
+extern const struct bench_contestant bench_split_block[];
+extern const struct bench_contestant bench_limits[];
+
+/* The filter of ours that this case has with so many lines, or NULL: limits read its very memory.
+ */
+const bloomery_filter *bench_our_filter(uint32_t lines);
+
+/* Our filter for a case; ends the program where there can be none. */
+bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kind kind,
+                                   uint32_t lines, bloomery_plan *plan);
+
+/* ---- Measuring ------------------------------------------------------------------------------ */
+
+double bench_seconds(void);
+void bench_pin(int processor); /* -1: any */
+double bench_median(const double *values, size_t count);
+/* What this process has in memory, counted page by page. */
+uint64_t bench_resident_bytes(void);
+/* Prints and ends the program. */
+void bench_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+/* Memory of at least `bytes` bytes that lies as that of a filter of ours does, because it is one's:
+ * same alignment, same pages. */
+struct bench_pages {
+    bloomery_filter *filter;
+    unsigned char *at;
+    uint64_t bytes;
+};
+struct bench_pages bench_pages_make(uint64_t bytes);
+void *bench_allocate(uint64_t bytes); /* small and never freed before the end: bookkeeping */
+
+/* What the loop of a rival or a limit reads, in a copy of its own: were it in memory that the loop's stores might change, it
+ * would be read again for every key. */
+struct bench_loop {
+    unsigned char *memory;
+    uint64_t blocks;
+    uint64_t seed;
+    const uint64_t *numbers;
+    const bloomery_key *keys;
+    size_t count;
+};
+
+/* ---- The other measurements ------------------------------------------------------------------ */
+
+void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts);
+void bench_open(FILE *json);
+
+#endif

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Physical limits: what a key costs at least, on the memory that our filter of the same case has.
+ * Each is a loop that finds the key's line and touches it, with the same 128 keys in flight, and does
+ * nothing else:
+ *
+ *   hash        the line as our filters find it: XXH3 of 128 bits, inlined, with what is known of
+ *               the length told to the compiler, then hi N >> 64
+ *   bare        the line by two multiplications: no filter's hash, but how fast memory itself is
+ *   ask         one word of the line is read
+ *   add         one word of the line is read, changed and written; or all eight
+ *   two lines   both lines of a key of L = 2, on the memory of that filter
+ *
+ * A ring of 128 keys, one in and one out, is faster than the words of 64 in which our batches walk
+ * (measured), so it is the limit.
+ *
+ * Asking reads our filter's very memory where there is one. Adding changes memory of its own, made
+ * by the same function. "One" is the same loop without window: what the processor overlaps by itself.
+ */
+#include "bench.h"
+
+#include "core/derive.h"
+#include "core/filter.h"
+#include "plan/blocked_rate.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { AHEAD = 128 };
+
+enum variant { HASH_LINE = 1, BARE_LINE, WHOLE_LINE, TWO_LINES };
+
+#define FAST static inline __attribute__((always_inline))
+
+struct limit {
+    struct bench_pages pages;
+    uint64_t blocks;
+    uint64_t seed; /* as in a filter: the compiler must not know it */
+    uint32_t lines;
+};
+
+/* A key on its way: the lines it needs, and the word and bit to change. */
+struct touch {
+    unsigned char *line;
+    unsigned char *second;
+    uint64_t lo;
+};
+
+/* What is known of the keys of a type is told to the compiler, so that no hash could cost less. */
+FAST bloomery_hash hash_of(const struct bench_loop *loop, size_t i, enum bench_type type)
+{
+    const bloomery_key key = type == BENCH_INTEGERS ? bloomery_key_of(&loop->numbers[i], 8)
+                             : type == BENCH_IDS    ? bloomery_key_of(loop->keys[i].data, 12)
+                                                    : loop->keys[i];
+    if (type == BENCH_URLS && (key.bytes <= 16 || key.bytes > 128))
+        __builtin_unreachable();
+    XXH128_hash_t whole = XXH3_128bits_withSeed(key.data, key.bytes, loop->seed);
+    return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
+}
+
+FAST struct touch find(const struct bench_loop *loop, size_t i, enum variant variant,
+                       enum bench_type type)
+{
+    struct touch touch = {NULL, NULL, 0};
+    bloomery_hash hash;
+    if (variant == BARE_LINE) {
+        uint64_t x = loop->numbers[i] * UINT64_C(0xBF58476D1CE4E5B9);
+        hash.lo = x;
+        hash.hi = (x ^ x >> 32) * UINT64_C(0x94D049BB133111EB);
+    } else {
+        hash = hash_of(loop, i, type);
+    }
+    touch.lo = hash.lo;
+    touch.line = loop->memory + bloomery_line_of(hash, 0, loop->blocks) * BLOOMERY_BLOCK_BYTES;
+    __builtin_prefetch(touch.line);
+    if (variant == TWO_LINES) {
+        touch.second =
+            loop->memory + bloomery_line_of(hash, 1, loop->blocks) * BLOOMERY_BLOCK_BYTES;
+        __builtin_prefetch(touch.second);
+    }
+    return touch;
+}
+
+FAST void change(unsigned char *line, uint64_t lo)
+{
+    *(uint64_t *)(void *)line |= lo;
+}
+
+typedef uint64_t whole_line __attribute__((vector_size(64)));
+
+FAST uint64_t finish(struct touch touch, enum variant variant, bool adding)
+{
+    if (!adding) {
+        uint64_t word;
+        memcpy(&word, touch.line, sizeof word);
+        if (variant == TWO_LINES)
+            word += *(const uint64_t *)(const void *)touch.second;
+        return word;
+    }
+    if (variant == WHOLE_LINE) {
+        *(whole_line *)(void *)touch.line |= (whole_line){0} + touch.lo;
+    } else {
+        change(touch.line, touch.lo);
+        if (variant == TWO_LINES)
+            change(touch.second, touch.lo);
+    }
+    return 1;
+}
+
+FAST uint64_t one_by_one(const struct bench_loop loop, enum variant variant, bool adding,
+                         enum bench_type type)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < loop.count; i++)
+        sum += finish(find(&loop, i, variant, type), variant, adding);
+    return sum;
+}
+
+FAST uint64_t in_window(const struct bench_loop loop, enum variant variant, bool adding,
+                        enum bench_type type)
+{
+    struct touch touches[AHEAD];
+    uint64_t sum = 0;
+    size_t first = loop.count < AHEAD ? loop.count : AHEAD;
+    for (size_t i = 0; i < first; i++)
+        touches[i] = find(&loop, i, variant, type);
+    for (size_t i = first; i < loop.count; i++) {
+        sum += finish(touches[i % AHEAD], variant, adding);
+        touches[i % AHEAD] = find(&loop, i, variant, type);
+    }
+    for (size_t i = loop.count - first; i < loop.count; i++)
+        sum += finish(touches[i % AHEAD], variant, adding);
+    return sum;
+}
+
+static struct bench_loop loop_of(const struct limit *limit, const struct bench_chunk *chunk,
+                                 bool adding)
+{
+    const bloomery_filter *ours = adding ? NULL : bench_our_filter(limit->lines);
+    bool fits = ours != NULL && ours->payload_bytes >= limit->pages.bytes;
+    return (struct bench_loop){
+        .memory = fits ? ours->payload : limit->pages.at,
+        .blocks = limit->blocks,
+        .seed = limit->seed,
+        .numbers = chunk->numbers,
+        .keys = chunk->keys,
+        .count = chunk->count,
+    };
+}
+
+/* Each variant is compiled for itself: nothing but the loop is left at run time. */
+#define OPERATION(name, form, variant, adding)                           \
+    static uint64_t name(void *context, const struct bench_chunk *chunk) \
+    {                                                                    \
+        struct bench_loop loop = loop_of(context, chunk, adding);        \
+        if (chunk->type == BENCH_INTEGERS)                               \
+            return form(loop, variant, adding, BENCH_INTEGERS);          \
+        if (chunk->type == BENCH_IDS)                                    \
+            return form(loop, variant, adding, BENCH_IDS);               \
+        return form(loop, variant, adding, BENCH_URLS);                  \
+    }
+
+OPERATION(hash_add_one, one_by_one, HASH_LINE, true)
+OPERATION(hash_add, in_window, HASH_LINE, true)
+OPERATION(hash_ask_one, one_by_one, HASH_LINE, false)
+OPERATION(hash_ask, in_window, HASH_LINE, false)
+OPERATION(bare_add, in_window, BARE_LINE, true)
+OPERATION(bare_ask, in_window, BARE_LINE, false)
+OPERATION(whole_add, in_window, WHOLE_LINE, true)
+OPERATION(two_add, in_window, TWO_LINES, true)
+OPERATION(two_ask, in_window, TWO_LINES, false)
+
+static void *make(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan plan = {.keys = wanted->keys, .rate = wanted->rate};
+    bloomery_error error;
+    if (variant == BARE_LINE && wanted->type != BENCH_INTEGERS)
+        return NULL; /* there is no bare way from a string to a line */
+    options.lines = variant == TWO_LINES ? 2 : 1;
+    if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    struct limit *limit = bench_allocate(sizeof *limit);
+    limit->pages = bench_pages_make(plan.bytes);
+    limit->blocks = plan.bytes / BLOOMERY_BLOCK_BYTES;
+    limit->lines = options.lines;
+    snprintf(facts->layout, sizeof facts->layout, "%s",
+             variant == TWO_LINES ? "two random lines" : "a random line");
+    facts->lines = options.lines;
+    facts->probes = 0;
+    facts->bytes = plan.bytes;
+    facts->planned = 0;
+    facts->kernel = "limit";
+    return limit;
+}
+
+static void clear(void *context)
+{
+    struct limit *limit = context;
+    bloomery_clear(limit->pages.filter);
+}
+
+static void release(void *context)
+{
+    struct limit *limit = context;
+    bloomery_free(limit->pages.filter);
+    free(limit);
+}
+
+#define LIMIT(title, which, ...)                                                            \
+    {                                                                                       \
+        .name = title, .role = BENCH_LIMIT, .variant = which, .make = make, .clear = clear, \
+        .release = release, .operations = {__VA_ARGS__},                                    \
+    }
+
+const struct bench_contestant bench_limits[] = {
+    LIMIT("line", HASH_LINE, hash_add_one, hash_add, hash_ask_one, hash_ask),
+    LIMIT("line-bare", BARE_LINE, NULL, bare_add, NULL, bare_ask),
+    LIMIT("line-whole", WHOLE_LINE, NULL, whole_add, NULL, NULL),
+    LIMIT("two-lines", TWO_LINES, NULL, two_add, NULL, two_ask),
+    {.name = NULL},
+};

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measures everything that docs/benchmarks.md shows, and has report.py make text, chart and page of it.
+
+    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands] [--docs]
+
+BUILD is a build of type custom: -O3 without asserts, as installed, but with the BLOOMERY_CPU switch, which
+the step `levels` needs. Results go to BUILD/bench-results: results.json, filters.svg, report.txt. A step
+that is not asked for keeps what it measured last, with that run's date and command.
+
+    filters    bench.c: our filters, libbloom, the split-block stand-in, physical limits
+    levels     the same for the kernels below this processor's best
+    guava      GuavaBench.java on a JVM
+    threads    one thread and several
+    open       microseconds to open
+    commands   the command beside sort, awk, grep and a Guava program; files in the page cache
+"""
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+
+import report
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GUAVA = "/usr/share/java/guava.jar"
+STEPS = ("filters", "levels", "guava", "threads", "open", "commands")
+MILLION = 1_000_000
+
+
+class Bench:
+    """One run: where the programs are and where results go."""
+
+    def __init__(self, build, full):
+        self.full = full
+        self.build = os.path.abspath(build)
+        self.program = os.path.join(self.build, "bench", "bench")
+        self.tool = os.path.join(self.build, "tool", "bloomery")
+        self.folder = os.path.join(self.build, "bench-results")
+        self.data = os.path.join(self.folder, "data")
+        self.classes = os.path.join(self.folder, "java")
+        os.makedirs(self.data, exist_ok=True)
+        self.commands = []
+
+    def say(self, *words):
+        """Progress."""
+        print(*words, flush=True)
+
+    def call(self, arguments, **environment):
+        """Runs a program of ours and returns what it printed."""
+        shown = " ".join([f"{k}={v}" for k, v in environment.items()] + [
+            shlex.quote(os.path.relpath(word, self.build) if word.startswith(self.build) else word)
+            for word in arguments])
+        self.commands.append(shown)
+        self.say("$", shown)
+        return subprocess.run(arguments, check=True, text=True, cwd=self.folder,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              env=dict(os.environ, **environment)).stdout
+
+    def measure(self, what, *arguments, **environment):
+        """Runs bench and returns the rows it wrote."""
+        path = os.path.join(self.folder, "rows.json")
+        # Debian's C library gives malloc huge pages where it is told to: the peer gets what we ask for.
+        environment.setdefault("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
+        print(self.call([self.program, what, *arguments, "--json", path], **environment))
+        with open(path, encoding="utf-8") as file:
+            rows = json.load(file)[what]
+        os.remove(path)
+        return rows
+
+    def java(self):
+        """The compiled program, or None where there is no Java."""
+        if shutil.which("javac") is None or not os.path.exists(GUAVA):
+            self.say("no JDK or no Guava: left out (Debian: libguava-java, openjdk-17-jdk-headless)")
+            return None
+        subprocess.run(["javac", "-cp", GUAVA, "-d", self.classes,
+                        os.path.join(HERE, "GuavaBench.java")], check=True)
+        return ["java", "-Xmx4g", "-XX:+UseTransparentHugePages", "-cp",
+                f"{self.classes}:{GUAVA}", "GuavaBench"]
+
+    # ---- steps
+
+    def filters(self):
+        """Every contestant that is C."""
+        if not self.full:
+            return self.measure("filters", "--sizes", "1M,20M", "--rates", "1e-2,1e-4", "--asks",
+                                "1M")
+        rows = self.measure("filters", "--sizes", "1M", "--rates", "1e-2,1e-3,1e-4")
+        # The slow ones between the ends of the rates tell little and take long.
+        for rate, most in (("1e-2", "100M"), ("1e-3", "1M"), ("1e-4", "100M")):
+            rows += self.measure("filters", "--sizes", "20M", "--rates", rate, "--slow-most", most)
+            rows += self.measure("filters", "--sizes", "100M", "--rates", rate, "--slow-most", most,
+                                 "--types", "integers")
+        rows += self.measure("filters", "--sizes", "100M", "--rates", "1e-2", "--types", "ids,urls",
+                             "--slow-most", "20M")
+        # 2.7 GB a filter at 1e-4, and eight of them.
+        if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 16 << 30:
+            names = "blocked-1,split-block,line,line-bare,line-whole"
+            rows += self.measure("filters", "--sizes", "1G", "--rates", "1e-2", "--types",
+                                 "integers", "--only", names, "--batch-only", "1")
+            rows += self.measure("filters", "--sizes", "1G", "--rates", "1e-4", "--types",
+                                 "integers", "--only", "blocked-2,two-lines", "--batch-only", "1")
+        return rows
+
+    def levels(self):
+        """The kernels of lesser processors, each in a process beside its own limit."""
+        rows = []
+        sizes = "1M,20M,100M" if self.full else "20M"
+        for level in ("scalar", "avx2"):
+            rows += self.measure("filters", "--sizes", sizes, "--rates", "1e-2", "--types",
+                                 "integers", "--only", "blocked-1,line", "--batch-only", "1",
+                                 BLOOMERY_CPU=level)
+        return rows
+
+    def guava(self):
+        """Guava's filter; its rows have the form of bench's."""
+        java = self.java()
+        if java is None:
+            return []
+        cases = [("integers", 1), ("ids", 1), ("urls", 1), ("integers", 20), ("ids", 20)]
+        if self.full:
+            cases += [("urls", 20), ("integers", 100)]
+        rows = []
+        for rate in ("1e-2", "1e-4") if self.full else ("1e-2",):
+            for kind, millions in cases:
+                if rate == "1e-2" or millions <= 20:
+                    out = self.call([*java, "filter", kind, str(millions * MILLION), rate, "5",
+                                     "1000000"])
+                    self.say(out.strip())
+                    rows.append(json.loads(out))
+        return rows
+
+    def threads(self):
+        """One thread and two."""
+        count = str(max(2, len(os.sched_getaffinity(0))))
+        return self.measure("threads", "--sizes", "100M" if self.full else "20M", "--threads",
+                            count if self.full else "2", "--parts", "5")
+
+    def open(self):
+        """Opening a small file and a large one."""
+        return self.measure("open")
+
+    def timed(self, name, what, lines, asked, command, output=None, repeats=1):
+        """Runs a command `repeats` times and gives its times as a row."""
+        row = {"name": name, "what": what, "lines": lines, "asked": asked, "wall": [], "cpu": [],
+               "memory": 0, "command": " ".join(os.path.basename(word) for word in command)}
+        self.commands.append(row["command"])
+        for _ in range(repeats):
+            with open(output or os.devnull, "wb") as sink:
+                begin = time.monotonic()
+                with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=sink,
+                                      cwd=self.data, env=dict(os.environ, LC_ALL="C")) as child:
+                    _, status, usage = os.wait4(child.pid, 0)
+                    child.returncode = os.waitstatus_to_exitcode(status)
+                row["wall"].append(time.monotonic() - begin)
+            if child.returncode not in (0, 1):
+                sys.exit(f"run.py: {row['command']}: exit {child.returncode}")
+            row["cpu"].append(usage.ru_utime + usage.ru_stime)
+            row["memory"] = max(row["memory"], usage.ru_maxrss * 1024)
+        self.say(f"{name:10} {what:10} {lines:>9} {asked:>9} wall {min(row['wall']):7.3f} s"
+                 f"  cpu {min(row['cpu']):7.3f} s  {row['memory'] >> 20} MiB")
+        return row
+
+    def lines_files(self, members, questions):
+        """Two files of IDs, made once and left in the page cache."""
+        paths = []
+        for count, seed in ((members, 1), (questions, 2)):
+            path = os.path.join(self.data, f"ids-{count}-{seed}.txt")
+            if not os.path.exists(path):
+                with open(path, "wb") as file:
+                    subprocess.run([self.tool, "generate", "ids", "-n", str(count), "--seed",
+                                    str(seed)], check=True, stdout=file)
+            with open(path, "rb") as file:
+                while file.read(1 << 24):
+                    pass
+            paths.append(path)
+        return paths
+
+    def commands_of(self, members, questions, slow):
+        """The rows of one size; `slow` programs too, or not."""
+        ids, asked = self.lines_files(members, questions)
+        filter_path = os.path.join(self.data, "ids.bloom")
+        maybe = os.path.join(self.data, "maybe.txt")
+        exact = os.path.join(self.data, "exact.txt")
+        rows = []
+        for jobs in ("", "1"):
+            name = "bloomery" + (f" -j {jobs}" if jobs else "")
+            more = ["-j", jobs] if jobs else []
+            rows.append(self.timed(name, "build", members, 0, [
+                self.tool, "build", "-q", "-p", "0.01", *more, "-o", filter_path, ids], repeats=7))
+            rows.append(self.timed(name, "query", 0, questions, [
+                self.tool, "query", *more, filter_path, asked], maybe, repeats=7))
+        java = self.java()
+        if java is not None:
+            rows.append(self.timed("guava", "both", members, questions, [
+                *java, "lines", str(members), "0.01", ids, asked],
+                os.path.join(self.data, "guava.txt"), repeats=3))
+        rows.append(self.timed("sort -u", "distinct", members, 0, ["sort", "-u", ids]))
+        if slow:
+            rows.append(self.timed("awk", "distinct", members, 0, ["awk", "!s[$0]++", ids]))
+            rows.append(self.timed("awk", "both", members, questions, [
+                "awk", "NR==FNR{s[$0];next} $0 in s", ids, asked], exact))
+            rows.append(self.timed("grep -Fxf", "both", members, questions, [
+                "grep", "-Fxf", ids, asked], exact))
+            self.compare(exact, maybe, questions)
+        os.remove(filter_path)
+        return rows
+
+    def compare(self, exact, maybe, questions):
+        """What grep finds, the filter must find; it may find one in a hundred more."""
+        found = []
+        for path in (exact, maybe):
+            with open(path, "rb") as file:
+                found.append(set(file))
+        if not found[0] <= found[1]:
+            sys.exit("run.py: the filter lost a line that grep found")
+        more = len(found[1] - found[0]) / (questions - len(found[0]))
+        self.say(f"grep found {len(found[0])}, all of them in the filter's answer; rate {more:.5f}")
+
+    def commands_step(self):
+        """The command beside others: the slow ones at a tenth, unless all is wanted."""
+        rows = [] if self.full else self.commands_of(2 * MILLION, MILLION, True)
+        return rows + self.commands_of(20 * MILLION, 10 * MILLION, self.full)
+
+
+def machine():
+    """What the numbers depend on."""
+    facts = {"processors": os.cpu_count(), "system": f"{platform.system()} {platform.release().split('-')[0]}",
+             "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")}
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            name, _, value = line.partition(":")
+            if name.strip() in ("model name", "cpu family", "model", "cache size"):
+                facts.setdefault(name.strip().replace(" ", "_"), value.strip())
+    huge = "/sys/kernel/mm/transparent_hugepage/enabled"
+    if os.path.exists(huge):
+        with open(huge, encoding="utf-8") as file:
+            facts["huge_pages"] = file.read().split("[")[1].split("]")[0]
+    facts["compiler"] = subprocess.run(["cc", "--version"], check=False, text=True,
+                                       capture_output=True).stdout.splitlines()[0]
+    if shutil.which("java"):
+        facts["java"] = subprocess.run(["java", "-version"], check=False, text=True,
+                                       capture_output=True).stderr.splitlines()[0]
+    return facts
+
+
+def options_of(build):
+    """How that directory was built."""
+    text = subprocess.run(["meson", "introspect", "--buildoptions", build], check=True, text=True,
+                          capture_output=True).stdout
+    wanted = ("buildtype", "optimization", "b_ndebug", "b_lto", "c_args")
+    return {row["name"]: row["value"] for row in json.loads(text) if row["name"] in wanted}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="run the benchmarks and report them")
+    parser.add_argument("build")
+    parser.add_argument("--full", action="store_true", help="all sizes and rates, slow rivals too")
+    parser.add_argument("--steps", default=",".join(STEPS))
+    parser.add_argument("--docs", metavar="FOLDER", help="also write benchmarks.md and its chart there")
+    options = parser.parse_args()
+    bench = Bench(options.build, options.full)
+    path = os.path.join(bench.folder, "results.json")
+    results = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            results = json.load(file)
+    for step in options.steps.split(","):
+        if step not in STEPS:
+            parser.error(f"{step} is no step")
+        bench.commands = []
+        begin = time.monotonic()
+        rows = getattr(bench, "commands_step" if step == "commands" else step)()
+        results[step] = {"rows": rows, "commands": bench.commands, "full": options.full,
+                         "seconds": round(time.monotonic() - begin),
+                         "date": datetime.date.today().isoformat()}
+        results["machine"] = machine()
+        results["build"] = options_of(options.build)
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=1)
+    report.write(results, bench.folder, options.docs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One thread beside several: bloomery_build of a whole filter, and asking with each thread taking its
+ * own part of the keys. Integer keys at 1e-2, made before the clock starts; wall-clock time.
+ */
+#include "bench.h"
+
+#include "core/derive.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { THREADS_MOST = 64, PARTS_MOST = 25 };
+
+struct key_set {
+    uint64_t *numbers;
+    bloomery_key *keys;
+    uint64_t count;
+};
+
+static void *map(uint64_t bytes)
+{
+    void *memory =
+        mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        bench_fail("no memory for %" PRIu64 " bytes of keys", bytes);
+    madvise(memory, (size_t)bytes, MADV_HUGEPAGE);
+    return memory;
+}
+
+static struct key_set key_set_make(uint64_t first, uint64_t count)
+{
+    struct key_set set = {map(count * sizeof *set.numbers), map(count * sizeof *set.keys), count};
+    for (uint64_t i = 0; i < count; i++) {
+        set.numbers[i] = bloomery_mix64(first + i);
+        set.keys[i] = bloomery_key_of(&set.numbers[i], sizeof *set.numbers);
+    }
+    return set;
+}
+
+static void key_set_free(struct key_set *set)
+{
+    munmap(set->numbers, (size_t)(set->count * sizeof *set->numbers));
+    munmap(set->keys, (size_t)(set->count * sizeof *set->keys));
+}
+
+struct worker {
+    pthread_t thread;
+    pthread_barrier_t *start;
+    const bloomery_filter *filter;
+    const bloomery_key *keys;
+    uint64_t count;
+    uint64_t found;
+    double begin;
+    double end;
+};
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    pthread_barrier_wait(worker->start);
+    worker->begin = bench_seconds();
+    worker->found =
+        bloomery_may_contain_batch(worker->filter, worker->keys, (size_t)worker->count, NULL);
+    worker->end = bench_seconds();
+    return NULL;
+}
+
+/* Nanoseconds a key from the first start to the last end. */
+static double ask(const bloomery_filter *filter, const struct key_set *set, uint32_t threads,
+                  uint64_t *found)
+{
+    struct worker workers[THREADS_MOST];
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, threads);
+    for (uint32_t i = 0; i < threads; i++) {
+        uint64_t from = set->count / threads * i;
+        uint64_t to = i + 1 == threads ? set->count : set->count / threads * (i + 1);
+        workers[i] = (struct worker){
+            .start = &start, .filter = filter, .keys = set->keys + from, .count = to - from};
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+            bench_fail("no thread");
+    }
+    double begin = 0;
+    double end = 0;
+    *found = 0;
+    for (uint32_t i = 0; i < threads; i++) {
+        pthread_join(workers[i].thread, NULL);
+        begin = i == 0 || workers[i].begin < begin ? workers[i].begin : begin;
+        end = workers[i].end > end ? workers[i].end : end;
+        *found += workers[i].found;
+    }
+    pthread_barrier_destroy(&start);
+    return (end - begin) * 1e9 / (double)set->count;
+}
+
+static double build(bloomery_filter *filter, const struct key_set *set, uint32_t threads)
+{
+    bloomery_error error;
+    bloomery_clear(filter);
+    double begin = bench_seconds();
+    if (bloomery_build(filter, set->keys, (size_t)set->count, threads, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    return (bench_seconds() - begin) * 1e9 / (double)set->count;
+}
+
+static void write_row(FILE *json, const char *separator, const char *operation, uint64_t keys,
+                      uint32_t threads, const double *ns, uint32_t parts)
+{
+    printf("%-6s %11" PRIu64 " keys, %2u threads: %6.2f ns per key\n", operation, keys, threads,
+           bench_median(ns, parts));
+    fflush(stdout);
+    if (json == NULL)
+        return;
+    fprintf(json, "%s\n{\"operation\": \"%s\", \"keys\": %" PRIu64 ", \"threads\": %u, \"ns\": [",
+            separator, operation, keys, threads);
+    for (uint32_t part = 0; part < parts; part++)
+        fprintf(json, "%s%.4f", part == 0 ? "" : ", ", ns[part]);
+    fputs("]}", json);
+}
+
+void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts)
+{
+    const struct bench_case wanted = {BENCH_INTEGERS, keys, 0.01};
+    const uint64_t asked = keys < 20000000 ? keys : 20000000;
+    const uint32_t numbers[2] = {1, threads};
+    double built[2][PARTS_MOST];
+    double answered[2][PARTS_MOST];
+    uint64_t found[2] = {0, 0};
+    bloomery_plan plan;
+    if (threads < 1 || threads > THREADS_MOST)
+        bench_fail("1 to %d threads", THREADS_MOST);
+    bloomery_filter *filter = bench_filter_make(&wanted, BLOOMERY_BLOCKED, 1, &plan);
+    struct key_set members = key_set_make(0, keys);
+    for (uint32_t part = 0; part < parts; part++)
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t which = (i + part) % 2;
+            built[which][part] = build(filter, &members, numbers[which]);
+        }
+    key_set_free(&members);
+    struct key_set others = key_set_make(keys, asked);
+    for (uint32_t part = 0; part < parts; part++)
+        for (uint32_t i = 0; i < 2; i++) {
+            uint32_t which = (i + part) % 2;
+            answered[which][part] = ask(filter, &others, numbers[which], &found[which]);
+        }
+    if (found[0] != found[1])
+        bench_fail("threads found %" PRIu64 " and %" PRIu64, found[0], found[1]);
+    for (uint32_t which = 0; which < 2; which++) {
+        write_row(json, which == 0 ? "" : ",", "build", keys, numbers[which], built[which], parts);
+        write_row(json, ",", "query", keys, numbers[which], answered[which], parts);
+    }
+    key_set_free(&others);
+    bloomery_free(filter);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What adding a key, a batch and a build have in common. */
+#ifndef BLOOMERY_ADD_H
+#define BLOOMERY_ADD_H
+
+#include "core/filter.h"
+
+/* BLOOMERY_OK, BLOOMERY_READ_ONLY or BLOOMERY_KEY_NEEDED. */
+bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
+
+/* Counts keys that were added, in a concurrent filter while others do so too. */
+void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Locks by the dozen, each on a cache line of its own, so that threads that hold different ones do
+ * not disturb each other. */
+#ifndef BLOOMERY_BASE_LOCK_H
+#define BLOOMERY_BASE_LOCK_H
+
+#include <bloomery/bloomery.h>
+
+#include <pthread.h>
+
+struct bloomery_lock {
+    pthread_mutex_t mutex;
+} __attribute__((aligned(64)));
+
+/* `count` (> 0) open locks, or NULL. */
+struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, uint32_t count);
+
+/* Gives them back, all open; NULL is fine. */
+void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
+                         uint32_t count);
+
+void bloomery_lock_take(struct bloomery_lock *lock);
+bool bloomery_lock_try(struct bloomery_lock *lock);
+void bloomery_lock_open(struct bloomery_lock *lock);
+
+#endif

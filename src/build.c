@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building one filter with several threads, of which the calling one is the first:
+ *
+ *     source(0) source(1) ...     the shares of keys, each with a number
+ *         │         │
+ *      thread    thread           takes the next number that nobody has taken, until none is left
+ *         └────┬────┘
+ *            filter               blocked: range by range (ranges.c); else with atomic operations
+ *
+ * A number belongs to whoever takes it, not to a thread, so that with fewer threads than asked for
+ * no key is left out.
+ *
+ * Positions of a classic filter are everywhere, and there are k of them: setting them aside would
+ * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
+ * those of filters made for concurrent adds, to which others may add meanwhile; `exactly_once` needs
+ * no lock here, for a build tells nobody NEW.
+ */
+#include "add.h"
+#include "ranges.h"
+#include "window.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <assert.h>
+#include <signal.h>
+
+enum { THREADS_MAX = 256, PORTION = 8192 };
+
+struct team {
+    bloomery_filter *filter;
+    bloomery_source source;
+    void *context;
+    uint32_t shares; /* the threads asked for: the numbers to give to `source` */
+    uint32_t taken;  /* of them; atomic */
+    uint64_t adds;   /* atomic */
+    bool by_range;
+    struct bloomery_ranges ranges;                /* where by range */
+    const struct bloomery_operations *operations; /* the atomic ones, where not */
+};
+
+struct member {
+    struct team *team;
+    uint32_t number;
+    pthread_t handle;
+};
+
+/* ---- What a thread does -------------------------------------------------------------------- */
+
+static void add_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    const struct team *team = context;
+    const struct bloomery_link *link = bloomery_newest_link(team->filter);
+    (void)word;
+    team->operations->add_word(link, bloomery_link_payload(team->filter, link), hashes, count,
+                               NULL);
+}
+
+static void *work(void *argument)
+{
+    const struct member *member = argument;
+    struct team *team = member->team;
+    struct bloomery_aside aside;
+    const bloomery_key *keys = NULL;
+    uint64_t adds = 0;
+    if (team->by_range)
+        bloomery_aside_start(&aside, &team->ranges, member->number);
+    for (;;) {
+        uint32_t share = __atomic_load_n(&team->taken, __ATOMIC_RELAXED);
+        if (share >= team->shares)
+            break;
+        if (!__atomic_compare_exchange_n(&team->taken, &share, share + 1, false, __ATOMIC_RELAXED,
+                                         __ATOMIC_RELAXED))
+            continue;
+        for (size_t count; (count = team->source(team->context, share, &keys)) > 0; adds += count)
+            if (team->by_range)
+                bloomery_aside_add(&aside, keys, count);
+            else
+                bloomery_walk(team->filter, keys, count, true, add_word, team);
+    }
+    if (team->by_range)
+        bloomery_aside_finish(&aside);
+    __atomic_fetch_add(&team->adds, adds, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* ---- The team ------------------------------------------------------------------------------ */
+
+/* All work with as many of `count` threads as the system gives. They take no signals: the handlers
+ * of the program expect its own threads. */
+static void run(struct member *members, uint32_t count)
+{
+    sigset_t all;
+    sigset_t before;
+    uint32_t made = 1;
+    sigfillset(&all);
+    const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
+    while (made < count && pthread_create(&members[made].handle, NULL, work, &members[made]) == 0)
+        made++;
+    if (masked)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    work(&members[0]);
+    for (uint32_t i = 1; i < made; i++)
+        pthread_join(members[i].handle, NULL);
+}
+
+static bloomery_status build_together(struct team *team, bloomery_error *error)
+{
+    bloomery_filter *filter = team->filter;
+    const uint32_t count = team->shares < THREADS_MAX ? team->shares : THREADS_MAX;
+    const size_t bytes = count * sizeof(struct member);
+    struct member *members = bloomery_allocate(&filter->allocator, bytes, 64);
+    team->by_range = bloomery_newest_link(filter)->blocks > 0 && !filter->concurrent;
+    team->operations = filter->kind->operations(true);
+    if (members == NULL ||
+        (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count))) {
+        bloomery_release(&filter->allocator, members, bytes, 64);
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "not enough memory to build with %u threads", count);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        members[i] = (struct member){.team = team, .number = i};
+    run(members, count);
+    assert(team->taken == team->shares);
+    bloomery_count_adds(filter, team->adds);
+    if (team->by_range)
+        bloomery_ranges_end(&team->ranges);
+    bloomery_release(&filter->allocator, members, bytes, 64);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source, void *context,
+                                    uint32_t threads, bloomery_error *error)
+{
+    const bloomery_key *keys = NULL;
+    bloomery_status status = bloomery_can_add(filter, error);
+    struct team team = {.filter = filter,
+                        .source = source,
+                        .context = context,
+                        .shares = threads > 0 ? threads : bloomery_threads()};
+    if (status == BLOOMERY_OK && team.shares > 1)
+        return build_together(&team, error);
+    for (size_t count; status == BLOOMERY_OK && (count = source(context, 0, &keys)) > 0;)
+        status = bloomery_add_batch(filter, keys, count, NULL, NULL);
+    return status;
+}
+
+/* ---- An array as a source ------------------------------------------------------------------ */
+
+struct array {
+    const bloomery_key *keys;
+    size_t count;
+    size_t taken; /* atomic */
+};
+
+/* Whoever asks gets the next portion: a thread that is held up holds up little. */
+static size_t next_portion(void *context, uint32_t thread, const bloomery_key **keys)
+{
+    struct array *array = context;
+    (void)thread;
+    size_t first = __atomic_load_n(&array->taken, __ATOMIC_RELAXED);
+    size_t count = 0;
+    do {
+        count = array->count - first < PORTION ? array->count - first : PORTION;
+    } while (count > 0 && !__atomic_compare_exchange_n(&array->taken, &first, first + count, false,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    *keys = array->keys + first;
+    return count;
+}
+
+bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                               uint32_t threads, bloomery_error *error)
+{
+    struct array array = {keys, count, 0};
+    if (threads == 0)
+        threads = bloomery_threads();
+    const size_t portions = count / PORTION + 1;
+    return bloomery_build_from(filter, next_portion, &array,
+                               portions < threads ? (uint32_t)portions : threads, error);
+}

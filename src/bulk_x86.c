@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loop of bulk.h for x86-64. */
+#include "bulk.h"
+
+#include "base/cpu.h"
+
+#if defined(__x86_64__)
+
+#include "core/blocked.h"
+#include "core/x86/line_avx2.h"
+#include "core/x86/line_avx512.h"
+#include "hash/x86/xxh3_avx512.h"
+#include "plan/blocked_rate.h"
+
+#include <string.h>
+
+enum { BULK_GROUP = 8, BULK_RING = 512, BULK_WORD = 64, BULK_LINES = 3, BULK_POSITIONS_MOST = 64 };
+
+/*
+ * How many keys are on their way. Measured (docs/benchmarks.md): a core has some 50 lines on order
+ * at a time and needs about 128 keys ahead to keep them so; where the last cache answers, sooner and
+ * in bursts, 256 are better by a tenth; in the second-level cache it makes no difference. Asking
+ * line by line also keeps two words behind the window in the ring.
+ */
+static inline size_t bloomery_bulk_window(const struct bloomery_link *link)
+{
+    return link->lines == 1 && link->bytes <= (uint64_t)64 << 20 ? 256 : 128;
+}
+
+/* ---- AVX-512 --------------------------------------------------------------------------------- */
+
+static inline struct bloomery_xxh3_eight avx512_start(uint64_t seed)
+{
+    return bloomery_xxh3_eight_of(seed);
+}
+
+INLINE_AVX512 void hash_avx512(const struct bloomery_hash_secret *secret,
+                               const struct bloomery_xxh3_eight *start, const bloomery_key *keys,
+                               uint64_t *lo, uint64_t *hi)
+{
+    __m512i low, high;
+    bloomery_xxh3_eight_hash(secret, start, keys, &low, &high);
+    _mm512_store_si512(lo, low);
+    _mm512_store_si512(hi, high);
+}
+
+/* fastrange(h, N) = h N >> 64 with N below 2^32: (h_high N + (h_low N >> 32)) >> 32. Times 64, the
+ * bytes of a line. */
+INLINE_AVX512 void offsets_avx512(const uint64_t *hi, uint64_t blocks, uint64_t *at)
+{
+    const __m512i count = _mm512_set1_epi64((long long)blocks);
+    __m512i hash = _mm512_load_si512(hi);
+    __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(hash, count), 32);
+    __m512i high = _mm512_mul_epu32(_mm512_srli_epi64(hash, 32), count);
+    __m512i index = _mm512_srli_epi64(_mm512_add_epi64(high, low), 32);
+    _mm512_store_si512(at, _mm512_slli_epi64(index, 6));
+}
+
+INLINE_AVX512 void mix_avx512(const uint64_t *from, uint64_t add, uint64_t *to)
+{
+    __m512i x = _mm512_add_epi64(_mm512_load_si512(from), bloomery_lanes_of(add));
+    x = _mm512_mullo_epi64(BLOOMERY_XORSHIFT(x, 30),
+                           bloomery_lanes_of(UINT64_C(0xBF58476D1CE4E5B9)));
+    x = _mm512_mullo_epi64(BLOOMERY_XORSHIFT(x, 27),
+                           bloomery_lanes_of(UINT64_C(0x94D049BB133111EB)));
+    _mm512_store_si512(to, BLOOMERY_XORSHIFT(x, 31));
+}
+
+INLINE_AVX512 void positions_avx512(const uint64_t *words, uint32_t count, uint64_t *to)
+{
+    __m512i word = _mm512_load_si512(words);
+#pragma GCC unroll 7
+    for (uint32_t slot = 0; slot < count; slot++) {
+        _mm512_store_si512(to + 8 * slot, _mm512_and_si512(word, _mm512_set1_epi64(511)));
+        word = _mm512_srli_epi64(word, BLOOMERY_POSITION_BITS);
+    }
+}
+
+INLINE_AVX512 void or_avx512(uint8_t *at, __m512i line)
+{
+    _mm512_store_si512(at, _mm512_or_si512(_mm512_load_si512(at), line));
+}
+
+#define BULK_NAME(name) avx512_##name
+#define BULK_TARGET     TARGET_AVX512
+#define BULK_START      struct bloomery_xxh3_eight
+#define BULK_HASH       hash_avx512
+#define BULK_OFFSETS    offsets_avx512
+#define BULK_MIX        mix_avx512
+#define BULK_POSITIONS  positions_avx512
+#define BULK_MISSES     misses_avx512
+#define BULK_LINE       __m512i
+#define BULK_ZERO       _mm512_setzero_si512
+#define BULK_SET        set_avx512
+#define BULK_MERGE      merge_avx512
+#define BULK_OR         or_avx512
+#include "bulk_template.h"
+
+/* ---- AVX2 ------------------------------------------------------------------------------------ */
+
+/* 64-bit products, of which hash, line and mix64 consist, are faster one by one than in AVX2. */
+
+struct no_start {
+    char nothing;
+};
+
+static inline struct no_start avx2_start(uint64_t seed)
+{
+    (void)seed;
+    return (struct no_start){0};
+}
+
+TARGET_AVX2 __attribute__((flatten)) static inline void
+hash_avx2(const struct bloomery_hash_secret *secret, const struct no_start *start,
+          const bloomery_key *keys, uint64_t *lo, uint64_t *hi)
+{
+    (void)start;
+    for (int j = 0; j < 8; j++) {
+        bloomery_hash hash = bloomery_xxh3_short(secret, keys[j]);
+        lo[j] = hash.lo;
+        hi[j] = hash.hi;
+    }
+}
+
+INLINE_AVX2 void offsets_avx2(const uint64_t *hi, uint64_t blocks, uint64_t *at)
+{
+    for (int j = 0; j < 8; j++)
+        at[j] = bloomery_fastrange(hi[j], blocks) * 64;
+}
+
+INLINE_AVX2 void mix_avx2(const uint64_t *from, uint64_t add, uint64_t *to)
+{
+    for (int j = 0; j < 8; j++)
+        to[j] = bloomery_mix64(from[j] + add);
+}
+
+INLINE_AVX2 void positions_avx2(const uint64_t *words, uint32_t count, uint64_t *to)
+{
+    const __m256i mask = _mm256_set1_epi64x(511);
+    for (int half = 0; half < 8; half += 4) {
+        __m256i word = _mm256_load_si256((const __m256i *)(const void *)(words + half));
+#pragma GCC unroll 7
+        for (uint32_t slot = 0; slot < count; slot++) {
+            _mm256_store_si256((__m256i *)(void *)(to + 8 * slot + half),
+                               _mm256_and_si256(word, mask));
+            word = _mm256_srli_epi64(word, BLOOMERY_POSITION_BITS);
+        }
+    }
+}
+
+INLINE_AVX2 bool misses_avx2(const uint8_t *at, uint64_t word, uint32_t slots)
+{
+    return !hits_avx2(at, word, slots);
+}
+
+INLINE_AVX2 void or_avx2(uint8_t *at, struct line256 line)
+{
+    __m256i *halves = (__m256i *)(void *)at;
+    for (int i = 0; i < 2; i++)
+        _mm256_store_si256(halves + i,
+                           _mm256_or_si256(_mm256_load_si256(halves + i), line.half[i]));
+}
+
+#define BULK_NAME(name) avx2_##name
+#define BULK_TARGET     TARGET_AVX2
+#define BULK_START      struct no_start
+#define BULK_HASH       hash_avx2
+#define BULK_OFFSETS    offsets_avx2
+#define BULK_MIX        mix_avx2
+#define BULK_POSITIONS  positions_avx2
+#define BULK_MISSES     misses_avx2
+#define BULK_LINE       struct line256
+#define BULK_ZERO       zero_avx2
+#define BULK_SET        set_avx2
+#define BULK_MERGE      merge_avx2
+#define BULK_OR         or_avx2
+#include "bulk_template.h"
+
+const struct bloomery_bulk *bloomery_bulk_of(const bloomery_filter *filter)
+{
+    const struct bloomery_link *link = filter->links;
+    if (filter->shape.kind != BLOOMERY_BLOCKED || filter->shape.hash != BLOOMERY_HASH_XXH3 ||
+        filter->shape.dialect != 0 || filter->shape.link_count != 1 || filter->concurrent ||
+        link->blocks > UINT32_MAX)
+        return NULL;
+    switch (bloomery_cpu_level()) {
+    case BLOOMERY_CPU_AVX512:
+        return &avx512_bulk;
+    case BLOOMERY_CPU_AVX2:
+        return &avx2_bulk;
+    default:
+        return NULL;
+    }
+}
+
+#else
+
+const struct bloomery_bulk *bloomery_bulk_of(const bloomery_filter *filter)
+{
+    (void)filter;
+    return NULL;
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many keys at once with AVX-512: see the header. */
+#if defined(__x86_64__)
+
+#include "hash/x86/xxh3_avx512.h"
+
+BLOOMERY_TARGET_AVX512 void bloomery_xxh3_many_avx512(const struct bloomery_hash_secret *secret,
+                                                      const bloomery_key *keys, size_t count,
+                                                      bloomery_hash *hashes)
+{
+    const struct bloomery_xxh3_eight with = bloomery_xxh3_eight_of(secret->seed);
+    const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
+    const __m512i last = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        __m512i lo, hi;
+        bloomery_xxh3_eight_hash(secret, &with, keys + i, &lo, &hi);
+        _mm512_storeu_si512(hashes + i, _mm512_permutex2var_epi64(lo, first, hi));
+        _mm512_storeu_si512(hashes + i + 4, _mm512_permutex2var_epi64(lo, last, hi));
+    }
+    for (; i < count; i++)
+        hashes[i] = bloomery_xxh3_any(secret, keys[i]);
+}
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several threads, one blocked filter, and not one atomic operation per key. The lines are divided
+ * into ranges, and a line is only touched by the thread that holds the lock of its range:
+ *
+ *     the filter    |  range 0  |  range 1  |  range 2  |  range 3  | ...
+ *                                 thread 1                thread 0      hold locks
+ *
+ * Each thread sets the hashes of its keys aside by range, in memory of its own that stays in its
+ * second-level cache, so that no hash ever moves from core to core:
+ *
+ *     thread 0      |####...    |###....    |####...    |######.    | ...  room for K hashes each
+ *     thread 1      |##.....    |#######    |##.....    |###....    | ...
+ *
+ * When a place is full, the thread takes the fullest range whose lock is free and adds what it has
+ * for it, with the memory of some hundred keys in flight. There are several times more ranges than
+ * threads, so that a free one is nearly always found; where not, the thread sleeps until it gets
+ * the fullest. Nobody ever waits for a thread that waits for its keys: no lock is held while hashing or
+ * while a source is asked. And a thread that is not given a processor holds up one range, not all.
+ *
+ * A key of L lines goes to L places, one for each of its lines, and line j of a hash in a place
+ * (j, r) is what will be set from there. Since bits are only ever set, their order does not matter,
+ * and the filter is the one that a single thread makes.
+ */
+#include "ranges.h"
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "core/derive.h"
+#include "window.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    RANGES_PER_THREAD = 8,
+    RANGES_MAX = 256,
+    HASH_BYTES = sizeof(bloomery_hash),
+    /* All places of a thread: half of the second-level cache that processors of today have at
+     * least, but for a small filter not several times its size. */
+    THREAD_BYTES_MAX = 512 << 10,
+    THREAD_BYTES_MIN = 64 << 10,
+    ROOM_MIN = 256, /* fewer are not worth a lock */
+    AHEAD = 2,      /* words of 64 hashes whose memory is on its way while one is added */
+};
+
+static uint32_t places(const struct bloomery_ranges *ranges)
+{
+    return ranges->count * ranges->link->lines;
+}
+
+bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
+                           uint32_t threads)
+{
+    struct bloomery_link *link = bloomery_newest_link(filter);
+    const uint32_t most =
+        threads < RANGES_MAX / RANGES_PER_THREAD ? threads * RANGES_PER_THREAD : RANGES_MAX;
+    assert(link->blocks > 0 && link->lines > 0 && threads > 0);
+    *ranges = (struct bloomery_ranges){.filter = filter, .link = link};
+    while ((link->blocks - 1) >> ranges->shift >= most)
+        ranges->shift++;
+    ranges->count = (uint32_t)((link->blocks - 1) >> ranges->shift) + 1;
+    uint64_t bytes = link->bytes / 32;
+    bytes = bytes > THREAD_BYTES_MAX ? THREAD_BYTES_MAX : bytes;
+    bytes = bytes < THREAD_BYTES_MIN ? THREAD_BYTES_MIN : bytes;
+    ranges->room = (uint32_t)(bytes / HASH_BYTES) / places(ranges) / BLOOMERY_WORD * BLOOMERY_WORD;
+    if (ranges->room < ROOM_MIN)
+        ranges->room = ROOM_MIN;
+    uint64_t rounded = 0;
+    if (!bloomery_round_up((uint64_t)places(ranges) *
+                               ((uint64_t)ranges->room * HASH_BYTES + sizeof(uint32_t)),
+                           BLOOMERY_PAYLOAD_UNIT, &rounded) ||
+        rounded > SIZE_MAX / threads)
+        return false;
+    ranges->thread_bytes = (size_t)rounded;
+    ranges->memory_bytes = threads * ranges->thread_bytes;
+    ranges->memory =
+        bloomery_allocate(&filter->allocator, ranges->memory_bytes, BLOOMERY_PAYLOAD_UNIT);
+    ranges->locks = bloomery_locks_make(&filter->allocator, ranges->count);
+    if (ranges->memory != NULL && ranges->locks != NULL)
+        return true;
+    bloomery_ranges_end(ranges);
+    return false;
+}
+
+void bloomery_ranges_end(struct bloomery_ranges *ranges)
+{
+    const bloomery_allocator *allocator = &ranges->filter->allocator;
+    bloomery_locks_free(allocator, ranges->locks, ranges->count);
+    bloomery_release(allocator, ranges->memory, ranges->memory_bytes, BLOOMERY_PAYLOAD_UNIT);
+}
+
+void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ranges *ranges,
+                          uint32_t thread)
+{
+    uint8_t *memory = ranges->memory + thread * ranges->thread_bytes;
+    assert(memory + ranges->thread_bytes <= ranges->memory + ranges->memory_bytes);
+    size_t hash_bytes = (size_t)places(ranges) * ranges->room * HASH_BYTES;
+    *aside = (struct bloomery_aside){.ranges = ranges,
+                                     .hashes = (bloomery_hash *)(void *)memory,
+                                     .held = (uint32_t *)(void *)(memory + hash_bytes)};
+}
+
+/* How many keys surely find room: as many as fit if all have a line in the fullest place. */
+static size_t find_space(const struct bloomery_aside *aside)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < places(aside->ranges); i++)
+        most = aside->held[i] > most ? aside->held[i] : most;
+    assert(most <= aside->ranges->room);
+    return aside->ranges->room - most;
+}
+
+/* Sets a word of keys aside, for which there is room. */
+static void set_aside(struct bloomery_aside *aside, const bloomery_key *keys, size_t count)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    const bloomery_filter *filter = ranges->filter;
+    const uint64_t blocks = ranges->link->blocks;
+    const uint32_t shift = ranges->shift;
+    const size_t room = ranges->room;
+    bloomery_hash hashes[BLOOMERY_WORD];
+    assert(count <= BLOOMERY_WORD && count <= aside->space);
+    filter->hash->many(&filter->secret, keys, count, hashes);
+    for (uint32_t line = 0; line < ranges->link->lines; line++) {
+        const size_t first = (size_t)line * ranges->count;
+        bloomery_hash *to = aside->hashes + first * room;
+        uint32_t *held = aside->held + first;
+        for (size_t i = 0; i < count; i++) {
+            size_t range = (size_t)(bloomery_line_of(hashes[i], line, blocks) >> shift);
+            assert(range < ranges->count && held[range] < room);
+            to[range * room + held[range]++] = hashes[i];
+        }
+    }
+    aside->total += count * ranges->link->lines;
+    aside->space -= count;
+}
+
+/* Adds what is in the place of a range whose lock is held. */
+static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t range)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    const struct bloomery_link *link = ranges->link;
+    const struct bloomery_operations *operations = &ranges->filter->operations;
+    const size_t place = (size_t)line * ranges->count + range;
+    const bloomery_hash *hashes = aside->hashes + place * ranges->room;
+    uint8_t *payload = bloomery_link_payload(ranges->filter, link);
+    const size_t count = aside->held[place];
+    const size_t words = (count + BLOOMERY_WORD - 1) / BLOOMERY_WORD;
+    for (size_t word = 0; word < words + AHEAD; word++) {
+        if (word < words)
+            operations->prefetch_line(link, payload, hashes + word * BLOOMERY_WORD,
+                                      bloomery_word_count(count, word), line);
+        if (word >= AHEAD && word - AHEAD < words)
+            operations->add_line(link, payload, hashes + (word - AHEAD) * BLOOMERY_WORD,
+                                 bloomery_word_count(count, word - AHEAD), line);
+    }
+    aside->held[place] = 0;
+    aside->total -= count;
+}
+
+/* What is set aside for all lines of a range. */
+static uint64_t held_for(const struct bloomery_aside *aside, uint32_t range)
+{
+    uint64_t sum = 0;
+    for (uint32_t line = 0; line < aside->ranges->link->lines; line++)
+        sum += aside->held[line * aside->ranges->count + range];
+    return sum;
+}
+
+/* Takes the lock of the fullest range, or of one at least half as full that is free. */
+static uint32_t take_range(const struct bloomery_aside *aside)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    uint32_t fullest = 0;
+    for (uint32_t i = 1; i < ranges->count; i++)
+        if (held_for(aside, i) > held_for(aside, fullest))
+            fullest = i;
+    const uint64_t enough = held_for(aside, fullest) / 2 + 1;
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        uint32_t range = (fullest + i) % ranges->count;
+        if (held_for(aside, range) >= enough && bloomery_lock_try(&ranges->locks[range]))
+            return range;
+    }
+    bloomery_lock_take(&ranges->locks[fullest]);
+    return fullest;
+}
+
+static void add_range(struct bloomery_aside *aside)
+{
+    const uint32_t range = take_range(aside);
+    for (uint32_t line = 0; line < aside->ranges->link->lines; line++)
+        add_place(aside, line, range);
+    bloomery_lock_open(&aside->ranges->locks[range]);
+}
+
+void bloomery_aside_add(struct bloomery_aside *aside, const bloomery_key *keys, size_t count)
+{
+    while (count > 0) {
+        const size_t now = count < BLOOMERY_WORD ? count : BLOOMERY_WORD;
+        if (aside->space < now)
+            aside->space = find_space(aside);
+        if (aside->space < now) {
+            add_range(aside);
+            continue;
+        }
+        set_aside(aside, keys, now);
+        keys += now;
+        count -= now;
+    }
+}
+
+void bloomery_aside_finish(struct bloomery_aside *aside)
+{
+    while (aside->total > 0)
+        add_range(aside);
+    aside->space = 0;
+}

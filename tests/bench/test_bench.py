@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark measures what it says, and its report compares only like with like.
+
+No time is asserted. The program runs on some thousand keys (skipped where it was not built); the report is
+given rows made up here.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import xml.dom.minidom
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
+import report  # noqa: E402
+
+BENCH = os.environ.get("BLOOMERY_BENCH")
+ALL = {"add_one", "add_batch", "absent_one", "absent_batch", "present_one", "present_batch"}
+ONE = {"add_one", "absent_one", "present_one"}
+BATCH = ALL - ONE
+WANTED = {"blocked-1": ALL, "blocked-2": ALL, "blocked-3": ALL, "classic": ALL,
+          "pair": {"absent_batch", "present_batch"}, "line": ALL, "line-bare": BATCH,
+          "line-whole": {"add_batch"}, "two-lines": BATCH}
+SOMETIMES = {"libbloom": ONE, "split-block": ALL}  # where the library, where AVX2 is there
+
+
+def complaints(rows, keys, parts):
+    """What is wrong with the rows of one case."""
+    found = []
+    names = {row["name"]: row for row in rows}
+    for name, phases in WANTED.items():
+        if name == "line-bare" and rows[0]["type"] != "integers":
+            continue
+        if name not in names:
+            found.append(f"no {name}")
+        elif set(names[name]["ns"]) != phases:
+            found.append(f"{name} has the phases {sorted(names[name]['ns'])}")
+    for name, row in names.items():
+        if name not in WANTED and set(row["ns"]) != SOMETIMES.get(name):
+            found.append(f"{name} has the phases {sorted(row['ns'])}")
+        for phase, times in row["ns"].items():
+            if len(times) != parts or min(times) <= 0:
+                found.append(f"{name} {phase}: {times}")
+        if row["keys"] != keys or row["bytes"] * 8 < 7 * keys or row["bytes"] * 8 > 40 * keys:
+            found.append(f"{name}: {row['keys']} keys in {row['bytes']} bytes")
+        if row["role"] == "limit":
+            continue
+        # Six standard errors: fails by accident once in 10^8.
+        expected = row["planned"] * row["asked"]
+        if row["asked"] == 0 or abs(row["found"] - expected) > 6 * math.sqrt(expected) + 0.03 * expected:
+            found.append(f"{name}: {row['found']} of {row['asked']}, planned {row['planned']}")
+    return found
+
+
+def bench(what, *arguments):
+    """The rows that the program writes."""
+    with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
+        path = os.path.join(folder, "rows.json")
+        subprocess.run([BENCH, what, *arguments, "--json", path], check=True, timeout=120, cwd=folder,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)[what]
+
+
+def made_up(name="blocked-1", role="ours", found=1000, ns=2.0, **changes):
+    """A row as the program writes it: 100,000 asked, so that 1000 found are the rate."""
+    row = {"type": "integers", "keys": 20_000_000, "rate": 0.01, "name": name, "role": role,
+           "layout": "lines", "kernel": "scalar", "lines": 1, "probes": 6, "bytes": 24_800_000,
+           "memory": 24_800_000, "planned": 0.01, "asked": 0 if role == "limit" else 100_000,
+           "found": found, "ns": {"absent_batch": [9.0, ns, 0.1], "add_batch": [ns, ns, ns]}}
+    row.update(changes)
+    return row
+
+
+def results_of(*rows):
+    """As run.py keeps them."""
+    step = {"rows": list(rows), "date": "2026-01-01", "seconds": 1, "full": True, "commands": ["x"]}
+    return {"filters": step}
+
+
+def rows_are_complete_and_rates_hold():
+    for kind in ("integers", "ids", "urls"):
+        rows = bench("filters", "--types", kind, "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
+                     "--parts", "3")
+        found = complaints(rows, 20_000, 3)
+        assert not found, found
+
+
+def a_faulty_row_is_found():
+    rows = bench("filters", "--types", "integers", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
+                 "--parts", "3")
+    for fault in (lambda row: row["ns"].pop("add_batch"), lambda row: row.update(found=0),
+                  lambda row: row["ns"]["absent_one"].pop(), lambda row: row.update(name="another")):
+        broken = json.loads(json.dumps(rows))
+        fault(broken[0])
+        assert complaints(broken, 20_000, 3), "nothing found"
+
+
+def threads_find_what_one_finds():
+    rows = bench("threads", "--sizes", "50K", "--threads", "3", "--parts", "2")
+    assert [(row["operation"], row["threads"], len(row["ns"])) for row in rows] == [
+        ("build", 1, 2), ("query", 1, 2), ("build", 3, 2), ("query", 3, 2)], rows
+
+
+def figure_is_the_median_of_parts():
+    assert report.Row(made_up()).time("absent_batch") == 2.0
+
+
+def rows_of_other_rates_are_not_compared():
+    rows = [made_up(), made_up("split-block", "peer", ns=3.0), made_up("libbloom", "peer", 1300, 1.0)]
+    results = report.Results(results_of(*rows))
+    assert results.peer(results.cases()[0], "absent").name == "split-block"
+    assert "(off)" in report.as_text(*report.filter_table(results, "integers"))
+    rows[2]["found"] = 1000
+    assert report.Results(results_of(*rows)).peer(results.cases()[0], "absent").name == "libbloom"
+
+
+def targets_are_ratios_to_the_limit():
+    results = report.Results(results_of(made_up(ns=2.0), made_up("line", "limit", ns=1.9)))
+    verdicts = {row[0]: row for row in report.targets(results) if row[1] == "20 M"}
+    query = verdicts["query batch, L = 1, of the line limit with the same hash"]
+    assert query[2:] == ("0.95", "≥ 0.9", "reached"), query
+    results = report.Results(results_of(made_up(ns=2.0), made_up("line", "limit", ns=1.2)))
+    verdicts = {row[0]: row for row in report.targets(results) if row[1] == "20 M"}
+    add = verdicts["add batch, L = 1, of the read-modify-write limit with the same hash"]
+    assert add[4] == "not reached", add
+
+
+def page_keeps_its_prose():
+    page = "before\n<!-- bench:open -->\nold\n<!-- bench:end -->\nafter\n"
+    assert report.fill(page, {"open": "new"}) == (
+        "before\n<!-- bench:open -->\nnew\n<!-- bench:end -->\nafter\n")
+
+
+def chart_is_well_formed():
+    results = report.Results(results_of(made_up(), made_up("line", "limit")))
+    text = xml.dom.minidom.parseString(report.chart.draw(results)).documentElement.toxml()
+    assert "20 M keys" in text and "2.0" in text
+
+
+WITH_PROGRAM = [rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds]
+TESTS = [figure_is_the_median_of_parts, rows_of_other_rates_are_not_compared,
+         targets_are_ratios_to_the_limit, page_keeps_its_prose, chart_is_well_formed]
+
+
+def main():
+    failed = 0
+    print(f"1..{len(TESTS) + len(WITH_PROGRAM)}")
+    for number, test in enumerate(TESTS + WITH_PROGRAM, 1):
+        if test in WITH_PROGRAM and not BENCH:
+            print(f"ok {number} - {test.__name__} # SKIP built without -Dbenchmarks=true")
+            continue
+        try:
+            test()
+            print(f"ok {number} - {test.__name__}")
+        except Exception as error:  # the next test runs all the same
+            failed += 1
+            print(f"not ok {number} - {test.__name__}\n# {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A batch of keys becomes words of answers, one bit a key; several filters are the OR of their
+ * words and -v is its complement. What is printed are runs of ones: the keys of a batch lie one
+ * behind another in the block that they came with, delimiters between them, so a run is one copy.
+ *
+ *     keys       a1 \n b1 \n x \n a2 \n ...
+ *     selected    1     1    0    1            two runs: "a1\nb1\n", "a2\n..."
+ *
+ * Each thread has an asker of its own: a block of input, its answers, its counts, and the text that
+ * its block will print. Text waits until all blocks before it have been printed; counts are summed
+ * at the end.
+ */
+#include "ask.h"
+
+#include "blocks.h"
+#include "team.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct asker {
+    const struct tool_question *question;
+    struct tool_block block;
+
+    uint64_t asked, selected_count;
+    uint64_t *hits; /* of each filter */
+
+    char *text; /* to be printed */
+    size_t text_bytes;
+    size_t text_capacity;
+
+    uint64_t (*answers)[TOOL_BATCH_WORDS]; /* of each filter */
+    uint64_t selected[TOOL_BATCH_WORDS];
+    bloomery_key keys[TOOL_BATCH_ROOM];
+};
+
+static struct asker *asker_new(const struct tool_question *question)
+{
+    struct asker *asker = tool_allocate(sizeof(*asker));
+    memset(asker, 0, sizeof(*asker));
+    asker->question = question;
+    asker->hits = tool_allocate(question->filter_count * sizeof(*asker->hits));
+    memset(asker->hits, 0, question->filter_count * sizeof(*asker->hits));
+    asker->answers = tool_allocate(question->filter_count * sizeof(*asker->answers));
+    return asker;
+}
+
+/* Adds what it has counted to the question's counts. */
+static void asker_free(struct asker *asker, struct tool_question *question)
+{
+    question->asked += asker->asked;
+    question->selected += asker->selected_count;
+    for (size_t f = 0; f < question->filter_count; f++)
+        question->filters[f].hits += asker->hits[f];
+    tool_block_free(&asker->block);
+    free(asker->text);
+    free(asker->answers);
+    free(asker->hits);
+    free(asker);
+}
+
+/* ---- A batch --------------------------------------------------------------------------------- */
+
+/* Bits of the last word that stand for no key. */
+static uint64_t tail_mask(size_t count)
+{
+    return count % 64 == 0 ? ~UINT64_C(0) : (UINT64_C(1) << count % 64) - 1;
+}
+
+/* Fills `selected`; returns how many keys are in it. */
+static size_t ask(struct asker *asker, size_t count)
+{
+    const struct tool_question *question = asker->question;
+    size_t words = (count + 63) / 64, hits = 0;
+    memset(asker->selected, 0, words * sizeof(uint64_t));
+    for (size_t f = 0; f < question->filter_count; f++) {
+        asker->hits[f] += bloomery_may_contain_batch(question->filters[f].filter, asker->keys,
+                                                     count, asker->answers[f]);
+        for (size_t w = 0; w < words; w++)
+            asker->selected[w] |= asker->answers[f][w];
+    }
+    if (question->invert) {
+        for (size_t w = 0; w < words; w++)
+            asker->selected[w] = ~asker->selected[w];
+        asker->selected[words - 1] &= tail_mask(count);
+    }
+    for (size_t w = 0; w < words; w++)
+        hits += (size_t)__builtin_popcountll(asker->selected[w]);
+    return hits;
+}
+
+/* The first key from `from` on whose bit is `value`, or `count`. */
+static size_t next_key(const uint64_t *words, size_t from, size_t count, bool value)
+{
+    while (from < count) {
+        uint64_t word = (value ? words[from / 64] : ~words[from / 64]) >> from % 64;
+        if (word != 0) {
+            from += (size_t)__builtin_ctzll(word);
+            break;
+        }
+        from += 64 - from % 64;
+    }
+    return from < count ? from : count;
+}
+
+static void append(struct asker *asker, const void *bytes, size_t count)
+{
+    if (count > asker->text_capacity - asker->text_bytes) {
+        asker->text_capacity = 2 * asker->text_capacity + count;
+        asker->text = tool_reallocate(asker->text, asker->text_capacity);
+    }
+    memcpy(asker->text + asker->text_bytes, bytes, count);
+    asker->text_bytes += count;
+}
+
+static void append_runs(struct asker *asker, size_t count)
+{
+    const bloomery_key *keys = asker->keys;
+    size_t from = next_key(asker->selected, 0, count, true);
+    while (from < count) {
+        size_t to = next_key(asker->selected, from, count, false);
+        const char *first = keys[from].data;
+        const char *last = keys[to - 1].data;
+        assert(last >= first);
+        assert(last[keys[to - 1].bytes] == (char)asker->question->delimiter);
+        append(asker, first, (size_t)(last - first) + keys[to - 1].bytes + 1);
+        from = next_key(asker->selected, to, count, true);
+    }
+}
+
+static void append_with_names(struct asker *asker, size_t count)
+{
+    const struct tool_question *question = asker->question;
+    size_t at = next_key(asker->selected, 0, count, true);
+    for (; at < count; at = next_key(asker->selected, at + 1, count, true))
+        for (size_t f = 0; f < question->filter_count; f++)
+            if (asker->answers[f][at / 64] >> at % 64 & 1) {
+                append(asker, question->filters[f].name, strlen(question->filters[f].name));
+                append(asker, ":", 1);
+                append(asker, asker->keys[at].data, asker->keys[at].bytes + 1);
+            }
+}
+
+/* Asks for `count` of the asker's keys. False where no more need to be asked. */
+static bool answer(struct asker *asker, size_t count)
+{
+    const struct tool_question *question = asker->question;
+    size_t hits = ask(asker, count);
+    asker->asked += count;
+    asker->selected_count += hits;
+    if (question->quiet)
+        return hits == 0;
+    if (question->count_only)
+        return true;
+    if (question->with_filename)
+        append_with_names(asker, count);
+    else if (hits > 0)
+        append_runs(asker, count);
+    return true;
+}
+
+/* Prints the text. False where it can't be written. */
+static bool print_text(struct asker *asker, struct tool_question *question)
+{
+    tool_out_bytes(&question->out, asker->text, asker->text_bytes);
+    asker->text_bytes = 0;
+    if (question->to_terminal)
+        tool_out_flush(&question->out);
+    return !tool_out_failed(&question->out);
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+bool tool_ask_keys(struct tool_question *question, const char *const *keys, size_t count)
+{
+    struct asker *asker = asker_new(question);
+    bool more = true;
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(keys[i]) + 1;
+    /* Laid out as in a block: one behind another, each followed by the delimiter. */
+    char *text = tool_allocate(bytes), *to = text;
+    for (size_t i = 0; i < count && more;) {
+        size_t now = 0;
+        for (; now < TOOL_BATCH_KEYS && i < count; now++, i++) {
+            size_t length = strlen(keys[i]);
+            memcpy(to, keys[i], length);
+            to[length] = (char)question->delimiter;
+            asker->keys[now] = bloomery_key_of(to, length);
+            to += length + 1;
+        }
+        more = answer(asker, now) && print_text(asker, question);
+    }
+    free(text);
+    asker_free(asker, question);
+    return more;
+}
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+struct asking {
+    struct tool_question *question; /* `out` belongs to whose turn it is */
+    struct tool_blocks *blocks;
+    struct asker **askers;
+};
+
+/* One block. False where no more need to be asked. */
+static bool answer_block(const struct asking *asking, struct asker *asker)
+{
+    const struct tool_question *question = asking->question;
+    size_t count;
+    while ((count = tool_block_keys(&asker->block, asker->keys)) > 0)
+        if (!answer(asker, count))
+            return false;
+    if (question->quiet || question->count_only)
+        return true;
+    return tool_blocks_turn(asking->blocks, &asker->block) && print_text(asker, asking->question);
+}
+
+static void answer_blocks(void *context, uint32_t number)
+{
+    const struct asking *asking = context;
+    struct asker *asker = asking->askers[number];
+    while (tool_blocks_take(asking->blocks, &asker->block))
+        if (!answer_block(asking, asker))
+            tool_blocks_stop(asking->blocks);
+}
+
+bool tool_ask_source(struct tool_question *question, const struct tool_source *source)
+{
+    bool silent = question->quiet || (question->to_terminal && !question->count_only);
+    struct tool_source stoppable = *source;
+    stoppable.stoppable = true;
+    stoppable.settled = question->quiet;
+    assert(source->delimiter == question->delimiter);
+
+    struct tool_blocks *blocks = tool_blocks_open(&stoppable, silent ? NULL : "asking");
+    const uint32_t threads = tool_blocks_threads(blocks);
+    struct asking asking = {question, blocks, tool_allocate(threads * sizeof(struct asker *))};
+    for (uint32_t i = 0; i < threads; i++)
+        asking.askers[i] = asker_new(question);
+    tool_team_run(threads, answer_blocks, &asking);
+    for (uint32_t i = 0; i < threads; i++)
+        asker_free(asking.askers[i], question);
+    free(asking.askers);
+    return tool_blocks_close(blocks);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking filters for many lines with several threads, and printing lines in the order of the input.
+ * ask.c holds the essay.
+ */
+#ifndef BLOOMERY_TOOL_ASK_H
+#define BLOOMERY_TOOL_ASK_H
+
+#include "input.h"
+#include "out.h"
+
+#include <bloomery/bloomery.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A filter that is asked. */
+struct tool_asked {
+    const char *name;
+    bloomery_filter *filter;
+    uint64_t hits; /* keys that may be in it, so far */
+};
+
+struct tool_question {
+    struct tool_asked *filters;
+    size_t filter_count;
+    unsigned char delimiter;
+    bool invert;        /* keys that surely are in none of the filters are selected */
+    bool count_only;    /* nothing is printed */
+    bool quiet;         /* nor this, and the first selected key ends it */
+    bool with_filename; /* printed with the filter's name, for each filter that may have it */
+    bool to_terminal;   /* who types a line waits for the answer */
+
+    /* What came out so far. */
+    uint64_t asked;
+    uint64_t selected;
+    struct tool_out out;
+};
+
+/* Asks for keys that are C strings. False where no more need to be asked. */
+bool tool_ask_keys(struct tool_question *question, const char *const *keys, size_t count);
+
+/* Asks for all records of a source, whose delimiter is the question's. False where an input could
+ * not be read to its end; the messages have been printed. */
+bool tool_ask_source(struct tool_question *question, const struct tool_source *source);
+
+#endif /* BLOOMERY_TOOL_ASK_H */

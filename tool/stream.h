@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes of an open descriptor: read(2) that goes on after signals, counts, and can be woken. */
+#ifndef BLOOMERY_TOOL_STREAM_H
+#define BLOOMERY_TOOL_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct tool_stream {
+    int descriptor;
+    int wake;            /* -1, or a descriptor: when it becomes readable, waiting ends */
+    bool may_wait;       /* a pipe or a terminal, which may have nothing to say for hours */
+    uint64_t bytes_read; /* so far, of all descriptors */
+};
+
+/* Up to `room` bytes; 0 at the end; -1 with errno, ECANCELED where it was woken. */
+ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room);
+
+#endif /* BLOOMERY_TOOL_STREAM_H */
