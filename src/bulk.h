@@ -15,7 +15,11 @@ struct bloomery_bulk {
     /* How many may be in the filter; `answers` as in bloomery_may_contain_batch. */
     size_t (*ask)(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
                   uint64_t *answers);
+    /* `answers` as in bloomery_add_batch, or NULL. */
     void (*add)(bloomery_filter *filter, const bloomery_key *keys, size_t count, uint64_t *answers);
+    /* Adds line number `line` alone of keys that are hashed already. */
+    void (*add_line)(bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
+                     uint32_t line);
 };
 
 /* For this filter on this processor, or NULL: then window.h it is. */

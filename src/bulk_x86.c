@@ -27,6 +27,13 @@ static inline size_t bloomery_bulk_window(const struct bloomery_link *link)
     return link->lines == 1 && link->bytes <= (uint64_t)64 << 20 ? 256 : 128;
 }
 
+/* Bit j where byte j of eight is 0. */
+static inline uint64_t zeros(const uint8_t *bytes)
+{
+    __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)bytes);
+    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(eight, _mm_setzero_si128())) & 0xff;
+}
+
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
 
 static inline struct bloomery_xxh3_eight avx512_start(uint64_t seed)
@@ -42,6 +49,16 @@ INLINE_AVX512 void hash_avx512(const struct bloomery_hash_secret *secret,
     bloomery_xxh3_eight_hash(secret, start, keys, &low, &high);
     _mm512_store_si512(lo, low);
     _mm512_store_si512(hi, high);
+}
+
+INLINE_AVX512 void split_avx512(const bloomery_hash *hashes, uint64_t *lo, uint64_t *hi)
+{
+    const __m512i even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
+    const __m512i odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+    __m512i first = _mm512_loadu_si512(hashes);
+    __m512i last = _mm512_loadu_si512(hashes + 4);
+    _mm512_store_si512(lo, _mm512_permutex2var_epi64(first, even, last));
+    _mm512_store_si512(hi, _mm512_permutex2var_epi64(first, odd, last));
 }
 
 /* fastrange(h, N) = h N >> 64 with N below 2^32: (h_high N + (h_low N >> 32)) >> 32. Times 64, the
@@ -85,10 +102,12 @@ INLINE_AVX512 void or_avx512(uint8_t *at, __m512i line)
 #define BULK_TARGET     TARGET_AVX512
 #define BULK_START      struct bloomery_xxh3_eight
 #define BULK_HASH       hash_avx512
+#define BULK_SPLIT      split_avx512
 #define BULK_OFFSETS    offsets_avx512
 #define BULK_MIX        mix_avx512
 #define BULK_POSITIONS  positions_avx512
 #define BULK_MISSES     misses_avx512
+#define BULK_ZEROS      zeros
 #define BULK_LINE       __m512i
 #define BULK_ZERO       _mm512_setzero_si512
 #define BULK_SET        set_avx512
@@ -119,6 +138,14 @@ hash_avx2(const struct bloomery_hash_secret *secret, const struct no_start *star
         bloomery_hash hash = bloomery_xxh3_short(secret, keys[j]);
         lo[j] = hash.lo;
         hi[j] = hash.hi;
+    }
+}
+
+INLINE_AVX2 void split_avx2(const bloomery_hash *hashes, uint64_t *lo, uint64_t *hi)
+{
+    for (int j = 0; j < 8; j++) {
+        lo[j] = hashes[j].lo;
+        hi[j] = hashes[j].hi;
     }
 }
 
@@ -165,10 +192,12 @@ INLINE_AVX2 void or_avx2(uint8_t *at, struct line256 line)
 #define BULK_TARGET     TARGET_AVX2
 #define BULK_START      struct no_start
 #define BULK_HASH       hash_avx2
+#define BULK_SPLIT      split_avx2
 #define BULK_OFFSETS    offsets_avx2
 #define BULK_MIX        mix_avx2
 #define BULK_POSITIONS  positions_avx2
 #define BULK_MISSES     misses_avx2
+#define BULK_ZEROS      zeros
 #define BULK_LINE       struct line256
 #define BULK_ZERO       zero_avx2
 #define BULK_SET        set_avx2

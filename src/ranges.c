@@ -24,6 +24,8 @@
  */
 #include "ranges.h"
 
+#include "bulk.h"
+
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "core/derive.h"
@@ -147,6 +149,13 @@ static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t rang
     uint8_t *payload = bloomery_link_payload(ranges->filter, link);
     const size_t count = aside->held[place];
     const size_t words = (count + BLOOMERY_WORD - 1) / BLOOMERY_WORD;
+    aside->held[place] = 0;
+    aside->total -= count;
+    const struct bloomery_bulk *bulk = bloomery_bulk_of(ranges->filter);
+    if (bulk != NULL && count > 0) {
+        bulk->add_line(ranges->filter, hashes, count, line);
+        return;
+    }
     for (size_t word = 0; word < words + AHEAD; word++) {
         if (word < words)
             operations->prefetch_line(link, payload, hashes + word * BLOOMERY_WORD,
@@ -155,8 +164,6 @@ static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t rang
             operations->add_line(link, payload, hashes + (word - AHEAD) * BLOOMERY_WORD,
                                  bloomery_word_count(count, word - AHEAD), line);
     }
-    aside->held[place] = 0;
-    aside->total -= count;
 }
 
 /* What is set aside for all lines of a range. */
