@@ -9,7 +9,7 @@
 #include "core/blocked.h"
 #include "core/x86/line_avx2.h"
 #include "core/x86/line_avx512.h"
-#include "hash/x86/xxh3_avx512.h"
+#include "hash/x86/xxh3_groups.h"
 #include "plan/blocked_rate.h"
 
 #include <string.h>
@@ -36,17 +36,17 @@ static inline uint64_t zeros(const uint8_t *bytes)
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
 
-static inline struct bloomery_xxh3_eight avx512_start(uint64_t seed)
+static inline struct bloomery_xxh3_secret avx512_start(uint64_t seed)
 {
-    return bloomery_xxh3_eight_of(seed);
+    return bloomery_xxh3_secret_of(seed);
 }
 
 INLINE_AVX512 void hash_avx512(const struct bloomery_hash_secret *secret,
-                               const struct bloomery_xxh3_eight *start, const bloomery_key *keys,
+                               const struct bloomery_xxh3_secret *start, const bloomery_key *keys,
                                uint64_t *lo, uint64_t *hi)
 {
     __m512i low, high;
-    bloomery_xxh3_eight_hash(secret, start, keys, &low, &high);
+    xxh3_group_avx512(secret, start, keys, &low, &high);
     _mm512_store_si512(lo, low);
     _mm512_store_si512(hi, high);
 }
@@ -73,14 +73,20 @@ INLINE_AVX512 void offsets_avx512(const uint64_t *hi, uint64_t blocks, uint64_t 
     _mm512_store_si512(at, _mm512_slli_epi64(index, 6));
 }
 
+/* x ^ (x >> shift) */
+INLINE_AVX512 __m512i shifted_avx512(__m512i x, const unsigned shift)
+{
+    return _mm512_xor_si512(x, _mm512_srli_epi64(x, shift));
+}
+
 INLINE_AVX512 void mix_avx512(const uint64_t *from, uint64_t add, uint64_t *to)
 {
-    __m512i x = _mm512_add_epi64(_mm512_load_si512(from), bloomery_lanes_of(add));
-    x = _mm512_mullo_epi64(BLOOMERY_XORSHIFT(x, 30),
-                           bloomery_lanes_of(UINT64_C(0xBF58476D1CE4E5B9)));
-    x = _mm512_mullo_epi64(BLOOMERY_XORSHIFT(x, 27),
-                           bloomery_lanes_of(UINT64_C(0x94D049BB133111EB)));
-    _mm512_store_si512(to, BLOOMERY_XORSHIFT(x, 31));
+    __m512i x = _mm512_add_epi64(_mm512_load_si512(from), _mm512_set1_epi64((long long)add));
+    x = _mm512_mullo_epi64(shifted_avx512(x, 30),
+                           _mm512_set1_epi64((long long)UINT64_C(0xBF58476D1CE4E5B9)));
+    x = _mm512_mullo_epi64(shifted_avx512(x, 27),
+                           _mm512_set1_epi64((long long)UINT64_C(0x94D049BB133111EB)));
+    _mm512_store_si512(to, shifted_avx512(x, 31));
 }
 
 INLINE_AVX512 void positions_avx512(const uint64_t *words, uint32_t count, uint64_t *to)
@@ -100,7 +106,7 @@ INLINE_AVX512 void or_avx512(uint8_t *at, __m512i line)
 
 #define BULK_NAME(name) avx512_##name
 #define BULK_TARGET     TARGET_AVX512
-#define BULK_START      struct bloomery_xxh3_eight
+#define BULK_START      struct bloomery_xxh3_secret
 #define BULK_HASH       hash_avx512
 #define BULK_SPLIT      split_avx512
 #define BULK_OFFSETS    offsets_avx512
@@ -117,28 +123,16 @@ INLINE_AVX512 void or_avx512(uint8_t *at, __m512i line)
 
 /* ---- AVX2 ------------------------------------------------------------------------------------ */
 
-/* 64-bit products, of which hash, line and mix64 consist, are faster one by one than in AVX2. */
-
-struct no_start {
-    char nothing;
-};
-
-static inline struct no_start avx2_start(uint64_t seed)
+static inline struct bloomery_xxh3_secret avx2_start(uint64_t seed)
 {
-    (void)seed;
-    return (struct no_start){0};
+    return bloomery_xxh3_secret_of(seed);
 }
 
-TARGET_AVX2 __attribute__((flatten)) static inline void
-hash_avx2(const struct bloomery_hash_secret *secret, const struct no_start *start,
-          const bloomery_key *keys, uint64_t *lo, uint64_t *hi)
+INLINE_AVX2 void hash_avx2(const struct bloomery_hash_secret *secret,
+                           const struct bloomery_xxh3_secret *start, const bloomery_key *keys,
+                           uint64_t *lo, uint64_t *hi)
 {
-    (void)start;
-    for (int j = 0; j < 8; j++) {
-        bloomery_hash hash = bloomery_xxh3_short(secret, keys[j]);
-        lo[j] = hash.lo;
-        hi[j] = hash.hi;
-    }
+    xxh3_group_avx2(secret, start, keys, lo, hi);
 }
 
 INLINE_AVX2 void split_avx2(const bloomery_hash *hashes, uint64_t *lo, uint64_t *hi)
@@ -151,14 +145,32 @@ INLINE_AVX2 void split_avx2(const bloomery_hash *hashes, uint64_t *lo, uint64_t 
 
 INLINE_AVX2 void offsets_avx2(const uint64_t *hi, uint64_t blocks, uint64_t *at)
 {
-    for (int j = 0; j < 8; j++)
-        at[j] = bloomery_fastrange(hi[j], blocks) * 64;
+    const __m256i count = _mm256_set1_epi64x((long long)blocks);
+    for (int half = 0; half < 8; half += 4) {
+        __m256i hash = _mm256_load_si256((const __m256i *)(const void *)(hi + half));
+        __m256i low = _mm256_srli_epi64(_mm256_mul_epu32(hash, count), 32);
+        __m256i high = _mm256_mul_epu32(_mm256_srli_epi64(hash, 32), count);
+        __m256i index = _mm256_srli_epi64(_mm256_add_epi64(high, low), 32);
+        _mm256_store_si256((__m256i *)(void *)(at + half), _mm256_slli_epi64(index, 6));
+    }
+}
+
+INLINE_AVX2 __m256i shifted_avx2(__m256i x, const int shift)
+{
+    return _mm256_xor_si256(x, _mm256_srli_epi64(x, shift));
 }
 
 INLINE_AVX2 void mix_avx2(const uint64_t *from, uint64_t add, uint64_t *to)
 {
-    for (int j = 0; j < 8; j++)
-        to[j] = bloomery_mix64(from[j] + add);
+    for (int half = 0; half < 8; half += 4) {
+        __m256i x = _mm256_load_si256((const __m256i *)(const void *)(from + half));
+        x = _mm256_add_epi64(x, _mm256_set1_epi64x((long long)add));
+        x = times_avx2(shifted_avx2(x, 30),
+                       _mm256_set1_epi64x((long long)UINT64_C(0xBF58476D1CE4E5B9)));
+        x = times_avx2(shifted_avx2(x, 27),
+                       _mm256_set1_epi64x((long long)UINT64_C(0x94D049BB133111EB)));
+        _mm256_store_si256((__m256i *)(void *)(to + half), shifted_avx2(x, 31));
+    }
 }
 
 INLINE_AVX2 void positions_avx2(const uint64_t *words, uint32_t count, uint64_t *to)
@@ -190,7 +202,7 @@ INLINE_AVX2 void or_avx2(uint8_t *at, struct line256 line)
 
 #define BULK_NAME(name) avx2_##name
 #define BULK_TARGET     TARGET_AVX2
-#define BULK_START      struct no_start
+#define BULK_START      struct bloomery_xxh3_secret
 #define BULK_HASH       hash_avx2
 #define BULK_SPLIT      split_avx2
 #define BULK_OFFSETS    offsets_avx2

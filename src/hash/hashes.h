@@ -35,7 +35,9 @@ extern const struct bloomery_hash_row bloomery_hash_siphash;
 /* XXH3 of a key of any length, as a call. */
 bloomery_hash bloomery_xxh3_any(const struct bloomery_hash_secret *secret, bloomery_key key);
 
-/* What `many` of XXH3 is on a processor with AVX-512. */
+/* What `many` of XXH3 is on a processor with AVX2 or AVX-512. */
+void bloomery_xxh3_many_avx2(const struct bloomery_hash_secret *secret, const bloomery_key *keys,
+                             size_t count, bloomery_hash *hashes);
 void bloomery_xxh3_many_avx512(const struct bloomery_hash_secret *secret, const bloomery_key *keys,
                                size_t count, bloomery_hash *hashes);
 

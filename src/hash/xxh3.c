@@ -17,6 +17,10 @@ __attribute__((flatten)) static void many(const struct bloomery_hash_secret *sec
         bloomery_xxh3_many_avx512(secret, keys, count, hashes);
         return;
     }
+    if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX2) {
+        bloomery_xxh3_many_avx2(secret, keys, count, hashes);
+        return;
+    }
 #endif
     const struct bloomery_hash_secret own = *secret;
     for (size_t i = 0; i < count; i++)

@@ -278,6 +278,17 @@ if has_processor_flag("avx512_vbmi2"):
                         [("(4, 12, 5, 13", "(4, 12, 5, 12")],
                         "unit/split/every_level_splits_as_memchr_does"))
 if has_processor_flag("avx512vl"):
+    BREAKS.append(Break("eight_keys_forget_a_carry", "src/hash/x86/xxh3_lanes.h",
+                        [("*high = LANES_OP(add_epi64)(above, LANES_OP(srli_epi64)(carry, 32));",
+                          "*high = above;")],
+                        "hashes/batches_hash_as_libxxhash_does"))
+    BREAKS.append(Break("a_medium_key_takes_a_step_too_many", "src/hash/x86/xxh3_lanes.h",
+                        [("step > 0 ? LANES_WHERE(bytes, 32 * step, new_low, low) : new_low",
+                          "new_low")],
+                        "hashes/batches_hash_as_libxxhash_does"))
+    BREAKS.append(Break("the_bulk_loop_forgets_the_second_line", "src/bulk_template.h",
+                        [("alive = BULK_SURVIVORS(asking, at, line, alive);", "")],
+                        "membership/long_batches_equal_single"))
     BREAKS.append(Break("the_avx512_kernel_takes_the_wrong_lane", "src/core/x86/line_avx512.h",
                         [("6, 15, 24", "6, 14, 24")], "kernels/kernel_equals_scalar_avx512"))
 if compiles_for("aarch64"):

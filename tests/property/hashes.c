@@ -61,6 +61,51 @@ static void xxh3_hashes_are_those_of_libxxhash(void **state)
     }
 }
 
+/*
+ * Batches hash groups of keys at once where lengths are alike: every key still gets its own hash, and
+ * nothing behind a key is read. A filter that gets batches is compared with one that gets libxxhash's
+ * hashes one by one; all keys end at a page that must not be touched.
+ */
+static void batches_hash_as_libxxhash_does(void **state)
+{
+    static const uint32_t shapes[][2] = {{1, 6}, {3, 9}, {1, 21}, {2, 6}};
+    struct test_fence fence = test_fence_make(text, 256);
+    uint64_t random = 5;
+    (void)state;
+    for (unsigned round = 0; round < (test_long() ? 20000 : 2000); round++) {
+        bloomery_key keys[150];
+        const size_t count = 1 + test_below(&random, 150);
+        const size_t shortest = test_below(&random, 130);
+        const size_t spread = test_below(&random, 3) == 0 ? 1 : 1 + test_below(&random, 60);
+        for (size_t i = 0; i < count; i++) {
+            const size_t bytes = shortest + test_below(&random, spread);
+            keys[i] = bloomery_key_of((const uint8_t *)fence.data + 256 - bytes, bytes);
+        }
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.seed = round % 2 == 0 ? 0 : test_next(&random);
+        bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                              .bits = 512 * 300,
+                              .lines = shapes[round % 4][0],
+                              .probes = shapes[round % 4][1]};
+        bloomery_filter *batch = test_create(&plan, &options);
+        bloomery_filter *single = test_create(&plan, &options);
+        assert_int_equal(bloomery_add_batch(batch, keys, count, NULL, NULL), BLOOMERY_OK);
+        for (size_t i = 0; i < count; i++) {
+            XXH128_hash_t hash = XXH3_128bits_withSeed(keys[i].data, keys[i].bytes, options.seed);
+            bloomery_add_hash(single, (bloomery_hash){hash.low64, hash.high64}, NULL);
+        }
+        struct test_bytes one = test_written(batch);
+        struct test_bytes other = test_written(single);
+        assert_true(test_bytes_equal(&one, &other));
+        assert_int_equal(bloomery_may_contain_batch(single, keys, count, NULL), count);
+        test_bytes_free(&one);
+        test_bytes_free(&other);
+        bloomery_free(batch);
+        bloomery_free(single);
+    }
+    test_fence_free(&fence);
+}
+
 /* The empty key: values of the published reference, xxhsum -H2 </dev/null among them. */
 static void xxh3_hashes_are_the_published_ones(void **state)
 {
@@ -183,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(xxh3_hashes_are_those_of_libxxhash),
+        cmocka_unit_test(batches_hash_as_libxxhash_does),
         cmocka_unit_test(xxh3_hashes_are_the_published_ones),
 #ifndef BLOOMERY_TEST_NO_SODIUM
         cmocka_unit_test(siphash_hashes_are_those_of_libsodium),

@@ -248,6 +248,32 @@ static void batch_equals_single(void **state)
     test_keys_free(&keys);
 }
 
+/* The same for batches in which many windows follow each other, and for absent keys that survive some
+ * of their lines: the filters are half as large as their keys need. */
+static void long_batches_equal_single(void **state)
+{
+    (void)state;
+    struct test_keys keys = test_keys_make(TEST_URLS, 19, 0, 6000);
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        bloomery_plan plan = test_plan(&test_shapes[s], 1500, 0.05);
+        struct trio trio = trio_make(&plan, NULL);
+        uint64_t random = s + 1;
+        for (size_t start = 0, length; start < 3000; start += length) {
+            uint64_t fresh[3000 / 64 + 1];
+            length = 1 + test_below(&random, 3000 - start);
+            assert_int_equal(bloomery_add_batch(trio.batch, keys.keys + start, length, fresh, NULL),
+                             BLOOMERY_OK);
+            for (size_t i = 0; i < length; i++)
+                assert_int_equal(bloomery_add(trio.single, keys.keys[start + i], NULL),
+                                 bit_of(fresh, i));
+        }
+        assert_same_bytes(trio.single, trio.batch);
+        assert_true(ask_three_ways(trio.batch, &keys) > 3300);
+        trio_free(&trio);
+    }
+    test_keys_free(&keys);
+}
+
 /* However far apart two equal keys lie in a batch, only the first is NEW. */
 static void duplicates_in_one_batch_are_new_once(void **state)
 {
@@ -400,6 +426,7 @@ int main(void)
         cmocka_unit_test(no_false_negatives_whatever_the_length),
         cmocka_unit_test(no_false_negatives_when_overfull),
         cmocka_unit_test(batch_equals_single),
+        cmocka_unit_test(long_batches_equal_single),
         cmocka_unit_test(duplicates_in_one_batch_are_new_once),
         cmocka_unit_test(hash_fits_every_filter_of_its_kind),
         cmocka_unit_test(answers_do_not_depend_on_the_processor),
