@@ -325,14 +325,14 @@ struct BULK_NAME(adding) {
     const struct bloomery_hash_secret *secret;
     const bloomery_key *keys;    /* or NULL */
     const bloomery_hash *hashes; /* then these */
-    uint32_t first_line;
     size_t count;
     uint64_t *answers;
 };
 
 /* Told how many lines and probes, the compiler unrolls the slots. */
-BULK_INLINE void BULK_ADD_SHAPE(const struct BULK_NAME(adding) * adding, const uint32_t lines,
-                                const uint32_t probes, const bool hashed, const bool wanted)
+BULK_INLINE void BULK_ADD_SHAPE(const struct BULK_NAME(adding) * adding, const uint32_t first_line,
+                                const uint32_t lines, const uint32_t probes, const bool hashed,
+                                const bool wanted)
 {
     const struct bloomery_link *link = adding->link;
     const size_t count = adding->count;
@@ -349,7 +349,7 @@ BULK_INLINE void BULK_ADD_SHAPE(const struct BULK_NAME(adding) * adding, const u
                 BULK_TAKE_DONE(&ring, adding->hashes, count, i);
             else
                 BULK_TAKE_KEYS(&ring, adding->secret, &start, adding->keys, count, i);
-            BULK_FIND(&ring, i % BULK_RING, blocks, adding->first_line, lines);
+            BULK_FIND(&ring, i % BULK_RING, blocks, first_line, lines);
         }
         if (i >= BULK_GROUP && i < end + BULK_GROUP)
             BULK_ORDER(adding->payload, &ring, i - BULK_GROUP, lines);
@@ -357,8 +357,7 @@ BULK_INLINE void BULK_ADD_SHAPE(const struct BULK_NAME(adding) * adding, const u
             continue;
         const size_t ready = i - window;
         const uint64_t *first =
-            BULK_SPREAD(&ring, ready % BULK_RING, hashed ? adding->first_line * probes : 0,
-                        lines * probes, positions);
+            BULK_SPREAD(&ring, ready % BULK_RING, first_line * probes, lines * probes, positions);
         __asm__("" : "+m"(positions)); /* see mark_avx512 */
         uint64_t fresh =
             BULK_COLLECT(adding->payload, &ring, ready % BULK_RING, first, lines, probes, wanted);
@@ -375,20 +374,27 @@ BULK_INLINE void BULK_ADD_SHAPE(const struct BULK_NAME(adding) * adding, const u
 }
 
 /* The shapes of the usual rates are compiled with their numbers known. */
-#define BULK_SHAPES(ROW) ROW(1, 5) ROW(1, 6) ROW(1, 7) ROW(1, 9) ROW(2, 5) ROW(2, 6) ROW(2, 7)
+#define BULK_SHAPES(ROW) \
+    ROW(0, 1, 5) ROW(0, 1, 6) ROW(0, 1, 7) ROW(0, 1, 9) ROW(0, 2, 5) ROW(0, 2, 6) ROW(0, 2, 7)
+#define BULK_LINE_SHAPES(ROW) \
+    ROW(0, 1, 5) ROW(0, 1, 6) ROW(0, 1, 7) ROW(0, 1, 9) ROW(1, 1, 5) ROW(1, 1, 6) ROW(1, 1, 7)
 
-BULK_INLINE void BULK_ADD_ANY(const struct BULK_NAME(adding) * adding, uint32_t lines,
-                              const bool hashed, const bool wanted)
+BULK_INLINE void BULK_ADD_ANY(const struct BULK_NAME(adding) * adding, uint32_t first,
+                              uint32_t lines, const bool hashed, const bool wanted)
 {
     const uint32_t probes = adding->link->probes;
-#define BULK_ROW(l, k)                                    \
-    if (lines == (l) && probes == (k)) {                  \
-        BULK_ADD_SHAPE(adding, (l), (k), hashed, wanted); \
-        return;                                           \
+#define BULK_ROW(f, l, k)                                      \
+    if (first == (f) && lines == (l) && probes == (k)) {       \
+        BULK_ADD_SHAPE(adding, (f), (l), (k), hashed, wanted); \
+        return;                                                \
     }
-    BULK_SHAPES(BULK_ROW)
+    if (hashed) {
+        BULK_LINE_SHAPES(BULK_ROW)
+    } else {
+        BULK_SHAPES(BULK_ROW)
+    }
 #undef BULK_ROW
-    BULK_ADD_SHAPE(adding, lines, probes, hashed, wanted);
+    BULK_ADD_SHAPE(adding, first, lines, probes, hashed, wanted);
 }
 
 BULK_TARGET static void BULK_ADD(bloomery_filter *filter, const bloomery_key *keys, size_t count,
@@ -403,9 +409,9 @@ BULK_TARGET static void BULK_ADD(bloomery_filter *filter, const bloomery_key *ke
         .answers = answers,
     };
     if (answers != NULL)
-        BULK_ADD_ANY(&adding, filter->links->lines, false, true);
+        BULK_ADD_ANY(&adding, 0, filter->links->lines, false, true);
     else
-        BULK_ADD_ANY(&adding, filter->links->lines, false, false);
+        BULK_ADD_ANY(&adding, 0, filter->links->lines, false, false);
 }
 
 BULK_TARGET static void BULK_ADD_LINE(bloomery_filter *filter, const bloomery_hash *hashes,
@@ -415,10 +421,9 @@ BULK_TARGET static void BULK_ADD_LINE(bloomery_filter *filter, const bloomery_ha
         .link = filter->links,
         .payload = bloomery_link_payload(filter, filter->links),
         .hashes = hashes,
-        .first_line = line,
         .count = count,
     };
-    BULK_ADD_ANY(&adding, 1, true, false);
+    BULK_ADD_ANY(&adding, line, 1, true, false);
 }
 
 static const struct bloomery_bulk BULK_NAME(bulk) = {BULK_ASK, BULK_ADD, BULK_ADD_LINE};
@@ -440,6 +445,7 @@ static const struct bloomery_bulk BULK_NAME(bulk) = {BULK_ASK, BULK_ADD, BULK_AD
 #undef BULK_MERGE
 #undef BULK_OR
 #undef BULK_SHAPES
+#undef BULK_LINE_SHAPES
 #undef BULK_RING_TYPE
 #undef BULK_ASKING
 #undef BULK_FIND

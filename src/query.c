@@ -39,19 +39,33 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
     }
 }
 
-/*
- * One key at a time, a program has as many keys on their way to memory as fit into what the processor
- * looks ahead: some hundred instructions. Every instruction less is a key more, hence the short way
- * for plain filters: the hash of short keys inlined, one link, one jump to the kernel.
- */
-__attribute__((flatten)) bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
+static __attribute__((noinline)) bool may_contain_any(const bloomery_filter *filter,
+                                                      bloomery_key key)
 {
-    if (__builtin_expect(filter->plain, 1))
-        return filter->operations.may_contain(&filter->links[0], filter->payload,
-                                              bloomery_xxh3_short(&filter->secret, key));
     if (!filter->key_known) /* whatever was added, "maybe" is never wrong */
         return true;
     return bloomery_may_contain_hash(filter, filter->hash->one(&filter->secret, key));
+}
+
+/*
+ * One key at a time, a program has as many keys on their way to memory as fit into what the processor
+ * looks ahead: some hundred instructions. Every instruction less is a key more, hence the short way
+ * for short keys in plain filters: the hash inlined, nothing kept on the stack, one jump to the
+ * kernel.
+ */
+__attribute__((flatten)) bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
+{
+    const uint64_t seed = filter->secret.seed;
+    bloomery_hash hash;
+    if (!filter->plain)
+        return may_contain_any(filter, key);
+    if (key.bytes == 8)
+        hash = bloomery_xxh3(seed, key.data, 8);
+    else if (key.bytes >= 9 && key.bytes <= 16)
+        hash = bloomery_xxh3(seed, key.data, key.bytes);
+    else
+        return may_contain_any(filter, key);
+    return filter->operations.may_contain(&filter->links[0], filter->payload, hash);
 }
 
 struct asking {

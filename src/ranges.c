@@ -43,7 +43,10 @@ enum {
     THREAD_BYTES_MAX = 512 << 10,
     THREAD_BYTES_MIN = 64 << 10,
     ROOM_MIN = 256, /* fewer are not worth a lock */
-    AHEAD = 2,      /* words of 64 hashes whose memory is on its way while one is added */
+    /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
+     * few lines of the first-level cache: five lines more keep them apart. */
+    GAP = 5 * 64 / HASH_BYTES,
+    AHEAD = 2, /* words of 64 hashes whose memory is on its way while one is added */
 };
 
 static uint32_t places(const struct bloomery_ranges *ranges)
@@ -70,7 +73,7 @@ bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filt
         ranges->room = ROOM_MIN;
     uint64_t rounded = 0;
     if (!bloomery_round_up((uint64_t)places(ranges) *
-                               ((uint64_t)ranges->room * HASH_BYTES + sizeof(uint32_t)),
+                               (((uint64_t)ranges->room + GAP) * HASH_BYTES + sizeof(uint32_t)),
                            BLOOMERY_PAYLOAD_UNIT, &rounded) ||
         rounded > SIZE_MAX / threads)
         return false;
@@ -97,7 +100,7 @@ void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ra
 {
     uint8_t *memory = ranges->memory + thread * ranges->thread_bytes;
     assert(memory + ranges->thread_bytes <= ranges->memory + ranges->memory_bytes);
-    size_t hash_bytes = (size_t)places(ranges) * ranges->room * HASH_BYTES;
+    size_t hash_bytes = (size_t)places(ranges) * (ranges->room + GAP) * HASH_BYTES;
     *aside = (struct bloomery_aside){.ranges = ranges,
                                      .hashes = (bloomery_hash *)(void *)memory,
                                      .held = (uint32_t *)(void *)(memory + hash_bytes)};
@@ -120,18 +123,18 @@ static void set_aside(struct bloomery_aside *aside, const bloomery_key *keys, si
     const bloomery_filter *filter = ranges->filter;
     const uint64_t blocks = ranges->link->blocks;
     const uint32_t shift = ranges->shift;
-    const size_t room = ranges->room;
+    const size_t stride = ranges->room + GAP;
     bloomery_hash hashes[BLOOMERY_WORD];
     assert(count <= BLOOMERY_WORD && count <= aside->space);
     filter->hash->many(&filter->secret, keys, count, hashes);
     for (uint32_t line = 0; line < ranges->link->lines; line++) {
         const size_t first = (size_t)line * ranges->count;
-        bloomery_hash *to = aside->hashes + first * room;
+        bloomery_hash *to = aside->hashes + first * stride;
         uint32_t *held = aside->held + first;
         for (size_t i = 0; i < count; i++) {
             size_t range = (size_t)(bloomery_line_of(hashes[i], line, blocks) >> shift);
-            assert(range < ranges->count && held[range] < room);
-            to[range * room + held[range]++] = hashes[i];
+            assert(range < ranges->count && held[range] < ranges->room);
+            to[range * stride + held[range]++] = hashes[i];
         }
     }
     aside->total += count * ranges->link->lines;
@@ -145,7 +148,7 @@ static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t rang
     const struct bloomery_link *link = ranges->link;
     const struct bloomery_operations *operations = &ranges->filter->operations;
     const size_t place = (size_t)line * ranges->count + range;
-    const bloomery_hash *hashes = aside->hashes + place * ranges->room;
+    const bloomery_hash *hashes = aside->hashes + place * (ranges->room + GAP);
     uint8_t *payload = bloomery_link_payload(ranges->filter, link);
     const size_t count = aside->held[place];
     const size_t words = (count + BLOOMERY_WORD - 1) / BLOOMERY_WORD;

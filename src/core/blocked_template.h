@@ -45,9 +45,8 @@ TEMPLATE_NAME(line_hits)(const struct bloomery_link *link, const uint8_t *payloa
     return true;
 }
 
-TEMPLATE_TARGET static __attribute__((noinline)) bool
-TEMPLATE_NAME(may_contain_all)(const struct bloomery_link *link, const uint8_t *payload,
-                               bloomery_hash hash)
+TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain)(const struct bloomery_link *link,
+                                                       const uint8_t *payload, bloomery_hash hash)
 {
     for (uint32_t line = 0; line < link->lines; line++)
         if (!TEMPLATE_NAME(line_hits)(link, payload, hash, line))
@@ -55,13 +54,12 @@ TEMPLATE_NAME(may_contain_all)(const struct bloomery_link *link, const uint8_t *
     return true;
 }
 
-/* The most usual shape is one line and one word, and few instructions are what lets a processor work
- * on many keys at once. */
-TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain)(const struct bloomery_link *link,
-                                                       const uint8_t *payload, bloomery_hash hash)
+/* The most usual shape, one line and one word: few instructions are what lets a processor work on
+ * many keys at once. */
+TEMPLATE_TARGET static bool TEMPLATE_NAME(may_contain_word)(const struct bloomery_link *link,
+                                                            const uint8_t *payload,
+                                                            bloomery_hash hash)
 {
-    if (__builtin_expect(link->lines != 1 || link->probes > BLOOMERY_POSITIONS_PER_WORD, 0))
-        return TEMPLATE_NAME(may_contain_all)(link, payload, hash);
     const uint8_t *at = payload + bloomery_fastrange(hash.hi, link->blocks) * BLOOMERY_BLOCK_BYTES;
     return TEMPLATE_HITS(at, hash.lo, SLOTS(link->probes));
 }
@@ -201,6 +199,7 @@ const struct bloomery_operations TEMPLATE_NAME(operations) = {
     .name = TEMPLATE_LABEL,
     .add = TEMPLATE_NAME(add),
     .may_contain = TEMPLATE_NAME(may_contain),
+    .may_contain_word = TEMPLATE_NAME(may_contain_word),
     .prefetch_add = bloomery_blocked_prefetch,
     .prefetch_ask = bloomery_blocked_prefetch_first,
     .add_word = TEMPLATE_NAME(add_word),

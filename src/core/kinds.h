@@ -19,6 +19,10 @@ struct bloomery_operations {
     uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_link *link, const uint8_t *payload,
                         bloomery_hash hash);
+    /* The same where a key has one line and its positions one word: core/make.c then puts it in the
+     * place of may_contain. NULL: no shorter way. */
+    bool (*may_contain_word)(const struct bloomery_link *link, const uint8_t *payload,
+                             bloomery_hash hash);
     /* Ask for the memory that these hashes will touch when they are added, or asked for. */
     void (*prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/derive.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -176,6 +177,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->kind = bloomery_kind_row(shape->kind);
     filter->hash = bloomery_hash_find(shape->hash);
     filter->operations = *filter->kind->operations(traits->concurrent);
+    if (filter->operations.may_contain_word != NULL && shape->link_count == 1 &&
+        shape->links->lines == 1 && shape->links->probes <= BLOOMERY_POSITIONS_PER_WORD)
+        filter->operations.may_contain = filter->operations.may_contain_word;
     filter->secret = traits->secret;
     filter->key_known = traits->key_known;
     filter->key_in_file = traits->key_in_file;
