@@ -12,7 +12,8 @@
  *     BULK_POSITIONS(words, count, to)   to[8 t + j] = position t of word j; t below count
  *     BULK_MISSES(at, word, slots)    as TEMPLATE_HITS of core/blocked_template.h, but nonzero where
  *                                     one is not set
- *     BULK_ZEROS(missed)              bit j where byte j of eight is 0
+ *     BULK_HITS(payload, at, words, slots)   the same of eight keys: bit j where all are set in the
+ *                                     line at payload + at[j]
  *     BULK_LINE, BULK_ZERO, BULK_SET(line, position), BULK_MERGE(at, line), BULK_OR(at, line)
  *                                     as there, one position at a time; OR only merges
  *
@@ -121,13 +122,9 @@ BULK_INLINE void BULK_ORDER(const uint8_t *payload, const BULK_RING_TYPE *ring, 
 BULK_INLINE uint64_t BULK_TEST(const uint8_t *payload, const BULK_RING_TYPE *ring, size_t slot,
                                uint32_t probes, const bool one_word)
 {
-    uint8_t missed[BULK_GROUP] __attribute__((aligned(8)));
+    const uint64_t *at = ring->at[0] + slot;
     uint32_t now = one_word || probes < 7 ? probes : 7;
-#pragma GCC unroll 8
-    for (size_t j = 0; j < BULK_GROUP; j++)
-        missed[j] =
-            BULK_MISSES(payload + ring->at[0][slot + j], ring->lo[slot + j], (1u << now) - 1);
-    uint64_t hits = BULK_ZEROS(missed);
+    uint64_t hits = BULK_HITS(payload, at, ring->lo + slot, (1u << now) - 1);
     if (one_word)
         return hits;
     /* Further words only where one of the eight is still in question. */
@@ -135,10 +132,7 @@ BULK_INLINE uint64_t BULK_TEST(const uint8_t *payload, const BULK_RING_TYPE *rin
         uint64_t words[BULK_GROUP] __attribute__((aligned(64)));
         BULK_MIX(ring->lo + slot, number * BLOOMERY_GOLDEN, words);
         now = probes < 7 ? probes : 7;
-#pragma GCC unroll 8
-        for (size_t j = 0; j < BULK_GROUP; j++)
-            missed[j] = BULK_MISSES(payload + ring->at[0][slot + j], words[j], (1u << now) - 1);
-        hits &= BULK_ZEROS(missed);
+        hits &= BULK_HITS(payload, at, words, (1u << now) - 1);
     }
     return hits;
 }
@@ -438,7 +432,7 @@ static const struct bloomery_bulk BULK_NAME(bulk) = {BULK_ASK, BULK_ADD, BULK_AD
 #undef BULK_MIX
 #undef BULK_POSITIONS
 #undef BULK_MISSES
-#undef BULK_ZEROS
+#undef BULK_HITS
 #undef BULK_LINE
 #undef BULK_ZERO
 #undef BULK_SET

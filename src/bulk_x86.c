@@ -27,13 +27,6 @@ static inline size_t bloomery_bulk_window(const struct bloomery_link *link)
     return link->lines == 1 && link->bytes <= (uint64_t)64 << 20 ? 256 : 128;
 }
 
-/* Bit j where byte j of eight is 0. */
-static inline uint64_t zeros(const uint8_t *bytes)
-{
-    __m128i eight = _mm_loadl_epi64((const __m128i *)(const void *)bytes);
-    return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(eight, _mm_setzero_si128())) & 0xff;
-}
-
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
 
 static inline struct bloomery_xxh3_secret avx512_start(uint64_t seed)
@@ -89,6 +82,17 @@ INLINE_AVX512 void mix_avx512(const uint64_t *from, uint64_t add, uint64_t *to)
     _mm512_store_si512(to, shifted_avx512(x, 31));
 }
 
+INLINE_AVX512 uint64_t hits_of_eight_avx512(const uint8_t *payload, const uint64_t *at,
+                                            const uint64_t *words, uint32_t slots)
+{
+    uint8_t missed[8] __attribute__((aligned(8)));
+#pragma GCC unroll 8
+    for (int j = 0; j < 8; j++)
+        missed[j] = misses_avx512(payload + at[j], words[j], slots);
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)missed);
+    return _mm_cmpeq_epi8_mask(bytes, _mm_setzero_si128()) & 0xff;
+}
+
 INLINE_AVX512 void positions_avx512(const uint64_t *words, uint32_t count, uint64_t *to)
 {
     __m512i word = _mm512_load_si512(words);
@@ -113,7 +117,7 @@ INLINE_AVX512 void or_avx512(uint8_t *at, __m512i line)
 #define BULK_MIX        mix_avx512
 #define BULK_POSITIONS  positions_avx512
 #define BULK_MISSES     misses_avx512
-#define BULK_ZEROS      zeros
+#define BULK_HITS       hits_of_eight_avx512
 #define BULK_LINE       __m512i
 #define BULK_ZERO       _mm512_setzero_si512
 #define BULK_SET        set_avx512
@@ -187,6 +191,28 @@ INLINE_AVX2 void positions_avx2(const uint64_t *words, uint32_t count, uint64_t 
     }
 }
 
+/* Four keys: their lanes, 0 where nothing is missed, packed to four bytes a key in each half. */
+INLINE_AVX2 uint64_t hits_of_four_avx2(const uint8_t *payload, const uint64_t *at,
+                                       const uint64_t *words, uint32_t slots)
+{
+    __m256i missed[4];
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; j++)
+        missed[j] = missed_avx2(payload + at[j], words[j], slots);
+    __m256i all = _mm256_packs_epi16(_mm256_packs_epi32(missed[0], missed[1]),
+                                     _mm256_packs_epi32(missed[2], missed[3]));
+    __m128i keys = _mm_or_si128(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+    __m128i whole = _mm_cmpeq_epi32(keys, _mm_setzero_si128());
+    return (uint64_t)(uint32_t)_mm_movemask_ps(_mm_castsi128_ps(whole));
+}
+
+INLINE_AVX2 uint64_t hits_of_eight_avx2(const uint8_t *payload, const uint64_t *at,
+                                        const uint64_t *words, uint32_t slots)
+{
+    return hits_of_four_avx2(payload, at, words, slots) |
+           hits_of_four_avx2(payload, at + 4, words + 4, slots) << 4;
+}
+
 INLINE_AVX2 bool misses_avx2(const uint8_t *at, uint64_t word, uint32_t slots)
 {
     return !hits_avx2(at, word, slots);
@@ -209,7 +235,7 @@ INLINE_AVX2 void or_avx2(uint8_t *at, struct line256 line)
 #define BULK_MIX        mix_avx2
 #define BULK_POSITIONS  positions_avx2
 #define BULK_MISSES     misses_avx2
-#define BULK_ZEROS      zeros
+#define BULK_HITS       hits_of_eight_avx2
 #define BULK_LINE       struct line256
 #define BULK_ZERO       zero_avx2
 #define BULK_SET        set_avx2

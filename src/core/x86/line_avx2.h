@@ -20,7 +20,8 @@
 #define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define INLINE_AVX2 TARGET_AVX2 static inline __attribute__((always_inline))
 
-INLINE_AVX2 bool hits_avx2(const uint8_t *line, uint64_t word, uint32_t slots)
+/* Of the positions that `slots` picks, those that are not set in the line: 1 in their lanes. */
+INLINE_AVX2 __m256i missed_avx2(const uint8_t *line, uint64_t word, uint32_t slots)
 {
     /* Position t is in lane 0, 2, 4, 6 for t = 0 to 3 and in lane 1, 3, 5 for t = 4 to 6. */
     const __m256i even = _mm256_setr_epi64x(0, 9, 18, 27);
@@ -39,8 +40,14 @@ INLINE_AVX2 bool hits_avx2(const uint8_t *line, uint64_t word, uint32_t slots)
         _mm256_blendv_ps(_mm256_castsi256_ps(first), _mm256_castsi256_ps(second),
                          _mm256_castsi256_ps(_mm256_slli_epi32(positions, 31 - 8))));
     __m256i asked = _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32((int)slots), slot), one);
-    __m256i bits = _mm256_sllv_epi32(asked, _mm256_and_si256(positions, _mm256_set1_epi32(31)));
-    return _mm256_testc_si256(lanes, bits) != 0;
+    __m256i bits = _mm256_srlv_epi32(lanes, _mm256_and_si256(positions, _mm256_set1_epi32(31)));
+    return _mm256_andnot_si256(bits, asked);
+}
+
+INLINE_AVX2 bool hits_avx2(const uint8_t *line, uint64_t word, uint32_t slots)
+{
+    __m256i missed = missed_avx2(line, word, slots);
+    return _mm256_testz_si256(missed, missed) != 0;
 }
 
 /* A line as two halves. */
