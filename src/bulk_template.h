@@ -224,7 +224,7 @@ BULK_INLINE size_t BULK_ASK_SHAPE(const bloomery_filter *filter, const bloomery_
     const struct bloomery_link *link = filter->links;
     const uint8_t *payload = bloomery_link_payload(filter, link);
     const BULK_START start = BULK_NAME(start)(filter->secret.seed);
-    const size_t window = bloomery_bulk_window(link);
+    const size_t window = bloomery_bulk_window(link, count);
     const size_t end = (count + BULK_GROUP - 1) / BULK_GROUP * BULK_GROUP;
     const size_t words = (count + BULK_WORD - 1) / BULK_WORD;
     const uint32_t probes = link->probes;
@@ -331,7 +331,7 @@ BULK_INLINE void BULK_ADD_SHAPE(const struct BULK_NAME(adding) * adding, const u
     const struct bloomery_link *link = adding->link;
     const size_t count = adding->count;
     const BULK_START start = BULK_NAME(start)(hashed ? 0 : adding->secret->seed);
-    const size_t window = bloomery_bulk_window(link);
+    const size_t window = bloomery_bulk_window(link, count);
     const size_t end = (count + BULK_GROUP - 1) / BULK_GROUP * BULK_GROUP;
     const uint64_t blocks = link->blocks;
     uint64_t positions[BULK_POSITIONS_MOST * BULK_GROUP] __attribute__((aligned(64)));

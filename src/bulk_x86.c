@@ -20,11 +20,17 @@ enum { BULK_GROUP = 8, BULK_RING = 512, BULK_WORD = 64, BULK_LINES = 3, BULK_POS
  * How many keys are on their way. Measured (docs/benchmarks.md): a core has some 50 lines on order
  * at a time and needs about 128 keys ahead to keep them so; where the last cache answers, sooner and
  * in bursts, 256 are better by a tenth; in the second-level cache it makes no difference. Asking
- * line by line also keeps two words behind the window in the ring.
+ * line by line also keeps two words behind the window in the ring. Two groups are the least: lines
+ * are ordered one group after their keys came in.
  */
-static inline size_t bloomery_bulk_window(const struct bloomery_link *link)
+static inline size_t bloomery_bulk_window(const struct bloomery_link *link, size_t count)
 {
-    return link->lines == 1 && link->bytes <= (uint64_t)64 << 20 ? 256 : 128;
+    const size_t window = link->lines == 1 && link->bytes <= (uint64_t)64 << 20 ? 256 : 128;
+    const size_t groups = (count + BULK_GROUP - 1) / BULK_GROUP;
+    if (groups * BULK_GROUP >= window)
+        return window;
+    return groups < 2 ? 2 * BULK_GROUP
+                      : groups * BULK_GROUP; /* no empty rounds for a short batch */
 }
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */

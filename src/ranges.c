@@ -39,10 +39,10 @@ enum {
     RANGES_MAX = 256,
     HASH_BYTES = sizeof(bloomery_hash),
     /* All places of a thread: half of the second-level cache that processors of today have at
-     * least, but for a small filter not several times its size. */
+     * least; a thirty-second of a smaller filter. */
     THREAD_BYTES_MAX = 512 << 10,
     THREAD_BYTES_MIN = 64 << 10,
-    ROOM_MIN = 256, /* fewer are not worth a lock */
+    ROOM_MIN = 64, /* fewer are not worth a lock; this decides where threads are many */
     /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
      * few lines of the first-level cache: five lines more keep them apart. */
     GAP = 5 * 64 / HASH_BYTES,

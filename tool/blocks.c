@@ -30,6 +30,7 @@
 
 #include "numbers.h"
 #include "progress.h"
+#include "team.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -89,6 +90,8 @@ static uint32_t useful_threads(const struct tool_blocks *blocks)
     uint32_t threads = blocks->source.threads;
     if (threads == 0)
         threads = bloomery_threads();
+    if (threads > TOOL_THREADS_MOST)
+        threads = TOOL_THREADS_MOST;
     if (blocks->total > 0 && blocks->total / blocks->block_bytes < threads)
         threads = (uint32_t)(blocks->total / blocks->block_bytes) + 1;
     return threads;
@@ -185,7 +188,9 @@ bool tool_blocks_turn(struct tool_blocks *blocks, const struct tool_block *block
 {
     assert(block->open);
     pthread_mutex_lock(&blocks->mutex);
-    assert(blocks->done <= block->number && block->number < blocks->taken);
+    /* After a stop blocks come back in any order, counted but not answered. */
+    assert(blocks->stopped || blocks->done <= block->number);
+    assert(block->number < blocks->taken);
     while (blocks->done != block->number && !blocks->stopped)
         pthread_cond_wait(&blocks->given_back, &blocks->mutex);
     bool ours = !blocks->stopped;

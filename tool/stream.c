@@ -26,7 +26,7 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
     ssize_t count;
     do
         count = read(stream->descriptor, buffer, room);
-    while (count < 0 && errno == EINTR);
+    while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(stream) == 0)));
     if (count > 0)
         stream->bytes_read += (uint64_t)count;
     return count;

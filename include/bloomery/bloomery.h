@@ -44,8 +44,8 @@
  *              "default" or "unknown".
  *   Threads    Different filters are independent. On one filter, any number of threads may call the
  *              functions that take a `const bloomery_filter *` at the same time, so long as no
- *              thread changes it. Changing it (_add, _add_batch, _add_hash, _clear, _free) needs
- *              the filter to oneself - except that a filter made with `concurrent_adds` allows any
+ *              thread changes it. Changing it (_add, _add_batch, _add_hash, _build, _build_from,
+ *              _clear, _free) needs the filter to oneself - except that a filter made with `concurrent_adds` allows any
  *              number of threads to add and to ask at the same time (see there what NEW then
  *              means). _clear, _free, _write, _save, _verify and a scanning _info_get always need
  *              a filter to which nobody adds.
@@ -225,7 +225,7 @@ typedef struct bloomery_options {
                                BLOOMERY_NOTE_BYTES bytes */
     bool exactly_once;      /* with concurrent_adds, else BLOOMERY_BAD_ARGUMENT: of all calls that
                                add a key one is told NEW and no second, whatever the threads; none
-                               where other keys had set all its bits before. Costs a lock per key
+                               where other keys, or a build, had set all its bits before. Costs a lock per key
                                added, one of 256, chosen by the key's hash, and 16 KiB */
 } bloomery_options;
 
@@ -384,8 +384,9 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
  * made with `concurrent_adds` may be added to and asked meanwhile. Keys are surely in it only when
  * the call is over.
  *
- * While it runs, each thread has up to 512 KiB set aside of the filter's allocator (more where a
- * filter has several lines per key and threads are many); a filter under 2 MiB takes 64 KiB each.
+ * While it runs, each thread takes from the filter's allocator a thirty-second of the filter's size,
+ * 64 KiB at least and 512 KiB at most; but where threads are many, at least 11 KiB for each of them
+ * and each line per key (for 32 threads and more 344 KiB a line).
  *
  * Failures: those of bloomery_add_batch, and BLOOMERY_OUT_OF_MEMORY; nothing was added then, and no
  * source was asked. Where the system gives fewer threads, the build goes on with those.

@@ -57,9 +57,10 @@ void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_
     assert(alignment > 0 && (alignment & (alignment - 1)) == 0);
     if (is_mapped(allocator, bytes, alignment) && bytes >= BLOOMERY_HUGE_PAGE) {
         memory = bloomery_pages(bytes, PROT_READ | PROT_WRITE);
-        if (memory != NULL) /* a wish: no matter if it is not granted */
+        if (memory != NULL) { /* a wish: no matter if it is not granted */
             madvise(memory, bytes, MADV_HUGEPAGE);
-        return memory;
+            return memory;
+        } /* else there may still be address space for the block itself, unaligned */
     }
     if (is_mapped(allocator, bytes, alignment)) {
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -226,18 +226,46 @@ def full_disk_ends_a_query_though_its_input_stays_open(c):
              f"exit code {process.returncode}")
 
 
+def threads_of(c, wanted):
+    """How many threads a query has while its input is open and they wait for it."""
+    process = c.start(f"query -c -j {wanted} a.bloom")
+    process.stdin.write(b"x\n")
+    process.stdin.flush()
+    seen, same = 0, 0
+    while same < 10:
+        now = len(os.listdir(f"/proc/{process.pid}/task"))
+        same = same + 1 if now == seen else 0
+        seen = now
+        time.sleep(0.02)
+    process.communicate(b"", timeout=60)
+    return seen
+
+
 @case
-def lines_are_answered_before_the_input_goes_on(c):
-    """A reader that waits for a full block would keep them. Text is written when the buffer is full,
-    so only what is read is looked at: it must be taken at once, line by line, and counted."""
+def threads_are_made(c):
+    if EMULATOR:
+        raise Skip("an emulator starts a thread of its own")
     set_up(c)
-    process = c.start("query -c -j 3 a.bloom")
-    for _ in range(20):
-        process.stdin.write(b"x\ny")
-        process.stdin.flush()
-        time.sleep(0.01)
-    stdout, _ = process.communicate(b"\n", timeout=60)
-    c.expect((stdout, process.returncode) == (b"0\n", 1), f"{stdout} {process.returncode}")
+    alone = threads_of(c, 1)  # a sanitizer's own among them
+    for wanted in (2, 5):
+        made = threads_of(c, wanted)
+        c.expect(made - alone == wanted - 1, f"{made} threads for -j {wanted}, {alone} for -j 1")
+
+
+@case
+def an_input_that_does_not_wait_is_waited_for(c):
+    """A descriptor that others have set to O_NONBLOCK says "not yet" where it has nothing."""
+    set_up(c)
+    for threads in (1, 3):
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        process = c.start(f"query -c -j {threads} a.bloom", stdin=reader)
+        os.close(reader)
+        time.sleep(0.1)
+        os.write(writer, b"".join(line + b"\n" for line in records(3000, 1)[:30:3]))
+        os.close(writer)
+        stdout, stderr = process.communicate(timeout=60)
+        c.expect((stdout, process.returncode) == (b"10\n", 0), f"{stdout} {stderr}")
 
 
 @case

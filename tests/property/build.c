@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { KEYS = 60000, SHARES_MAX = 300, PORTION_MAX = 1500 };
 
@@ -144,6 +145,47 @@ static void any_number_of_threads_builds_the_same(void **state)
             assert_builds_alike(&plan, NULL, &keys, team_sizes[t]);
         }
     test_keys_free(&keys);
+}
+
+/* Two shares, each of which waits for the other before it gives its first portion. */
+struct meeting {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    uint32_t here;
+    bool met;
+};
+
+static size_t meet(void *context, uint32_t thread, const bloomery_key **keys)
+{
+    struct meeting *meeting = context;
+    struct timespec limit;
+    (void)thread;
+    *keys = NULL;
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 20;
+    pthread_mutex_lock(&meeting->mutex);
+    meeting->here++;
+    pthread_cond_broadcast(&meeting->changed);
+    int waited = 0;
+    while (meeting->here < 2 && waited == 0)
+        waited = pthread_cond_timedwait(&meeting->changed, &meeting->mutex, &limit);
+    meeting->met |= meeting->here == 2 && waited == 0;
+    meeting->here -= waited != 0; /* the one that comes later meets nobody */
+    pthread_mutex_unlock(&meeting->mutex);
+    return 0;
+}
+
+static void threads_work_at_once(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        struct meeting meeting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false};
+        bloomery_plan plan = test_plan(&test_shapes[s], KEYS, 0.01);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        assert_int_equal(bloomery_build_from(filter, meet, &meeting, 2, NULL), BLOOMERY_OK);
+        assert_true(meeting.met);
+        bloomery_free(filter);
+    }
 }
 
 static void concurrent_filters_build_the_same(void **state)
@@ -344,6 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_builds_the_same),
+        cmocka_unit_test(threads_work_at_once),
         cmocka_unit_test(concurrent_filters_build_the_same),
         cmocka_unit_test(tiny_filters_build_the_same),
         cmocka_unit_test(keys_that_all_want_one_line_build_the_same),

@@ -174,12 +174,22 @@ static void reopen_equals(void **state)
             }
 }
 
-/* Sizes of the array around every border: of a word, a line, a chunk. */
+/* Sizes of the array around every border: of a word, a line, a chunk, a huge page, and where a map of
+ * a file begins at a huge page. */
 static void reopen_equals_at_every_border(void **state)
 {
     (void)state;
-    static const uint64_t borders[] = {8,   64,     512,        4096,      65536 * 8,
-                                       512, 131072, 65536 * 16, 65536 * 24};
+    static const uint64_t borders[] = {8,
+                                       64,
+                                       512,
+                                       4096,
+                                       65536 * 8,
+                                       512,
+                                       131072,
+                                       65536 * 16,
+                                       65536 * 24,
+                                       (uint64_t)16 << 20,
+                                       (uint64_t)64 << 20};
     struct test_keys keys = test_keys_make(TEST_LITTLE, 0, 0, 3000);
     for (size_t i = 0; i < sizeof borders / sizeof borders[0]; i++)
         for (int off = -1; off <= 1; off++) {

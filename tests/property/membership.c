@@ -99,6 +99,7 @@ static size_t ask_three_ways(const bloomery_filter *filter, const struct test_ke
         bool maybe = bloomery_may_contain(filter, keys->keys[i]);
         assert_int_equal(bit_of(answers, i), maybe);
         assert_int_equal(bloomery_hash_key(filter, keys->keys[i], &hash), BLOOMERY_OK);
+        bloomery_prefetch_hash(filter, hash);
         assert_int_equal(bloomery_may_contain_hash(filter, hash), maybe);
         hits += maybe;
     }
