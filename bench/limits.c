@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Physical limits: what a key costs at least, on the memory that our filter of the same case has.
- * Each is a loop that finds the key's line and touches it, with the same 128 keys in flight, and does
+ * Each is a loop that finds the key's line and touches it, with 128 keys in flight, and does
  * nothing else:
  *
  *   hash        the line as our filters find it: XXH3 of 128 bits, inlined, with what is known of
- *               the length told to the compiler, then hi N >> 64
- *   bare        the line by two multiplications: no filter's hash, but how fast memory itself is
+ *               the length told to the compiler, then hi N >> 64. One key at a time, which is what a
+ *               caller can have without vector code: our batches hash eight at once, so they can
+ *               be faster than this "limit" where hashing is what takes the time
+ *   bare        the line by two multiplications: no filter's hash, but how fast memory itself is.
+ *               Nothing on these lines can be faster
  *   ask         one word of the line is read
  *   add         one word of the line is read, changed and written; or all eight
  *   two lines   both lines of a key of L = 2, on the memory of that filter
  *
- * A ring of 128 keys, one in and one out, is faster than the words of 64 in which our batches walk
- * (measured), so it is the limit.
+ * A ring of 128 keys, one in and one out; our batches take turns every eight keys, with 128 or 256 in
+ * flight.
  *
  * Asking reads our filter's very memory where there is one. Adding changes memory of its own, made
  * by the same function. "One" is the same loop without window: what the processor overlaps by itself.
@@ -49,7 +52,7 @@ struct touch {
     uint64_t lo;
 };
 
-/* What is known of the keys of a type is told to the compiler, so that no hash could cost less. */
+/* What is known of the keys of a type is told to the compiler. */
 FAST bloomery_hash hash_of(const struct bench_loop *loop, size_t i, enum bench_type type)
 {
     const bloomery_key key = type == BENCH_INTEGERS ? bloomery_key_of(&loop->numbers[i], 8)

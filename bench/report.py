@@ -106,6 +106,12 @@ class Results:
 
 # ---- Targets
 
+def beside(rows, what, case, value):
+    """One line that stands beside a target, with nothing wanted of it."""
+    if value is not None:
+        rows.append((what, case, f"{value:.3g}", "-", "for comparison"))
+
+
 def target(rows, what, case, value, wanted, least=True, unit=""):
     """One line of the table of targets."""
     if value is None:
@@ -138,6 +144,9 @@ def speed_targets(results, rows):
         target(rows, "query batch, L = 1, of the line limit with the same hash", size(keys),
                ratio(results.limit(case, "absent_batch", "line"),
                      time(case, "blocked-1", "absent_batch")), 0.90)
+        beside(rows, "the same, of memory alone (no hash: line-bare)", size(keys),
+               ratio(time(case, "line-bare", "absent_batch"),
+                     time(case, "blocked-1", "absent_batch")))
     for keys in sizes:
         case = ("integers", keys, 1e-4)
         target(rows, "query batch, L = 2 at 1e-4, of the limit of two lines", size(keys),
@@ -154,6 +163,8 @@ def speed_targets(results, rows):
         target(rows, "add batch, L = 1, of the read-modify-write limit with the same hash",
                size(keys), ratio(results.limit(case, "add_batch", "line"),
                                  time(case, "blocked-1", "add_batch")), least)
+        beside(rows, "the same, of memory alone (no hash: line-bare)", size(keys),
+               ratio(time(case, "line-bare", "add_batch"), time(case, "blocked-1", "add_batch")))
     for phase, hints in HINTS.items():
         for keys, hint in hints.items():
             target(rows, f"{phase.replace('absent_batch', 'query').replace('add_batch', 'add')} "
@@ -197,9 +208,11 @@ def targets(results):
         target(rows, f"2 threads, {operation}", size(keys) if keys else "100 M",
                ratio(both.get(1), both.get(2)), least, unit="x")
     ours = command_sums(results, "bloomery", 2 * 10**7, 10**7)
+    alone = command_sums(results, "bloomery -j 1", 2 * 10**7, 10**7)
     guava = command_sums(results, "guava", 2 * 10**7, 10**7)
-    target(rows, "build 20 M IDs and query 10 M, processor time", "20 M",
-           ours[1] if ours else None, 0.30, False, " s")
+    target(rows, "build 20 M IDs and query 10 M, processor time, -j 1", "20 M",
+           alone[1] if alone else None, 0.30, False, " s")
+    target(rows, "the same, all cores", "20 M", ours[1] if ours else None, 0.30, False, " s")
     for i, name in enumerate(("wall-clock time", "processor time")):
         target(rows, f"the same against Guava's program, {name}", "20 M",
                ratio(guava[i], ours[i]) if ours and guava else None, 40, unit="x")

@@ -285,11 +285,11 @@ if has_processor_flag("avx512_vbmi2"):
                         [("(4, 12, 5, 13", "(4, 12, 5, 12")],
                         "unit/split/every_level_splits_as_memchr_does"))
 if has_processor_flag("avx512vl"):
-    BREAKS.append(Break("eight_keys_forget_a_carry", "src/hash/x86/xxh3_lanes.h",
+    BREAKS.append(Break("eight_keys_forget_a_carry", "src/hash/x86/xxh3_template.h",
                         [("*high = LANES_OP(add_epi64)(above, LANES_OP(srli_epi64)(carry, 32));",
                           "*high = above;")],
                         "hashes/batches_hash_as_libxxhash_does"))
-    BREAKS.append(Break("a_medium_key_takes_a_step_too_many", "src/hash/x86/xxh3_lanes.h",
+    BREAKS.append(Break("a_medium_key_takes_a_step_too_many", "src/hash/x86/xxh3_template.h",
                         [("step > 0 ? LANES_WHERE(bytes, 32 * step, new_low, low) : new_low",
                           "new_low")],
                         "hashes/batches_hash_as_libxxhash_does"))

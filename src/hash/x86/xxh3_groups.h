@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of eight keys to hashes, with AVX-512 and with AVX2: see xxh3_lanes.h. */
+/* Groups of eight keys to hashes, with AVX-512 and with AVX2: see xxh3_template.h. */
 #ifndef BLOOMERY_HASH_X86_XXH3_GROUPS_H
 #define BLOOMERY_HASH_X86_XXH3_GROUPS_H
 
@@ -78,7 +78,7 @@ BLOOMERY_INLINE_AVX512 __m512i swap_avx512(__m512i lanes)
 #define LANES_SWAP                  swap_avx512
 #define LANES_WHERE(bytes, over, a, b) \
     _mm512_mask_blend_epi64(_mm512_cmpgt_epi64_mask(bytes, LANES_OF(over)), b, a)
-#include "hash/x86/xxh3_lanes.h"
+#include "hash/x86/xxh3_template.h"
 
 /* Eight bytes of each of eight keys: those at the begin, or, `from_end`, the last ones. */
 BLOOMERY_INLINE_AVX512 __m512i load_avx512(const bloomery_key *keys, const bool from_end)
@@ -192,7 +192,7 @@ BLOOMERY_INLINE_AVX2 __m256i times_avx2(__m256i a, __m256i b)
 #define LANES_SWAP                  swap_avx2
 #define LANES_WHERE(bytes, over, a, b) \
     _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(bytes, LANES_OF(over)))
-#include "hash/x86/xxh3_lanes.h"
+#include "hash/x86/xxh3_template.h"
 
 /* As load_avx512, of four keys. */
 BLOOMERY_INLINE_AVX2 __m256i load_avx2(const bloomery_key *keys, const bool from_end)
