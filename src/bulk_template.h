@@ -284,9 +284,9 @@ BULK_INLINE const uint64_t *BULK_SPREAD(const BULK_RING_TYPE *ring, size_t slot,
             BULK_MIX(from, (first + done) / 7 * BLOOMERY_GOLDEN, words);
             from = words;
         }
-        BULK_POSITIONS(from, left < 7 ? left : 7, to + 8 * done);
+        BULK_POSITIONS(from, left < 7 ? left : 7, to + (size_t)8 * done);
     }
-    return to + 8 * skip;
+    return to + (size_t)8 * skip;
 }
 
 /* Adds eight keys at `slot`; bit j of the result where key j is new, if that is wanted. */
@@ -303,7 +303,7 @@ BULK_INLINE uint32_t BULK_COLLECT(uint8_t *payload, const BULK_RING_TYPE *ring, 
             uint8_t *at = payload + ring->at[line][slot + j];
 #pragma GCC unroll 16
             for (uint32_t probe = 0; probe < probes; probe++)
-                bits = BULK_SET(bits, positions + 8 * (line * probes + probe) + j);
+                bits = BULK_SET(bits, positions + (size_t)8 * (line * probes + probe) + j);
             if (wanted)
                 fresh |= (uint32_t)BULK_MERGE(at, bits) << j;
             else

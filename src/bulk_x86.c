@@ -29,8 +29,7 @@ static inline size_t bloomery_bulk_window(const struct bloomery_link *link, size
     const size_t groups = (count + BULK_GROUP - 1) / BULK_GROUP;
     if (groups * BULK_GROUP >= window)
         return window;
-    return groups < 2 ? 2 * BULK_GROUP
-                      : groups * BULK_GROUP; /* no empty rounds for a short batch */
+    return (groups < 2 ? 2 : groups) * BULK_GROUP; /* no empty rounds for a short batch */
 }
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
@@ -104,7 +103,7 @@ INLINE_AVX512 void positions_avx512(const uint64_t *words, uint32_t count, uint6
     __m512i word = _mm512_load_si512(words);
 #pragma GCC unroll 7
     for (uint32_t slot = 0; slot < count; slot++) {
-        _mm512_store_si512(to + 8 * slot, _mm512_and_si512(word, _mm512_set1_epi64(511)));
+        _mm512_store_si512(to + (size_t)8 * slot, _mm512_and_si512(word, _mm512_set1_epi64(511)));
         word = _mm512_srli_epi64(word, BLOOMERY_POSITION_BITS);
     }
 }
@@ -190,7 +189,7 @@ INLINE_AVX2 void positions_avx2(const uint64_t *words, uint32_t count, uint64_t 
         __m256i word = _mm256_load_si256((const __m256i *)(const void *)(words + half));
 #pragma GCC unroll 7
         for (uint32_t slot = 0; slot < count; slot++) {
-            _mm256_store_si256((__m256i *)(void *)(to + 8 * slot + half),
+            _mm256_store_si256((__m256i *)(void *)(to + (size_t)8 * slot + half),
                                _mm256_and_si256(word, mask));
             word = _mm256_srli_epi64(word, BLOOMERY_POSITION_BITS);
         }

@@ -27,22 +27,21 @@ static inline struct bloomery_xxh3_secret bloomery_xxh3_secret_of(uint64_t seed)
         .flip_high = (bloomery_load_u64(secret + 48) ^ bloomery_load_u64(secret + 56)) + seed,
         .seed = seed,
     };
-    for (int i = 0; i < 12; i++)
+    for (size_t i = 0; i < 12; i++)
         with.words[i] = bloomery_load_u64(secret + 8 * i);
     return with;
 }
 
 /* Where the 16 bytes of a step of a medium key lie, from the front and from the back: for a step that
  * the key does not have, those of step 0. */
-static inline const uint8_t *bloomery_xxh3_front(bloomery_key key, int step)
+static inline const uint8_t *bloomery_xxh3_front(bloomery_key key, size_t step)
 {
-    return (const uint8_t *)key.data + (key.bytes > 32 * (size_t)step ? 16 * step : 0);
+    return (const uint8_t *)key.data + (key.bytes > 32 * step ? 16 * step : 0);
 }
 
-static inline const uint8_t *bloomery_xxh3_back(bloomery_key key, int step)
+static inline const uint8_t *bloomery_xxh3_back(bloomery_key key, size_t step)
 {
-    return (const uint8_t *)key.data + key.bytes - 16 -
-           (key.bytes > 32 * (size_t)step ? 16 * step : 0);
+    return (const uint8_t *)key.data + key.bytes - 16 - (key.bytes > 32 * step ? 16 * step : 0);
 }
 
 _Static_assert(sizeof(bloomery_key) == 16 && offsetof(bloomery_key, bytes) == 8,
@@ -84,7 +83,7 @@ BLOOMERY_INLINE_AVX512 __m512i swap_avx512(__m512i lanes)
 BLOOMERY_INLINE_AVX512 __m512i load_avx512(const bloomery_key *keys, const bool from_end)
 {
     __m128i pairs[4];
-    for (int i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 4; i++) {
         const uint8_t *first = keys[2 * i].data;
         const uint8_t *second = keys[2 * i + 1].data;
         if (from_end) {
@@ -119,7 +118,7 @@ BLOOMERY_INLINE_AVX512 void xxh3_medium_keys_avx512(const struct bloomery_xxh3_s
 {
     struct xxh3_sixteen_avx512 front[3], back[3];
 #pragma GCC unroll 3
-    for (int step = 0; step < 3; step++) {
+    for (size_t step = 0; step < 3; step++) {
         const uint8_t *at[8];
         for (int i = 0; i < 8; i++)
             at[i] = bloomery_xxh3_front(keys[i], step);
@@ -198,7 +197,7 @@ BLOOMERY_INLINE_AVX2 __m256i times_avx2(__m256i a, __m256i b)
 BLOOMERY_INLINE_AVX2 __m256i load_avx2(const bloomery_key *keys, const bool from_end)
 {
     __m128i pairs[2];
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         const uint8_t *first = keys[2 * i].data;
         const uint8_t *second = keys[2 * i + 1].data;
         if (from_end) {
@@ -228,7 +227,7 @@ BLOOMERY_INLINE_AVX2 void xxh3_medium_keys_avx2(const struct bloomery_xxh3_secre
 {
     struct xxh3_sixteen_avx2 front[3], back[3];
 #pragma GCC unroll 3
-    for (int step = 0; step < 3; step++) {
+    for (size_t step = 0; step < 3; step++) {
         const uint8_t *at[4];
         for (int i = 0; i < 4; i++)
             at[i] = bloomery_xxh3_front(keys[i], step);
