@@ -215,8 +215,8 @@ bool tool_option_count(const char *option, const char *text, uint64_t least, uin
     else if (good || looks_numeric(text))
         tool_usage("%s %s: must be a whole number from %s to %s", option, text, from, to);
     else
-        tool_usage("%s '%s' is no number; it takes %s to %s, such as 20000000, 20M or 1e9", option,
-                   text, from, to);
+        tool_usage("%s '%s' is no number; it takes %s to %s%s", option, text, from, to,
+                   most < 1000000000 ? "" : ", such as 20000000, 20M or 1e9");
     return false;
 }
 
