@@ -19,7 +19,7 @@ enum { BULK_GROUP = 8, BULK_RING = 512, BULK_WORD = 64, BULK_LINES = 3, BULK_POS
 /*
  * How many keys are on their way. Measured (docs/benchmarks.md): a core has some 50 lines on order
  * at a time and needs about 128 keys ahead to keep them so; where the last cache answers, sooner and
- * in bursts, 256 are better by a tenth; in the second-level cache it makes no difference. Asking
+ * in bursts, 256 are better by some per cent; in the second-level cache it makes no difference. Asking
  * line by line also keeps two words behind the window in the ring. Two groups are the least: lines
  * are ordered one group after their keys came in.
  */

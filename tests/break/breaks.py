@@ -133,7 +133,7 @@ BREAKS = [
           "build/any_number_of_threads_builds_the_same"),
     Break("a_large_map_begins_in_the_middle", "src/base/map.c",
           [("MAP_SHARED | MAP_FIXED, file, 0)", "MAP_SHARED | MAP_FIXED, file, 4096)")],
-          "files/reopen_equals_at_every_border"),
+          "files/reopen_equals_where_the_map_is_large"),
     Break("a_build_has_one_thread", "src/build.c",
           [("run(members, count);", "run(members, 1);")], "build/threads_work_at_once"),
     Break("ranges_are_not_locked", "src/ranges.c",

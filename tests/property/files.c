@@ -212,6 +212,29 @@ static void reopen_equals_at_every_border(void **state)
     test_keys_free(&keys);
 }
 
+/* From some MiB on a file is mapped at an address that suits huge pages. */
+static void reopen_equals_where_the_map_is_large(void **state)
+{
+    (void)state;
+    struct test_keys keys = test_keys_make(TEST_LITTLE, 0, 0, 3000);
+    struct test_directory directory = test_directory_make();
+    char path[4096];
+    test_join(path, sizeof path, &directory, "large.bloom");
+    bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .bits = (uint64_t)9 * 8 << 20, .probes = 5};
+    bloomery_filter *filter = test_create(&plan, NULL);
+    for (size_t k = 0; k < 1000; k++)
+        bloomery_add(filter, keys.keys[k], NULL);
+    assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+    bloomery_filter *back = NULL;
+    assert_int_equal(bloomery_open(path, NULL, &back, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_verify(back, NULL), BLOOMERY_OK);
+    assert_twin(filter, back, &keys);
+    bloomery_free(back);
+    bloomery_free(filter);
+    test_directory_remove(&directory);
+    test_keys_free(&keys);
+}
+
 /* Neither the order of keys nor the way of adding them nor where memory comes from shows. */
 static void same_input_same_bytes(void **state)
 {
@@ -444,6 +467,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reopen_equals),
         cmocka_unit_test(reopen_equals_at_every_border),
+        cmocka_unit_test(reopen_equals_where_the_map_is_large),
         cmocka_unit_test(same_input_same_bytes),
         cmocka_unit_test(write_equals_save_equals_bytes_count),
         cmocka_unit_test(save_over_its_own_map),
