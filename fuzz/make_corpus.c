@@ -132,7 +132,7 @@ int main(int count, char **arguments)
     save("valid-blocked-3", &file);
     make_hostile(&file);
     options.note = "n\xc3\xb6te";
-    options.rule = (bloomery_key_rule){BLOOMERY_RULE_KNOWN, ',', -1};
+    options.rule = (bloomery_key_rule){BLOOMERY_RULE_HEX | BLOOMERY_RULE_CSV, ',', -1, '#'};
     file = make(BLOOMERY_BLOCKED, 1024, 2, 4, &options);
     save("valid-note-and-rule", &file);
     options.key = key;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bulk.h"
 #include "core/derive.h"
+#include "grow.h"
 #include "window.h"
 
 #include <assert.h>
@@ -45,28 +46,39 @@ static struct bloomery_lock *stripe_of(const bloomery_filter *filter, bloomery_h
     return &filter->stripes[bloomery_fastrange(mixed, BLOOMERY_STRIPES)];
 }
 
-/* How many bits were newly set. */
-static uint32_t set_bits(bloomery_filter *filter, bloomery_hash hash)
+/* Adds a key: BLOOMERY_NEW or BLOOMERY_SEEN, or why a chain could not grow. */
+static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
+                    bloomery_error *error)
 {
     struct bloomery_link *link = bloomery_newest_link(filter);
-    uint8_t *payload = bloomery_link_payload(filter, link);
+    if (filter->kind->grows)
+        return bloomery_chain_add(filter, hash, new_bits, error);
+    *new_bits = filter->operations.add(link, link->payload, hash);
+    return *new_bits > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+}
+
+static int add_once(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
+                    bloomery_error *error)
+{
     if (filter->stripes == NULL)
-        return filter->operations.add(link, payload, hash);
+        return add_bits(filter, hash, new_bits, error);
     struct bloomery_lock *stripe = stripe_of(filter, hash);
     bloomery_lock_take(stripe);
-    uint32_t set = filter->operations.add(link, payload, hash);
+    int found = add_bits(filter, hash, new_bits, error);
     bloomery_lock_open(stripe);
-    return set;
+    return found;
 }
 
 static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
 {
-    uint32_t set = set_bits(filter, hash);
+    uint32_t set = 0;
+    int found = add_once(filter, hash, &set, NULL);
     assert(set <= 64);
-    bloomery_count_adds(filter, 1);
+    if (found >= 0)
+        bloomery_count_adds(filter, 1);
     if (new_bits != NULL)
         *new_bits = set;
-    return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+    return found;
 }
 
 int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
@@ -83,54 +95,124 @@ int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
     return add_hash(filter, filter->hash->one(&filter->secret, key), new_bits);
 }
 
+/* ---- Batches -------------------------------------------------------------------------------- */
+
 struct adding {
     bloomery_filter *filter;
     uint64_t *answers;
     uint64_t *new_bits;
+    size_t added;
+    bloomery_status status;
+    bloomery_error *error;
 };
 
-static void add_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+/* How many of a word's keys were added; fewer than `count` only where a chain could not grow. */
+typedef size_t add_some(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                        uint64_t *answers);
+
+static size_t add_to_link(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                          uint64_t *answers)
 {
-    struct adding *adding = context;
     bloomery_filter *filter = adding->filter;
     struct bloomery_link *link = bloomery_newest_link(filter);
-    uint64_t answers = filter->operations.add_word(link, bloomery_link_payload(filter, link),
-                                                   hashes, count, adding->new_bits);
+    *answers = filter->operations.add_word(link, link->payload, hashes, count, adding->new_bits);
+    return count;
+}
+
+static size_t add_to_chain(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                           uint64_t *answers)
+{
+    return bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->new_bits,
+                                   &adding->status, adding->error);
+}
+
+/* Each key under its stripe; the window around it still hides the memory's latency. */
+static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                         uint64_t *answers)
+{
+    *answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t set = 0;
+        int found = add_once(adding->filter, hashes[i], &set, adding->error);
+        if (found < 0) {
+            adding->status = (bloomery_status)found;
+            return i;
+        }
+        *answers |= (uint64_t)(found == BLOOMERY_NEW) << i;
+        if (adding->new_bits != NULL)
+            *adding->new_bits += set;
+    }
+    return count;
+}
+
+static inline __attribute__((always_inline)) void add_word(struct adding *adding, size_t word,
+                                                           const bloomery_hash *hashes,
+                                                           size_t count, add_some *some)
+{
+    uint64_t answers = 0;
+    if (adding->status == BLOOMERY_OK)
+        adding->added += some(adding, hashes, count, &answers);
     if (adding->answers != NULL)
         adding->answers[word] = answers;
 }
 
-/* Each key under its stripe; the window around it still hides the memory's latency. */
+static void add_word_plain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    add_word(context, word, hashes, count, add_to_link);
+}
+
 static void add_word_once(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
-    struct adding *adding = context;
-    uint64_t answers = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t set = set_bits(adding->filter, hashes[i]);
-        answers |= (uint64_t)(set > 0) << i;
-        if (adding->new_bits != NULL)
-            *adding->new_bits += set;
-    }
-    if (adding->answers != NULL)
-        adding->answers[word] = answers;
+    add_word(context, word, hashes, count, add_singly);
+}
+
+static void add_word_chain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+{
+    add_word(context, word, hashes, count, add_to_chain);
+}
+
+/* Keys, or where there are none hashes. */
+static bloomery_status add_many(bloomery_filter *filter, const bloomery_key *keys,
+                                const bloomery_hash *hashes, size_t count, uint64_t *answers,
+                                uint64_t *new_bits, bloomery_error *error)
+{
+    struct adding adding = {filter, answers, new_bits, 0, BLOOMERY_OK, error};
+    bloomery_status status = bloomery_can_add(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (new_bits != NULL)
+        *new_bits = 0;
+    if (filter->stripes != NULL)
+        bloomery_walk(filter, keys, hashes, count, true, add_word_once, &adding);
+    else if (filter->kind->grows)
+        bloomery_walk(filter, keys, hashes, count, true, add_word_chain, &adding);
+    else
+        bloomery_walk(filter, keys, hashes, count, true, add_word_plain, &adding);
+    assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
+    bloomery_count_adds(filter, adding.added);
+    return adding.status;
+}
+
+bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                                  uint64_t *answers, uint64_t *new_bits, bloomery_error *error)
+{
+    const struct bloomery_bulk *bulk = new_bits == NULL ? bloomery_bulk_of(filter) : NULL;
+    if (bulk == NULL || filter->kind->grows || count == 0 ||
+        bloomery_can_add(filter, NULL) != BLOOMERY_OK)
+        return add_many(filter, keys, NULL, count, answers, new_bits, error);
+    bulk->add(filter, keys, count, answers);
+    bloomery_count_adds(filter, count);
+    return BLOOMERY_OK;
 }
 
 bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                    uint64_t *answers, uint64_t *new_bits)
 {
-    struct adding adding = {filter, answers, new_bits};
-    bloomery_status status = bloomery_can_add(filter, NULL);
-    if (status != BLOOMERY_OK)
-        return status;
-    if (new_bits != NULL)
-        *new_bits = 0;
-    const struct bloomery_bulk *bulk = new_bits == NULL ? bloomery_bulk_of(filter) : NULL;
-    if (bulk != NULL && count > 0)
-        bulk->add(filter, keys, count, answers);
-    else if (filter->stripes != NULL)
-        bloomery_walk(filter, keys, count, true, add_word_once, &adding);
-    else
-        bloomery_walk(filter, keys, count, true, add_word, &adding);
-    bloomery_count_adds(filter, count);
-    return BLOOMERY_OK;
+    return bloomery_add_keys(filter, keys, count, answers, new_bits, NULL);
+}
+
+bloomery_status bloomery_add_hashes(bloomery_filter *filter, const bloomery_hash *hashes,
+                                    size_t count, uint64_t *answers, uint64_t *new_bits)
+{
+    return add_many(filter, NULL, hashes, count, answers, new_bits, NULL);
 }

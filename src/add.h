@@ -8,6 +8,10 @@
 /* BLOOMERY_OK, BLOOMERY_READ_ONLY or BLOOMERY_KEY_NEEDED. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
+/* bloomery_add_batch that says why a chain could not grow. */
+bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                                  uint64_t *answers, uint64_t *new_bits, bloomery_error *error);
+
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);
 

@@ -53,8 +53,7 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
     const struct team *team = context;
     const struct bloomery_link *link = bloomery_newest_link(team->filter);
     (void)word;
-    team->operations->add_word(link, bloomery_link_payload(team->filter, link), hashes, count,
-                               NULL);
+    team->operations->add_word(link, link->payload, hashes, count, NULL);
 }
 
 static void *work(void *argument)
@@ -77,7 +76,7 @@ static void *work(void *argument)
             if (team->by_range)
                 bloomery_aside_add(&aside, keys, count);
             else
-                bloomery_walk(team->filter, keys, count, true, add_word, team);
+                bloomery_walk(team->filter, keys, NULL, count, true, add_word, team);
     }
     if (team->by_range)
         bloomery_aside_finish(&aside);
@@ -116,7 +115,7 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     const size_t bytes = count * sizeof(struct member);
     struct member *members = bloomery_allocate(&filter->allocator, bytes, 64);
     team->by_range = bloomery_newest_link(filter)->blocks > 0 && !filter->concurrent;
-    team->operations = filter->kind->operations(true);
+    team->operations = filter->kind->operations(filter->shape.cell_bits, true);
     if (members == NULL ||
         (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count))) {
         bloomery_release(&filter->allocator, members, bytes, 64);
@@ -143,10 +142,11 @@ bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source sou
                         .source = source,
                         .context = context,
                         .shares = threads > 0 ? threads : bloomery_threads()};
-    if (status == BLOOMERY_OK && team.shares > 1)
+    if (status == BLOOMERY_OK && team.shares > 1 && !filter->kind->grows)
         return build_together(&team, error);
-    for (size_t count; status == BLOOMERY_OK && (count = source(context, 0, &keys)) > 0;)
-        status = bloomery_add_batch(filter, keys, count, NULL, NULL);
+    for (uint32_t share = 0; share < team.shares; share++)
+        for (size_t count; status == BLOOMERY_OK && (count = source(context, share, &keys)) > 0;)
+            status = bloomery_add_keys(filter, keys, count, NULL, NULL, error);
     return status;
 }
 

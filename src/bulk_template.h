@@ -222,7 +222,7 @@ BULK_INLINE size_t BULK_ASK_SHAPE(const bloomery_filter *filter, const bloomery_
                                   size_t count, uint64_t *answers, const bool one_word)
 {
     const struct bloomery_link *link = filter->links;
-    const uint8_t *payload = bloomery_link_payload(filter, link);
+    const uint8_t *payload = link->payload;
     const BULK_START start = BULK_NAME(start)(filter->secret.seed);
     const size_t window = bloomery_bulk_window(link, count);
     const size_t end = (count + BULK_GROUP - 1) / BULK_GROUP * BULK_GROUP;
@@ -396,7 +396,7 @@ BULK_TARGET static void BULK_ADD(bloomery_filter *filter, const bloomery_key *ke
 {
     const struct BULK_NAME(adding) adding = {
         .link = filter->links,
-        .payload = bloomery_link_payload(filter, filter->links),
+        .payload = filter->links->payload,
         .secret = &filter->secret,
         .keys = keys,
         .count = count,
@@ -413,7 +413,7 @@ BULK_TARGET static void BULK_ADD_LINE(bloomery_filter *filter, const bloomery_ha
 {
     const struct BULK_NAME(adding) adding = {
         .link = filter->links,
-        .payload = bloomery_link_payload(filter, filter->links),
+        .payload = filter->links->payload,
         .hashes = hashes,
         .count = count,
     };

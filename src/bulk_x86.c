@@ -251,9 +251,10 @@ INLINE_AVX2 void or_avx2(uint8_t *at, struct line256 line)
 const struct bloomery_bulk *bloomery_bulk_of(const bloomery_filter *filter)
 {
     const struct bloomery_link *link = filter->links;
-    if (filter->shape.kind != BLOOMERY_BLOCKED || filter->shape.hash != BLOOMERY_HASH_XXH3 ||
-        filter->shape.dialect != 0 || filter->shape.link_count != 1 || filter->concurrent ||
-        link->blocks > UINT32_MAX)
+    const bool lines =
+        filter->shape.kind == BLOOMERY_BLOCKED || filter->shape.kind == BLOOMERY_SCALABLE;
+    if (!lines || filter->shape.hash != BLOOMERY_HASH_XXH3 || filter->shape.dialect != 0 ||
+        filter->shape.link_count != 1 || filter->concurrent || link->blocks > UINT32_MAX)
         return NULL;
     switch (bloomery_cpu_level()) {
     case BLOOMERY_CPU_AVX512:

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
+#include "grow.h"
 #include "options.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "plan/solve.h"
 
 #include <assert.h>
 #include <string.h>
@@ -61,15 +63,16 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
                                  .probes = plan->probes,
                                  .lines = plan->lines,
                                  .keys = plan->keys,
-                                 .rate = plan->rate};
+                                 .rate = plan->rate * (row->grows ? BLOOMERY_CHAIN_FIRST : 1)};
     struct bloomery_shape shape = {.kind = kind,
                                    .block_bits = row->block_bits,
-                                   .cell_bits = 1,
+                                   .cell_bits = bloomery_cell_bits(plan),
                                    .link_count = 1,
                                    .links = &link};
     struct bloomery_traits traits = {.allocator = options.allocator,
                                      .concurrent = options.concurrent_adds,
                                      .exactly_once = options.exactly_once,
+                                     .memory_limit = options.memory_limit,
                                      .rule = options.rule,
                                      .note = options.note,
                                      .note_bytes = options.note ? strlen(options.note) : 0};
@@ -78,26 +81,49 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
         plan->bytes != 0 && plan->bytes != payload_bytes)
         status =
             bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                          "%llu bits take %llu bytes, not %llu: solve the plan, or leave bytes 0",
+                          "%llu cells take %llu bytes, not %llu: solve the plan, or leave bytes 0",
                           (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
                           (unsigned long long)plan->bytes);
+    if (status == BLOOMERY_OK && options.memory_limit > 0 && payload_bytes > options.memory_limit)
+        status = bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0, "the filter takes %llu bytes, and the limit is %llu",
+            (unsigned long long)payload_bytes, (unsigned long long)options.memory_limit);
     if (status == BLOOMERY_OK)
         status = choose_hash(&options, &shape, &traits, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&shape, payload_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_make(&shape, &traits, NULL, payload_bytes, filter, error);
+    if (status == BLOOMERY_OK)
+        bloomery_chain_open(*filter);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     return status;
+}
+
+/* Gives the links from `first` on back that have memory of their own. */
+static void release_grown(bloomery_filter *filter, uint32_t first)
+{
+    for (uint32_t i = first; i < filter->shape.link_count; i++)
+        if (filter->links[i].own_memory)
+            bloomery_release(&filter->allocator, filter->links[i].payload,
+                             (size_t)filter->links[i].bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
 bloomery_status bloomery_clear(bloomery_filter *filter)
 {
     if (filter->storage != BLOOMERY_OWNED)
         return BLOOMERY_READ_ONLY;
-    memset(filter->payload, 0, (size_t)filter->payload_bytes);
-    for (uint32_t i = 0; i < filter->shape.link_count; i++)
-        filter->links[i].adds = 0;
+    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
+        struct bloomery_link *link = &filter->links[i];
+        memset(link->payload, 0, (size_t)link->bytes);
+        link->adds = 0;
+        link->bits_set = 0;
+    }
+    if (filter->kind
+            ->grows) { /* its shape is that of the first link; so are the bytes it is saved as */
+        release_grown(filter, 1);
+        filter->shape.link_count = 1;
+    }
     return BLOOMERY_OK;
 }
 
@@ -106,10 +132,12 @@ void bloomery_free(bloomery_filter *filter)
     if (filter == NULL)
         return;
     bloomery_allocator allocator = filter->allocator;
+    release_grown(filter, 0);
     if (filter->storage == BLOOMERY_OWNED)
         bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);
     bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
+    bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_unmap(&filter->map);
     /* The secret key must not be found in freed memory. */
     explicit_bzero(&filter->secret, sizeof filter->secret);

@@ -2,6 +2,7 @@
 /* Facts about a filter: off its shape, and off its bits. */
 #include "core/filter.h"
 #include "format/format.h"
+#include "grow.h"
 
 #include <assert.h>
 #include <math.h>
@@ -22,9 +23,12 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
         /* Others may be adding to a filter made for it. */
         info->adds += __atomic_load_n(&filter->links[i].adds, __ATOMIC_RELAXED);
     }
-    info->bytes = filter->payload_bytes;
+    info->bytes = bloomery_payload_bytes(filter);
+    info->cell_bits = shape->cell_bits;
+    info->counter_most = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->file_bytes = bloomery_bytes(filter);
-    info->planned_rate = newest->rate;
+    info->planned_rate =
+        filter->kind->grows ? filter->links[0].rate / BLOOMERY_CHAIN_FIRST : newest->rate;
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
     info->key_fingerprint = shape->key_fingerprint;
@@ -54,12 +58,14 @@ static void read_bits(const bloomery_filter *filter, bloomery_info *info)
     for (uint32_t i = 0; i < filter->shape.link_count; i++) {
         const struct bloomery_link *link = &filter->links[i];
         struct bloomery_scan scan;
-        filter->kind->scan(link, bloomery_link_payload(filter, link), &scan);
+        filter->kind->scan(&filter->shape, link, link->payload, &scan);
         assert(scan.bits_set <= link->bits);
+        const double keys = filter->kind->estimate(link, scan.bits_set);
         info->bits_set += scan.bits_set;
-        info->estimated_keys += scan.estimated_keys;
+        info->stuck_cells += scan.stuck;
+        info->estimated_keys += keys;
         no_live += log1p(-scan.live_rate);
-        no_expected += log1p(-expected_rate(filter, link, scan.estimated_keys));
+        no_expected += log1p(-expected_rate(filter, link, keys));
     }
     info->live_rate = 0 - expm1(no_live); /* not -expm1, which makes -0 of an empty filter */
     info->expected_rate = 0 - expm1(no_expected);
@@ -76,4 +82,55 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
         read_bits(filter, &info);
     info.struct_bytes = bytes;
     memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+}
+
+bloomery_status bloomery_link_info_get(const bloomery_filter *filter, uint32_t index, bool scan,
+                                       bloomery_link_info *out)
+{
+    const size_t bytes = out->struct_bytes;
+    const uint32_t links = bloomery_link_count(filter);
+    if (index >= links)
+        return BLOOMERY_BAD_ARGUMENT;
+    const struct bloomery_link *link = &filter->links[index];
+    bloomery_link_info info = {
+        .struct_bytes = bytes,
+        .lines = link->lines,
+        .probes = link->probes,
+        .bits = link->bits,
+        .bytes = link->bytes,
+        .planned_keys = link->keys,
+        .planned_rate = link->rate,
+        .adds = __atomic_load_n(&link->adds, __ATOMIC_RELAXED),
+    };
+    if (scan) {
+        struct bloomery_scan found;
+        filter->kind->scan(&filter->shape, link, link->payload, &found);
+        info.bits_set = found.bits_set;
+        info.live_rate = found.live_rate;
+        info.estimated_keys = filter->kind->estimate(link, found.bits_set);
+    }
+    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+    return BLOOMERY_OK;
+}
+
+/* The bits of a chain's older links are known where it can grow: it counts them. */
+static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_link *link)
+{
+    struct bloomery_scan scan;
+    if (filter->kind->grows && filter->storage == BLOOMERY_OWNED)
+        return __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
+    filter->kind->scan(&filter->shape, link, link->payload, &scan);
+    return scan.bits_set;
+}
+
+double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set)
+{
+    const uint32_t newest = bloomery_link_count(filter) - 1;
+    double keys = 0;
+    for (uint32_t i = 0; i < newest; i++) {
+        uint64_t bits = older_bits(filter, &filter->links[i]);
+        keys += filter->kind->estimate(&filter->links[i], bits);
+        bits_set -= bits < bits_set ? bits : bits_set;
+    }
+    return keys + filter->kind->estimate(&filter->links[newest], bits_set);
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "format/format.h"
+#include "grow.h"
 
 #include <assert.h>
 #include <string.h>
@@ -60,6 +61,7 @@ static bloomery_status read_traits(const struct bloomery_parsed *parsed,
         .allocator = options->allocator,
         .concurrent = copy && options->concurrent_adds,
         .exactly_once = copy && options->exactly_once,
+        .memory_limit = options->memory_limit,
         .rule = parsed->rule,
         .note = parsed->note,
         .note_bytes = parsed->note_bytes,
@@ -97,8 +99,13 @@ static bloomery_status check_copy(const struct bloomery_parsed *parsed, const ui
     bloomery_status status =
         bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
                                   parsed->header_checksum, parsed->payload_offset, error);
+    if (status == BLOOMERY_OK) {
+        (*filter)->payload_offset = parsed->payload_offset; /* for its messages */
+        status = bloomery_spare_bits_check(*filter, error);
+        (*filter)->payload_offset = 0;
+    }
     if (status == BLOOMERY_OK)
-        status = bloomery_spare_bits_check(&parsed->shape, payload, parsed->payload_offset, error);
+        bloomery_chain_open(*filter);
     if (status != BLOOMERY_OK) {
         bloomery_free(*filter);
         *filter = NULL;

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "base/error.h"
+#include "format/format.h"
 
 #include <string.h>
 
@@ -16,9 +17,12 @@ static bloomery_status check(const bloomery_options *options, bloomery_error *er
         return bloomery_fail(error, bad, 0, "an allocator needs both allocate and release");
     if ((options->open_flags & ~(uint32_t)(BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT)) != 0)
         return bloomery_fail(error, bad, 0, "unknown flags for opening: 0x%x", options->open_flags);
-    if ((options->rule.flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 ||
-        options->rule.delimiter > 255)
-        return bloomery_fail(error, bad, 0, "unknown key rule: 0x%x", options->rule.flags);
+    if (!bloomery_rule_is_sound(&options->rule))
+        return bloomery_fail(error, bad, 0,
+                             "no such key rule: of lower, upper and hex it has one at most, a "
+                             "delimiter and CSV only with a field, bytes from 0 to 255, and known "
+                             "flags (0x%x)",
+                             options->rule.flags);
     if (options->exactly_once && !options->concurrent_adds)
         return bloomery_fail(error, bad, 0,
                              "exactly_once is a promise to threads that add at once: it needs "

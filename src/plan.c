@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: see plan/solve.h for how they are solved. */
 #include "core/kinds.h"
+#include "grow.h"
 #include "options.h"
 #include "plan/solve.h"
 
@@ -20,7 +21,10 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of kind %d are not available in this version",
                              (int)solved.kind);
-    status = bloomery_solve(&solved, given.lines, given.probes, given.folds, error);
+    if (bloomery_kind_row(solved.kind)->grows)
+        status = bloomery_chain_first(&solved, given.lines, given.probes, given.folds, error);
+    else
+        status = bloomery_solve(&solved, given.lines, given.probes, given.folds, error);
     if (status == BLOOMERY_OK)
         *plan = solved;
     return status;

@@ -17,15 +17,25 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
     return BLOOMERY_OK;
 }
 
+bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomery_key *keys,
+                                    size_t count, bloomery_hash *hashes)
+{
+    if (!filter->key_known)
+        return BLOOMERY_KEY_NEEDED;
+    if (count > 0)
+        filter->hash->many(&filter->secret, keys, count, hashes);
+    return BLOOMERY_OK;
+}
+
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
-    if (__builtin_expect(filter->shape.link_count == 1, 1))
-        return filter->operations.may_contain(
-            &filter->links[0], bloomery_link_payload(filter, &filter->links[0]), hash);
+    const uint32_t links = bloomery_link_count(filter);
+    if (__builtin_expect(links == 1, 1))
+        return filter->operations.may_contain(&filter->links[0], filter->links[0].payload, hash);
     /* The newest link first: it is the largest, and holds what was added last. */
-    for (uint32_t i = filter->shape.link_count; i-- > 0;) {
+    for (uint32_t i = links; i-- > 0;) {
         const struct bloomery_link *link = &filter->links[i];
-        if (filter->operations.may_contain(link, bloomery_link_payload(filter, link), hash))
+        if (filter->operations.may_contain(link, link->payload, hash))
             return true;
     }
     return false;
@@ -33,9 +43,9 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
 
 void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
-    for (uint32_t i = filter->shape.link_count; i-- > 0;) {
+    for (uint32_t i = bloomery_link_count(filter); i-- > 0;) {
         const struct bloomery_link *link = &filter->links[i];
-        filter->operations.prefetch_add(link, bloomery_link_payload(filter, link), &hash, 1);
+        filter->operations.prefetch_add(link, link->payload, &hash, 1);
     }
 }
 
@@ -79,11 +89,11 @@ static void ask_word(void *context, size_t word, const bloomery_hash *hashes, si
 {
     struct asking *asking = context;
     const bloomery_filter *filter = asking->filter;
+    const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
     uint64_t answers = 0;
-    for (uint32_t i = filter->shape.link_count; i-- > 0;) {
+    for (uint32_t i = bloomery_link_count(filter); i-- > 0 && answers != all;) {
         const struct bloomery_link *link = &filter->links[i];
-        answers |=
-            filter->operations.ask_word(link, bloomery_link_payload(filter, link), hashes, count);
+        answers |= filter->operations.ask_word(link, link->payload, hashes, count);
     }
     assert(count == BLOOMERY_WORD || answers >> count == 0);
     asking->found += (size_t)__builtin_popcountll(answers);
@@ -111,6 +121,16 @@ size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_
     const struct bloomery_bulk *bulk = bloomery_bulk_of(filter);
     if (bulk != NULL && count > 0)
         return bulk->ask(filter, keys, count, answers);
-    bloomery_walk(filter, keys, count, false, ask_word, &asking);
+    bloomery_walk(filter, keys, NULL, count, false, ask_word, &asking);
+    return asking.found;
+}
+
+size_t bloomery_may_contain_hashes(const bloomery_filter *filter, const bloomery_hash *hashes,
+                                   size_t count, uint64_t *answers)
+{
+    struct asking asking = {filter, answers, 0};
+    if (!filter->key_known)
+        return all_maybe(count, answers);
+    bloomery_walk(filter, NULL, hashes, count, false, ask_word, &asking);
     return asking.found;
 }

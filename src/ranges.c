@@ -149,7 +149,7 @@ static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t rang
     const struct bloomery_operations *operations = &ranges->filter->operations;
     const size_t place = (size_t)line * ranges->count + range;
     const bloomery_hash *hashes = aside->hashes + place * (ranges->room + GAP);
-    uint8_t *payload = bloomery_link_payload(ranges->filter, link);
+    uint8_t *payload = link->payload;
     const size_t count = aside->held[place];
     const size_t words = (count + BLOOMERY_WORD - 1) / BLOOMERY_WORD;
     aside->held[place] = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a filter to bytes, and checking that they are still the ones that were written. */
+#include "save.h"
 #include "options.h"
 
 #include "base/bytes.h"
@@ -13,8 +14,9 @@
 
 uint64_t bloomery_bytes(const bloomery_filter *filter)
 {
-    return bloomery_format_payload_offset(filter) + filter->payload_bytes +
-           bloomery_checksums_bytes(filter->payload_bytes);
+    const uint64_t payload_bytes = bloomery_payload_bytes(filter);
+    return bloomery_format_payload_offset(filter) + payload_bytes +
+           bloomery_checksums_bytes(payload_bytes);
 }
 
 /* A sink that takes a chunk or says why not. */
@@ -38,69 +40,123 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* Each span is sent right after its checksum is taken, while it is still in the cache. */
-static bloomery_status write_payload(const bloomery_filter *filter, struct writer *writer,
-                                     uint64_t seed, uint8_t *checksums)
+/* Where a span lies in one link it is handed out as it is; where it passes the end of one, it is put
+ * together. */
+const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
-    uint8_t *next = checksums;
-    for (uint64_t at = 0; at < filter->payload_bytes; at += BLOOMERY_CHECKSUM_SPAN) {
-        uint64_t left = filter->payload_bytes - at;
-        size_t bytes = left < BLOOMERY_CHECKSUM_SPAN ? (size_t)left : BLOOMERY_CHECKSUM_SPAN;
-        bloomery_store_u64(next, bloomery_checksum(filter->payload + at, bytes, seed));
+    const bloomery_filter *filter = context;
+    const struct bloomery_link *link = filter->links;
+    while (at >= link->offset + link->bytes)
+        link++;
+    assert(link < filter->links + filter->shape.link_count);
+    uint64_t left = link->offset + link->bytes - at;
+    if (left >= bytes)
+        return link->payload + (at - link->offset);
+    for (size_t done = 0; done < bytes; link++) {
+        assert(link < filter->links + filter->shape.link_count);
+        left = link->offset + link->bytes - (at + done);
+        size_t now = left < bytes - done ? (size_t)left : bytes - done;
+        memcpy(room + done, link->payload + (at + done - link->offset), now);
+        done += now;
+    }
+    return room;
+}
+
+/* What is written: the head of a filter, and a payload. */
+struct source {
+    const bloomery_filter *filter;
+    bloomery_spans *spans;
+    void *context;
+};
+
+/* Each span is sent right after its checksum is taken, while it is still in the cache. `memory` has
+ * room for the checksums and, behind them, for a span. */
+static bloomery_status write_payload(const struct source *source, struct writer *writer,
+                                     uint64_t seed, uint8_t *memory)
+{
+    const uint64_t payload_bytes = bloomery_payload_bytes(source->filter);
+    uint8_t *room = memory + bloomery_checksums_bytes(payload_bytes);
+    uint8_t *next = memory;
+    _Static_assert((int)BLOOMERY_SPAN == (int)BLOOMERY_CHECKSUM_SPAN, "a span has a checksum");
+    for (uint64_t at = 0; at < payload_bytes; at += BLOOMERY_SPAN) {
+        uint64_t left = payload_bytes - at;
+        size_t bytes = left < BLOOMERY_SPAN ? (size_t)left : BLOOMERY_SPAN;
+        const uint8_t *span = source->spans(source->context, at, bytes, room);
+        bloomery_store_u64(next, bloomery_checksum(span, bytes, seed));
         next += 8;
-        bloomery_status status = writer->write(writer, filter->payload + at, bytes);
+        bloomery_status status = writer->write(writer, span, bytes);
         if (status != BLOOMERY_OK)
             return status;
     }
-    bloomery_store_u64(next, bloomery_checksum(checksums, (size_t)(next - checksums), seed));
-    assert(next + 8 == checksums + bloomery_checksums_bytes(filter->payload_bytes));
-    return BLOOMERY_OK;
+    bloomery_store_u64(next, bloomery_checksum(memory, (size_t)(next - memory), seed));
+    assert(next + 8 == room);
+    return writer->write(writer, memory, (size_t)(room - memory));
 }
 
-static bloomery_status write_all(const bloomery_filter *filter, struct writer *writer)
+static bloomery_status write_all(const struct source *source, struct writer *writer)
 {
     uint8_t prefix[BLOOMERY_PREFIX_MAX];
     uint64_t seed;
-    const size_t bytes = (size_t)bloomery_checksums_bytes(filter->payload_bytes);
-    uint8_t *checksums = bloomery_allocate(&filter->allocator, bytes, 8);
-    if (checksums == NULL)
+    const bloomery_filter *filter = source->filter;
+    const size_t bytes =
+        (size_t)bloomery_checksums_bytes(bloomery_payload_bytes(filter)) + BLOOMERY_SPAN;
+    uint8_t *memory = bloomery_allocate(&filter->allocator, bytes, 8);
+    if (memory == NULL)
         return bloomery_fail(writer->error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "not enough memory for %llu bytes of checksums",
                              (unsigned long long)bytes);
     size_t prefix_bytes = bloomery_format_prefix(filter, prefix, &seed);
     bloomery_status status = writer->write(writer, prefix, prefix_bytes);
     if (status == BLOOMERY_OK)
-        status = write_payload(filter, writer, seed, checksums);
-    if (status == BLOOMERY_OK)
-        status = writer->write(writer, checksums, bytes);
-    bloomery_release(&filter->allocator, checksums, bytes, 8);
+        status = write_payload(source, writer, seed, memory);
+    bloomery_release(&filter->allocator, memory, bytes, 8);
     explicit_bzero(prefix, sizeof prefix); /* it may hold the secret key */
     return status;
+}
+
+/* Sources take no const context, though ours only read. */
+static struct source own_spans(const bloomery_filter *filter)
+{
+    return (struct source){filter, bloomery_filter_spans, (void *)(uintptr_t)filter};
 }
 
 bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink, void *context,
                                bloomery_error *error)
 {
+    const struct source source = own_spans(filter);
     struct writer writer = {
         .write = write_to_sink, .sink = sink, .context = context, .error = error};
-    return write_all(filter, &writer);
+    return write_all(&source, &writer);
 }
 
-bloomery_status bloomery_save(const bloomery_filter *filter, const char *path,
-                              bloomery_error *error)
+static bloomery_status save(const struct source *source, const char *path, bloomery_error *error)
 {
     struct bloomery_replacement replacement;
-    bloomery_status status =
-        bloomery_replacement_begin(&replacement, path, filter->key_in_file ? 0600 : 0666, error);
+    bloomery_status status = bloomery_replacement_begin(
+        &replacement, path, source->filter->key_in_file ? 0600 : 0666, error);
     if (status != BLOOMERY_OK)
         return status;
     struct writer writer = {.write = write_to_file, .replacement = &replacement, .error = error};
-    status = write_all(filter, &writer);
+    status = write_all(source, &writer);
     if (status == BLOOMERY_OK)
         status = bloomery_replacement_commit(&replacement, error);
     if (status != BLOOMERY_OK)
         bloomery_replacement_abandon(&replacement);
     return status;
+}
+
+bloomery_status bloomery_save(const bloomery_filter *filter, const char *path,
+                              bloomery_error *error)
+{
+    const struct source source = own_spans(filter);
+    return save(&source, path, error);
+}
+
+bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_spans *spans,
+                                    void *context, const char *path, bloomery_error *error)
+{
+    const struct source source = {filter, spans, context};
+    return save(&source, path, error);
 }
 
 bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *error)
@@ -111,7 +167,6 @@ bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *e
             bloomery_checksums_verify(filter->payload, filter->payload_bytes, filter->checksums,
                                       filter->checksum_seed, filter->payload_offset, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_spare_bits_check(&filter->shape, filter->payload, filter->payload_offset,
-                                           error);
+        status = bloomery_spare_bits_check(filter, error);
     return status;
 }

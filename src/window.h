@@ -28,28 +28,42 @@ static inline size_t bloomery_word_count(size_t keys, size_t word)
                                                        : BLOOMERY_WORD;
 }
 
+/* What will be touched of all links: an older one is asked before a key is added to the newest. */
 static inline __attribute__((always_inline)) void
-bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, size_t count, bool adding,
-              bloomery_word_visitor *visit, void *context)
+bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
+                       bool adding)
 {
-    const struct bloomery_link *link = &filter->links[filter->shape.link_count - 1];
-    const uint8_t *payload = bloomery_link_payload(filter, link);
+    const uint32_t links = bloomery_link_count(filter);
+    for (uint32_t i = links; i-- > 0;) {
+        const struct bloomery_link *link = &filter->links[i];
+        if (adding && i == links - 1)
+            filter->operations.prefetch_add(link, link->payload, hashes, count);
+        else
+            filter->operations.prefetch_ask(link, link->payload, hashes, count);
+    }
+}
+
+/* `given`: the keys' hashes, where the caller has them and `keys` is not looked at; else NULL. */
+static inline __attribute__((always_inline)) void
+bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, const bloomery_hash *given,
+              size_t count, bool adding, bloomery_word_visitor *visit, void *context)
+{
     const size_t words = count / BLOOMERY_WORD + (count % BLOOMERY_WORD != 0);
     bloomery_hash ring[BLOOMERY_RING][BLOOMERY_WORD];
     for (size_t word = 0; word < words + BLOOMERY_WORDS_AHEAD; word++) {
         if (word < words) {
             size_t now = bloomery_word_count(count, word);
             bloomery_hash *hashes = ring[word % BLOOMERY_RING];
-            filter->hash->many(&filter->secret, keys + word * BLOOMERY_WORD, now, hashes);
-            if (adding)
-                filter->operations.prefetch_add(link, payload, hashes, now);
-            else
-                filter->operations.prefetch_ask(link, payload, hashes, now);
+            if (given == NULL)
+                filter->hash->many(&filter->secret, keys + word * BLOOMERY_WORD, now, hashes);
+            bloomery_walk_prefetch(filter, given != NULL ? given + word * BLOOMERY_WORD : hashes,
+                                   now, adding);
         }
         if (word >= BLOOMERY_WORDS_AHEAD) {
             size_t ready = word - BLOOMERY_WORDS_AHEAD;
             if (ready < words)
-                visit(context, ready, ring[ready % BLOOMERY_RING],
+                visit(context, ready,
+                      given != NULL ? given + ready * BLOOMERY_WORD : ring[ready % BLOOMERY_RING],
                       bloomery_word_count(count, ready));
         }
     }

@@ -23,8 +23,9 @@
  *
  * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter (the buffer
  * always has room for one, and gets it), an empty record is the empty key, and an empty input has
- * no record. What is not seen in a text and yet becomes part of its keys, a byte order mark and a
- * carriage return, is warned about, once for an input.
+ * no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps it). A
+ * carriage return is not seen in a text either and yet becomes part of its keys: where no key rule
+ * removes it, it is warned about, once for an input.
  */
 #include "blocks.h"
 
@@ -233,23 +234,24 @@ static void fail_input(struct tool_blocks *blocks)
         blocks->input.next = tool_source_count(&blocks->source);
 }
 
+enum { MARK_BYTES = 3 };
+
+/* The mark has no delimiter in it, so it lies whole in the input's first block. */
+static bool is_marked(const struct tool_blocks *blocks, const unsigned char *text, size_t bytes)
+{
+    return blocks->first_record && !blocks->source.keep_bom && bytes >= MARK_BYTES &&
+           memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
+}
+
 /* Looks at the first record of an input for what comes of other systems' text files. */
-static void warn_of_marks(const struct tool_blocks *blocks, const struct tool_block *block)
+static void warn_of_returns(const struct tool_blocks *blocks, const struct tool_block *block)
 {
     const unsigned char *text = block->from;
     const unsigned char *stop = memchr(text, block->delimiter, (size_t)(block->end - block->from));
     assert(stop != NULL);
-    bool marked = stop - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
-    bool returned = stop > text && block->delimiter == '\n' && stop[-1] == '\r';
-    if (marked || returned)
-        tool_warning("%s: %s%s%s", tool_path_said(blocks->input.name),
-                     marked ? "it begins with a UTF-8 byte order mark, which becomes part of the "
-                              "first key"
-                            : "",
-                     marked && returned ? "; " : "",
-                     returned ? "its first line ends in a carriage return, which becomes part of "
-                                "the key"
-                              : "");
+    if (stop > text && block->delimiter == '\n' && stop[-1] == '\r')
+        tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
+                     tool_path_said(blocks->input.name));
 }
 
 /* The block's records end before `end`. */
@@ -259,9 +261,13 @@ static void set_records(struct tool_blocks *blocks, struct tool_block *block, si
     block->from = block->buffer;
     block->end = block->buffer + end;
     block->delimiter = blocks->source.delimiter;
+    block->input = blocks->input.name;
     assert(block->end[-1] == block->delimiter);
-    if (blocks->first_record && !blocks->source.unwarned)
-        warn_of_marks(blocks, block);
+    if (is_marked(blocks, block->from, end))
+        block->from += MARK_BYTES;
+    assert(block->from < block->end);
+    if (blocks->first_record && !blocks->source.unwarned && !blocks->source.returns_taken)
+        warn_of_returns(blocks, block);
     blocks->first_record = false;
 }
 
@@ -311,6 +317,8 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
             break;
         used += (size_t)count;
     }
+    if (used == MARK_BYTES && is_marked(blocks, block->buffer, used))
+        used = 0; /* an input of a mark alone has no record */
     if (used > 0) { /* what is left is a record without a delimiter */
         block->buffer[used] = blocks->source.delimiter;
         set_records(blocks, block, used + 1);

@@ -42,6 +42,7 @@ struct tool_block {
     unsigned char delimiter;
     uint64_t number;  /* from 0 on, in the order of the input */
     uint64_t records; /* that were taken out of it */
+    const char *input; /* what it was read from: a path of the source */
     bool open;        /* taken and not yet given back */
 };
 

@@ -15,6 +15,7 @@
 #include "out.h"
 #include "progress.h"
 #include "random.h"
+#include "rule.h"
 #include "statistics.h"
 #include "tool.h"
 
@@ -204,18 +205,9 @@ static void print_hash(struct tool_out *out, const bloomery_info *info)
 
 static void print_rule(struct tool_out *out, const bloomery_info *info)
 {
-    char text[200] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if (info->rule.flags >> i & 1)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? ", " : "",
-                                     tool_rule_names[i]);
-    if (info->rule.field != 0)
-        used +=
-            (size_t)snprintf(text + used, sizeof(text) - used, "%sfield %d, delimited by byte %u",
-                             used > 0 ? ", " : "", (int)info->rule.field, info->rule.delimiter);
-    if (used > 0)
-        print_fact(out, "keys made by", text);
+    char text[TOOL_RULE_TEXT_BYTES];
+    if (!tool_rule_is_none(&info->rule))
+        print_fact(out, "keys made by", tool_rule_describe(&info->rule, text));
 }
 
 /* A note comes from whoever made the file: control characters are not sent to a terminal. */
@@ -367,6 +359,8 @@ static void add_header(json_t *object, const bloomery_info *info)
         tool_json_add(object, "rule_field", tool_json_number(info->rule.field));
         tool_json_add(object, "rule_delimiter", tool_json_count(info->rule.delimiter));
     }
+    if (info->rule.comment != 0)
+        tool_json_add(object, "rule_comment", tool_json_count(info->rule.comment));
     tool_json_add(object, "adds", tool_json_count(info->adds));
     tool_json_add(object, "planned_keys",
                   info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());

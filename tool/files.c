@@ -157,31 +157,6 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-const char *const tool_rule_names[TOOL_RULE_NAMES] = {"trim", "lower",      "upper", "hex",
-                                                      "crlf", "skip-empty", "csv"};
-_Static_assert((1 << TOOL_RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN,
-               "every flag of a key rule has a name");
-
-/* A rule says how keys are made from records. A version that ignored it would ask for keys that
- * nobody added, and call them absent. */
-static bool rule_is_followed(const char *path, const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    if (info.rule.flags == 0 && info.rule.field == 0 && info.rule.delimiter == 0)
-        return true;
-
-    char text[160] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if (info.rule.flags >> i & 1)
-            used += (size_t)snprintf(text + used, sizeof(text) - used, " %s", tool_rule_names[i]);
-    if (info.rule.field != 0)
-        snprintf(text + used, sizeof(text) - used, " field %d", (int)info.rule.field);
-    tool_error("%s: its keys are made by a rule that this version can't follow:%s", path, text);
-    return false;
-}
-
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
 {
     uint8_t key[BLOOMERY_KEY_BYTES];
@@ -201,10 +176,6 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
         tool_library_error(path, &error);
         if (error.status == BLOOMERY_KEY_NEEDED && key_file == NULL)
             tool_say("--key-file FILE gives the key");
-        return NULL;
-    }
-    if (!rule_is_followed(path, filter)) {
-        bloomery_free(filter);
         return NULL;
     }
     return filter;

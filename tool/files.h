@@ -11,10 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the flags of a key rule are called: row i is the flag 1 << i. */
-enum { TOOL_RULE_NAMES = 7 };
-extern const char *const tool_rule_names[TOOL_RULE_NAMES];
-
 /* Reads a key file: 32 hexadecimal digits, blanks and newlines around them. */
 bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
 
@@ -23,8 +19,8 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
 
 /*
  * Opens a filter to ask or to add (BLOOMERY_OPEN_... in `open_flags`) with the key of `key_file`,
- * which may be NULL. Refuses a filter whose keys are made by a rule, which this version can't
- * follow. NULL after a message.
+ * which may be NULL. Its keys are made by its rule (rule.h), which is the caller's to follow. NULL
+ * after a message.
  */
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file);
 

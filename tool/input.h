@@ -26,6 +26,8 @@ struct tool_source {
     unsigned char delimiter; /* ends a record: '\n' or 0 */
     bool keep_going;         /* an input that fails is reported and the next one is read; otherwise
                                 the first failure ends the input */
+    bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
+    bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
     bool unwarned;           /* no warnings about the inputs, as in a pass that only counts */
     bool stoppable;          /* who reads may stop early */
     bool settled;            /* and then nothing may be said of what comes later: an input is

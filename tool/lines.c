@@ -7,23 +7,69 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* A record of which no key can be made ends it; the first one in the input is shown, however many
+ * threads there are: blocks before it have been taken, and are looked at to their end. */
+static const char no_key[] = "--hex can make no key of it";
+
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-static void count_blocks(void *context, uint32_t number)
+struct counting {
+    struct tool_blocks *blocks;
+    const bloomery_key_rule *rule;
+    atomic_bool ended;
+    struct tool_tally *tallies; /* of each thread */
+};
+
+/* Whether there may be fewer keys than records. */
+static bool passes_over(const bloomery_key_rule *rule)
 {
-    (void)number;
-    struct tool_blocks *blocks = context;
+    return rule->field != 0 || rule->comment != 0 ||
+           (rule->flags & (BLOOMERY_RULE_HEX | BLOOMERY_RULE_SKIP_EMPTY)) != 0;
+}
+
+static void count_records(struct counting *counting)
+{
     struct tool_block block = {0};
-    while (tool_blocks_take(blocks, &block))
+    while (tool_blocks_take(counting->blocks, &block))
         block.records = tool_split_count(block.from, block.end, block.delimiter);
     tool_block_free(&block);
 }
 
-bool tool_lines_count(const struct tool_source *source, const char *why_pipe, bool quiet,
-                      uint64_t *records)
+static void count_keys(struct counting *counting, struct tool_tally *tally)
+{
+    struct tool_block block = {0};
+    struct tool_made *made = tool_made_new();
+    bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
+    while (!atomic_load(&counting->ended) && tool_blocks_take(counting->blocks, &block)) {
+        uint64_t keys = 0;
+        size_t count;
+        while (made->tally.not_hex == 0 && (count = tool_block_keys(&block, records)) > 0)
+            keys += tool_rule_apply(counting->rule, &block, records, count, made);
+        block.records = keys;
+        if (made->tally.not_hex > 0)
+            atomic_store(&counting->ended, true);
+    }
+    tool_tally_add(tally, &made->tally);
+    free(records);
+    tool_made_free(made);
+    tool_block_free(&block);
+}
+
+static void count_blocks(void *context, uint32_t number)
+{
+    struct counting *counting = context;
+    if (passes_over(counting->rule))
+        count_keys(counting, &counting->tallies[number]);
+    else
+        count_records(counting);
+}
+
+bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
+                      const char *why_pipe, bool quiet, uint64_t *keys)
 {
     const char *culprit;
     if (!tool_source_readable_twice(source, &culprit)) {
@@ -32,10 +78,23 @@ bool tool_lines_count(const struct tool_source *source, const char *why_pipe, bo
     }
     struct tool_source once = *source;
     once.unwarned = true;
-    struct tool_blocks *blocks = tool_blocks_open(&once, quiet ? NULL : "counting");
-    tool_team_run(tool_blocks_threads(blocks), count_blocks, blocks);
-    *records = tool_blocks_records(blocks);
-    return tool_blocks_close(blocks);
+    struct counting counting = {tool_blocks_open(&once, quiet ? NULL : "counting"), rule, false,
+                                NULL};
+    const uint32_t threads = tool_blocks_threads(counting.blocks);
+    counting.tallies = tool_allocate(threads * sizeof(*counting.tallies));
+    memset(counting.tallies, 0, threads * sizeof(*counting.tallies));
+    tool_team_run(threads, count_blocks, &counting);
+
+    struct tool_tally first = {0};
+    for (uint32_t i = 0; i < threads; i++)
+        tool_tally_add(&first, &counting.tallies[i]);
+    free(counting.tallies);
+    *keys = tool_blocks_records(counting.blocks);
+    bool all_read = tool_blocks_close(counting.blocks);
+    /* What else there is to say is said when the keys are added. */
+    first.without_field = first.open_quotes = 0;
+    first.not_hex = first.not_hex > 0;
+    return tool_tally_say(&first, rule, no_key) && all_read;
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
@@ -43,14 +102,33 @@ bool tool_lines_count(const struct tool_source *source, const char *why_pipe, bo
 /* What one thread has: it alone writes here, so it shares no cache line with another. */
 struct adder {
     struct tool_block block;
-    bloomery_key keys[TOOL_BATCH_ROOM];
+    struct tool_made *made; /* NULL: records are the keys */
+    bloomery_key records[TOOL_BATCH_ROOM];
 };
 
 struct adding {
     struct tool_blocks *blocks;
+    const bloomery_key_rule *rule;
+    atomic_bool ended;
     uint32_t threads;
     struct adder **adders;
 };
+
+/* Makes keys of the next records; 0 where the block, or the adding, has come to its end. */
+static size_t next_made(struct adding *adding, struct adder *adder)
+{
+    struct tool_made *made = adder->made;
+    size_t count;
+    while (made->tally.not_hex == 0 &&
+           (count = tool_block_keys(&adder->block, adder->records)) > 0) {
+        size_t keys = tool_rule_apply(adding->rule, &adder->block, adder->records, count, made);
+        if (made->tally.not_hex == 0 && keys > 0)
+            return keys;
+    }
+    if (made->tally.not_hex > 0)
+        atomic_store(&adding->ended, true);
+    return 0;
+}
 
 /* A bloomery_source: the next keys of a thread's block, or of its next block. */
 static size_t next_keys(void *context, uint32_t thread, const bloomery_key **keys)
@@ -59,51 +137,75 @@ static size_t next_keys(void *context, uint32_t thread, const bloomery_key **key
     assert(thread < adding->threads);
     struct adder *adder = adding->adders[thread];
     while (true) {
-        size_t count = adder->block.open ? tool_block_keys(&adder->block, adder->keys) : 0;
-        *keys = adder->keys;
+        size_t count = 0;
+        if (adder->block.open)
+            count = adder->made != NULL ? next_made(adding, adder)
+                                        : tool_block_keys(&adder->block, adder->records);
+        *keys = adder->made != NULL ? adder->made->keys : adder->records;
         if (count > 0)
             return count;
-        if (!tool_blocks_take(adding->blocks, &adder->block))
+        if (atomic_load(&adding->ended) || !tool_blocks_take(adding->blocks, &adder->block))
             return 0;
     }
 }
 
-bool tool_lines_add(const struct tool_source *source, bloomery_filter *filter, const char *name,
-                    const char *verb, bool quiet, uint64_t *records)
+static struct adder *adder_new(const bloomery_key_rule *rule)
 {
-    struct adding adding = {.blocks = tool_blocks_open(source, quiet ? NULL : verb)};
+    struct adder *adder = tool_allocate(sizeof(struct adder));
+    memset(&adder->block, 0, sizeof(struct tool_block));
+    adder->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
+    return adder;
+}
+
+static void adder_free(struct adder *adder, struct tool_tally *tally)
+{
+    if (adder->made != NULL)
+        tool_tally_add(tally, &adder->made->tally);
+    tool_made_free(adder->made);
+    tool_block_free(&adder->block);
+    free(adder);
+}
+
+bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *rule,
+                    bloomery_filter *filter, const char *name, const char *verb, bool quiet,
+                    struct tool_change *change)
+{
+    struct adding adding = {.blocks = tool_blocks_open(source, quiet ? NULL : verb), .rule = rule};
     adding.threads = tool_blocks_threads(adding.blocks);
     adding.adders = tool_allocate(adding.threads * sizeof(struct adder *));
-    for (uint32_t i = 0; i < adding.threads; i++) {
-        adding.adders[i] = tool_allocate(sizeof(struct adder));
-        memset(&adding.adders[i]->block, 0, sizeof(struct tool_block));
-    }
+    for (uint32_t i = 0; i < adding.threads; i++)
+        adding.adders[i] = adder_new(rule);
 
     bloomery_error error;
     bloomery_status status =
         bloomery_build_from(filter, next_keys, &adding, adding.threads, &error);
 
-    for (uint32_t i = 0; i < adding.threads; i++) {
-        tool_block_free(&adding.adders[i]->block);
-        free(adding.adders[i]);
-    }
+    struct tool_tally tally = {0};
+    for (uint32_t i = 0; i < adding.threads; i++)
+        adder_free(adding.adders[i], &tally);
     free(adding.adders);
-    *records = tool_blocks_records(adding.blocks);
+    uint64_t records = tool_blocks_records(adding.blocks);
     bool all_read = tool_blocks_close(adding.blocks);
     if (status != BLOOMERY_OK)
         tool_library_error(name, &error);
-    return all_read && status == BLOOMERY_OK;
+    tally.not_hex = tally.not_hex > 0;
+    if (!tool_tally_say(&tally, rule, no_key) || !all_read || status != BLOOMERY_OK)
+        return false;
+    assert(tally.passed_over <= records);
+    change->records = records - tally.passed_over;
+    change->passed_over = tally.passed_over;
+    return true;
 }
 
 /* ---- What it did ----------------------------------------------------------------------------- */
 
-void tool_change_find(const bloomery_info *before, const bloomery_filter *filter, uint64_t records,
+void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,
                       struct tool_change *change)
 {
+    const uint64_t records = change->records;
     change->info = (bloomery_info)BLOOMERY_INFO;
     bloomery_info_get(filter, true, &change->info);
     assert(change->info.bits_set >= before->bits_set);
-    change->records = records;
     change->new_bits = change->info.bits_set - before->bits_set;
     if (change->new_bits == 0)
         change->estimated_new_keys = 0;

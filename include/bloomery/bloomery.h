@@ -22,12 +22,14 @@
  *
  *   key     a span of bytes: any length, any bytes, the empty key included
  *   hash    128 bits made from a key, {lo, hi}
- *   kind    the structure: blocked (the default) or classic; others are numbered already
- *   line    512 bits, one cache line; a blocked filter is an array of them
+ *   kind    the structure: blocked (the default), classic, counting or scalable; others are numbered
+ *           already
+ *   cell    what a position names: a bit or, in a counting filter, a counter of 4 or 8 bits
+ *   line    512 cells; of bits, one cache line. A blocked filter is an array of them
  *   probe   one bit position that a key touches
  *   plan    the numbers of a filter before it exists
  *   rate    the false-positive rate
- *   link    one array of bits; a filter is a chain of 1 to 64 links, a plain filter of one
+ *   link    one array of cells; a filter is a chain of 1 to 64 links, a plain filter of one
  *
  * Conventions
  *
@@ -44,11 +46,12 @@
  *              "default" or "unknown".
  *   Threads    Different filters are independent. On one filter, any number of threads may call the
  *              functions that take a `const bloomery_filter *` at the same time, so long as no
- *              thread changes it. Changing it (_add, _add_batch, _add_hash, _build, _build_from,
- *              _clear, _free) needs the filter to oneself - except that a filter made with `concurrent_adds` allows any
- *              number of threads to add and to ask at the same time (see there what NEW then
- *              means). _clear, _free, _write, _save, _verify and a scanning _info_get always need
- *              a filter to which nobody adds.
+ *              thread changes it. Changing it (_add..., _remove..., _build..., _merge, _intersect,
+ *              _clear, _free) needs the filter to oneself - except that a filter made with
+ *              `concurrent_adds` allows any number of threads to add, to remove and to ask at the
+ *              same time (see there what NEW then means). All other functions that read bits
+ *              (_write, _save, _verify, _fold, _compare, a scanning _info_get, ...) and those that
+ *              change or free the whole need a filter to which nobody adds.
  *   Asserts    check the library itself, not its callers' data; builds of type "release", which
  *              `make install` makes, leave them out.
  *   Caveat     A filter opened without BLOOMERY_OPEN_COPY is a map of its file. If another process
@@ -81,8 +84,7 @@ extern "C" {
 
 /* ---- Results and errors --------------------------------------------------------------------- */
 
-/* One row per status: name, value (never renumbered), sentence. BLOOMERY_MISMATCH and BLOOMERY_FULL
- * are for merging and for filters that grow, which come later. */
+/* One row per status: name, value (never renumbered), sentence. */
 #define BLOOMERY_STATUS_LIST(ROW)                                                                  \
     ROW(BLOOMERY_OK, 0, "no error")                                                                \
     ROW(BLOOMERY_BAD_ARGUMENT, -1, "an argument is outside its range")                             \
@@ -104,11 +106,13 @@ typedef enum bloomery_status {
 #undef BLOOMERY_STATUS_ROW
 } bloomery_status;
 
-/* What adding a key found. Functions that return them return an int: a result, or a negative
- * status. */
+/* What adding or removing a key found. Functions that return them return an int: a result, or a
+ * negative status. */
 enum {
-    BLOOMERY_SEEN = 0, /* every bit was set before: the key was probably added already */
-    BLOOMERY_NEW = 1,  /* at least one bit was not set: the key was surely not in the filter */
+    BLOOMERY_SEEN = 0,    /* every bit was set before: the key was probably added already */
+    BLOOMERY_NEW = 1,     /* at least one bit was not set: the key was surely not in the filter */
+    BLOOMERY_ABSENT = 0,  /* the key was surely not in the filter; nothing changed */
+    BLOOMERY_REMOVED = 1, /* its counters are one less */
 };
 
 /* Why something failed. Belongs to the caller; may be NULL wherever one is taken. */
@@ -181,6 +185,7 @@ typedef struct bloomery_key_rule {
     uint32_t flags;     /* BLOOMERY_RULE_... */
     uint32_t delimiter; /* the byte between fields, 0 to 255; only with a field */
     int32_t field;      /* 1 the first, -1 the last, 0 the whole record */
+    uint32_t comment;   /* records that begin with this byte, 1 to 255, are no keys; 0: none are */
 } bloomery_key_rule;
 
 enum {
@@ -229,6 +234,9 @@ typedef struct bloomery_options {
                                add a key one is told NEW and no second, whatever the threads; none
                                where other keys, or a build, had set all its bits before. Costs a lock per key
                                added, one of 256, chosen by the key's hash, and 16 KiB */
+    uint64_t memory_limit;  /* create, load, open with COPY of a scalable filter: the bytes that its
+                               links may take together; 0: no limit. Not kept in the file. A key
+                               that would need a link beyond it is BLOOMERY_FULL */
 } bloomery_options;
 
 enum { BLOOMERY_NOTE_BYTES = 4000 };
@@ -245,8 +253,9 @@ typedef enum bloomery_kind {
     BLOOMERY_KIND_DEFAULT = 0, /* blocked */
     BLOOMERY_BLOCKED = 1,      /* k bits in each of L 512-bit lines: one cache miss per line */
     BLOOMERY_CLASSIC = 2,      /* k bits over one flat array: least memory, k cache misses */
-    BLOOMERY_COUNTING = 3,
-    BLOOMERY_SCALABLE = 4,
+    BLOOMERY_COUNTING = 3,     /* as blocked, with a counter in the place of each bit: keys can be
+                              removed. 4 times the memory, or 8 */
+    BLOOMERY_SCALABLE = 4, /* a chain of blocked links that grows: for an unknown number of keys */
     BLOOMERY_STATIC = 5,
     BLOOMERY_CUCKOO = 6,
 } bloomery_kind;
@@ -257,16 +266,18 @@ BLOOMERY_PUBLIC const char *bloomery_kind_name(int kind);
 BLOOMERY_PUBLIC bloomery_kind bloomery_kind_find(const char *name);
 
 typedef struct bloomery_plan {
-    bloomery_kind kind; /* set by the caller, 0 for blocked */
-    uint32_t lines;     /* L: cache lines per key (blocked 1 to 3, classic 0) */
-    uint32_t probes;    /* k: bits per key and line (classic: per key); k L is 1 to 64 */
-    uint64_t keys;      /* n: distinct keys it is made for */
-    double rate;        /* p: false-positive rate with n keys in it, of the filter as built */
-    uint64_t bytes;     /* memory of the bit array; a filter takes some hundred bytes more, its file
+    bloomery_kind kind;   /* set by the caller, 0 for blocked */
+    uint32_t lines;       /* L: lines per key (blocked, counting, scalable 1 to 3, classic 0) */
+    uint32_t probes;      /* k: bits per key and line (classic: per key); k L is 1 to 64 */
+    uint32_t cell_bits;   /* may be set by the caller. 1; counting: 4 (the default) or 8 */
+    uint64_t keys;        /* n: distinct keys it is made for */
+    double rate;          /* p: false-positive rate with n keys in it, of the filter as built */
+    uint64_t bytes;       /* memory of the array; a filter takes some hundred bytes more, its file
                            these and 8 bytes per 64 KiB */
-    uint64_t bits;      /* m: the bits of the array; blocked: a multiple of 512 */
-    double bits_per_key;  /* m / n */
-    double limit_ratio;   /* m over the least any structure can do, n log2(1/p) */
+    uint64_t bits;        /* m: the cells of the array, bits or counters; a multiple of 512 but in a
+                           classic filter */
+    double bits_per_key;  /* memory: m cell_bits / n */
+    double limit_ratio;   /* that memory over the least any structure can do, n log2(1/p) */
     double absent_lines;  /* cache lines read, on average, to answer for an absent key */
     double present_lines; /* and for a present one */
 } bloomery_plan;
@@ -281,6 +292,11 @@ typedef struct bloomery_plan {
  *                Refused where that rate would be over 0.5.
  *   rate, bytes  the most keys for which the rate holds within `bytes`.
  *
+ * A scalable filter is planned by its first link: `keys` are those after which it grows for the
+ * first time, and `rate` is the one that the whole chain stays under however far it grows; the
+ * other numbers are of the first link, which is planned for a quarter of that rate, and `bytes`
+ * can't be given (options.memory_limit bounds the chain). Its rate is at least 1e-12.
+ *
  * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 to 2^47.
  * BLOOMERY_BAD_ARGUMENT where not exactly two are set, where one is out of range, or where no
  * filter meets the wish; the text then says what would. BLOOMERY_UNSUPPORTED for a reserved kind.
@@ -294,8 +310,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     const bloomery_options *options,
                                                     bloomery_error *error);
 
-/* The expected rate if the filter of this plan (kind, bits, probes and lines are read) held `keys`
- * distinct keys. 0 keys: 0. A plan that is none: 1. */
+/* The expected rate if the filter of this plan (kind, bits, probes and lines are read; of a
+ * scalable one: its first link alone) held `keys` distinct keys. 0 keys: 0. A plan that is none: 1. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
 /* ---- Making and freeing --------------------------------------------------------------------- */
@@ -324,8 +340,15 @@ BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
 /*
  * Adds a key. BLOOMERY_NEW, BLOOMERY_SEEN, or BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED. SEEN for a
  * key never added happens as often as a false positive. Where `new_bits` is not NULL it receives
- * how many bits were newly set, 0 to k L. Adding past the planned keys is allowed; the rate then
- * rises as bloomery_plan_rate says.
+ * how many bits were newly set (counters that left 0), 0 to k L. Adding past the planned keys is
+ * allowed; the rate then rises as bloomery_plan_rate says.
+ *
+ * Counting: each counter of the key is one more, whatever the answer (a key added twice can be
+ * removed twice); see bloomery_remove. Scalable: a key that one of the links may have is SEEN and
+ * not added again; a new one goes to the newest link and, where that holds the keys it is planned
+ * for, to another of twice the size, made by this call. BLOOMERY_FULL where that link would pass
+ * `memory_limit` or the chain its 64 links, BLOOMERY_OUT_OF_MEMORY where there is no memory for it:
+ * the key was not added then, and all others stay.
  */
 BLOOMERY_PUBLIC int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
 
@@ -341,7 +364,9 @@ BLOOMERY_PUBLIC bool bloomery_may_contain(const bloomery_filter *filter, bloomer
  * NULL, receives the bits newly set by the whole batch. Best in multiples of 64 keys, from some
  * hundreds on.
  *
- * bloomery_add_batch: BLOOMERY_OK or a failure; on failure nothing was added.
+ * bloomery_add_batch: BLOOMERY_OK or a failure; on failure nothing was added - but where a scalable
+ * filter could not grow, all keys before the one that did not fit were (bloomery_info.adds counts
+ * them), and the answers from that key on are 0.
  * bloomery_may_contain_batch: how many answers are true. `answers` may be NULL here too.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_add_batch(bloomery_filter *filter,
@@ -362,6 +387,19 @@ BLOOMERY_PUBLIC int bloomery_add_hash(bloomery_filter *filter, bloomery_hash has
                                       uint32_t *new_bits);
 BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash);
 
+/* The same for many: bloomery_add_batch and bloomery_may_contain_batch in two steps, of which the
+ * first can be done by many threads at once, and asked of many filters. `hashes` has room for
+ * `count`. */
+BLOOMERY_PUBLIC bloomery_status bloomery_hash_batch(const bloomery_filter *filter,
+                                                    const bloomery_key *keys, size_t count,
+                                                    bloomery_hash *hashes);
+BLOOMERY_PUBLIC bloomery_status bloomery_add_hashes(bloomery_filter *filter,
+                                                    const bloomery_hash *hashes, size_t count,
+                                                    uint64_t *answers, uint64_t *new_bits);
+BLOOMERY_PUBLIC size_t bloomery_may_contain_hashes(const bloomery_filter *filter,
+                                                   const bloomery_hash *hashes, size_t count,
+                                                   uint64_t *answers);
+
 /*
  * Asks for the memory that bloomery_may_contain_hash or bloomery_add_hash will touch, without
  * waiting for it. For callers with a loop of their own: hash a key and prefetch, do something else
@@ -375,6 +413,42 @@ BLOOMERY_PUBLIC bool bloomery_may_contain_hash(const bloomery_filter *filter, bl
  * Changes nothing, cannot fail, any thread.
  */
 BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash);
+
+/* ---- Removing and counting ------------------------------------------------------------------ */
+
+/*
+ * Removes a key from a counting filter: each of its counters is one less. BLOOMERY_REMOVED;
+ * BLOOMERY_ABSENT where a counter shows that the key surely is not in the filter, and nothing is
+ * changed; BLOOMERY_UNSUPPORTED for other kinds, BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED. Where
+ * `cleared` is not NULL it receives how many counters reached 0, the opposite of `new_bits`.
+ *
+ * The promise: so long as only keys are removed that were added, and no more often, no key that is
+ * still in it is ever lost. A counter that has reached its maximum (15 or 255) stays there for ever:
+ * it no longer knows how many keys it stands for. Whoever removes keys that were never added breaks
+ * the promise wherever one of them is taken for a member, which happens at the filter's rate.
+ */
+BLOOMERY_PUBLIC int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared);
+BLOOMERY_PUBLIC int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash,
+                                         uint32_t *cleared);
+
+/*
+ * How often a key was added, less its removals: its least counter, which is never too low while it
+ * is below the maximum (bloomery_info.counter_most); at the maximum: that often or more. Too high as
+ * often as a false positive, or where others share all its counters. In kinds without counters 1
+ * where the key may be in the filter. Opened without its key: the maximum.
+ */
+BLOOMERY_PUBLIC uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key);
+
+/*
+ * A blocked filter of the same keys, of the same lines and positions: every counter that is not 0
+ * becomes a bit. It is bit for bit the one to which the keys would have been added, and merges with
+ * such. `options`: the allocator; hash, key, rule and note are the counting filter's. BLOOMERY_UNSUPPORTED where `filter` is not
+ * counting, BLOOMERY_OUT_OF_MEMORY.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
+                                                       const bloomery_options *options,
+                                                       bloomery_filter **dropped,
+                                                       bloomery_error *error);
 
 /* ---- Building with several threads ---------------------------------------------------------- */
 
@@ -392,6 +466,9 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
  *
  * Failures: those of bloomery_add_batch, and BLOOMERY_OUT_OF_MEMORY; nothing was added then, and no
  * source was asked. Where the system gives fewer threads, the build goes on with those.
+ *
+ * In a scalable filter the link of a key depends on the order in which keys come: there the calling
+ * thread works alone, takes the shares one after the other, and stops where the filter can't grow.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys,
                                                size_t count, uint32_t threads,
@@ -472,7 +549,87 @@ BLOOMERY_PUBLIC bloomery_status bloomery_save(const bloomery_filter *filter, con
 BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
                                                 bloomery_error *error);
 
+/* ---- Several filters ------------------------------------------------------------------------- */
+
+/*
+ * Whether two filters fit together: the same kind, hash, seed, secret key, key rule, lines and
+ * probes, and sizes of which one is the other's or folds to it. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that
+ * names the first of these that differs, and both its values. Scalable filters fit together where all but the sizes of
+ * their links is the same.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
+                                                    const bloomery_filter *other,
+                                                    bloomery_error *error);
+
+/*
+ * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there.
+ * `from` may be the larger one, whose folded bits are then taken; where `into` is the larger one, it
+ * is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. A scalable filter takes over the links of the other,
+ * and their rates add up; BLOOMERY_FULL past 64 links. Adds are summed; the rate becomes that of all the keys together: parts
+ * are best made with one plan, for the keys of all of them. BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_OUT_OF_MEMORY.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
+                                               bloomery_error *error);
+
+/*
+ * Intersection: every key that is in both is in `into` afterwards; of counters the lesser one stays.
+ * The rate is not that of a filter to which only the common keys were added: bits that different keys set in
+ * the two stay as well, so it is higher, at most the lower of the two rates it had, and about their
+ * product for keys that are in neither; keys that are in one of them alone are
+ * taken for common ones as often as the other's rate. The number of adds is then unknown, and noted as the lesser. BLOOMERY_UNSUPPORTED for scalable filters, else as bloomery_merge.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
+                                                   const bloomery_filter *from,
+                                                   bloomery_error *error);
+
+/*
+ * A filter of half the size, `times` times over (1 to 30): bit for bit the one that would have been
+ * built at that size with the same probes. Its rate is higher, as bloomery_plan_rate says for half the bits; its planned rate is that
+ * of the planned keys at the new size. BLOOMERY_BAD_ARGUMENT where the number of lines (classic: of bits) is not a
+ * multiple of 2^times; options.folds plans for it. BLOOMERY_UNSUPPORTED for scalable filters. `options`: the allocator.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
+                                              const bloomery_options *options,
+                                              bloomery_filter **folded, bloomery_error *error);
+
+/*
+ * Union or intersection of any number of compatible filters, of the least of their sizes, written straight to a file as
+ * bloomery_save does it: the payloads pass through in pieces of 64 KiB, so that maps of files of any size are merged
+ * in a memory that does not grow with them (but for 8 bytes per 64 KiB). The file is the one that
+ * bloomery_fold, bloomery_merge and bloomery_save make in memory: rule, note and plan are the first one's. `path` may be that of one of
+ * the filters. BLOOMERY_MISMATCH, with the number of the filter in the text, before anything is written; BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
+                                                    size_t count, bool intersect, const char *path,
+                                                    bloomery_error *error);
+
+/* What two filters have in common: estimates from the bits of both and of their union. */
+typedef struct bloomery_comparison {
+    double keys[2]; /* distinct keys of the one and of the other */
+    double union_keys;
+    double common_keys; /* keys[0] + keys[1] - union_keys, and not less than 0 */
+    double jaccard;     /* common_keys / union_keys; 0 for two empty filters */
+    double deviation;   /* standard deviation of common_keys */
+    bool equal;         /* bit for bit (the smaller one and the larger one folded) */
+} bloomery_comparison;
+
+/* Compares two compatible filters, of one size or not. Time: that of reading both. No memory is allocated. BLOOMERY_MISMATCH;
+ * BLOOMERY_UNSUPPORTED for scalable ones. */
+BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
+                                                 const bloomery_filter *other,
+                                                 bloomery_comparison *comparison,
+                                                 bloomery_error *error);
+
 /* ---- Facts ---------------------------------------------------------------------------------- */
+
+/*
+ * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
+ * counters: are not 0). O(1): a caller who sums up `new_bits`, less `cleared`, from the `bits_set` of
+ * an info on, knows the keys at any moment. Within 1 % or four standard deviations, at
+ * any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity where all bits are set. Of a
+ * scalable filter `bits_set` is that of the whole chain.
+ */
+BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 
 typedef struct bloomery_info {
     size_t struct_bytes; /* sizeof(bloomery_info), set by the caller */
@@ -483,11 +640,11 @@ typedef struct bloomery_info {
     uint32_t links;          /* 1 for a plain filter */
     uint32_t lines;          /* L of the newest link */
     uint32_t probes;         /* k of the newest link */
-    uint64_t bits;           /* m, all links */
+    uint64_t bits;           /* m, the cells of all links */
     uint64_t bytes;          /* memory of the bit arrays */
     uint64_t file_bytes;     /* as bloomery_bytes */
-    uint64_t planned_keys;   /* 0: unknown */
-    double planned_rate;     /* 0: unknown */
+    uint64_t planned_keys;   /* 0: unknown; scalable: those of all its links */
+    double planned_rate;     /* 0: unknown; scalable: of the whole chain, however long */
     uint64_t adds;           /* calls of add that succeeded, repeated keys included */
     bloomery_hash_id hash;
     uint64_t seed;
@@ -507,6 +664,10 @@ typedef struct bloomery_info {
     double live_rate;      /* the rate of these very bits, exact for a random absent key */
     double estimated_keys; /* distinct keys, from the bits; infinity where every bit is set */
     double expected_rate;  /* of this shape with that many keys */
+
+    uint32_t cell_bits;    /* bits of a cell: 1, or of a counter */
+    uint32_t counter_most; /* the maximum of a counter, at which it stays; 0: no counters */
+    uint64_t stuck_cells;  /* scanned: counters at their maximum */
 } bloomery_info;
 
 #define BLOOMERY_INFO                         \
@@ -518,6 +679,33 @@ typedef struct bloomery_info {
  * past the caller's struct_bytes are left out. */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
+
+/* One link of a chain. */
+typedef struct bloomery_link_info {
+    size_t struct_bytes; /* sizeof(bloomery_link_info), set by the caller */
+    uint32_t lines;
+    uint32_t probes;
+    uint64_t bits;
+    uint64_t bytes;
+    uint64_t planned_keys;
+    double planned_rate; /* of this link alone */
+    uint64_t adds;
+
+    /* scanned */
+    uint64_t bits_set;
+    double live_rate;
+    double estimated_keys;
+} bloomery_link_info;
+
+#define BLOOMERY_LINK_INFO                         \
+    {                                              \
+        .struct_bytes = sizeof(bloomery_link_info) \
+    }
+
+/* The facts of link `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT where there is no such link. */
+BLOOMERY_PUBLIC bloomery_status bloomery_link_info_get(const bloomery_filter *filter,
+                                                       uint32_t index, bool scan,
+                                                       bloomery_link_info *info);
 
 #ifdef __cplusplus
 }

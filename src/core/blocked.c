@@ -22,10 +22,16 @@
 bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
                                        const struct bloomery_link *link, bloomery_error *error)
 {
-    if (shape->block_bits != BLOOMERY_BLOCK_BITS)
+    if (shape->block_bits != BLOOMERY_BLOCK_BITS || shape->cell_bits != 1)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "a blocked filter with blocks of %u bits is not known to this version",
-                             shape->block_bits);
+                             "a blocked filter with blocks of %u cells of %u bits is not known to "
+                             "this version",
+                             shape->block_bits, shape->cell_bits);
+    return bloomery_blocked_check_link(link, error);
+}
+
+bloomery_status bloomery_blocked_check_link(const struct bloomery_link *link, bloomery_error *error)
+{
     if (link->lines < 1 || link->lines > BLOOMERY_LINES_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a blocked filter has 1 to 3 lines per key, not %u", link->lines);
@@ -133,7 +139,7 @@ const struct bloomery_operations *bloomery_blocked_scalar(void)
     return &plain;
 }
 
-const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
+const struct bloomery_operations *bloomery_blocked_operations(uint32_t cell_bits, bool concurrent)
 {
     static const struct bloomery_operations atomic = {
         .name = "scalar-concurrent",
@@ -144,6 +150,8 @@ const struct bloomery_operations *bloomery_blocked_operations(bool concurrent)
         .add_word = atomic_add_word,
         .ask_word = atomic_ask_word,
     };
+    assert(cell_bits == 1);
+    (void)cell_bits;
     if (concurrent) /* kernels load whole lines at once, which others may be writing to */
         return &atomic;
 #if defined(__x86_64__)
@@ -168,30 +176,43 @@ double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t
  * are all set with probability (x_b / 512)^k, x_b the bits set there. So the rate of these very
  * bits is (mean over lines of (x_b / 512)^k)^L, coinciding lines included, and a histogram of x_b
  * is all it needs. The filter-wide fill^k would be too low.
- *
- * The estimate: a given bit is missed by one of nL picks with probability 1 - q, q = (1 -
- * (1-1/512)^k) / N, so E[fill] = 1 - (1 - q)^(nL); solved for n.
  */
-void bloomery_blocked_scan(const struct bloomery_link *link, const uint8_t *payload,
-                           struct bloomery_scan *scan)
+double bloomery_blocked_live_rate(const struct bloomery_link *link,
+                                  const uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1],
+                                  uint64_t *bits_set)
+{
+    double sum = 0;
+    *bits_set = 0;
+    for (uint32_t set = 1; set <= BLOOMERY_BLOCK_BITS; set++) {
+        double fill = (double)set / BLOOMERY_BLOCK_BITS;
+        sum += (double)lines_with[set] * pow(fill, link->probes);
+        *bits_set += set * lines_with[set];
+    }
+    return pow(sum / (double)link->blocks, link->lines);
+}
+
+void bloomery_blocked_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                           const uint8_t *payload, struct bloomery_scan *scan)
 {
     uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1] = {0};
+    (void)shape;
     for (uint64_t block = 0; block < link->blocks; block++) {
         uint64_t set =
             bloomery_count_bits(payload + block * BLOOMERY_BLOCK_BYTES, BLOOMERY_BLOCK_BYTES / 8);
         assert(set <= BLOOMERY_BLOCK_BITS);
         lines_with[set]++;
     }
-    double sum = 0;
-    scan->bits_set = 0;
-    for (uint32_t set = 1; set <= BLOOMERY_BLOCK_BITS; set++) {
-        double fill = (double)set / BLOOMERY_BLOCK_BITS;
-        sum += (double)lines_with[set] * pow(fill, link->probes);
-        scan->bits_set += set * lines_with[set];
-    }
-    scan->live_rate = pow(sum / (double)link->blocks, link->lines);
-    double missed = log1p(-(double)scan->bits_set / (double)link->bits);
+    scan->stuck = 0;
+    scan->live_rate = bloomery_blocked_live_rate(link, lines_with, &scan->bits_set);
+}
+
+/* A given cell is missed by one of nL picks with probability 1 - q, q = (1 - (1-1/512)^k) / N, so
+ * E[fill] = 1 - (1 - q)^(nL); solved for n. */
+double bloomery_blocked_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    if (bits_set >= link->bits)
+        return INFINITY;
+    double missed = log1p(-(double)bits_set / (double)link->bits);
     double hit = -expm1(link->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / (double)link->blocks;
-    scan->estimated_keys =
-        scan->bits_set == link->bits ? INFINITY : missed / (link->lines * log1p(-hit));
+    return missed / (link->lines * log1p(-hit));
 }

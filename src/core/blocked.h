@@ -4,6 +4,7 @@
 #define BLOOMERY_CORE_BLOCKED_H
 
 #include "core/kinds.h"
+#include "plan/blocked_rate.h"
 
 /* All lines of each key. */
 void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
@@ -16,6 +17,15 @@ void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uin
 /* Line number `line` of each key. */
 void bloomery_blocked_prefetch_line(const struct bloomery_link *link, const uint8_t *payload,
                                     const bloomery_hash *hashes, size_t count, uint32_t line);
+
+/* The geometry of a link of lines, whatever its cells are. */
+bloomery_status bloomery_blocked_check_link(const struct bloomery_link *link,
+                                            bloomery_error *error);
+
+/* The rate of these very cells, and how many are not 0, from the number of lines with so many. */
+double bloomery_blocked_live_rate(const struct bloomery_link *link,
+                                  const uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1],
+                                  uint64_t *bits_set);
 
 /* The definition. */
 const struct bloomery_operations *bloomery_blocked_scalar(void);

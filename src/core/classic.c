@@ -17,8 +17,9 @@
 bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
                                        const struct bloomery_link *link, bloomery_error *error)
 {
-    if (shape->block_bits != 0 || link->blocks != 0)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a classic filter has no blocks");
+    if (shape->block_bits != 0 || link->blocks != 0 || shape->cell_bits != 1)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a classic filter has no blocks, and cells of a single bit");
     if (link->lines != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a classic filter has no lines");
     return BLOOMERY_OK;
@@ -71,8 +72,9 @@ static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
 #define BATCH_TEST       bloomery_bit_test_atomic
 #include "core/batch.h"
 
-const struct bloomery_operations *bloomery_classic_operations(bool concurrent)
+const struct bloomery_operations *bloomery_classic_operations(uint32_t cell_bits, bool concurrent)
 {
+    (void)cell_bits;
     static const struct bloomery_operations plain = {
         .name = "scalar",
         .add = plain_add,
@@ -99,21 +101,28 @@ double bloomery_classic_expected_rate(const struct bloomery_link *link, uint64_t
     return bloomery_classic_rate(link->bits, link->probes, keys);
 }
 
-/* Positions are uniform over all bits, so the live rate is fill^k; the estimate solves
- * E[fill] = 1 - (1 - 1/m)^(kn) for n. Bits past m in the last bytes are not of the filter. */
-void bloomery_classic_scan(const struct bloomery_link *link, const uint8_t *payload,
-                           struct bloomery_scan *scan)
+/* Positions are uniform over all bits, so the live rate is fill^k. Bits past m in the last bytes are
+ * not of the filter. */
+void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                           const uint8_t *payload, struct bloomery_scan *scan)
 {
+    (void)shape;
     uint64_t whole = link->bits / 64;
     uint64_t set = bloomery_count_bits(payload, whole);
     for (uint64_t bit = whole * 64; bit < link->bits; bit++)
         set += bloomery_bit_test(payload, bit);
-    double fill = (double)set / (double)link->bits;
     scan->bits_set = set;
-    scan->live_rate = pow(fill, link->probes);
-    if (set == link->bits)
-        scan->estimated_keys = INFINITY;
-    else
-        scan->estimated_keys =
-            link->bits == 1 ? 0 : log1p(-fill) / (link->probes * log1p(-1 / (double)link->bits));
+    scan->stuck = 0;
+    scan->live_rate = pow((double)set / (double)link->bits, link->probes);
+}
+
+/* Solves E[fill] = 1 - (1 - 1/m)^(kn) for n. */
+double bloomery_classic_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    if (bits_set >= link->bits)
+        return INFINITY;
+    if (link->bits == 1)
+        return 0;
+    return log1p(-(double)bits_set / (double)link->bits) /
+           (link->probes * log1p(-1 / (double)link->bits));
 }

@@ -32,8 +32,11 @@ struct bloomery_filter {
     bool plain; /* XXH3, and one link that begins where the payload does: query.c has a short way */
     /* BLOOMERY_STRIPES of them where each key is told NEW exactly once, else NULL. */
     struct bloomery_lock *stripes;
+    struct bloomery_lock *growing; /* in concurrent chains: held by who adds a link */
+    uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
 
     enum bloomery_storage storage;
+    /* Of the links that the filter was made with; later ones have memory of their own. */
     uint8_t *payload; /* never written unless owned */
     uint64_t payload_bytes;
     struct bloomery_map map;  /* where storage is mapped */
@@ -56,6 +59,7 @@ struct bloomery_traits {
     bool key_in_file;
     bool concurrent;
     bool exactly_once; /* only with concurrent */
+    uint64_t memory_limit;
     bloomery_key_rule rule;
     const char *note; /* not NUL-terminated */
     size_t note_bytes;
@@ -78,16 +82,23 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               uint64_t payload_bytes, struct bloomery_filter **out,
                               bloomery_error *error);
 
-static inline uint8_t *bloomery_link_payload(const struct bloomery_filter *filter,
-                                             const struct bloomery_link *link)
+/* How many links there are: with the order that makes all of a link visible to who sees its number. */
+static inline uint32_t bloomery_link_count(const struct bloomery_filter *filter)
 {
-    return filter->payload + link->offset;
+    return __atomic_load_n(&filter->shape.link_count, __ATOMIC_ACQUIRE);
 }
 
 /* Where keys are added. */
 static inline struct bloomery_link *bloomery_newest_link(struct bloomery_filter *filter)
 {
-    return &filter->links[filter->shape.link_count - 1];
+    return &filter->links[bloomery_link_count(filter) - 1];
+}
+
+/* The bytes of all links: those of the payload in the filter's file. */
+static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filter)
+{
+    const struct bloomery_link *last = &filter->links[filter->shape.link_count - 1];
+    return last->offset + last->bytes;
 }
 
 #endif

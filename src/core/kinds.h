@@ -39,13 +39,18 @@ struct bloomery_operations {
                           const bloomery_hash *hashes, size_t count, uint32_t line);
     void (*add_line)(const struct bloomery_link *link, uint8_t *payload,
                      const bloomery_hash *hashes, size_t count, uint32_t line);
+    /* Counters only, else NULL. remove: false where the key is surely absent and nothing was changed;
+     * `cleared` (never NULL) gets how many counters reached 0. */
+    bool (*remove)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
+                   uint32_t *cleared);
+    uint32_t (*count)(const struct bloomery_link *link, const uint8_t *payload, bloomery_hash hash);
 };
 
 /* What reading all bits of a link tells. */
 struct bloomery_scan {
-    uint64_t bits_set;
+    uint64_t bits_set; /* cells that are not 0 */
+    uint64_t stuck;    /* counters at their maximum */
     double live_rate;
-    double estimated_keys; /* INFINITY where every bit is set */
 };
 
 struct bloomery_kind_row {
@@ -53,26 +58,33 @@ struct bloomery_kind_row {
     /* Checks a link's geometry and the shape fields that the kind reads; says what is wrong. */
     bloomery_status (*check)(const struct bloomery_shape *shape, const struct bloomery_link *link,
                              bloomery_error *error);
-    const struct bloomery_operations *(*operations)(bool concurrent);
+    const struct bloomery_operations *(*operations)(uint32_t cell_bits, bool concurrent);
     double (*expected_rate)(const struct bloomery_link *link, uint64_t keys);
-    void (*scan)(const struct bloomery_link *link, const uint8_t *payload,
-                 struct bloomery_scan *scan);
+    /* Distinct keys, where so many cells are not 0; INFINITY where all are. */
+    double (*estimate)(const struct bloomery_link *link, uint64_t bits_set);
+    void (*scan)(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                 const uint8_t *payload, struct bloomery_scan *scan);
     uint32_t block_bits; /* of a shape made from a plan */
+    bool grows;          /* a chain to which links are added; else one link */
 };
 
-/* ROW(id, prefix of its functions, block bits) */
-#define BLOOMERY_KINDS(ROW)                      \
-    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512) \
-    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0)
+/* ROW(id, prefix of its functions, block bits, grows). A scalable filter is a chain of blocked links: what
+ * is special about it concerns the chain and not the link (src/grow.c). */
+#define BLOOMERY_KINDS(ROW)                             \
+    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, false) \
+    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, false)   \
+    ROW(BLOOMERY_SCALABLE, bloomery_blocked, 512, true)
 
-#define BLOOMERY_DECLARE_KIND(id, prefix, block_bits)                                        \
-    bloomery_status prefix##_check(const struct bloomery_shape *shape,                       \
-                                   const struct bloomery_link *link, bloomery_error *error); \
-    const struct bloomery_operations *prefix##_operations(bool concurrent);                  \
-    double prefix##_expected_rate(const struct bloomery_link *link, uint64_t keys);          \
-    void prefix##_scan(const struct bloomery_link *link, const uint8_t *payload,             \
-                       struct bloomery_scan *scan);
-BLOOMERY_KINDS(BLOOMERY_DECLARE_KIND)
+#define BLOOMERY_DECLARE_KIND(prefix)                                                           \
+    bloomery_status prefix##_check(const struct bloomery_shape *shape,                          \
+                                   const struct bloomery_link *link, bloomery_error *error);    \
+    const struct bloomery_operations *prefix##_operations(uint32_t cell_bits, bool concurrent); \
+    double prefix##_expected_rate(const struct bloomery_link *link, uint64_t keys);             \
+    double prefix##_estimate(const struct bloomery_link *link, uint64_t bits_set);              \
+    void prefix##_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,    \
+                       const uint8_t *payload, struct bloomery_scan *scan);
+BLOOMERY_DECLARE_KIND(bloomery_blocked)
+BLOOMERY_DECLARE_KIND(bloomery_classic)
 #undef BLOOMERY_DECLARE_KIND
 
 /* NULL for kinds that are reserved or unknown. */

@@ -16,12 +16,20 @@
 #include <assert.h>
 #include <string.h>
 
-/* The bytes of m bits, in whole units; false where m is out of range. */
-static bool link_bytes(uint64_t bits, uint64_t *bytes)
+/* The bytes of m cells, in whole units; false where m is out of range. */
+static bool link_bytes(const struct bloomery_shape *shape, uint64_t cells, uint64_t *bytes)
 {
-    if (bits == 0 || bits > BLOOMERY_BITS_MAX)
+    if (shape->cell_bits == 0 || shape->cell_bits > BLOOMERY_CELL_BITS_MAX || cells == 0 ||
+        cells > BLOOMERY_BITS_MAX / shape->cell_bits)
         return false;
-    return bloomery_round_up((bits + 7) / 8, BLOOMERY_PAYLOAD_UNIT, bytes);
+    return bloomery_round_up((cells * shape->cell_bits + 7) / 8, BLOOMERY_PAYLOAD_UNIT, bytes);
+}
+
+static bloomery_status wrong_size(const struct bloomery_link *link, bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "a filter has 1 to 2^50 bits, and cells of 1 to 8, not %llu cells",
+                         (unsigned long long)link->bits);
 }
 
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
@@ -30,10 +38,8 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     uint64_t end = 0;
     for (uint32_t i = 0; i < shape->link_count; i++) {
         struct bloomery_link *link = &shape->links[i];
-        if (!link_bytes(link->bits, &link->bytes))
-            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                                 "a filter has 1 to 2^50 bits, not %llu",
-                                 (unsigned long long)link->bits);
+        if (!link_bytes(shape, link->bits, &link->bytes))
+            return wrong_size(link, error);
         link->blocks = shape->block_bits > 0 ? link->bits / shape->block_bits : 0;
         link->offset = end;
         end += link->bytes;
@@ -50,7 +56,6 @@ static bloomery_status check_rules(const struct bloomery_shape *shape, bloomery_
         uint32_t known;
     } fields[] = {
         {"dialect", shape->dialect, 0},
-        {"bits per cell", shape->cell_bits, 1},
         {"block rule", shape->block_rule, BLOOMERY_RULE_NATIVE},
         {"probe rule", shape->probe_rule, BLOOMERY_RULE_NATIVE},
         {"bit order", shape->bit_order, BLOOMERY_RULE_NATIVE},
@@ -85,14 +90,12 @@ static bloomery_status check_link(const struct bloomery_shape *shape,
                                   bloomery_error *error)
 {
     uint64_t bytes;
-    if (!link_bytes(link->bits, &bytes))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a filter has 1 to 2^50 bits, not %llu",
-                             (unsigned long long)link->bits);
+    if (!link_bytes(shape, link->bits, &bytes))
+        return wrong_size(link, error);
     if (link->bytes != bytes || link->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
-            "a link of %llu bits must take %llu bytes from byte %llu of the payload",
+            "a link of %llu cells must take %llu bytes from byte %llu of the payload",
             (unsigned long long)link->bits, (unsigned long long)bytes,
             (unsigned long long)expected_offset);
     uint32_t lines = link->lines > 0 ? link->lines : 1;
@@ -103,6 +106,9 @@ static bloomery_status check_link(const struct bloomery_shape *shape,
                              lines);
     if (!(link->rate >= 0 && link->rate <= 1)) /* so written, a value that is no number fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
+    if (kind->grows && (link->keys == 0 || !(link->rate > 0)))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a scalable filter needs to know the keys and the rate of its links");
     return kind->check(shape, link, error);
 }
 
@@ -113,10 +119,9 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     if (kind == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of kind %u are not available in this version", shape->kind);
-    /* Chains of more than one link come with the scalable kind. */
-    if (shape->link_count != 1)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "a filter of this kind has one link, not %u", shape->link_count);
+    if (shape->link_count < 1 || shape->link_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
+                             kind->grows ? "1 to 64 links" : "one link", shape->link_count);
     bloomery_status status = check_rules(shape, error);
     if (status == BLOOMERY_OK)
         status = check_hash(shape, error);
@@ -132,11 +137,13 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     return status;
 }
 
-/* The filter's own block: the struct, its links, its note. */
+/* The filter's own block: the struct, its links, its note. A chain has room for all links it may ever get,
+ * so that links never move while others ask. */
 static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
                                                const struct bloomery_traits *traits)
 {
-    size_t links = shape->link_count * sizeof(struct bloomery_link);
+    const bool grows = bloomery_kind_row(shape->kind)->grows;
+    size_t links = (grows ? BLOOMERY_CHAIN_MAX : shape->link_count) * sizeof(struct bloomery_link);
     size_t bytes = sizeof(struct bloomery_filter) + links + traits->note_bytes + 1;
     struct bloomery_filter *filter = bloomery_allocate(&traits->allocator, bytes, 64);
     if (filter == NULL)
@@ -144,7 +151,7 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
     filter->own_bytes = bytes;
     filter->shape = *shape;
     filter->shape.links = filter->links;
-    memcpy(filter->links, shape->links, links);
+    memcpy(filter->links, shape->links, shape->link_count * sizeof(struct bloomery_link));
     filter->note = (char *)filter + sizeof(struct bloomery_filter) + links;
     filter->note_bytes = traits->note_bytes;
     if (traits->note_bytes > 0)
@@ -157,6 +164,7 @@ static void unmake(struct bloomery_filter *filter)
 {
     bloomery_allocator allocator = filter->allocator;
     bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
+    bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                      BLOOMERY_PAYLOAD_UNIT);
     explicit_bzero(&filter->secret, sizeof filter->secret);
@@ -176,8 +184,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->allocator = traits->allocator;
     filter->kind = bloomery_kind_row(shape->kind);
     filter->hash = bloomery_hash_find(shape->hash);
-    filter->operations = *filter->kind->operations(traits->concurrent);
-    if (filter->operations.may_contain_word != NULL && shape->link_count == 1 &&
+    filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
+    if (filter->operations.may_contain_word != NULL && !filter->kind->grows &&
         shape->links->lines == 1 && shape->links->probes <= BLOOMERY_POSITIONS_PER_WORD)
         filter->operations.may_contain = filter->operations.may_contain_word;
     filter->secret = traits->secret;
@@ -185,7 +193,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->key_in_file = traits->key_in_file;
     filter->concurrent = traits->concurrent;
     filter->plain =
-        shape->hash == BLOOMERY_HASH_XXH3 && shape->link_count == 1 && shape->links->offset == 0;
+        shape->hash == BLOOMERY_HASH_XXH3 && !filter->kind->grows && shape->links->offset == 0;
+    filter->memory_limit = traits->memory_limit;
     filter->rule = traits->rule;
     filter->payload_bytes = payload_bytes;
     if (payload != NULL) {
@@ -197,7 +206,10 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
             bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
         if (traits->exactly_once)
             filter->stripes = bloomery_locks_make(&filter->allocator, BLOOMERY_STRIPES);
-        if (filter->payload == NULL || (traits->exactly_once && filter->stripes == NULL)) {
+        if (filter->kind->grows && traits->concurrent)
+            filter->growing = bloomery_locks_make(&filter->allocator, 1);
+        if (filter->payload == NULL || (traits->exactly_once && filter->stripes == NULL) ||
+            (filter->kind->grows && traits->concurrent && filter->growing == NULL)) {
             unmake(filter);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                                  "not enough memory for a filter of %llu bytes",
@@ -205,6 +217,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         }
     }
     assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
+    for (uint32_t i = 0; i < shape->link_count; i++)
+        filter->links[i].payload = filter->payload + filter->links[i].offset;
     *out = filter;
     return BLOOMERY_OK;
 }

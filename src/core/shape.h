@@ -7,9 +7,12 @@
  *     shape ── kind, hash, seed, cell and block geometry, rules
  *       └─ links[0 .. link_count-1] ── m, k, L, planned n and p, adds, place in the payload
  *
- * The payload is one span; links lie in it one behind the other, each at a multiple of 64 bytes:
+ * The payload of a file is one span; links lie in it one behind the other, each at a multiple of 64
+ * bytes:
  *
  *     | link 0: 64-byte units ........ | link 1 ............ |
+ *
+ * In memory a link that was added since has a block of its own; `payload` says where each link is.
  */
 #ifndef BLOOMERY_CORE_SHAPE_H
 #define BLOOMERY_CORE_SHAPE_H
@@ -19,7 +22,7 @@
 enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
 
 struct bloomery_link {
-    uint64_t bits;   /* m */
+    uint64_t bits;   /* m: cells */
     uint64_t blocks; /* N = m / block bits; 0 in a flat link */
     uint32_t probes; /* k, per line where there are lines */
     uint32_t lines;  /* L; 0 in a flat link */
@@ -28,6 +31,12 @@ struct bloomery_link {
     uint64_t adds;
     uint64_t offset; /* in the payload */
     uint64_t bytes;
+
+    /* Of a filter, not of a shape: */
+    uint8_t *payload;  /* where the link's cells are; never written unless owned */
+    bool own_memory;   /* allocated for this link alone, after the filter was made */
+    uint64_t bits_set; /* in chains that can grow: the cells that are not 0; atomic if concurrent */
+    uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 
 /* How a position becomes a cell and a key becomes positions. 0 is our own rule; dialects add
@@ -38,8 +47,8 @@ struct bloomery_shape {
     uint32_t kind;
     uint32_t hash;
     uint32_t dialect;     /* 0: our own */
-    uint32_t block_bits;  /* 0: flat; 512: lines */
-    uint32_t cell_bits;   /* 1: bits */
+    uint32_t block_bits;  /* cells of a block. 0: flat; 512: lines */
+    uint32_t cell_bits;   /* 1: bits; 4, 8: counters */
     uint32_t block_rule;  /* which blocks a key touches */
     uint32_t probe_rule;  /* which cells it touches there */
     uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */

@@ -35,6 +35,10 @@ struct bloomery_parsed {
     size_t note_bytes;
 };
 
+/* Whether a key rule is one that this version knows: flags and bytes in their ranges, lower, upper
+ * and hex one at most, delimiter and CSV only with a field. */
+bool bloomery_rule_is_sound(const bloomery_key_rule *rule);
+
 /*
  * Reads the prefix of a file that is `file_bytes` long: its first `prefix_bytes` bytes, all of them
  * or BLOOMERY_PREFIX_MAX. Checks, in this order and each with its own message: length, magic,
@@ -64,9 +68,9 @@ bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t paylo
                                           const uint8_t *checksums, uint64_t seed,
                                           uint64_t payload_offset, bloomery_error *error);
 
-/* Checks that no bit past m is set in any link: spare bits are zero in every file we write. */
-bloomery_status bloomery_spare_bits_check(const struct bloomery_shape *shape,
-                                          const uint8_t *payload, uint64_t payload_offset,
+/* Checks that no bit past the last cell is set in any link: spare bits are zero in every file we
+ * write. */
+bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
                                           bloomery_error *error);
 
 #endif

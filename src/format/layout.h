@@ -69,7 +69,8 @@ enum {
     RULE_FLAGS = 0,     /* u32 */
     RULE_DELIMITER = 4, /* u32 */
     RULE_FIELD = 8,     /* i32 */
-    RULE_BODY_BYTES = 12,
+    RULE_COMMENT = 12,  /* u32 */
+    RULE_BODY_BYTES = 16,
 };
 
 #endif

@@ -173,13 +173,25 @@ static bloomery_status read_link(const uint8_t *body, uint64_t at, struct bloome
     return BLOOMERY_OK;
 }
 
+bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
+{
+    const uint32_t cases =
+        rule->flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX);
+    if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || (cases & (cases - 1)) != 0)
+        return false;
+    if (rule->field == 0 && (rule->delimiter != 0 || (rule->flags & BLOOMERY_RULE_CSV) != 0))
+        return false;
+    return rule->delimiter <= 255 && rule->comment <= 255;
+}
+
 static bloomery_status read_rule(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
                                  bloomery_error *error)
 {
     parsed->rule.flags = bloomery_load_u32(body + RULE_FLAGS);
     parsed->rule.delimiter = bloomery_load_u32(body + RULE_DELIMITER);
     parsed->rule.field = (int32_t)bloomery_load_u32(body + RULE_FIELD);
-    if ((parsed->rule.flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || parsed->rule.delimiter > 255)
+    parsed->rule.comment = bloomery_load_u32(body + RULE_COMMENT);
+    if (!bloomery_rule_is_sound(&parsed->rule))
         return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at,
                              "its keys were made by a rule (0x%x) that this version does not know",
                              parsed->rule.flags);

@@ -14,7 +14,7 @@ static size_t record_bytes(size_t body)
 
 static bool has_rule(const struct bloomery_filter *filter)
 {
-    return filter->rule.flags != 0 || filter->rule.field != 0;
+    return filter->rule.flags != 0 || filter->rule.field != 0 || filter->rule.comment != 0;
 }
 
 /* Begins a record and returns its body; `at` moves past it. The prefix is zeroed, so padding is
@@ -57,6 +57,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
         bloomery_store_u32(body + RULE_FLAGS, rule->flags);
         bloomery_store_u32(body + RULE_DELIMITER, rule->delimiter);
         bloomery_store_u32(body + RULE_FIELD, (uint32_t)rule->field);
+        bloomery_store_u32(body + RULE_COMMENT, rule->comment);
     }
     if (filter->key_in_file)
         memcpy(begin_record(prefix, &at, RECORD_SECRET_KEY, RECORD_REQUIRED, BLOOMERY_KEY_BYTES),
@@ -98,7 +99,7 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     bloomery_store_u32(prefix + HEADER_RECORD_BYTES, (uint32_t)(end - BLOOMERY_HEADER_BYTES));
     bloomery_store_u32(prefix + HEADER_LINKS, shape->link_count);
     bloomery_store_u64(prefix + HEADER_PAYLOAD_OFFSET, offset);
-    bloomery_store_u64(prefix + HEADER_PAYLOAD_BYTES, filter->payload_bytes);
+    bloomery_store_u64(prefix + HEADER_PAYLOAD_BYTES, bloomery_payload_bytes(filter));
     bloomery_store_u64(prefix + HEADER_SEED, shape->seed);
     bloomery_store_u64(prefix + HEADER_KEY_FINGERPRINT, shape->key_fingerprint);
     bloomery_store_u16(prefix + HEADER_HASH, (uint16_t)shape->hash);

@@ -250,10 +250,16 @@ static double distinct(double cells, uint32_t throws)
     return cells > 1 ? -cells * expm1(throws * log1p(-1 / cells)) : 1;
 }
 
+uint32_t bloomery_cell_bits(const bloomery_plan *plan)
+{
+    return plan->cell_bits == 0 ? 1 : plan->cell_bits;
+}
+
 static void fill_plan(bloomery_plan *plan, const struct candidate *found)
 {
     double units = (double)found->units;
     double keys = (double)found->keys;
+    plan->cell_bits = bloomery_cell_bits(plan);
     plan->lines = found->lines;
     plan->probes = found->probes;
     plan->keys = found->keys;
@@ -370,8 +376,9 @@ double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines,
         return 1;
     if (kind == BLOOMERY_CLASSIC)
         return bloomery_classic_rate(bits, probes, keys);
-    if (kind != BLOOMERY_BLOCKED || lines == 0 || lines > BLOOMERY_LINES_MAX ||
-        probes * lines > BLOOMERY_PROBES_MAX || bits % BLOOMERY_BLOCK_BITS != 0)
+    if ((kind != BLOOMERY_BLOCKED && kind != BLOOMERY_SCALABLE) || lines == 0 ||
+        lines > BLOOMERY_LINES_MAX || probes * lines > BLOOMERY_PROBES_MAX ||
+        bits % BLOOMERY_BLOCK_BITS != 0)
         return 1;
     return bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, lines, probes, keys);
 }

@@ -24,11 +24,14 @@
 #define BLOOMERY_KEYS_MAX ((uint64_t)1 << 48)
 #define BLOOMERY_BITS_MAX ((uint64_t)1 << 50)
 #define BLOOMERY_RATE_MIN 1e-15
-enum { BLOOMERY_PROBES_MAX = 64, BLOOMERY_FOLDS_MAX = 30 };
+enum { BLOOMERY_PROBES_MAX = 64, BLOOMERY_FOLDS_MAX = 30, BLOOMERY_CELL_BITS_MAX = 8 };
 
 /* As bloomery_plan_solve says. lines, probes: 0 to choose. */
 bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,
                                bloomery_error *error);
+
+/* The bits of a plan's cells: as it says, or where it does not as its kind has them. */
+uint32_t bloomery_cell_bits(const bloomery_plan *plan);
 
 /* The rate of a solved or hand-made plan's geometry with this many keys; 1 for what is no geometry.
  */

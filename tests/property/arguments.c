@@ -82,6 +82,28 @@ static void wrong_plans_are_told(void **state)
         assert_create(cases[i].what, &cases[i].plan, NULL, cases[i].status);
 }
 
+static void key_rules_that_contradict_themselves_are_told(void **state)
+{
+    (void)state;
+    static const bloomery_key_rule wrong[] = {
+        {.flags = BLOOMERY_RULE_KNOWN + 1},
+        {.flags = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER},
+        {.flags = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_HEX},
+        {.flags = BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX},
+        {.flags = BLOOMERY_RULE_CSV},
+        {.delimiter = ','},
+        {.delimiter = 256, .field = 1},
+        {.comment = 256},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.rule = wrong[i];
+        char what[30];
+        snprintf(what, sizeof what, "rule %zu", i);
+        assert_create(what, &good, &options, BLOOMERY_BAD_ARGUMENT);
+    }
+}
+
 static void wrong_options_are_told(void **state)
 {
     static char long_note[BLOOMERY_NOTE_BYTES + 2];
@@ -102,7 +124,7 @@ static void wrong_options_are_told(void **state)
             options.allocator.release = NULL;
         }
         if (which == 4)
-            options.rule.flags = BLOOMERY_RULE_KNOWN + 1;
+            options.rule.flags = 1u << 31;
         if (which == 5)
             options.rule.delimiter = 256;
         if (which == 6) {
@@ -249,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_plans_are_told),
         cmocka_unit_test(wrong_options_are_told),
+        cmocka_unit_test(key_rules_that_contradict_themselves_are_told),
         cmocka_unit_test(structs_may_grow),
         cmocka_unit_test(views_want_aligned_bytes),
         cmocka_unit_test(words_exist_for_every_number),

@@ -79,7 +79,7 @@ static struct test_bytes sample(int number)
     if (number == 1)
         options.note = "a note of no great length";
     if (number == 2)
-        options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM, '\t', 2};
+        options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM, '\t', 2, '#'};
     if (number == 3 && test_keyed())
         options.key = secret;
     if (number == 4)

@@ -30,7 +30,7 @@ static bloomery_options options_of(int variant)
     if (variant == 2)
         options.note = note;
     if (variant == 3) {
-        options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM | BLOOMERY_RULE_CSV, ';', -1};
+        options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM | BLOOMERY_RULE_CSV, ';', -1, '#'};
         options.note = "a";
     }
     if (variant >= 4 && test_keyed())

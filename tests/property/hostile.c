@@ -272,7 +272,7 @@ static const struct extra extras[] = {
     {"a key in a filter that is not keyed", KEY_RECORD, REQUIRED, 16, 16, ONE(CORRUPT)},
     {"a short key", KEY_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
     {"a short rule", RULE_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
-    {"a long rule", RULE_RECORD, REQUIRED, 16, 16, ONE(CORRUPT)},
+    {"a long rule", RULE_RECORD, REQUIRED, 24, 24, ONE(CORRUPT)},
     {"a note", NOTE_RECORD, 0, 100, 100, ONE(OK)},
     {"an empty note", NOTE_RECORD, 0, 0, 0, ONE(OK)},
     {"a note too long", NOTE_RECORD, 0, BLOOMERY_NOTE_BYTES + 1, BLOOMERY_NOTE_BYTES + 1,
@@ -301,19 +301,30 @@ static void hostile_records_are_refused(void **state)
 static void unknown_key_rules_are_refused(void **state)
 {
     (void)state;
-    static const uint32_t bodies[][3] = {
-        {128, 0, 0}, {1u << 31, 0, 0}, {UINT32_MAX, 0, 0}, {0, 256, 1}, {0, UINT32_MAX, 1}};
+    static const uint32_t bodies[][4] = {
+        {128, 0, 0, 0},
+        {1u << 31, 0, 0, 0},
+        {UINT32_MAX, 0, 0, 0},
+        {0, 256, 1, 0},
+        {0, UINT32_MAX, 1, 0},
+        {0, 0, 0, 256},
+        {BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER, 0, 0, 0},
+        {BLOOMERY_RULE_LOWER | BLOOMERY_RULE_HEX, 0, 0, 0},
+        {BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX, 0, 0, 0},
+        {0, ',', 0, 0},
+        {BLOOMERY_RULE_CSV, 0, 0, 0},
+    };
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
         struct test_bytes file = valid(BLOCKED_FILE);
-        forge_add_record(&file, RULE_RECORD, REQUIRED, bodies[i], 12, 12);
+        forge_add_record(&file, RULE_RECORD, REQUIRED, bodies[i], 16, 16);
         assert_refused("a rule", &file, NULL, BLOOMERY_WRONG_VERSION, BLOOMERY_CORRUPT);
         test_bytes_free(&file);
     }
     struct test_bytes file = valid(BLOCKED_FILE);
-    static const uint32_t body[3] = {BLOOMERY_RULE_TRIM, 0, 0};
-    forge_add_record(&file, RULE_RECORD, REQUIRED, body, 12, 12);
+    static const uint32_t body[4] = {BLOOMERY_RULE_TRIM, 0, 0, '#'};
+    forge_add_record(&file, RULE_RECORD, REQUIRED, body, 16, 16);
     assert_accepted("a known rule", &file);
-    forge_add_record(&file, RULE_RECORD, REQUIRED, body, 12, 12);
+    forge_add_record(&file, RULE_RECORD, REQUIRED, body, 16, 16);
     assert_refused("two rules", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_CORRUPT);
     test_bytes_free(&file);
 }

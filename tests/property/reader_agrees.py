@@ -68,7 +68,7 @@ def run_twin(arguments, stdin):
 
 
 def make(c, keys, kind=reader.BLOCKED, bits=512 * 16, probes=5, lines=1, planned=100, rate=0.01,
-         seed=0, key="", note="", rule=(0, 0, 0)):
+         seed=0, key="", note="", rule=(0, 0, 0, 0)):
     """A filter made by the library; its file's bytes."""
     numbers = [kind, bits, probes, lines, planned, rate, seed, key, note, *rule]
     run_twin(["make", c.path("f.bloom"), *map(str, numbers)], packed(*keys))
@@ -123,7 +123,7 @@ SHAPES = [
     {"lines": 2, "probes": 4, "bits": 512 * 3, "seed": 1},
     {"lines": 2, "probes": 3, "bits": 512, "key": KEY, "note": "h\u00e4rd"},
     {"lines": 3, "probes": 3, "bits": 512 * 3, "key": "-" + KEY},
-    {"lines": 3, "probes": 21, "bits": 512 * 7, "seed": 2**64 - 1, "rule": (33, 44, -1)},
+    {"lines": 3, "probes": 21, "bits": 512 * 7, "seed": 2**64 - 1, "rule": (33, 44, -1, 35)},
     {"lines": 1, "probes": 1, "bits": 2**19, "planned": 0, "rate": 0},
     {"lines": 3, "probes": 1, "bits": 2**19 + 512},
     {"kind": reader.CLASSIC, "lines": 0, "probes": 1, "bits": 1},
@@ -238,10 +238,10 @@ def small_files(c):
     keys = present_keys()[:40]
     files = {
         "blocked": make(c, keys, lines=2, probes=6, bits=512 * 2, seed=3, note="hello"),
-        "classic": make(c, keys, kind=reader.CLASSIC, lines=0, probes=7, bits=1001, rule=(1, 59, -1)),
+        "classic": make(c, keys, kind=reader.CLASSIC, lines=0, probes=7, bits=1001, rule=(1, 59, -1, 0)),
     }
     if KEYED:
-        files["keyed"] = make(c, keys, bits=512, key=KEY, note="hello", rule=(1, 59, -1))
+        files["keyed"] = make(c, keys, bits=512, key=KEY, note="hello", rule=(1, 59, -1, 0))
         files["outside"] = make(c, keys, bits=512, key="-" + KEY)
     return files
 
@@ -284,9 +284,14 @@ ODD_RECORDS = [
     ("that claims 4 GiB", (99, 0, 2**32 - 1, bytes(8)), reader.DAMAGED),
     ("with a second link", (1, 1, None, bytes(64)), reader.DAMAGED),
     ("with a short link", (1, 1, None, bytes(56)), reader.DAMAGED),
-    ("with a rule", (2, 1, None, struct.pack("<IIi", 6, 255, -2**31)), None),
-    ("with a rule, not required", (2, 0, None, struct.pack("<IIi", 1, 0, 0)), None),
-    ("with an unknown rule", (2, 1, None, struct.pack("<IIi", 128, 0, 0)), reader.LATER),
+    ("with a rule", (2, 1, None, struct.pack("<IIiI", 2, 255, -2**31, 255)), None),
+    ("with a rule, not required", (2, 0, None, struct.pack("<IIiI", 1, 0, 0, 0)), None),
+    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 128, 0, 0, 0)), reader.LATER),
+    ("with two cases", (2, 1, None, struct.pack("<IIiI", 6, 0, 0, 0)), reader.LATER),
+    ("with a case of hex", (2, 1, None, struct.pack("<IIiI", 10, 0, 0, 0)), reader.LATER),
+    ("with a long comment", (2, 1, None, struct.pack("<IIiI", 0, 0, 0, 256)), reader.LATER),
+    ("with a delimiter and no field", (2, 1, None, struct.pack("<IIiI", 0, 44, 0, 0)), reader.LATER),
+    ("with CSV and no field", (2, 1, None, struct.pack("<IIiI", 64, 0, 0, 0)), reader.LATER),
     ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIi", 0, 256, 1)), reader.LATER),
     ("with a short rule", (2, 1, None, bytes(8)), reader.DAMAGED),
     ("with a key", (3, 1, None, bytes(range(1, 17))), reader.DAMAGED),

@@ -89,7 +89,8 @@ static int make(char **argv)
     options.note = argv[9][0] != '\0' ? argv[9] : NULL;
     options.rule = (bloomery_key_rule){(uint32_t)strtoul(argv[10], NULL, 10),
                                        (uint32_t)strtoul(argv[11], NULL, 10),
-                                       (int32_t)strtol(argv[12], NULL, 10)};
+                                       (int32_t)strtol(argv[12], NULL, 10),
+                                       (uint32_t)strtoul(argv[13], NULL, 10)};
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
@@ -116,9 +117,9 @@ static void print_facts(const bloomery_filter *filter)
            ", \"key_fingerprint\": %" PRIu64 ", \"key_in_file\": %s",
            info.planned_rate, info.adds, (int)info.hash, info.seed, info.key_fingerprint,
            info.key_in_file ? "true" : "false");
-    printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 "], \"dialect\": %" PRIu32
+    printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 ", %" PRIu32 "], \"dialect\": %" PRIu32
            ", \"bits_set\": %" PRIu64 ", \"note\": ",
-           info.rule.flags, info.rule.delimiter, info.rule.field, info.dialect, info.bits_set);
+           info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect, info.bits_set);
     if (info.note == NULL)
         printf("null}");
     else {
@@ -173,7 +174,7 @@ static int read_files(const char *key_text)
 
 int main(int argc, char **argv)
 {
-    if (argc == 15 && strcmp(argv[1], "make") == 0)
+    if (argc == 16 && strcmp(argv[1], "make") == 0)
         return make(argv + 2);
     if (argc == 3 && strcmp(argv[1], "read") == 0)
         return read_files(argv[2]);

@@ -30,12 +30,13 @@ PREFIX_BYTES_MOST = 16384
 SPAN_BYTES = 65536
 NOTE_BYTES_MOST = 4000
 RULE_FLAGS_KNOWN = 127
+RULE_CASES, RULE_CSV = 2 | 4 | 8, 64
 FINGERPRINTED = b"bloomery key fingerprint 1"
 BLOCKED, CLASSIC = 1, 2
 XXH3, SIPHASH = 1, 2
 LINK, RULE, SECRET, NOTE = KNOWN = 1, 2, 3, 5
 REQUIRED = 1
-LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIi")
+LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIiI")
 BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16}
 BITS_MOST = 1 << 50
 
@@ -164,8 +165,12 @@ def check_record(kind, body, at):
     if kind == LINK:
         need(Link(*LINK_BODY.unpack(body)).zero == 0, LATER, f"{where}: a zero field is not")
     if kind == RULE:
-        flags, delimiter, _ = RULE_BODY.unpack(body)
-        need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255, LATER, f"{where}: unknown rules")
+        flags, delimiter, field_number, comment = RULE_BODY.unpack(body)
+        need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, LATER,
+             f"{where}: unknown rules")
+        need((flags & RULE_CASES).bit_count() <= 1, LATER, f"{where}: two of lower, upper, hex")
+        need(field_number != 0 or (delimiter == 0 and not flags & RULE_CSV), LATER,
+             f"{where}: a delimiter or CSV without a field")
 
 
 def read_records(data, header):
@@ -347,7 +352,7 @@ def info(filter_):
         "planned_keys": link.planned_keys, "planned_rate": link.planned_rate,
         "adds": sum(one.adds for one in filter_.links), "hash": header.hash, "seed": header.seed,
         "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
-        "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0],
+        "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0, 0],
         "note": note.decode(errors="replace") if note else None,
         "dialect": header.dialect,
         "bits_set": sum((array_of(filter_, one) & (1 << one.bits) - 1).bit_count()
@@ -358,7 +363,7 @@ def info(filter_):
 def query(filter_, hexadecimal):
     """Prints the lines that may be in; the exit code."""
     found = False
-    need(hexadecimal or info(filter_)["rule"] == [0, 0, 0], UNSUPPORTED,
+    need(hexadecimal or info(filter_)["rule"] == [0, 0, 0, 0], UNSUPPORTED,
          "keys are made from lines by a rule; --hex takes keys as they are")
     for line in sys.stdin.buffer:
         line = line.removesuffix(b"\n")

@@ -100,7 +100,7 @@ static const struct golden goldens[] = {
      .lines = 1,
      .probes = 3,
      .below = 100,
-     .rule = {BLOOMERY_RULE_KNOWN, '\t', -2},
+     .rule = {BLOOMERY_RULE_KNOWN & ~(BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX), ';', -2, '#'},
      .note = "with a key rule"},
 };
 enum { GOLDENS = sizeof goldens / sizeof goldens[0] };

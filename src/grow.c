@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scalable filter: a chain of blocked links, each for twice the keys of the one before and with
+ * a lower rate.
+ *
+ *     link      0          1               2
+ *     keys      n          2 n             4 n                              ...
+ *     rate      p/4        3/4 p/4         (3/4)^2 p/4                      ...
+ *               ├──────┤   ├───────────┤   ├─────────────────────┤
+ *                  full         full            keys are added here
+ *
+ * An absent key is taken for a member where one of the links does, so the rate of the chain is at
+ * most the sum of the links' rates, and
+ *
+ *     p/4 (1 + 3/4 + (3/4)^2 + ...)  =  p/4 / (1 - 3/4)  =  p,
+ *
+ * however many links there are. The factor is a choice between those who never grow and those who
+ * grow a lot: with 1/2 the first link would be planned for p/2 and not p/4 (a bit per key less), and
+ * the eighth for p/256 and not p/30 (three bits more, for half of all keys).
+ *
+ * Full is a link when as many of its bits are set as the keys that it was planned for set on average
+ *
+ *     full_at = m (1 - (1 - q)^(n L)),    q = (1 - (1 - 1/512)^k) / N,
+ *
+ * which each add knows without reading anything, since it knows how many bits it set itself. Calls
+ * of add would be a wrong measure: keys come again. The next link is made when a key that is in none
+ * comes to a full one, so a filter that got as many keys as it was planned for has one link, and
+ * where links begin depends on the sequence of the keys alone.
+ *
+ * A key that an older link may have is not added again: it would take the place of a new one, and
+ * the answer for it is "maybe" already.
+ *
+ * Where several threads add, a link is made by one of them, under a lock, and becomes visible to all
+ * others with the number of links. Links never move. Some keys may then still go to the link that
+ * was full, one for each thread at the most.
+ */
+#include "grow.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "plan/blocked_rate.h"
+#include "plan/describe.h"
+#include "plan/solve.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- Plans ---------------------------------------------------------------------------------- */
+
+bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
+                                     uint32_t folds, bloomery_error *error)
+{
+    bloomery_plan link = {.kind = BLOOMERY_BLOCKED, .keys = plan->keys};
+    const double rate = plan->rate;
+    if (plan->bytes != 0)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "a scalable filter is planned by keys and rate; how much memory it may "
+            "take is limited where it is made");
+    if (plan->keys == 0 || !(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a scalable filter takes the keys of its first link and a rate of at "
+                             "least 1e-12 and below 1");
+    link.rate = rate * BLOOMERY_CHAIN_FIRST;
+    bloomery_status status = bloomery_solve(&link, lines, probes, folds, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    *plan = link;
+    plan->kind = BLOOMERY_SCALABLE;
+    plan->rate = rate;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery_plan *plan,
+                                    bloomery_error *error)
+{
+    const double rate = newest->rate * BLOOMERY_CHAIN_FACTOR;
+    *plan = (bloomery_plan){
+        .kind = BLOOMERY_BLOCKED,
+        .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
+        .rate = rate > BLOOMERY_RATE_MIN ? rate : BLOOMERY_RATE_MIN,
+    };
+    bloomery_status status = bloomery_solve(plan, 0, 0, 0, error);
+    plan->rate = rate; /* as asked for: the next one follows from it */
+    return status;
+}
+
+/* ---- Growing -------------------------------------------------------------------------------- */
+
+static uint64_t full_at(const struct bloomery_link *link)
+{
+    double hit = -expm1(link->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / (double)link->blocks;
+    double fill = -expm1((double)link->keys * link->lines * log1p(-hit));
+    uint64_t bits = (uint64_t)ceil(fill * (double)link->bits);
+    return bits < link->bits ? bits : link->bits;
+}
+
+void bloomery_chain_open(struct bloomery_filter *filter)
+{
+    if (!filter->kind->grows || filter->storage != BLOOMERY_OWNED)
+        return;
+    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
+        struct bloomery_link *link = &filter->links[i];
+        struct bloomery_scan scan;
+        filter->kind->scan(&filter->shape, link, link->payload, &scan);
+        link->bits_set = scan.bits_set;
+        link->full_at = full_at(link);
+    }
+}
+
+/* Why there is no further link, and where the chain stands. */
+static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted, bool no_memory,
+                              bloomery_error *error)
+{
+    struct bloomery_phrase now = {{0}}, more = {{0}}, limit = {{0}};
+    const uint32_t links = bloomery_link_count(filter);
+    double keys = 0;
+    for (uint32_t i = 0; i < links; i++)
+        keys += filter->kind->estimate(
+            &filter->links[i], __atomic_load_n(&filter->links[i].bits_set, __ATOMIC_RELAXED));
+    bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
+    bloomery_phrase_bytes(&more, wanted);
+    if (no_memory)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "full with about %llu keys in %u links of %s; there is no memory for "
+                             "another link of %s",
+                             (unsigned long long)keys, links, now.text, more.text);
+    if (links == BLOOMERY_CHAIN_MAX || wanted == 0)
+        return bloomery_fail(error, BLOOMERY_FULL, 0,
+                             "full with about %llu keys in %u links: a chain has no more",
+                             (unsigned long long)keys, links);
+    return bloomery_fail(error, BLOOMERY_FULL, 0,
+                         "full with about %llu keys in %u links of %s; another link of %s would "
+                         "pass the limit of %s",
+                         (unsigned long long)keys, links, now.text, more.text,
+                         bloomery_phrase_bytes(&limit, filter->memory_limit));
+}
+
+/* Adds a link. Nobody else does so meanwhile. */
+static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
+{
+    const uint32_t count = filter->shape.link_count;
+    const struct bloomery_link *newest = &filter->links[count - 1];
+    const uint64_t now = bloomery_payload_bytes(filter);
+    bloomery_plan plan;
+    uint64_t total;
+    if (count == BLOOMERY_CHAIN_MAX || bloomery_chain_next(newest, &plan, NULL) != BLOOMERY_OK)
+        return refuse(filter, 0, false, error);
+    if (__builtin_add_overflow(now, plan.bytes, &total) || total > SIZE_MAX ||
+        (filter->memory_limit > 0 && total > filter->memory_limit))
+        return refuse(filter, plan.bytes, false, error);
+    struct bloomery_link *link = &filter->links[count];
+    *link = (struct bloomery_link){
+        .bits = plan.bits,
+        .blocks = plan.bits / BLOOMERY_BLOCK_BITS,
+        .probes = plan.probes,
+        .lines = plan.lines,
+        .keys = plan.keys,
+        .rate = plan.rate,
+        .offset = now,
+        .bytes = plan.bytes,
+        .own_memory = true,
+    };
+    link->full_at = full_at(link);
+    link->payload =
+        bloomery_allocate(&filter->allocator, (size_t)link->bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (link->payload == NULL)
+        return refuse(filter, plan.bytes, true, error);
+    __atomic_store_n(&filter->shape.link_count, count + 1, __ATOMIC_RELEASE);
+    assert(bloomery_payload_bytes(filter) == total);
+    return BLOOMERY_OK;
+}
+
+/* Adds a link to a chain that had `count` of them, unless another thread was faster. */
+static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
+                                 bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    if (filter->growing == NULL)
+        return grow(filter, error);
+    bloomery_lock_take(filter->growing);
+    if (bloomery_link_count(filter) == count)
+        status = grow(filter, error);
+    bloomery_lock_open(filter->growing);
+    return status;
+}
+
+/* ---- Adding --------------------------------------------------------------------------------- */
+
+static void count_bits(const struct bloomery_filter *filter, struct bloomery_link *link,
+                       uint64_t bits)
+{
+    if (filter->concurrent)
+        __atomic_fetch_add(&link->bits_set, bits, __ATOMIC_RELAXED);
+    else
+        link->bits_set += bits;
+    assert(filter->concurrent || link->bits_set <= link->bits);
+}
+
+static bool may_contain(const struct bloomery_filter *filter, uint32_t index, bloomery_hash hash)
+{
+    const struct bloomery_link *link = &filter->links[index];
+    return filter->operations.may_contain(link, link->payload, hash);
+}
+
+int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
+                       bloomery_error *error)
+{
+    uint32_t count = bloomery_link_count(filter);
+    uint32_t set = 0;
+    if (new_bits != NULL)
+        *new_bits = 0;
+    for (uint32_t i = count - 1; i-- > 0;)
+        if (may_contain(filter, i, hash))
+            return BLOOMERY_SEEN;
+    struct bloomery_link *link = &filter->links[count - 1];
+    while (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) >= link->full_at) {
+        if (may_contain(filter, count - 1, hash))
+            return BLOOMERY_SEEN;
+        bloomery_status status = grow_past(filter, count, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        link = &filter->links[count++];
+    }
+    set = filter->operations.add(link, link->payload, hash);
+    count_bits(filter, link, set);
+    if (new_bits != NULL)
+        *new_bits = set;
+    return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+}
+
+/* One after the other, where the newest link may become full with the next. */
+static size_t add_singly(struct bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
+                         uint64_t *answers, uint64_t *new_bits, bloomery_status *status,
+                         bloomery_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t set;
+        int found = bloomery_chain_add(filter, hashes[i], &set, error);
+        if (found < 0) {
+            *status = (bloomery_status)found;
+            return i;
+        }
+        *answers |= (uint64_t)(found == BLOOMERY_NEW) << i;
+        if (new_bits != NULL)
+            *new_bits += set;
+    }
+    return count;
+}
+
+/* Leaves those in `hashes` that `link` surely does not have; `place` says where they were. */
+static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_link *link,
+                          bloomery_hash *hashes, uint8_t *place, size_t count)
+{
+    uint64_t found = filter->operations.ask_word(link, link->payload, hashes, count);
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        hashes[kept] = hashes[i];
+        place[kept] = place[i];
+        kept += (found >> i & 1) == 0;
+    }
+    return kept;
+}
+
+/* The keys of a word that no older link has; their places in it. */
+static size_t find_new(const struct bloomery_filter *filter, uint32_t links,
+                       const bloomery_hash *hashes, size_t count, bloomery_hash left[64],
+                       uint8_t place[64])
+{
+    for (size_t i = 0; i < count; i++) {
+        left[i] = hashes[i];
+        place[i] = (uint8_t)i;
+    }
+    for (uint32_t i = links - 1; i-- > 0 && count > 0;)
+        count = keep_absent(filter, &filter->links[i], left, place, count);
+    return count;
+}
+
+size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                               size_t count, uint64_t *answers, uint64_t *new_bits,
+                               bloomery_status *status, bloomery_error *error)
+{
+    const uint32_t links = bloomery_link_count(filter);
+    struct bloomery_link *link = &filter->links[links - 1];
+    const uint64_t most = (uint64_t)count * link->probes * link->lines;
+    bloomery_hash left[64];
+    uint8_t place[64];
+    uint64_t set = 0;
+    assert(count <= 64 && filter->stripes == NULL);
+    *answers = 0;
+    *status = BLOOMERY_OK;
+    if (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) + most > link->full_at)
+        return add_singly(filter, hashes, count, answers, new_bits, status, error);
+    if (links == 1) {
+        *answers = filter->operations.add_word(link, link->payload, hashes, count, &set);
+    } else {
+        size_t rest = find_new(filter, links, hashes, count, left, place);
+        uint64_t found = 0;
+        if (rest > 0)
+            found = filter->operations.add_word(link, link->payload, left, rest, &set);
+        for (size_t i = 0; i < rest; i++)
+            *answers |= (found >> i & 1) << place[i];
+    }
+    assert(set <= most);
+    count_bits(filter, link, set);
+    if (new_bits != NULL)
+        *new_bits += set;
+    return count;
+}

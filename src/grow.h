@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains that grow: where keys are added to them, and when another link is. grow.c holds the essay. */
+#ifndef BLOOMERY_GROW_H
+#define BLOOMERY_GROW_H
+
+#include "core/filter.h"
+
+/* A chain's first link is planned for this part of the rate that the chain stays under, and each
+ * further one for that part of the rate of the link before. They add up to 1: both are exact in binary. */
+#define BLOOMERY_CHAIN_FIRST    0.25
+#define BLOOMERY_CHAIN_FACTOR   0.75
+#define BLOOMERY_CHAIN_RATE_MIN 1e-12
+
+/* Counts the bits of a chain to which keys can be added, and finds out when its links are full. Does
+ * nothing for other kinds. */
+void bloomery_chain_open(struct bloomery_filter *filter);
+
+/* Adds a key: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` may be NULL. */
+int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
+                       bloomery_error *error);
+
+/*
+ * Adds up to 64 keys in order, as bloomery_chain_add does one by one. Returns how many were added or
+ * seen: all, or those before the first for which the chain could not grow, and `status` says why.
+ * `answers` gets bit i set where key i was new; `new_bits` is added to, unless NULL.
+ */
+size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                               size_t count, uint64_t *answers, uint64_t *new_bits,
+                               bloomery_status *status, bloomery_error *error);
+
+/* The plan of a chain's first link, from the plan of the chain; and of the link after `newest`. */
+bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
+                                     uint32_t folds, bloomery_error *error);
+bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery_plan *plan,
+                                    bloomery_error *error);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing a payload that need not lie in memory as a whole. */
+#ifndef BLOOMERY_SAVE_H
+#define BLOOMERY_SAVE_H
+
+#include "core/filter.h"
+
+enum { BLOOMERY_SPAN = 65536 }; /* bytes asked of a source at once: those of one checksum */
+
+/*
+ * Hands out `bytes` (1 to BLOOMERY_SPAN) bytes of a payload from byte `at` on, valid until the next
+ * call; called front to back, with `at` a multiple of BLOOMERY_SPAN. `room` is BLOOMERY_SPAN bytes
+ * that it may use.
+ */
+typedef const uint8_t *bloomery_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
+
+/* bloomery_save of a filter whose payload comes from `spans` instead of its own links: those are not
+ * looked at. */
+bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_spans *spans,
+                                    void *context, const char *path, bloomery_error *error);
+
+/* bloomery_spans over a filter's own links; `context` is the filter. */
+const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
+
+#endif
