@@ -33,6 +33,9 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
 {
     struct bloomery_link *link = bloomery_newest_link(filter);
+    if (filter->kind
+            ->grows) /* grow.c counts by itself: only there it is known which link was the newest */
+        return;
     if (filter->concurrent)
         __atomic_fetch_add(&link->adds, adds, __ATOMIC_RELAXED);
     else

@@ -187,13 +187,18 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
-static void count_bits(const struct bloomery_filter *filter, struct bloomery_link *link,
-                       uint64_t bits)
+/* Adds are counted in the link that is the newest when they come, wherever the key is: so the counts
+ * follow from the sequence of the keys too. */
+static void count(const struct bloomery_filter *filter, struct bloomery_link *link, uint64_t adds,
+                  uint64_t bits)
 {
-    if (filter->concurrent)
+    if (filter->concurrent) {
+        __atomic_fetch_add(&link->adds, adds, __ATOMIC_RELAXED);
         __atomic_fetch_add(&link->bits_set, bits, __ATOMIC_RELAXED);
-    else
+    } else {
+        link->adds += adds;
         link->bits_set += bits;
+    }
     assert(filter->concurrent || link->bits_set <= link->bits);
 }
 
@@ -206,26 +211,25 @@ static bool may_contain(const struct bloomery_filter *filter, uint32_t index, bl
 int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                        bloomery_error *error)
 {
-    uint32_t count = bloomery_link_count(filter);
+    uint32_t links = bloomery_link_count(filter);
+    struct bloomery_link *link = &filter->links[links - 1];
     uint32_t set = 0;
-    if (new_bits != NULL)
-        *new_bits = 0;
-    for (uint32_t i = count - 1; i-- > 0;)
-        if (may_contain(filter, i, hash))
-            return BLOOMERY_SEEN;
-    struct bloomery_link *link = &filter->links[count - 1];
-    while (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) >= link->full_at) {
-        if (may_contain(filter, count - 1, hash))
-            return BLOOMERY_SEEN;
-        bloomery_status status = grow_past(filter, count, error);
+    bool seen = false;
+    for (uint32_t i = links - 1; i-- > 0 && !seen;)
+        seen = may_contain(filter, i, hash);
+    while (!seen && __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) >= link->full_at) {
+        seen = may_contain(filter, links - 1, hash);
+        if (seen)
+            break;
+        bloomery_status status = grow_past(filter, links, error);
         if (status != BLOOMERY_OK)
             return status;
-        link = &filter->links[count++];
+        link = &filter->links[links++];
     }
-    set = filter->operations.add(link, link->payload, hash);
-    count_bits(filter, link, set);
-    if (new_bits != NULL)
-        *new_bits = set;
+    if (!seen)
+        set = filter->operations.add(link, link->payload, hash);
+    count(filter, link, 1, set);
+    *new_bits = set;
     return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
 }
 
@@ -235,7 +239,7 @@ static size_t add_singly(struct bloomery_filter *filter, const bloomery_hash *ha
                          bloomery_error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        uint32_t set;
+        uint32_t set = 0;
         int found = bloomery_chain_add(filter, hashes[i], &set, error);
         if (found < 0) {
             *status = (bloomery_status)found;
@@ -277,24 +281,24 @@ static size_t find_new(const struct bloomery_filter *filter, uint32_t links,
 }
 
 size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                               size_t count, uint64_t *answers, uint64_t *new_bits,
+                               size_t keys, uint64_t *answers, uint64_t *new_bits,
                                bloomery_status *status, bloomery_error *error)
 {
     const uint32_t links = bloomery_link_count(filter);
     struct bloomery_link *link = &filter->links[links - 1];
-    const uint64_t most = (uint64_t)count * link->probes * link->lines;
+    const uint64_t most = (uint64_t)keys * link->probes * link->lines;
     bloomery_hash left[64];
     uint8_t place[64];
     uint64_t set = 0;
-    assert(count <= 64 && filter->stripes == NULL);
+    assert(keys <= 64 && filter->stripes == NULL);
     *answers = 0;
     *status = BLOOMERY_OK;
     if (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) + most > link->full_at)
-        return add_singly(filter, hashes, count, answers, new_bits, status, error);
+        return add_singly(filter, hashes, keys, answers, new_bits, status, error);
     if (links == 1) {
-        *answers = filter->operations.add_word(link, link->payload, hashes, count, &set);
+        *answers = filter->operations.add_word(link, link->payload, hashes, keys, &set);
     } else {
-        size_t rest = find_new(filter, links, hashes, count, left, place);
+        size_t rest = find_new(filter, links, hashes, keys, left, place);
         uint64_t found = 0;
         if (rest > 0)
             found = filter->operations.add_word(link, link->payload, left, rest, &set);
@@ -302,8 +306,8 @@ size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_ha
             *answers |= (found >> i & 1) << place[i];
     }
     assert(set <= most);
-    count_bits(filter, link, set);
+    count(filter, link, keys, set);
     if (new_bits != NULL)
         *new_bits += set;
-    return count;
+    return keys;
 }

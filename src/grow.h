@@ -15,7 +15,8 @@
  * nothing for other kinds. */
 void bloomery_chain_open(struct bloomery_filter *filter);
 
-/* Adds a key: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` may be NULL. */
+/* Adds a key and counts it: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` is only
+ * written where it did not fail. */
 int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                        bloomery_error *error);
 
@@ -25,7 +26,7 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
  * `answers` gets bit i set where key i was new; `new_bits` is added to, unless NULL.
  */
 size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                               size_t count, uint64_t *answers, uint64_t *new_bits,
+                               size_t keys, uint64_t *answers, uint64_t *new_bits,
                                bloomery_status *status, bloomery_error *error);
 
 /* The plan of a chain's first link, from the plan of the chain; and of the link after `newest`. */

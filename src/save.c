@@ -98,8 +98,10 @@ static bloomery_status write_all(const struct source *source, struct writer *wri
     uint8_t prefix[BLOOMERY_PREFIX_MAX];
     uint64_t seed;
     const bloomery_filter *filter = source->filter;
-    const size_t bytes =
-        (size_t)bloomery_checksums_bytes(bloomery_payload_bytes(filter)) + BLOOMERY_SPAN;
+    /* A payload that lies in one piece needs no room to put spans together. */
+    const bool whole = source->spans == bloomery_filter_spans && filter->shape.link_count == 1;
+    const size_t bytes = (size_t)bloomery_checksums_bytes(bloomery_payload_bytes(filter)) +
+                         (whole ? 0 : BLOOMERY_SPAN);
     uint8_t *memory = bloomery_allocate(&filter->allocator, bytes, 8);
     if (memory == NULL)
         return bloomery_fail(writer->error, BLOOMERY_OUT_OF_MEMORY, 0,

@@ -144,7 +144,7 @@ static void plan_rate_of_no_keys_is_zero_and_of_no_plan_one(void **state)
                                   geometry(BLOOMERY_CLASSIC, 0, 0, 7),
                                   geometry(BLOOMERY_CLASSIC, 1000, 0, 0),
                                   geometry(BLOOMERY_CLASSIC, 1000, 0, 65),
-                                  geometry(BLOOMERY_SCALABLE, 1024, 1, 4),
+                                  geometry(BLOOMERY_STATIC, 1024, 1, 4),
                                   geometry((bloomery_kind)99, 1024, 1, 4)};
     for (size_t i = 0; i < COUNT(none); i++)
         assert_true(bloomery_plan_rate(&none[i], 10) == 1);
@@ -596,8 +596,7 @@ static void bad_options_are_refused_and_leave_the_plan_alone(void **state)
 static void other_kinds_are_refused(void **state)
 {
     (void)state;
-    const int kinds[] = {
-        -1, BLOOMERY_COUNTING, BLOOMERY_SCALABLE, BLOOMERY_STATIC, BLOOMERY_CUCKOO, 7, 255};
+    const int kinds[] = {-1, BLOOMERY_STATIC, BLOOMERY_CUCKOO, 7, 255};
     for (size_t i = 0; i < COUNT(kinds); i++) {
         bloomery_plan plan = {.kind = (bloomery_kind)kinds[i], .keys = 100, .rate = 0.01};
         bloomery_plan before;
