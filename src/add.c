@@ -43,10 +43,20 @@ void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
 }
 
 /* Not hi or lo alone: the number of the lock must tell nothing about lines or positions. */
-static struct bloomery_lock *stripe_of(const bloomery_filter *filter, bloomery_hash hash)
+struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash)
 {
+    if (filter->stripes == NULL)
+        return NULL;
     uint64_t mixed = bloomery_mix64(hash.hi ^ (hash.lo << 32 | hash.lo >> 32));
-    return &filter->stripes[bloomery_fastrange(mixed, BLOOMERY_STRIPES)];
+    struct bloomery_lock *stripe = &filter->stripes[bloomery_fastrange(mixed, BLOOMERY_STRIPES)];
+    bloomery_lock_take(stripe);
+    return stripe;
+}
+
+void bloomery_stripe_open(struct bloomery_lock *stripe)
+{
+    if (stripe != NULL)
+        bloomery_lock_open(stripe);
 }
 
 /* Adds a key: BLOOMERY_NEW or BLOOMERY_SEEN, or why a chain could not grow. */
@@ -63,12 +73,9 @@ static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
 static int add_once(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                     bloomery_error *error)
 {
-    if (filter->stripes == NULL)
-        return add_bits(filter, hash, new_bits, error);
-    struct bloomery_lock *stripe = stripe_of(filter, hash);
-    bloomery_lock_take(stripe);
+    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
     int found = add_bits(filter, hash, new_bits, error);
-    bloomery_lock_open(stripe);
+    bloomery_stripe_open(stripe);
     return found;
 }
 

@@ -12,6 +12,11 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                   uint64_t *answers, uint64_t *new_bits, bloomery_error *error);
 
+/* In a filter that tells each key NEW exactly once: waits for the lock that adds and removals of this
+ * hash hold, and opens it again. Else NULL, and nothing to open. */
+struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash);
+void bloomery_stripe_open(struct bloomery_lock *stripe);
+
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);
 

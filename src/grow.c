@@ -50,7 +50,8 @@
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
                                      uint32_t folds, bloomery_error *error)
 {
-    bloomery_plan link = {.kind = BLOOMERY_BLOCKED, .keys = plan->keys};
+    bloomery_plan link = {
+        .kind = BLOOMERY_BLOCKED, .keys = plan->keys, .cell_bits = plan->cell_bits};
     const double rate = plan->rate;
     if (plan->bytes != 0)
         return bloomery_fail(

@@ -35,3 +35,23 @@ double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys)
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
     return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, keys);
 }
+
+bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bloomery_plan *link,
+                                   bloomery_error *error)
+{
+    if (plan->kind != BLOOMERY_SCALABLE || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
+        !(plan->rate > 0))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "links 0 to 63 of a scalable filter have plans");
+    bloomery_plan now = *plan;
+    now.kind = BLOOMERY_BLOCKED;
+    now.rate = plan->rate * BLOOMERY_CHAIN_FIRST;
+    for (uint32_t i = 0; i < index; i++) {
+        const struct bloomery_link newest = {.keys = now.keys, .rate = now.rate};
+        bloomery_status status = bloomery_chain_next(&newest, &now, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+    *link = now;
+    return BLOOMERY_OK;
+}

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A batch of keys becomes words of answers, one bit a key; several filters are the OR of their
- * words and -v is its complement. What is printed are runs of ones: the keys of a batch lie one
+ * A batch of records becomes a batch of keys, by the filter's rule (rule.c), or is one already. A
+ * batch of keys becomes words of answers, one bit a key; several filters are the OR of their
+ * words and -v is its complement. (Where a rule has left out records, the answers to keys are spread
+ * over the records first, and a record without a key is on neither side.) What is printed are runs of ones: the keys of a batch lie one
  * behind another in the block that they came with, delimiters between them, so a run is one copy.
  *
  *     keys       a1 \n b1 \n x \n a2 \n ...
  *     selected    1     1    0    1            two runs: "a1\nb1\n", "a2\n..."
+ *
+ * Filters of different rules are asked for different keys of the same record; those of one rule for
+ * the same ones. With a file that confirms, keys that no filter may have are not looked for there;
+ * of the others those that it lacks count as absent.
  *
  * Each thread has an asker of its own: a block of input, its answers, its counts, and the text that
  * its block will print. Text waits until all blocks before it have been printed; counts are summed
@@ -25,8 +31,11 @@ struct asker {
     const struct tool_question *question;
     struct tool_block block;
 
-    uint64_t asked, selected_count;
+    uint64_t asked, passed_over, selected_count;
     uint64_t *hits; /* of each filter */
+    bool plain;     /* records are the keys, of all filters, and nothing confirms */
+    const bloomery_key_rule *rules;
+    struct tool_made **made; /* by each rule; NULL: records are the keys */
 
     char *text; /* to be printed */
     size_t text_bytes;
@@ -34,10 +43,25 @@ struct asker {
 
     uint64_t (*answers)[TOOL_BATCH_WORDS]; /* of each filter */
     uint64_t selected[TOOL_BATCH_WORDS];
-    bloomery_key keys[TOOL_BATCH_ROOM];
+    uint64_t with_key[TOOL_BATCH_WORDS];
+    bloomery_key keys[TOOL_BATCH_ROOM]; /* the records */
 };
 
-static struct asker *asker_new(const struct tool_question *question)
+static void make_room_for_rules(struct asker *asker, const bloomery_key_rule *rules)
+{
+    const size_t count = asker->question->rule_count;
+    assert(count >= 1);
+    asker->rules = rules;
+    asker->plain = asker->question->confirm == NULL;
+    asker->made = tool_allocate(count * sizeof(struct tool_made *));
+    for (size_t r = 0; r < count; r++) {
+        bool none = tool_rule_is_none(&rules[r]);
+        asker->made[r] = none ? NULL : tool_made_new();
+        asker->plain = asker->plain && none;
+    }
+}
+
+static struct asker *asker_new(const struct tool_question *question, const bloomery_key_rule *rules)
 {
     struct asker *asker = tool_allocate(sizeof(*asker));
     memset(asker, 0, sizeof(*asker));
@@ -45,6 +69,7 @@ static struct asker *asker_new(const struct tool_question *question)
     asker->hits = tool_allocate(question->filter_count * sizeof(*asker->hits));
     memset(asker->hits, 0, question->filter_count * sizeof(*asker->hits));
     asker->answers = tool_allocate(question->filter_count * sizeof(*asker->answers));
+    make_room_for_rules(asker, rules);
     return asker;
 }
 
@@ -52,9 +77,16 @@ static struct asker *asker_new(const struct tool_question *question)
 static void asker_free(struct asker *asker, struct tool_question *question)
 {
     question->asked += asker->asked;
+    question->passed_over += asker->passed_over;
     question->selected += asker->selected_count;
     for (size_t f = 0; f < question->filter_count; f++)
         question->filters[f].hits += asker->hits[f];
+    for (size_t r = 0; r < question->rule_count; r++)
+        if (asker->made[r] != NULL) {
+            tool_tally_add(&question->tallies[r], &asker->made[r]->tally);
+            tool_made_free(asker->made[r]);
+        }
+    free(asker->made);
     tool_block_free(&asker->block);
     free(asker->text);
     free(asker->answers);
@@ -70,26 +102,119 @@ static uint64_t tail_mask(size_t count)
     return count % 64 == 0 ? ~UINT64_C(0) : (UINT64_C(1) << count % 64) - 1;
 }
 
-/* Fills `selected`; returns how many keys are in it. */
-static size_t ask(struct asker *asker, size_t count)
+static size_t count_ones(const uint64_t *words, size_t count)
+{
+    size_t ones = 0;
+    for (size_t w = 0; w < count; w++)
+        ones += (size_t)__builtin_popcountll(words[w]);
+    return ones;
+}
+
+/* Asks all filters for the same keys, the records. */
+static void ask_plainly(struct asker *asker, size_t count)
 {
     const struct tool_question *question = asker->question;
-    size_t words = (count + 63) / 64, hits = 0;
-    memset(asker->selected, 0, words * sizeof(uint64_t));
+    const size_t words = (count + 63) / 64;
     for (size_t f = 0; f < question->filter_count; f++) {
         asker->hits[f] += bloomery_may_contain_batch(question->filters[f].filter, asker->keys,
                                                      count, asker->answers[f]);
         for (size_t w = 0; w < words; w++)
             asker->selected[w] |= asker->answers[f][w];
     }
-    if (question->invert) {
-        for (size_t w = 0; w < words; w++)
-            asker->selected[w] = ~asker->selected[w];
-        asker->selected[words - 1] &= tail_mask(count);
+}
+
+/* Takes the answers back that the file does not confirm. Texts are the keys as text. */
+static void confirm(struct asker *asker, size_t rule, const bloomery_key *texts, size_t words)
+{
+    const struct tool_question *question = asker->question;
+    for (size_t w = 0; w < words; w++) {
+        uint64_t any = 0, wrong = 0;
+        for (size_t f = 0; f < question->filter_count; f++)
+            any |= question->filters[f].rule == rule ? asker->answers[f][w] : 0;
+        for (; any != 0; any &= any - 1) {
+            int bit = __builtin_ctzll(any);
+            if (!tool_confirm_has(question->confirm, texts[w * 64 + (size_t)bit]))
+                wrong |= UINT64_C(1) << bit;
+        }
+        for (size_t f = 0; f < question->filter_count; f++)
+            if (question->filters[f].rule == rule)
+                asker->answers[f][w] &= ~wrong;
     }
-    for (size_t w = 0; w < words; w++)
-        hits += (size_t)__builtin_popcountll(asker->selected[w]);
-    return hits;
+}
+
+/* Asks the filters of one rule; their answers are then those to the records. */
+static void ask_by_rule(struct asker *asker, size_t rule, size_t count)
+{
+    const struct tool_question *question = asker->question;
+    struct tool_made *made = asker->made[rule];
+    const bloomery_key *keys = asker->keys, *texts = asker->keys;
+    size_t key_count = count;
+    if (made != NULL) {
+        key_count = tool_rule_apply(&asker->rules[rule], asker->block.open ? &asker->block : NULL,
+                                    asker->keys, count, made);
+        keys = made->keys;
+        bool hex = (asker->rules[rule].flags & BLOOMERY_RULE_HEX) != 0;
+        texts = hex ? made->texts : made->keys;
+    }
+    const size_t words = (count + 63) / 64, key_words = (key_count + 63) / 64;
+    for (size_t f = 0; f < question->filter_count; f++)
+        if (question->filters[f].rule == rule)
+            bloomery_may_contain_batch(question->filters[f].filter, keys, key_count,
+                                       asker->answers[f]);
+    if (question->confirm != NULL)
+        confirm(asker, rule, texts, key_words);
+    for (size_t f = 0; f < question->filter_count; f++) {
+        if (question->filters[f].rule != rule)
+            continue;
+        asker->hits[f] += count_ones(asker->answers[f], key_words);
+        if (key_count < count) {
+            uint64_t of_keys[TOOL_BATCH_WORDS];
+            memcpy(of_keys, asker->answers[f], key_words * sizeof(uint64_t));
+            tool_made_spread(made, count, of_keys, asker->answers[f]);
+        }
+        for (size_t w = 0; w < words; w++)
+            asker->selected[w] |= asker->answers[f][w];
+    }
+    if (made != NULL)
+        for (size_t w = 0; w < words; w++)
+            asker->with_key[w] |= made->with_key[w];
+    else
+        memset(asker->with_key, 0xff, words * sizeof(uint64_t));
+}
+
+/* Fills `selected`; returns how many records are in it. */
+static size_t ask(struct asker *asker, size_t count)
+{
+    const struct tool_question *question = asker->question;
+    const size_t words = (count + 63) / 64;
+    memset(asker->selected, 0, words * sizeof(uint64_t));
+    if (asker->plain) {
+        ask_plainly(asker, count);
+        memset(asker->with_key, 0xff, words * sizeof(uint64_t));
+    } else {
+        memset(asker->with_key, 0, words * sizeof(uint64_t));
+        for (size_t r = 0; r < question->rule_count; r++)
+            ask_by_rule(asker, r, count);
+    }
+    asker->with_key[words - 1] &= tail_mask(count);
+    const size_t asked = asker->plain ? count : count_ones(asker->with_key, words);
+    asker->asked += asked;
+    asker->passed_over += count - asked;
+    if (question->invert)
+        for (size_t w = 0; w < words; w++)
+            asker->selected[w] = ~asker->selected[w] & asker->with_key[w];
+    return count_ones(asker->selected, words);
+}
+
+/* The first keys of the input, for the hint. Block 0 is one thread's alone, so the keys that are kept are
+ * the same however many threads there are. */
+static void keep_first_keys(struct asker *asker, size_t count)
+{
+    const struct tool_made *made = asker->made[0];
+    if (asker->block.open && asker->block.number > 0)
+        return;
+    tool_hint_keep(asker->question->hint, made != NULL ? made->keys : asker->keys,
+                   made != NULL ? made->count : count);
 }
 
 /* The first key from `from` on whose bit is `value`, or `count`. */
@@ -149,8 +274,11 @@ static bool answer(struct asker *asker, size_t count)
 {
     const struct tool_question *question = asker->question;
     size_t hits = ask(asker, count);
-    asker->asked += count;
     asker->selected_count += hits;
+    if (question->hint != NULL && asker->selected_count == 0)
+        keep_first_keys(asker, count);
+    if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm))
+        return false;
     if (question->quiet)
         return hits == 0;
     if (question->count_only)
@@ -176,7 +304,10 @@ static bool print_text(struct asker *asker, struct tool_question *question)
 
 bool tool_ask_keys(struct tool_question *question, const char *const *keys, size_t count)
 {
-    struct asker *asker = asker_new(question);
+    bloomery_key_rule *rules = tool_allocate(question->rule_count * sizeof(*rules));
+    for (size_t r = 0; r < question->rule_count; r++)
+        rules[r] = tool_rule_of_keys(&question->rules[r]);
+    struct asker *asker = asker_new(question, rules);
     bool more = true;
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -196,6 +327,7 @@ bool tool_ask_keys(struct tool_question *question, const char *const *keys, size
     }
     free(text);
     asker_free(asker, question);
+    free(rules);
     return more;
 }
 
@@ -241,7 +373,7 @@ bool tool_ask_source(struct tool_question *question, const struct tool_source *s
     const uint32_t threads = tool_blocks_threads(blocks);
     struct asking asking = {question, blocks, tool_allocate(threads * sizeof(struct asker *))};
     for (uint32_t i = 0; i < threads; i++)
-        asking.askers[i] = asker_new(question);
+        asking.askers[i] = asker_new(question, question->rules);
     tool_team_run(threads, answer_blocks, &asking);
     for (uint32_t i = 0; i < threads; i++)
         asker_free(asking.askers[i], question);

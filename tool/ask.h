@@ -6,8 +6,11 @@
 #ifndef BLOOMERY_TOOL_ASK_H
 #define BLOOMERY_TOOL_ASK_H
 
+#include "confirm.h"
+#include "hint.h"
 #include "input.h"
 #include "out.h"
+#include "rule.h"
 
 #include <bloomery/bloomery.h>
 
@@ -19,12 +22,17 @@
 struct tool_asked {
     const char *name;
     bloomery_filter *filter;
-    uint64_t hits; /* keys that may be in it, so far */
+    size_t rule;   /* which of the question's rules makes its keys */
+    uint64_t hits; /* keys that may be in it (and are confirmed), so far */
 };
 
 struct tool_question {
     struct tool_asked *filters;
     size_t filter_count;
+    bloomery_key_rule *rules; /* different ones, at least one */
+    size_t rule_count;
+    struct tool_confirm *confirm; /* what is in a filter must be in here; NULL: nothing */
+    struct tool_hint *hint;       /* keeps the first keys by the first rule; NULL: it need not */
     unsigned char delimiter;
     bool invert;        /* keys that surely are in none of the filters are selected */
     bool count_only;    /* nothing is printed */
@@ -33,16 +41,19 @@ struct tool_question {
     bool to_terminal;   /* who types a line waits for the answer */
 
     /* What came out so far. */
-    uint64_t asked;
+    struct tool_tally *tallies; /* of each rule */
+    uint64_t asked;             /* records with a key by any of the rules */
+    uint64_t passed_over;       /* those without */
     uint64_t selected;
     struct tool_out out;
 };
 
-/* Asks for keys that are C strings. False where no more need to be asked. */
+/* Asks for keys that are C strings; of the rules trim, case and hex apply. False where no more need to be asked. */
 bool tool_ask_keys(struct tool_question *question, const char *const *keys, size_t count);
 
 /* Asks for all records of a source, whose delimiter is the question's. False where an input could
- * not be read to its end; the messages have been printed. */
+ * not be read to its end; the messages have been printed. What the tallies hold has not, nor that
+ * the confirming file is out of order, which ends it early. */
 bool tool_ask_source(struct tool_question *question, const struct tool_source *source);
 
 #endif /* BLOOMERY_TOOL_ASK_H */

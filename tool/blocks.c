@@ -318,7 +318,7 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
         used += (size_t)count;
     }
     if (used == MARK_BYTES && is_marked(blocks, block->buffer, used))
-        used = 0; /* an input of a mark alone has no record */
+        used = 0;   /* an input of a mark alone has no record */
     if (used > 0) { /* what is left is a record without a delimiter */
         block->buffer[used] = blocks->source.delimiter;
         set_records(blocks, block, used + 1);

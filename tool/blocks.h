@@ -40,10 +40,10 @@ struct tool_block {
     const unsigned char *from; /* what has not been split yet: [from, end) */
     const unsigned char *end;
     unsigned char delimiter;
-    uint64_t number;  /* from 0 on, in the order of the input */
-    uint64_t records; /* that were taken out of it */
+    uint64_t number;   /* from 0 on, in the order of the input */
+    uint64_t records;  /* that were taken out of it */
     const char *input; /* what it was read from: a path of the source */
-    bool open;        /* taken and not yet given back */
+    bool open;         /* taken and not yet given back */
 };
 
 /* Opens nothing yet; `source` and its paths must stay until tool_blocks_close. `verb`: of the

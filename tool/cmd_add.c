@@ -10,6 +10,7 @@
 #include "json.h"
 #include "lines.h"
 #include "numbers.h"
+#include "rule.h"
 #include "team.h"
 #include "tool.h"
 
@@ -29,6 +30,14 @@ static const char help[] =
     "      --key-file FILE  the key of a filter that doesn't carry it\n"
     "  -q, --quiet          no line about what was added\n"
     "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"
+    "                       line; without this it is dropped\n"
+    "\n"
+    "Lines become keys by the rule that the filter was built with. The options of that rule (-F, "
+    "-d,\n"
+    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --skip-empty; 'bloomery help "
+    "build')\n"
+    "need not be given; where they are, they must agree with it.\n"
     "\n"
     "A filter can take more keys than it was planned for, but its rate rises; you are then told "
     "how\n"
@@ -40,6 +49,7 @@ static const char help[] =
 struct addition {
     const char *path;
     const char *key_file;
+    struct tool_rule_choice choice;
     struct tool_source source;
     bool quiet, json;
 };
@@ -52,6 +62,7 @@ static const struct option options[] = {
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
 
@@ -93,19 +104,22 @@ static int add_locked(const struct addition *addition)
         tool_filter_open(addition->path, BLOOMERY_OPEN_COPY, addition->key_file);
     if (filter == NULL)
         return TOOL_ERROR;
-    uint64_t records = 0;
     bloomery_error error;
+    bloomery_key_rule rule;
     bloomery_info before = BLOOMERY_INFO;
+    struct tool_change change;
+    struct tool_source source = addition->source;
     bloomery_info_get(filter, true, &before);
     int code = TOOL_ERROR;
-    if (!tool_lines_add(&addition->source, filter, addition->path, "adding", addition->quiet,
-                        &records)) {
+    bool agreed = tool_rule_settle(&addition->choice, addition->path, filter, false, &rule);
+    source.returns_taken = agreed && (rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    if (!agreed || !tool_lines_add(&source, &rule, filter, addition->path, "adding",
+                                   addition->quiet, &change)) {
         tool_say("nothing was added to %s", addition->path);
-    } else if (records > 0 && bloomery_save(filter, addition->path, &error) != BLOOMERY_OK) {
+    } else if (change.records > 0 && bloomery_save(filter, addition->path, &error) != BLOOMERY_OK) {
         tool_library_error(addition->path, &error);
     } else {
-        struct tool_change change;
-        tool_change_find(&before, filter, records, &change);
+        tool_change_find(&before, filter, &change);
         code = report(addition, &change);
     }
     bloomery_free(filter);
@@ -116,7 +130,7 @@ static int add_main(int argc, char **argv)
 {
     struct addition addition = {.source = {.delimiter = '\n'}};
     int option;
-    while ((option = tool_getopt(argc, argv, "j:0q", options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "j:0q" TOOL_RULE_LETTERS, options)) != -1) {
         switch (option) {
         case 'j':
             if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &addition.source.threads))
@@ -137,12 +151,16 @@ static int add_main(int argc, char **argv)
         case TOOL_OPTION_HELP:
             return TOOL_FOUND;
         default:
-            return TOOL_ERROR;
+            if (!tool_rule_option(&addition.choice, option))
+                return TOOL_ERROR;
         }
     }
+    if (!tool_rule_complete(&addition.choice))
+        return TOOL_ERROR;
     if (optind == argc)
         return tool_usage("which filter? Name its file, as in 'bloomery add seen.bloom new.txt'");
     addition.path = argv[optind++];
+    addition.source.keep_bom = addition.choice.keep_bom;
     addition.source.paths = argv + optind;
     addition.source.count = (size_t)(argc - optind);
 

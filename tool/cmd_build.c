@@ -11,6 +11,7 @@
 #include "json.h"
 #include "lines.h"
 #include "numbers.h"
+#include "rule.h"
 #include "team.h"
 #include "tool.h"
 
@@ -27,18 +28,19 @@ static const char help[] =
     "xz\n"
     "and zip are unpacked, each member of a zip checked by itself. FILE is written whole at the\n"
     "end; an existing filter is replaced.\n"
-    "A carriage return that ends a line and a byte order mark that begins an input belong to the\n"
-    "key; a warning tells of them.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"
     "  -n, --keys N         the keys to plan for. Without it the records of the input files are\n"
-    "                       counted first, repeated ones included; standard input and pipes can't\n"
-    "                       be read twice and need -n or --memory\n"
+    "                       counted first, repeated ones included. Standard input and pipes can't\n"
+    "                       be read twice: without -n or --memory they make a scalable filter\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or\n"
     "                       what --memory allows\n"
     "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -n and -p it is a\n"
     "                       limit: what needs more is refused\n"
-    "      --kind KIND      blocked (default: one cache miss a line) or classic (least memory)\n"
+    "      --kind KIND      blocked (default: one cache miss a line), classic (least memory) or\n"
+    "                       scalable (grows: -n are the keys after which it does so first, 1 Mi\n"
+    "                       unless given; the rate holds at any size; past --memory it stops with\n"
+    "                       an error)\n"
     "      --lines L        cache lines per key of a blocked filter, 1 to 3. Default: chosen\n"
     "      --folds D        make it so that it can be halved D times. Default 0\n"
     "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
@@ -57,6 +59,10 @@ static const char help[] =
     "  -q, --quiet          no line about what was written\n"
     "      --json           say it on standard output as one JSON object, numbers unrounded\n"
     "\n"
+    "How a line becomes a key, in this order; the filter keeps it, and query and add follow it:\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it.\n"
+    "\n"
     "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
     "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
     "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
@@ -71,6 +77,7 @@ struct build {
     const char *key_file;
     uint8_t key[BLOOMERY_KEY_BYTES];
     bool force, quiet, json;
+    struct tool_rule_choice choice; /* how lines become keys */
     struct tool_source source;
 };
 
@@ -104,6 +111,7 @@ static const struct option options[] = {
     {"force", no_argument, NULL, OPTION_FORCE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
 
@@ -156,7 +164,7 @@ static bool take_option(struct build *build, int option)
         build->json = true;
         return true;
     default:
-        return false;
+        return tool_rule_option(&build->choice, option);
     }
 }
 
@@ -237,18 +245,37 @@ static bool solve(struct build *build, bloomery_plan *plan)
     return fits_memory(build, plan);
 }
 
-/* Whether the inputs can be counted: files, not a pipe. With --memory alone that decides whether
- * the memory is for the keys that are there or for as many as it takes. */
+/* Keys that nobody knows the number of: a pipe's, unless something is said of them. */
+static bool must_grow(const struct build *build)
+{
+    const char *culprit;
+    if (build->kind == BLOOMERY_SCALABLE)
+        return true;
+    return build->kind == BLOOMERY_KIND_DEFAULT && build->keys == 0 && build->memory == 0 &&
+           build->options.lines == 0 && build->options.folds == 0 &&
+           !tool_source_readable_twice(&build->source, &culprit);
+}
+
+/* The number of keys, where it is not given: files are counted. With --memory alone it decides
+ * whether the memory is for the keys that are there or for as many as it takes. */
 static bool count_keys(struct build *build)
 {
     bool from_stdin = build->source.count == 0;
     for (size_t i = 0; i < build->source.count; i++)
         from_stdin = from_stdin || strcmp(build->source.paths[i], "-") == 0;
+    if (must_grow(build)) {
+        build->kind = BLOOMERY_SCALABLE;
+        build->options.memory_limit = build->memory;
+        build->memory = 0;
+        if (build->keys == 0)
+            build->keys = TOOL_CHAIN_KEYS;
+        return true;
+    }
     if (build->keys > 0 || (from_stdin && build->memory > 0))
         return true;
-    if (!tool_lines_count(&build->source,
+    if (!tool_lines_count(&build->source, &build->options.rule,
                           "can't be read twice to count its keys; say how many with -n, or how "
-                          "much memory they may take with --memory",
+                          "much memory they may take with --memory, or --kind scalable",
                           build->quiet, &build->keys))
         return false;
     if (build->keys == 0)
@@ -291,7 +318,15 @@ static bool surely_repeated(const struct tool_change *change)
     double bits_per_key = info->probes * (info->lines > 0 ? info->lines : 1.0);
     double load = -log1p(-info->fill);
     double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
+    if (info->links > 1) /* links differ in fill and probes: a bound, not the deviation */
+        deviation += 0.001 * (double)change->records;
     return (double)change->records - info->estimated_keys > 10 + 6 * deviation;
+}
+
+/* More keys than it was planned for. A scalable filter grows instead. */
+static bool is_overfull(const bloomery_plan *plan, const struct tool_change *change)
+{
+    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->keys;
 }
 
 /* What "wrote" says of keys and rate. While the filter is within its plan, the rate is the one
@@ -300,33 +335,49 @@ static void describe(char *text, size_t room, const bloomery_plan *plan,
                      const struct tool_change *change)
 {
     char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES];
-    bool overfull = change->records > plan->keys;
+    char size[TOOL_NUMBER_BYTES], links[TOOL_NUMBER_BYTES] = "";
+    bool overfull = is_overfull(plan, change);
     double estimated = change->info.estimated_keys;
     tool_format_count(records, change->records);
     tool_format_size(size, change->info.file_bytes);
     tool_format_odds(odds, overfull ? change->info.live_rate : plan->rate);
+    if (plan->kind == BLOOMERY_SCALABLE)
+        snprintf(links, sizeof(links), " in %u link%s", change->info.links,
+                 change->info.links == 1 ? "" : "s");
     if (overfull && !(estimated < 1e15))
         snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
                  size);
     else if (overfull || surely_repeated(change))
-        snprintf(text, room, "%s records, about %s different keys, %s, %s", records,
-                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, odds);
+        snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
+                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, links, odds);
     else
-        snprintf(text, room, "%s key%s, %s, %s", records, change->records == 1 ? "" : "s", size,
-                 odds);
+        snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
+                 links, odds);
+}
+
+enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
+
+static const char *describe_passed_over(char text[PASSED_BYTES], const struct tool_change *change)
+{
+    char number[TOOL_NUMBER_BYTES];
+    text[0] = '\0';
+    if (change->passed_over > 0)
+        snprintf(text, PASSED_BYTES, "; %s record%s no key",
+                 tool_format_count(number, change->passed_over),
+                 change->passed_over == 1 ? " has" : "s have");
+    return text;
 }
 
 static void report(const struct build *build, const bloomery_plan *plan,
                    const struct tool_change *change)
 {
-    char text[5 * TOOL_NUMBER_BYTES + 80];
+    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES];
     const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
     if (!build->quiet && !build->json) {
         describe(text, sizeof(text), plan, change);
-        tool_say("wrote %s: %s", name, text);
+        tool_say("wrote %s: %s%s", name, text, describe_passed_over(passed, change));
     }
-    if (change->records > plan->keys)
+    if (is_overfull(plan, change))
         tool_warn_overfull(name, &change->info);
 }
 
@@ -339,15 +390,14 @@ static int print_json(const struct build *build, const struct tool_change *chang
 
 /* Reads the bits only where something is to be said of them. */
 static int say_result(const struct build *build, const bloomery_plan *plan,
-                      const bloomery_filter *filter, uint64_t records)
+                      const bloomery_filter *filter, struct tool_change *change)
 {
     static const bloomery_info nothing;
-    struct tool_change change;
-    if (build->quiet && !build->json && records <= plan->keys)
+    if (build->quiet && !build->json && !is_overfull(plan, change))
         return TOOL_FOUND;
-    tool_change_find(&nothing, filter, records, &change);
-    report(build, plan, &change);
-    return build->json ? print_json(build, &change) : TOOL_FOUND;
+    tool_change_find(&nothing, filter, change);
+    report(build, plan, change);
+    return build->json ? print_json(build, change) : TOOL_FOUND;
 }
 
 static int build_filter(struct build *build)
@@ -355,7 +405,7 @@ static int build_filter(struct build *build)
     bloomery_plan plan;
     bloomery_filter *filter = NULL;
     bloomery_error error;
-    uint64_t records = 0;
+    struct tool_change change;
     if (!count_keys(build) || !solve(build, &plan))
         return TOOL_ERROR;
     if (build->key_file != NULL) {
@@ -371,9 +421,10 @@ static int build_filter(struct build *build)
         return tool_library_error(NULL, &error);
 
     int code = TOOL_ERROR;
-    if (tool_lines_add(&build->source, filter, build->output, "building", build->quiet, &records) &&
+    if (tool_lines_add(&build->source, &build->options.rule, filter, build->output, "building",
+                       build->quiet, &change) &&
         save(build, filter))
-        code = say_result(build, &plan, filter, records);
+        code = say_result(build, &plan, filter, &change);
     bloomery_free(filter);
     return code;
 }
@@ -382,12 +433,17 @@ static int build_main(int argc, char **argv)
 {
     struct build build = {.options = BLOOMERY_OPTIONS, .source = {.delimiter = '\n'}};
     int option;
-    while ((option = tool_getopt(argc, argv, "o:n:p:j:0q", options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "o:n:p:j:0q" TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
             return TOOL_FOUND;
         if (!take_option(&build, option))
             return TOOL_ERROR;
     }
+    if (!tool_rule_complete(&build.choice))
+        return TOOL_ERROR;
+    build.options.rule = build.choice.rule;
+    build.source.keep_bom = build.choice.keep_bom;
+    build.source.returns_taken = (build.choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
     build.source.paths = argv + optind;
     build.source.count = (size_t)(argc - optind);
     if (!fits_together(&build))

@@ -9,7 +9,9 @@
  * asking is broken; live and planned must agree within what small filters vary by, or the plan was
  * wrong, unless the filter holds more keys than planned.
  */
+#include "canary.h"
 #include "files.h"
+#include "growth.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
@@ -25,7 +27,7 @@
 #include <string.h>
 
 static const char help[] =
-    "bloomery inspect FILTER [--verify] [--measure N] [--json]\n"
+    "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]\n"
     "\n"
     "Says what a filter is and what state it is in: shape, plan, fill, how many keys are in it, "
     "its\n"
@@ -34,11 +36,15 @@ static const char help[] =
     "      --verify         read everything and compare every checksum\n"
     "      --measure N      ask N random keys that nobody added, and judge the rate\n"
     "      --seed S         other random keys. Default 0\n"
-    "      --key-file FILE  the key of a filter that does not carry it; only --measure needs it\n"
+    "      --canary FILE    ask for the lines of this file, keys that must not be in it, by the\n"
+    "                       filter's rule, and show those that may be\n"
+    "      --key-file FILE  the key of a filter that does not carry it; only --measure and "
+    "--canary\n"
+    "                       need it\n"
     "      --json           one JSON object, numbers unrounded\n"
     "\n"
-    "Exit codes: 0 all well; 1 a finding: damage (--verify), or a rate that is not what it should\n"
-    "be (--measure); 2 an error.\n"
+    "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not what it should be\n"
+    "(--measure), or a key that must not be in it (--canary); 2 an error.\n"
     "\n"
     "  bloomery inspect ids.bloom\n"
     "  bloomery inspect ids.bloom --verify --measure 10M\n";
@@ -46,7 +52,8 @@ static const char help[] =
 struct request {
     const char *path;
     const char *key_file;
-    uint64_t measure; /* how many keys, 0: do not */
+    const char *canary; /* a file of keys, or NULL */
+    uint64_t measure;   /* how many keys, 0: do not */
     uint64_t seed;
     bool verify;
     bool json;
@@ -54,6 +61,7 @@ struct request {
 
 /* What was found out, for text and JSON alike. */
 struct report {
+    const bloomery_filter *filter;
     bloomery_info info;
     bool verified, intact;
     bloomery_error damage;
@@ -65,6 +73,7 @@ struct report {
     bool too_high;       /* live above planned without that excuse */
     bool part_full;      /* clearly fewer keys than planned, and so a better rate */
     bool above_planned;  /* live above planned, for whatever reason and by however little */
+    struct tool_canaries canaries;
 };
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
@@ -133,17 +142,22 @@ static void measure(const bloomery_filter *filter, const struct request *request
     report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
     report->part_full = holds_too_few(info);
     report->above_planned = info->planned_rate > 0 && info->live_rate > info->planned_rate;
-    /* A chain of several links has no one plan. */
+    /* A chain has no one plan. */
     report->too_high = !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 &&
-                       info->links == 1 &&
+                       info->kind != BLOOMERY_SCALABLE &&
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 
-static bool has_finding(const struct report *report)
+static bool has_fault(const struct report *report)
 {
     bool measured_wrong =
         report->measured && (!report->hits_plausible || report->over_full || report->too_high);
     return (report->verified && !report->intact) || measured_wrong;
+}
+
+static bool has_finding(const struct report *report)
+{
+    return has_fault(report) || report->canaries.hits > 0;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -176,8 +190,9 @@ static void print_shape(struct tool_out *out, const bloomery_info *info)
         snprintf(text, sizeof(text), "%s: %u bit%s for a key, anywhere", kind, info->probes,
                  info->probes == 1 ? "" : "s");
     print_fact(out, "kind", text);
-    if (info->links > 1) {
-        snprintf(text, sizeof(text), "%u, this being the newest", info->links);
+    if (info->kind == BLOOMERY_SCALABLE) {
+        snprintf(text, sizeof(text), "%u%s", info->links,
+                 info->links > 1 ? ", this being the newest" : "; it grows");
         print_fact(out, "links", text);
     }
     snprintf(text, sizeof(text), "%s, in a file of %s", tool_format_size(memory, info->bytes),
@@ -225,11 +240,12 @@ static void print_note(struct tool_out *out, const char *note)
 
 static void print_plan(struct tool_out *out, const bloomery_info *info)
 {
-    char text[RATE_BYTES + TOOL_NUMBER_BYTES + 32], keys[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
+    char text[RATE_BYTES + TOOL_NUMBER_BYTES + 64], keys[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
     if (info->planned_keys > 0 && info->planned_rate > 0)
-        snprintf(text, sizeof(text), "%s key%s at a rate of %s",
+        snprintf(text, sizeof(text), "%s key%s at a rate of %s%s",
                  tool_format_count(keys, info->planned_keys), info->planned_keys == 1 ? "" : "s",
-                 rate_text(rate, info->planned_rate));
+                 rate_text(rate, info->planned_rate),
+                 info->kind == BLOOMERY_SCALABLE ? ", however far it grows" : "");
     else
         snprintf(text, sizeof(text), "unknown");
     print_fact(out, "planned for", text);
@@ -278,9 +294,9 @@ static void print_measurement(struct tool_out *out, const struct request *reques
     if (!report->hits_plausible)
         print_fact(out, "verdict",
                    "WRONG: the measured rate is not that of these bits, by more than chance");
-    else if (!has_finding(report) && report->part_full)
+    else if (!has_fault(report) && report->part_full)
         print_better(out, &report->info);
-    else if (!has_finding(report))
+    else if (!has_fault(report))
         print_fact(out, "verdict",
                    report->info.planned_rate > 0
                        ? "right: measured agrees with live, and live with what was planned"
@@ -291,6 +307,24 @@ static void print_measurement(struct tool_out *out, const struct request *reques
         print_fact(out, "verdict",
                    "TOO HIGH: the live rate is above the planned one, though the keys are not "
                    "too many");
+}
+
+/* Lines of the file, of which a terminal is to see no control characters: they are escaped. */
+static void print_canaries(struct tool_out *out, const struct tool_canaries *canaries)
+{
+    char text[2 * TOOL_NUMBER_BYTES + 40], hits[TOOL_NUMBER_BYTES], asked[TOOL_NUMBER_BYTES];
+    if (canaries->hits == 0)
+        snprintf(text, sizeof(text), "none of %s may be in it",
+                 tool_format_count(asked, canaries->asked));
+    else
+        snprintf(text, sizeof(text), "FOUND: %s of %s may be in it",
+                 tool_format_count(hits, canaries->hits),
+                 tool_format_count(asked, canaries->asked));
+    print_fact(out, "canaries", text);
+    for (size_t i = 0; i < canaries->shown; i++)
+        print_fact(out, i == 0 ? "found" : "", canaries->text[i]);
+    if (canaries->hits > canaries->shown)
+        print_fact(out, "", "...");
 }
 
 static int print_text(const struct request *request, const struct report *report)
@@ -309,10 +343,14 @@ static int print_text(const struct request *request, const struct report *report
     print_state(&out, report);
     if (report->measured)
         print_measurement(&out, request, report);
+    if (request->canary != NULL)
+        print_canaries(&out, &report->canaries);
     if (report->verified)
         print_fact(&out, "checksums", report->intact ? "all right" : report->damage.text);
     else
         print_fact(&out, "checksums", "of the header only; --verify compares all");
+    if (info->links > 1)
+        tool_links_print(&out, report->filter);
     return tool_out_finish(&out, has_finding(report) ? TOOL_NONE : TOOL_FOUND);
 }
 
@@ -393,14 +431,30 @@ static json_t *measurement_object(const struct request *request, const struct re
     return object;
 }
 
+static json_t *canaries_object(const struct tool_canaries *canaries)
+{
+    json_t *object = tool_json_object();
+    tool_json_add(object, "asked", tool_json_count(canaries->asked));
+    tool_json_add(object, "hits", tool_json_count(canaries->hits));
+    json_t *first = tool_json_array();
+    for (size_t i = 0; i < canaries->shown; i++)
+        tool_json_append(first, tool_json_text(canaries->text[i]));
+    tool_json_add(object, "first", first);
+    return object;
+}
+
 static int print_json(const struct request *request, const struct report *report)
 {
     json_t *object = tool_json_report("inspect");
     tool_json_add(object, "file", tool_json_text(request->path));
     add_header(object, &report->info);
     add_state(object, report);
+    if (report->info.kind == BLOOMERY_SCALABLE)
+        tool_json_add(object, "chain", tool_links_json(report->filter));
     if (report->measured)
         tool_json_add(object, "measured", measurement_object(request, report));
+    if (request->canary != NULL)
+        tool_json_add(object, "canaries", canaries_object(&report->canaries));
     if (report->verified) {
         tool_json_add(object, "intact", tool_json_bool(report->intact));
         tool_json_add(object, "damage",
@@ -436,6 +490,7 @@ static int report_unreadable(const struct request *request, const bloomery_error
 enum {
     OPTION_VERIFY = TOOL_OPTION_OWN,
     OPTION_MEASURE,
+    OPTION_CANARY,
     OPTION_SEED,
     OPTION_KEY_FILE,
     OPTION_JSON,
@@ -444,6 +499,7 @@ enum {
 static const struct option options[] = {
     {"verify", no_argument, NULL, OPTION_VERIFY},
     {"measure", required_argument, NULL, OPTION_MEASURE},
+    {"canary", required_argument, NULL, OPTION_CANARY},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -458,6 +514,9 @@ static bool take_option(struct request *request, int option)
         return true;
     case OPTION_MEASURE:
         return tool_option_count("--measure", optarg, 1, TOOL_KEYS_MOST, &request->measure);
+    case OPTION_CANARY:
+        request->canary = optarg;
+        return true;
     case OPTION_SEED:
         return tool_option_count("--seed", optarg, 0, UINT64_MAX, &request->seed);
     case OPTION_KEY_FILE:
@@ -473,10 +532,10 @@ static bool take_option(struct request *request, int option)
 
 static int inspect_filter(const struct request *request, const bloomery_filter *filter)
 {
-    struct report report = {.info = BLOOMERY_INFO};
+    struct report report = {.info = BLOOMERY_INFO, .filter = filter};
     bloomery_info_get(filter, true, &report.info);
     report.over_full = holds_too_many(&report.info);
-    if (request->measure > 0 && !report.info.key_known) {
+    if ((request->measure > 0 || request->canary != NULL) && !report.info.key_known) {
         tool_error("%s: its key is not in the file, and without it no key can be asked; give it "
                    "with --key-file",
                    request->path);
@@ -488,6 +547,8 @@ static int inspect_filter(const struct request *request, const bloomery_filter *
     }
     if (request->measure > 0)
         measure(filter, request, &report);
+    if (request->canary != NULL && !tool_canaries_ask(request->canary, filter, &report.canaries))
+        return TOOL_ERROR;
     return request->json ? print_json(request, &report) : print_text(request, &report);
 }
 

@@ -3,6 +3,7 @@
  * plan: what a filter takes before it is made. All numbers are the library's: every row of the
  * table is a call of bloomery_plan_solve, and so is every "would fit" of a message.
  */
+#include "growth.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
@@ -23,7 +24,10 @@ static const char help[] =
     "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
     "      --memory SIZE    the memory of the filter (512MiB, 2GB)\n"
-    "      --kind KIND      only this kind: blocked or classic\n"
+    "      --kind KIND      only this kind: blocked, classic or scalable, which takes -n and -p "
+    "and\n"
+    "                       grows: -n are the keys after which it does so for the first time\n"
+    "      --grow-to N      of a scalable filter: what it will be with N keys, link by link\n"
     "      --lines L        only blocked filters with L cache lines per key, 1 to 3\n"
     "      --folds D        plan so that the filter can be halved D times. Default 0\n"
     "      --json           one JSON object, numbers unrounded\n"
@@ -43,6 +47,7 @@ struct wish {
     double rate;
     uint64_t memory;
     bloomery_kind kind;
+    uint64_t grow_to;
     bloomery_options options;
     bool json;
 };
@@ -62,10 +67,8 @@ static const struct {
     bloomery_kind kind;
     uint32_t lines;
 } shapes[] = {
-    {BLOOMERY_BLOCKED, 1},
-    {BLOOMERY_BLOCKED, 2},
-    {BLOOMERY_BLOCKED, 3},
-    {BLOOMERY_CLASSIC, 0},
+    {BLOOMERY_BLOCKED, 1}, {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},
+    {BLOOMERY_CLASSIC, 0}, {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
@@ -75,6 +78,7 @@ enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
 enum {
     OPTION_MEMORY = TOOL_OPTION_OWN,
     OPTION_KIND,
+    OPTION_GROW_TO,
     OPTION_LINES,
     OPTION_FOLDS,
     OPTION_JSON,
@@ -85,6 +89,7 @@ static const struct option options[] = {
     {"rate", required_argument, NULL, 'p'},
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"kind", required_argument, NULL, OPTION_KIND},
+    {"grow-to", required_argument, NULL, OPTION_GROW_TO},
     {"lines", required_argument, NULL, OPTION_LINES},
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -102,6 +107,8 @@ static bool take_option(struct wish *wish, int option)
         return tool_option_size("--memory", optarg, &wish->memory);
     case OPTION_KIND:
         return tool_parse_kind(optarg, &wish->kind);
+    case OPTION_GROW_TO:
+        return tool_option_count("--grow-to", optarg, 1, TOOL_KEYS_MOST, &wish->grow_to);
     case OPTION_LINES:
         return tool_option_small("--lines", optarg, 1, 3, &wish->options.lines);
     case OPTION_FOLDS:
@@ -120,8 +127,22 @@ static bool fits_together(struct wish *wish)
         tool_usage("--lines is for blocked filters; a classic one has none");
         return false;
     }
-    if (wish->options.lines > 0)
+    if (wish->options.lines > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_BLOCKED;
+    if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
+        wish->kind = BLOOMERY_SCALABLE;
+    if (wish->grow_to > 0 && wish->kind != BLOOMERY_SCALABLE) {
+        tool_usage("--grow-to is for scalable filters; others do not grow");
+        return false;
+    }
+    if (wish->kind == BLOOMERY_SCALABLE) {
+        if (wish->memory > 0) {
+            tool_usage("a scalable filter is planned by -n and -p; with 'build', --memory limits "
+                       "how far it grows");
+            return false;
+        }
+        wish->keys = wish->keys > 0 ? wish->keys : TOOL_CHAIN_KEYS;
+    }
     if (wish->keys == 0 && (wish->rate == 0 || wish->memory == 0)) {
         tool_usage("how large? give two of -n, -p and --memory, or -n alone");
         return false;
@@ -168,13 +189,15 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
     size_t count = 0;
     for (size_t i = 0; i < SHAPES; i++) {
         struct row row = {.kind = shapes[i].kind, .lines = shapes[i].lines};
-        if (wish->kind != BLOOMERY_KIND_DEFAULT && row.kind != wish->kind)
+        if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind
+                                                : row.kind == BLOOMERY_SCALABLE)
             continue;
         if (wish->options.lines > 0 && row.lines != wish->options.lines)
             continue;
         row.solved = solve(wish, row.kind, row.lines, &row.plan, &row.error);
         row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
-        row.recommended = row.solved && row.kind == chosen->kind && row.lines == chosen->lines;
+        row.recommended = row.solved && row.kind == chosen->kind &&
+                          (row.kind == BLOOMERY_SCALABLE || row.lines == chosen->lines);
         rows[count++] = row;
     }
     return count;
@@ -275,6 +298,8 @@ static int print_text(const struct wish *wish, const struct row *rows, size_t co
     for (size_t i = 0; i < count; i++)
         if (rows[i].recommended && rows[i].fits)
             tool_out_format(&out, "* recommended: %s\n", build_line(line, wish, &rows[i]));
+    if (wish->grow_to > 0)
+        tool_growth_print(&out, &rows[0].plan, wish->grow_to);
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
@@ -324,6 +349,8 @@ static int print_json(const struct wish *wish, const struct row *rows, size_t co
     for (size_t i = 0; i < count; i++)
         tool_json_append(plans, row_object(wish, &rows[i]));
     tool_json_add(report, "plans", plans);
+    if (wish->grow_to > 0)
+        tool_json_add(report, "links", tool_growth_json(&rows[0].plan, wish->grow_to));
     return tool_json_print(report, TOOL_FOUND);
 }
 

@@ -5,6 +5,7 @@
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
+#include "rule.h"
 #include "team.h"
 #include "tool.h"
 
@@ -21,8 +22,8 @@ static const char help[] =
     "that is not printed was surely never added, as long as the file is undamaged (--verify);\n"
     "of the lines that were never added, a share equal to the filter's rate is printed all the\n"
     "same. No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each member\n"
-    "of a zip checked by itself. A carriage return that ends a line and a byte order mark that\n"
-    "begins an input belong to the key; a warning tells of them.\n"
+    "of a zip checked by itself. A filter that was built with a rule for keys ('bloomery help\n"
+    "build') is asked by that rule; what is printed are whole lines.\n"
     "\n"
     "  -f, --filter FILTER   ask this filter; repeat it to ask whether a line is in any of them\n"
     "  -v, --invert          print the lines that surely are in none of the filters\n"
@@ -38,7 +39,23 @@ static const char help[] =
     "      --verify          read the filters whole first and compare every checksum; a damaged\n"
     "                        one is an error\n"
     "      --key-file FILE   the key of filters that don't carry it\n"
+    "      --confirm SORTED  lines that may be in a filter count only if their key is a line of "
+    "this\n"
+    "                        file too, which is sorted by bytes (LC_ALL=C sort); with -v the "
+    "others\n"
+    "                        are printed. Its lines are compared with the key as it is after all\n"
+    "                        steps of the rule but --hex, and no step is applied to them\n"
     "      --json            with -c: one JSON object, with the count of each filter\n"
+    "\n"
+    "Lines become keys by these steps, in this order. They need not be given for a filter that "
+    "keeps\n"
+    "them, and where they are, they must agree with it; they are for a filter that has none. "
+    "Lines\n"
+    "without a key are not printed and not counted, with or without -v. Of -k keys only --trim "
+    "and\n"
+    "what follows it apply.\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it.\n"
     "\n"
     "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error. An "
     "error\n"
@@ -51,13 +68,21 @@ static const char help[] =
 struct query {
     bool verify, json;
     const char *key_file;
+    const char *confirm;
+    struct tool_rule_choice choice;
     uint32_t threads;
     const char **keys; /* of -k */
     size_t key_count;
     struct tool_question question;
 };
 
-enum { OPTION_WITH_FILENAME = TOOL_OPTION_OWN, OPTION_VERIFY, OPTION_KEY_FILE, OPTION_JSON };
+enum {
+    OPTION_WITH_FILENAME = TOOL_OPTION_OWN,
+    OPTION_VERIFY,
+    OPTION_KEY_FILE,
+    OPTION_CONFIRM,
+    OPTION_JSON,
+};
 
 static const struct option options[] = {
     {"filter", required_argument, NULL, 'f'},
@@ -70,7 +95,9 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"verify", no_argument, NULL, OPTION_VERIFY},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"confirm", required_argument, NULL, OPTION_CONFIRM},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
 
@@ -92,8 +119,11 @@ static int print_json(const struct query *query, bool all_read, int code)
     json_t *object = tool_json_report("query");
     tool_json_add(object, "inverted", tool_json_bool(query->question.invert));
     tool_json_add(object, "records", tool_json_count(query->question.asked));
+    tool_json_add(object, "passed_over", tool_json_count(query->question.passed_over));
     tool_json_add(object, "count", tool_json_count(query->question.selected));
     tool_json_add(object, "all_read", tool_json_bool(all_read));
+    if (query->confirm != NULL)
+        tool_json_add(object, "confirmed_by", tool_json_text(query->confirm));
     json_t *filters = tool_json_array();
     for (size_t f = 0; f < query->question.filter_count; f++) {
         json_t *filter = tool_json_object();
@@ -103,6 +133,22 @@ static int print_json(const struct query *query, bool all_read, int code)
     }
     tool_json_add(object, "filters", filters);
     return tool_json_print(object, code);
+}
+
+/* The filter's rule among the question's, each of which is there once. */
+static bool find_rule(struct query *query, struct tool_asked *asked)
+{
+    struct tool_question *question = &query->question;
+    bloomery_key_rule rule;
+    if (!tool_rule_settle(&query->choice, asked->name, asked->filter, true, &rule))
+        return false;
+    asked->rule = 0;
+    while (asked->rule < question->rule_count &&
+           !tool_rule_equal(&question->rules[asked->rule], &rule))
+        asked->rule++;
+    if (asked->rule == question->rule_count)
+        question->rules[question->rule_count++] = rule;
+    return true;
 }
 
 /* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
@@ -118,8 +164,47 @@ static bool open_filters(struct query *query)
             tool_library_error(asked->name, &damage);
             return false;
         }
+        if (!find_rule(query, asked))
+            return false;
     }
+    if (query->confirm != NULL)
+        query->question.confirm = tool_confirm_open(query->confirm, query->question.delimiter);
+    return query->confirm == NULL || query->question.confirm != NULL;
+}
+
+/* Carriage returns are warned about where one of the filters takes them for part of a key. */
+static bool returns_are_taken(const struct tool_question *question)
+{
+    for (size_t r = 0; r < question->rule_count; r++)
+        if ((question->rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
+            return false;
     return true;
+}
+
+/* What is said when all has been asked. False where some of it could not be. */
+static bool say_rest(struct query *query)
+{
+    struct tool_question *question = &query->question;
+    bool good = true;
+    uint64_t hits = 0;
+    if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm)) {
+        tool_confirm_say_unsorted(question->confirm);
+        good = false;
+    }
+    for (size_t r = 0; r < question->rule_count; r++)
+        good = tool_tally_say(&question->tallies[r], &question->rules[r],
+                              "such records were not asked for") &&
+               good;
+    for (size_t f = 0; f < question->filter_count; f++)
+        hits += question->filters[f].hits;
+    for (size_t f = 0; f < question->filter_count && hits == 0 && question->hint != NULL; f++) {
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(question->filters[f].filter, false, &info);
+        if (question->filters[f].rule == 0)
+            tool_hint_say(question->hint, question->filters[f].name, question->filters[f].filter,
+                          tool_rule_is_none(&info.rule));
+    }
+    return good;
 }
 
 static int run_query(struct query *query, char **inputs, size_t input_count)
@@ -128,9 +213,9 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                        .count = input_count,
                                        .delimiter = query->question.delimiter,
                                        .keep_going = true,
+                                       .keep_bom = query->choice.keep_bom,
+                                       .returns_taken = returns_are_taken(&query->question),
                                        .threads = query->threads};
-    if (!open_filters(query))
-        return TOOL_ERROR;
 
     bool all_read = true;
     bool more =
@@ -138,6 +223,9 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     if (more && (query->key_count == 0 || input_count > 0))
         all_read = tool_ask_source(&query->question, &source);
 
+    /* Who asked for nothing to be said, and has an answer, needs no remarks on how it came. */
+    if (!query->question.quiet || query->question.selected == 0)
+        all_read = say_rest(query) && all_read;
     if (query->question.quiet)
         return query->question.selected > 0 ? TOOL_FOUND : all_read ? TOOL_NONE : TOOL_ERROR;
     int code = !all_read ? TOOL_ERROR : query->question.selected > 0 ? TOOL_FOUND : TOOL_NONE;
@@ -148,14 +236,38 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     return tool_out_finish(&query->question.out, code);
 }
 
+static int ask_filters(struct query *query, char **inputs, size_t input_count)
+{
+    static const uint32_t cases = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX;
+    if (!open_filters(query))
+        return TOOL_ERROR;
+    if (!query->question.quiet && (query->question.rules[0].flags & cases) == 0)
+        query->question.hint = tool_hint_new();
+    return run_query(query, inputs, input_count);
+}
+
 /* ---- The command line ------------------------------------------------------------------------ */
+
+static bool fits_together(struct query *query)
+{
+    if (query->json && (!query->question.count_only || query->question.quiet)) {
+        tool_usage("--json is for the counts of -c, without -q");
+        return false;
+    }
+    if (query->question.invert && query->question.with_filename) {
+        tool_usage("--with-filename names the filters that may have a line; -v prints lines that "
+                   "none of them has");
+        return false;
+    }
+    return tool_rule_complete(&query->choice);
+}
 
 /* Reads the options. False where there is nothing more to do; `*code` is then the exit code. */
 static bool read_options(struct query *query, int argc, char **argv, int *code)
 {
     int option;
     *code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "f:vcqk:j:0", options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "f:vcqk:j:0" TOOL_RULE_LETTERS, options)) != -1) {
         switch (option) {
         case 'f':
             query->question.filters[query->question.filter_count++].name = optarg;
@@ -188,6 +300,9 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
         case OPTION_KEY_FILE:
             query->key_file = optarg;
             break;
+        case OPTION_CONFIRM:
+            query->confirm = optarg;
+            break;
         case OPTION_JSON:
             query->json = true;
             break;
@@ -195,21 +310,12 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
             *code = TOOL_FOUND;
             return false;
         default:
-            return false;
+            if (!tool_rule_option(&query->choice, option))
+                return false;
         }
     }
-    if (query->json && (!query->question.count_only || query->question.quiet)) {
-        tool_usage("--json is for the counts of -c, without -q");
-        return false;
-    }
-    if (query->question.invert && query->question.with_filename) {
-        tool_usage("--with-filename names the filters that may have a line; -v prints lines that "
-                   "none of them has");
-        return false;
-    }
-    return true;
+    return fits_together(query);
 }
-
 static int query_main(int argc, char **argv)
 {
     struct query *query = tool_allocate(sizeof(*query));
@@ -219,6 +325,9 @@ static int query_main(int argc, char **argv)
     query->question.filters = tool_allocate((size_t)argc * sizeof(struct tool_asked));
     memset(query->question.filters, 0, (size_t)argc * sizeof(struct tool_asked));
     query->keys = tool_allocate((size_t)argc * sizeof(const char *));
+    query->question.rules = tool_allocate((size_t)argc * sizeof(bloomery_key_rule));
+    query->question.tallies = tool_allocate((size_t)argc * sizeof(struct tool_tally));
+    memset(query->question.tallies, 0, (size_t)argc * sizeof(struct tool_tally));
     query->question.to_terminal = isatty(STDOUT_FILENO) == 1;
     tool_out_start(&query->question.out);
 
@@ -229,10 +338,14 @@ static int query_main(int argc, char **argv)
         if (query->question.filter_count == 0)
             code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
         else
-            code = run_query(query, argv + optind, (size_t)(argc - optind));
+            code = ask_filters(query, argv + optind, (size_t)(argc - optind));
     }
     for (size_t f = 0; f < query->question.filter_count; f++)
         bloomery_free(query->question.filters[f].filter);
+    tool_confirm_close(query->question.confirm);
+    tool_hint_free(query->question.hint);
+    free(query->question.tallies);
+    free(query->question.rules);
     free(query->question.filters);
     free(query->keys);
     free(query);

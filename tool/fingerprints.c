@@ -38,8 +38,8 @@
 
 enum {
     TAIL = 1024,
-    WINDOW = 32,            /* keys whose lines are on their way */
-    START_BYTES = 1 << 20,  /* of a set for nobody knows how many */
+    WINDOW = 32,           /* keys whose lines are on their way */
+    START_BYTES = 1 << 20, /* of a set for nobody knows how many */
 };
 
 struct tool_fingerprints {

@@ -105,6 +105,7 @@ void tool_json_add_change(json_t *report, const char *file, const struct tool_ch
     const bloomery_info *info = &change->info;
     tool_json_add(report, "file", tool_json_text(file));
     tool_json_add(report, "records", tool_json_count(change->records));
+    tool_json_add(report, "passed_over", tool_json_count(change->passed_over));
     tool_json_add(report, "new_bits", tool_json_count(change->new_bits));
     tool_json_add(report, "estimated_new_keys", tool_json_number(change->estimated_new_keys));
     tool_json_add(report, "bytes", tool_json_count(info->bytes));

@@ -10,7 +10,8 @@
 #include <zlib.h>
 
 static const struct tool_command *const commands[] = {
-    &cmd_plan, &cmd_build, &cmd_add, &cmd_query, &cmd_inspect, &cmd_generate, &cmd_experiment,
+    &cmd_plan,    &cmd_build,    &cmd_add,        &cmd_query, &cmd_dedupe,
+    &cmd_inspect, &cmd_generate, &cmd_experiment,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -24,6 +25,7 @@ static const char introduction[] =
     "  bloomery build -p 0.01 -o ids.bloom ids.txt     a filter of the lines of ids.txt\n"
     "  bloomery query ids.bloom asked.txt              the lines of asked.txt that may be in it\n"
     "  bloomery query -v ids.bloom asked.txt           those that surely are not\n"
+    "  bloomery dedupe lines.txt                       its lines, each once, in order\n"
     "  bloomery plan -n 20M -p 0.01                    what a filter takes, before it is made\n"
     "\n"
     "Commands:\n";

@@ -210,7 +210,9 @@ const char *tool_nearest(const char *word, const char *const *names, size_t coun
 
 bool tool_parse_kind(const char *name, bloomery_kind *kind)
 {
-    static const bloomery_kind built[] = {BLOOMERY_BLOCKED, BLOOMERY_CLASSIC};
+    static const bloomery_kind built[] = {BLOOMERY_BLOCKED, BLOOMERY_CLASSIC, BLOOMERY_COUNTING,
+                                          BLOOMERY_SCALABLE};
+    static const char list[] = "blocked, classic, counting and scalable";
     enum { BUILT = sizeof(built) / sizeof(built[0]) };
 
     bloomery_kind found = bloomery_kind_find(name);
@@ -223,15 +225,14 @@ bool tool_parse_kind(const char *name, bloomery_kind *kind)
         names[i] = bloomery_kind_name((int)built[i]);
     }
     if (found != BLOOMERY_KIND_DEFAULT) {
-        tool_usage("kind '%s' is not available in this version; %s and %s are", name, names[0],
-                   names[1]);
+        tool_usage("kind '%s' is not available in this version; %s are", name, list);
         return false;
     }
     const char *nearest = tool_nearest(name, names, BUILT);
     if (nearest != NULL)
         tool_usage("unknown kind '%s'; did you mean '%s'?", name, nearest);
     else
-        tool_usage("unknown kind '%s'; the kinds are %s and %s", name, names[0], names[1]);
+        tool_usage("unknown kind '%s'; the kinds are %s", name, list);
     return false;
 }
 

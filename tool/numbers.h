@@ -29,6 +29,10 @@ bool tool_parse_rate(const char *text, double *value);
 /* What `plan` and `build` take where nothing says how often a filter may be wrong. */
 #define TOOL_RATE_DEFAULT 1e-4
 
+/* After how many keys a scalable filter grows first, where nothing is known of their number: it takes
+ * some MB then, and a billion keys are ten links. */
+#define TOOL_CHAIN_KEYS (UINT64_C(1) << 20)
+
 /*
  * The same for the value of an option, range check included. `option` is the option as the user
  * writes it ("-n", "--memory"). Where the text is no number or out of range they print a sentence

@@ -218,7 +218,7 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
         return true;
     char more[TOOL_NUMBER_BYTES + 20] = "";
     if (tally->not_hex > 1)
-        snprintf(more, sizeof(more), " (nor are %s more)",
+        snprintf(more, sizeof(more), " (nor %s %s more)", tally->not_hex == 2 ? "is" : "are",
                  tool_format_count(number, tally->not_hex - 1));
     tool_error("%s%s'%s' is not pairs of hexadecimal digits%s; %s",
                tally->input != NULL ? tool_path_said(tally->input) : "",

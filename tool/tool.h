@@ -45,6 +45,7 @@ extern const struct tool_command cmd_plan;
 extern const struct tool_command cmd_build;
 extern const struct tool_command cmd_add;
 extern const struct tool_command cmd_query;
+extern const struct tool_command cmd_dedupe;
 extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_generate;
 extern const struct tool_command cmd_experiment;

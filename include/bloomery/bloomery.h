@@ -314,6 +314,15 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
  * scalable one: its first link alone) held `keys` distinct keys. 0 keys: 0. A plan that is none: 1. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
+/*
+ * What a scalable filter of this solved plan will be when it has grown: the plan of link number
+ * `index`, 0 the first, as a blocked filter's; its rate is the link's own. Solves as many plans as
+ * there are links up to it. BLOOMERY_BAD_ARGUMENT where the plan is not scalable or `index` is not
+ * 0 to 63.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index,
+                                                   bloomery_plan *link, bloomery_error *error);
+
 /* ---- Making and freeing --------------------------------------------------------------------- */
 
 typedef struct bloomery_filter bloomery_filter;
@@ -552,10 +561,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
 /* ---- Several filters ------------------------------------------------------------------------- */
 
 /*
- * Whether two filters fit together: the same kind, hash, seed, secret key, key rule, lines and
- * probes, and sizes of which one is the other's or folds to it. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that
- * names the first of these that differs, and both its values. Scalable filters fit together where all but the sizes of
- * their links is the same.
+ * Whether two filters fit together. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that names the
+ * first field that differs and both its values. These must be the same, and are compared in this
+ * order: kind, cell bits, dialect, hash, seed, secret key (by its fingerprint), key rule, and then
+ * lines and probes; of the sizes one must be the other's, or fold to it. In scalable filters each
+ * link has its own lines, probes and size: those need not be the same.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     const bloomery_filter *other,
@@ -564,19 +574,32 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
 /*
  * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there.
  * `from` may be the larger one, whose folded bits are then taken; where `into` is the larger one, it
- * is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. A scalable filter takes over the links of the other,
- * and their rates add up; BLOOMERY_FULL past 64 links. Adds are summed; the rate becomes that of all the keys together: parts
- * are best made with one plan, for the keys of all of them. BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_OUT_OF_MEMORY.
+ * is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. The two may
+ * be the same filter: its counters double, bits stay as they are.
+ *
+ * A scalable filter takes over copies of the links of the other, and their rates add up; keys are
+ * then added to the larger of the two newest links. BLOOMERY_FULL past 64 links or `memory_limit`.
+ * Merged with itself it stays as it is.
+ *
+ * Adds are summed. Plan, key rule, note and the place where a secret key is kept stay those of
+ * `into`; opened without its key, it learns it from `from`. The rate becomes that of all the keys
+ * together: parts are best made with one plan, for the keys of all of them. Checksums of a map or
+ * view are compared first, so its damage can't get a new checksum here.
+ *
+ * BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_CORRUPT (`from`), BLOOMERY_FULL,
+ * BLOOMERY_OUT_OF_MEMORY; on failure `into` is unchanged. Memory is allocated for links only.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
                                                bloomery_error *error);
 
 /*
  * Intersection: every key that is in both is in `into` afterwards; of counters the lesser one stays.
- * The rate is not that of a filter to which only the common keys were added: bits that different keys set in
- * the two stay as well, so it is higher, at most the lower of the two rates it had, and about their
- * product for keys that are in neither; keys that are in one of them alone are
- * taken for common ones as often as the other's rate. The number of adds is then unknown, and noted as the lesser. BLOOMERY_UNSUPPORTED for scalable filters, else as bloomery_merge.
+ * It is not the filter to which only the common keys were added: bits that different keys set in the
+ * two stay as well. Its rate for keys that are in neither is at most the lower one of the two, and
+ * about their product where the two have no keys in common; keys that are in one of them alone are
+ * taken for common ones as often as the rate of the other. How many common keys were added is not
+ * known; the lesser number of adds is noted. BLOOMERY_UNSUPPORTED for scalable filters, else as
+ * bloomery_merge.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
                                                    const bloomery_filter *from,
@@ -584,37 +607,49 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
 
 /*
  * A filter of half the size, `times` times over (1 to 30): bit for bit the one that would have been
- * built at that size with the same probes. Its rate is higher, as bloomery_plan_rate says for half the bits; its planned rate is that
- * of the planned keys at the new size. BLOOMERY_BAD_ARGUMENT where the number of lines (classic: of bits) is not a
- * multiple of 2^times; options.folds plans for it. BLOOMERY_UNSUPPORTED for scalable filters. `options`: the allocator.
+ * built at that size with the same probes. Its rate is higher, as bloomery_plan_rate says for the
+ * fewer bits; its planned rate is that of the planned keys at the new size.
+ *
+ * BLOOMERY_BAD_ARGUMENT where the number of lines (classic: of bits) is not a multiple of 2^times;
+ * options.folds plans for it. BLOOMERY_UNSUPPORTED for scalable filters, BLOOMERY_CORRUPT as in
+ * bloomery_merge, BLOOMERY_OUT_OF_MEMORY. `options`: the allocator, and concurrent_adds; all else is
+ * the filter's.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
                                               const bloomery_options *options,
                                               bloomery_filter **folded, bloomery_error *error);
 
 /*
- * Union or intersection of any number of compatible filters, of the least of their sizes, written straight to a file as
- * bloomery_save does it: the payloads pass through in pieces of 64 KiB, so that maps of files of any size are merged
- * in a memory that does not grow with them (but for 8 bytes per 64 KiB). The file is the one that
- * bloomery_fold, bloomery_merge and bloomery_save make in memory: rule, note and plan are the first one's. `path` may be that of one of
- * the filters. BLOOMERY_MISMATCH, with the number of the filter in the text, before anything is written; BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
+ * Union or intersection of any number (1 or more) of compatible filters, at the least of their
+ * sizes, written straight to a file as bloomery_save does it: the payloads pass through in pieces of
+ * 64 KiB, so that maps of files of any size are merged in a memory that does not grow with them (but
+ * for 8 bytes per 64 KiB, from the first filter's allocator). The file is the one that
+ * bloomery_fold, bloomery_merge and bloomery_save make in memory: rule, note, plan and the place of
+ * a secret key are the first one's. `path` may be that of one of the filters.
+ *
+ * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter in the text (the first is 1),
+ * before anything is written; BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, bool intersect, const char *path,
                                                     bloomery_error *error);
 
-/* What two filters have in common: estimates from the bits of both and of their union. */
+/* What two filters have in common: estimates from the bits of both and of their union, at the
+ * smaller of the two sizes. Where all bits of the union are set there, union_keys and deviation are
+ * infinite, common_keys and jaccard no number. */
 typedef struct bloomery_comparison {
     double keys[2]; /* distinct keys of the one and of the other */
     double union_keys;
     double common_keys; /* keys[0] + keys[1] - union_keys, and not less than 0 */
     double jaccard;     /* common_keys / union_keys; 0 for two empty filters */
-    double deviation;   /* standard deviation of common_keys */
-    bool equal;         /* bit for bit (the smaller one and the larger one folded) */
+    double deviation;   /* standard deviation of common_keys (docs/mathematics.md) */
+    bool within[2];     /* of the one: each of its bits is set in the other, which so seems to have
+                           all its keys; and the reverse. Of counters: those that are not 0 */
+    bool equal;         /* bit for bit, or counter for counter */
 } bloomery_comparison;
 
-/* Compares two compatible filters, of one size or not. Time: that of reading both. No memory is allocated. BLOOMERY_MISMATCH;
- * BLOOMERY_UNSUPPORTED for scalable ones. */
+/* Compares two compatible filters, of one size or not. Time: that of reading both. No memory is
+ * allocated. BLOOMERY_MISMATCH; BLOOMERY_UNSUPPORTED for scalable ones. */
 BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
                                                  const bloomery_filter *other,
                                                  bloomery_comparison *comparison,

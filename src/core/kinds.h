@@ -70,9 +70,10 @@ struct bloomery_kind_row {
 
 /* ROW(id, prefix of its functions, block bits, grows). A scalable filter is a chain of blocked links: what
  * is special about it concerns the chain and not the link (src/grow.c). */
-#define BLOOMERY_KINDS(ROW)                             \
-    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, false) \
-    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, false)   \
+#define BLOOMERY_KINDS(ROW)                               \
+    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, false)   \
+    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, false)     \
+    ROW(BLOOMERY_COUNTING, bloomery_counting, 512, false) \
     ROW(BLOOMERY_SCALABLE, bloomery_blocked, 512, true)
 
 #define BLOOMERY_DECLARE_KIND(prefix)                                                           \
@@ -85,6 +86,7 @@ struct bloomery_kind_row {
                        const uint8_t *payload, struct bloomery_scan *scan);
 BLOOMERY_DECLARE_KIND(bloomery_blocked)
 BLOOMERY_DECLARE_KIND(bloomery_classic)
+BLOOMERY_DECLARE_KIND(bloomery_counting)
 #undef BLOOMERY_DECLARE_KIND
 
 /* NULL for kinds that are reserved or unknown. */

@@ -11,8 +11,7 @@
 #include <math.h>
 
 static const uint64_t unit_bits = BLOOMERY_BLOCK_BITS;
-static const uint64_t unit_bytes = BLOOMERY_BLOCK_BYTES;
-static const uint64_t units_max = BLOOMERY_BITS_MAX / BLOOMERY_BLOCK_BITS;
+static const uint64_t line_bytes = 64; /* of memory, whatever a line of the filter takes */
 /* Filters from this size on fold by themselves, down to multiples of this. */
 static const uint64_t folding_from = 256;
 static const uint64_t folding_unit = 16;
@@ -45,6 +44,7 @@ struct wish {
     uint32_t probes; /* 0: search */
     uint64_t round;  /* units are a multiple of this */
     bool blocked;
+    uint64_t unit_bytes; /* memory of a unit */
 };
 
 static void layout_start(struct layout *layout, uint32_t lines, uint32_t probes)
@@ -81,9 +81,16 @@ static uint64_t round_unit(const struct wish *wish, uint64_t units)
     return folds && wish->round < folding_unit ? folding_unit : wish->round;
 }
 
+/* As many as fit into the memory that a filter can have. */
+static uint64_t most_units(const struct wish *wish)
+{
+    return BLOOMERY_BITS_MAX / 8 / wish->unit_bytes;
+}
+
 /* The least units whose rate is at most the wish's; 0 where none is. */
 static uint64_t least_units(struct layout *layout, const struct wish *wish)
 {
+    const uint64_t units_max = most_units(wish);
     /* No filter does with half the information limit. */
     double limit = (double)wish->keys * -log2(wish->rate) / (double)unit_bits;
     uint64_t too_few = limit / 2 < (double)units_max ? (uint64_t)(limit / 2) : units_max;
@@ -191,8 +198,8 @@ static struct candidate round_candidate(const struct wish *wish, struct candidat
     if (!candidate.found || wish->units > 0)
         return candidate;
     uint64_t unit = round_unit(wish, candidate.units);
-    candidate.found =
-        bloomery_round_up(candidate.units, unit, &candidate.units) && candidate.units <= units_max;
+    candidate.found = bloomery_round_up(candidate.units, unit, &candidate.units) &&
+                      candidate.units <= most_units(wish);
     if (!candidate.found)
         return candidate;
     uint32_t least = wish->probes > 0 ? wish->probes : 1;
@@ -252,32 +259,51 @@ static double distinct(double cells, uint32_t throws)
 
 uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 {
-    return plan->cell_bits == 0 ? 1 : plan->cell_bits;
+    if (plan->cell_bits != 0)
+        return plan->cell_bits;
+    return plan->kind == BLOOMERY_COUNTING ? BLOOMERY_COUNTER_BITS : 1;
+}
+
+/*
+ * The cache lines that are read to answer for a key. A line of an absent key says yes with probability
+ * y, the L-th root of the rate, and the next is only read then. Of counters a line of the filter is c
+ * cache lines, c = 4 or 8: probe t of the line is made where the t before it said yes, with probability
+ * y^(t/k) or a little less, and it falls into a cache line not read yet with probability
+ * (1 - 1/c)^t. docs/mathematics.md derives both.
+ */
+static void count_reads(bloomery_plan *plan, double units)
+{
+    if (plan->lines == 0) {
+        double fill = pow(plan->rate, 1.0 / plan->probes);
+        plan->absent_lines = power_sum(fill, plan->probes);
+        plan->present_lines = distinct(units, plan->probes);
+        return;
+    }
+    const double parts = (double)(BLOOMERY_BLOCK_BYTES * plan->cell_bits / line_bytes);
+    const double yes = pow(plan->rate, 1.0 / plan->lines);
+    const double probe = pow(yes, 1.0 / plan->probes) * (1 - 1 / parts);
+    const double touched = distinct(parts, plan->probes);
+    plan->absent_lines =
+        power_sum(yes, plan->lines) * (parts > 1 ? power_sum(probe, plan->probes) : 1);
+    /* Each cache line of the filter is touched by one line of the key with probability touched / (parts
+     * units). */
+    plan->present_lines = -parts * units * expm1(plan->lines * log1p(-touched / (parts * units)));
 }
 
 static void fill_plan(bloomery_plan *plan, const struct candidate *found)
 {
-    double units = (double)found->units;
     double keys = (double)found->keys;
     plan->cell_bits = bloomery_cell_bits(plan);
     plan->lines = found->lines;
     plan->probes = found->probes;
     plan->keys = found->keys;
     plan->rate = found->rate;
-    plan->bytes = found->units * unit_bytes;
+    plan->bytes = found->units * BLOOMERY_BLOCK_BYTES * plan->cell_bits;
     plan->bits = found->units * unit_bits;
-    plan->bits_per_key = (double)plan->bits / keys;
-    plan->limit_ratio = found->rate > 0 ? (double)plan->bits / (keys * -log2(found->rate)) : 0;
-    if (found->lines > 0) {
-        /* The next line is only read where the one before says yes. */
-        double line = pow(found->rate, 1.0 / found->lines);
-        plan->absent_lines = power_sum(line, found->lines);
-        plan->present_lines = distinct(units, found->lines);
-    } else {
-        double fill = pow(found->rate, 1.0 / found->probes);
-        plan->absent_lines = power_sum(fill, found->probes);
-        plan->present_lines = distinct(units, found->probes);
-    }
+    const double memory = (double)plan->bits * plan->cell_bits;
+    plan->bits_per_key = memory / keys;
+    plan->limit_ratio = found->rate > 0 ? memory / (keys * -log2(found->rate)) : 0;
+    count_reads(plan, (double)found->units);
 }
 
 /* Why nothing was found, and what would do instead. */
@@ -291,11 +317,11 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                              "%llu bytes",
                              bloomery_phrase_rate(&wanted, plan->rate),
                              (unsigned long long)(BLOOMERY_BITS_MAX / 8));
-    if (wish->units == 0 && plan->bytes >= unit_bytes)
+    if (wish->units == 0 && wish->round > 1 && plan->bytes >= wish->unit_bytes)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter with so many folds takes at least %llu bytes, and %llu are "
                              "given",
-                             (unsigned long long)(wish->round * unit_bytes),
+                             (unsigned long long)(wish->round * wish->unit_bytes),
                              (unsigned long long)plan->bytes);
     if (plan->keys == 0)
         return bloomery_fail(
@@ -313,7 +339,7 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
         "%llu keys do not fit in %llu bytes: the best rate would be %s; for 1 in 100 they need %s",
         (unsigned long long)plan->keys, (unsigned long long)plan->bytes,
         bloomery_phrase_rate(&best, tight.found ? tight.rate : 1),
-        enough.found ? bloomery_phrase_bytes(&need, enough.units * unit_bytes)
+        enough.found ? bloomery_phrase_bytes(&need, enough.units * wish->unit_bytes)
                      : "more than a filter can have");
 }
 
@@ -322,6 +348,7 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
 {
     const int set = (plan->keys > 0) + (plan->rate != 0) + (plan->bytes > 0);
     const bloomery_status bad = BLOOMERY_BAD_ARGUMENT;
+    const uint32_t cell_bits = bloomery_cell_bits(plan);
     if (set != 2)
         return bloomery_fail(error, bad, 0, "a plan takes two of keys, rate and bytes; %d are set",
                              set);
@@ -337,6 +364,12 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
                              "lines must be 1 to 3, and only a blocked filter has them");
     if (probes > BLOOMERY_PROBES_MAX || probes * (lines > 0 ? lines : 1) > BLOOMERY_PROBES_MAX)
         return bloomery_fail(error, bad, 0, "a key can set at most 64 bits (probes times lines)");
+    if (plan->kind == BLOOMERY_COUNTING ? cell_bits != 4 && cell_bits != 8 : cell_bits != 1)
+        return bloomery_fail(
+            error, bad, 0,
+            "counters have 4 or 8 bits, and only a counting filter has them: cells "
+            "of %u bits are not possible here",
+            cell_bits);
     if (folds > BLOOMERY_FOLDS_MAX)
         return bloomery_fail(error, bad, 0, "folds must be 0 to 30");
     return BLOOMERY_OK;
@@ -351,12 +384,13 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t pro
     struct wish wish = {
         .keys = plan->keys,
         .rate = plan->rate,
-        .units = plan->bytes / unit_bytes,
         .lines = lines,
         .probes = probes,
         .round = (uint64_t)1 << folds,
-        .blocked = plan->kind == BLOOMERY_BLOCKED,
+        .blocked = plan->kind != BLOOMERY_CLASSIC,
+        .unit_bytes = (uint64_t)BLOOMERY_BLOCK_BYTES * bloomery_cell_bits(plan),
     };
+    wish.units = plan->bytes / wish.unit_bytes;
     struct candidate found = {.found = false};
     if (plan->bytes > 0)
         wish.units -= wish.units % round_unit(&wish, wish.units);
@@ -376,8 +410,8 @@ double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines,
         return 1;
     if (kind == BLOOMERY_CLASSIC)
         return bloomery_classic_rate(bits, probes, keys);
-    if ((kind != BLOOMERY_BLOCKED && kind != BLOOMERY_SCALABLE) || lines == 0 ||
-        lines > BLOOMERY_LINES_MAX || probes * lines > BLOOMERY_PROBES_MAX ||
+    if ((kind != BLOOMERY_BLOCKED && kind != BLOOMERY_COUNTING && kind != BLOOMERY_SCALABLE) ||
+        lines == 0 || lines > BLOOMERY_LINES_MAX || probes * lines > BLOOMERY_PROBES_MAX ||
         bits % BLOOMERY_BLOCK_BITS != 0)
         return 1;
     return bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, lines, probes, keys);

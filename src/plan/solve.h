@@ -24,7 +24,12 @@
 #define BLOOMERY_KEYS_MAX ((uint64_t)1 << 48)
 #define BLOOMERY_BITS_MAX ((uint64_t)1 << 50)
 #define BLOOMERY_RATE_MIN 1e-15
-enum { BLOOMERY_PROBES_MAX = 64, BLOOMERY_FOLDS_MAX = 30, BLOOMERY_CELL_BITS_MAX = 8 };
+enum {
+    BLOOMERY_PROBES_MAX = 64,
+    BLOOMERY_FOLDS_MAX = 30,
+    BLOOMERY_CELL_BITS_MAX = 8,
+    BLOOMERY_COUNTER_BITS = 4 /* unless others are asked for */
+};
 
 /* As bloomery_plan_solve says. lines, probes: 0 to choose. */
 bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,

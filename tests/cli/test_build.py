@@ -71,13 +71,15 @@ def every_way_to_write_a_number_means_the_same(c):
 
 
 @case
-def stdin_and_pipes_need_a_size(c):
-    hint = "say how many with -n, or how much memory they may take with --memory\n"
-    for line in ("build -o f.bloom", "build -o f.bloom -", "build -p 0.1 -o f.bloom"):
+def stdin_and_pipes_need_a_size_or_grow(c):
+    hint = ("say how many with -n, or how much memory they may take with --memory, or --kind "
+            "scalable\n")
+    for line in ("build -o f.bloom --kind classic", "build -o f.bloom --kind blocked -",
+                 "build -p 0.1 --lines 2 -o f.bloom"):
         c.run(line, stdin="a\n", code=2,
               stderr=has("bloomery: build: standard input: can't be read twice", hint))
     os.mkfifo(c.path("fifo"))
-    c.run("build -o f.bloom fifo", code=2, stderr=has("fifo: can't be read twice", hint))
+    c.run("build -o f.bloom --folds 2 fifo", code=2, stderr=has("fifo: can't be read twice", hint))
     c.expect(c.names() == ["fifo"], "a refused build left a file")
 
 

@@ -13,6 +13,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 import zipfile
 
 from runner import Skip, case, has, main
@@ -80,15 +81,43 @@ def carriage_return_is_part_of_the_key(c):
 
 
 @case
-def byte_order_mark_is_part_of_the_first_key(c):
-    warning = "input: it begins with a UTF-8 byte order mark, which becomes part of the first key"
-    for end, more in (("\n", ""), ("\r\n", "; its first line ends in a carriage return, which "
-                                             "becomes part of the key")):
-        c.file("input", gzip.compress(f"\ufeffone{end}two{end}".encode()))
-        c.run("build -q -p 1e-12 -o f.bloom input",
-              stderr=f"bloomery: build: warning: {warning}{more}\n")
-        c.run("query f.bloom", stdin=f"one{end}", code=1, stderr=None)
-        c.run("query -c f.bloom input", stdout="2\n", stderr=has(warning))
+def byte_order_mark_is_dropped(c):
+    for pack in (bytes, gzip.compress):
+        c.file("marked", pack("\ufeffone\ntwo\n\ufeffthree\n".encode()))
+        c.run("build -q -p 1e-12 -o f.bloom marked")
+        c.run("query f.bloom", stdin="one\ntwo\n\ufeffthree\n", stdout="one\ntwo\n\ufeffthree\n")
+        # The first mark that standard input has goes, too.
+        c.run("query f.bloom", stdin="\ufeff\ufeffone\nthree\n", code=1)
+        c.run("query f.bloom marked - marked", stdin="\ufefftwo", stdout="one\ntwo\n\ufeffthree\ntwo\n"
+              "one\ntwo\n\ufeffthree\n")
+    for mark, keys in (("\ufeff", 0), ("\ufeff\n", 1), ("\ufeff" * 2, 1), ("\xef\xbb", 1)):
+        c.file("mark", mark)
+        c.run("build -q -n 9 -o f.bloom mark")
+        c.run("inspect --json f.bloom", stdout=has(f'"adds": {keys},'))
+
+
+@case
+def byte_order_mark_is_kept_where_asked(c):
+    c.file("marked", "\ufeffone\ntwo\n")
+    c.run("build -q -n 9 -p 1e-12 --keep-bom -o f.bloom marked")
+    c.run("query f.bloom marked", stdout="two\n")
+    c.run("query --keep-bom f.bloom marked", stdout="\ufeffone\ntwo\n")
+    c.run("add -q --keep-bom f.bloom", stdin="\ufeffthree\n")
+    c.run("query --keep-bom f.bloom", stdin="\ufeffthree\nthree\n", stdout="\ufeffthree\n")
+
+
+@case
+def byte_order_mark_is_dropped_however_input_is_cut(c):
+    """Read byte by byte, and in the smallest blocks."""
+    c.run("build -q -n 9 -p 1e-12 -o f.bloom", stdin="one\n")
+    for text in ("\ufeffone", "\ufeffone\n"):
+        process = c.start("query f.bloom")
+        for byte in text.encode():
+            process.stdin.write(bytes([byte]))
+            process.stdin.flush()
+            time.sleep(0.01)
+        stdout, _ = process.communicate()
+        c.expect(stdout == b"one\n", f"{stdout}")
 
 
 @case

@@ -153,12 +153,12 @@ def threads_are_as_many_as_cores_unless_told(c):
 @case
 def messages_come_in_the_order_of_the_inputs(c):
     set_up(c)
-    c.file("marked", b"\xef\xbb\xbfx\n" + b"y\n" * 500)
+    c.file("marked", b"\xef\xbb\xbfx\r\n" + b"y\n" * 500)
     c.file("returned", b"x\r\n" * 500)
     c.file("damaged", gzip.compress(b"z\n" * 100_000)[:-5])
     inputs = "marked missing one returned damaged two"
-    expected = (b"bloomery: query: warning: marked: it begins with a UTF-8 byte order mark, which "
-                b"becomes part of the first key\n"
+    expected = (b"bloomery: query: warning: marked: its first line ends in a carriage return, which "
+                b"becomes part of the key\n"
                 b"bloomery: query: missing: No such file or directory\n"
                 b"bloomery: query: warning: returned: its first line ends in a carriage return, "
                 b"which becomes part of the key\n"

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether two filters fit together. All that decides a key's cells must be the same. It is compared
+ * in the order in which one would look for the mistake, and the first that differs is told with both
+ * its values, in words.
+ */
+#include "merge.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+/* A number that must be the same, and how its value is said: before + number + after. */
+struct number {
+    const char *what;
+    const char *before;
+    const char *after;
+    uint64_t one;
+    uint64_t other;
+};
+
+static bloomery_status compare_numbers(const struct number *numbers, size_t count,
+                                       bloomery_error *error)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i].one != numbers[i].other)
+            return bloomery_fail(
+                error, BLOOMERY_MISMATCH, 0, "%s differ: %s%llu%s, and %s%llu%s", numbers[i].what,
+                numbers[i].before, (unsigned long long)numbers[i].one, numbers[i].after,
+                numbers[i].before, (unsigned long long)numbers[i].other, numbers[i].after);
+    return BLOOMERY_OK;
+}
+
+/* ---- Kinds and hashes ----------------------------------------------------------------------- */
+
+static bloomery_status compare_kinds(const struct bloomery_shape *one,
+                                     const struct bloomery_shape *other, bloomery_error *error)
+{
+    const struct number numbers[] = {
+        {"the cells", "", " bits each", one->cell_bits, other->cell_bits},
+        {"the dialects", "number ", "", one->dialect, other->dialect},
+    };
+    if (one->kind != other->kind)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the kinds differ: %s, and %s",
+                             bloomery_kind_name((int)one->kind),
+                             bloomery_kind_name((int)other->kind));
+    return compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
+}
+
+static bloomery_status compare_hashes(const struct bloomery_shape *one,
+                                      const struct bloomery_shape *other, bloomery_error *error)
+{
+    const struct number seed = {"the seeds", "", "", one->seed, other->seed};
+    if (one->hash != other->hash)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the hashes differ: %s, and %s",
+                             bloomery_hash_find(one->hash)->name,
+                             bloomery_hash_find(other->hash)->name);
+    bloomery_status status = compare_numbers(&seed, 1, error);
+    if (status == BLOOMERY_OK && one->key_fingerprint != other->key_fingerprint)
+        status = bloomery_fail(
+            error, BLOOMERY_MISMATCH, 0,
+            "the secret keys differ: one with fingerprint %016llx, and one with %016llx",
+            (unsigned long long)one->key_fingerprint, (unsigned long long)other->key_fingerprint);
+    return status;
+}
+
+/* ---- Key rules ------------------------------------------------------------------------------ */
+
+static bloomery_status differ(const char *one, const char *other, bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "the key rules differ: %s, and %s", one,
+                         other);
+}
+
+static bloomery_status compare_flags(uint32_t one, uint32_t other, bloomery_error *error)
+{
+    static const struct {
+        uint32_t flag;
+        const char *yes;
+        const char *no;
+    } words[] = {
+        {BLOOMERY_RULE_TRIM, "blanks at both ends removed", "blanks kept"},
+        {BLOOMERY_RULE_LOWER, "letters made lower case", "not made lower case"},
+        {BLOOMERY_RULE_UPPER, "letters made upper case", "not made upper case"},
+        {BLOOMERY_RULE_HEX, "hexadecimal digits made bytes", "digits kept"},
+        {BLOOMERY_RULE_CRLF, "a carriage return at the end removed", "carriage returns kept"},
+        {BLOOMERY_RULE_SKIP_EMPTY, "empty records are no keys", "they are"},
+        {BLOOMERY_RULE_CSV, "fields quoted as in CSV", "fields not quoted"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (((one ^ other) & words[i].flag) != 0)
+            return differ((one & words[i].flag) != 0 ? words[i].yes : words[i].no,
+                          (other & words[i].flag) != 0 ? words[i].yes : words[i].no, error);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status compare_fields(const bloomery_key_rule *one, const bloomery_key_rule *other,
+                                      bloomery_error *error)
+{
+    if ((one->field == 0) != (other->field == 0))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             one->field == 0
+                                 ? "the key rules differ: whole records, and field %d of each"
+                                 : "the key rules differ: field %d of each record, and whole ones",
+                             one->field == 0 ? other->field : one->field);
+    if (one->field != other->field)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "the key rules differ: field %d, and field %d (-1 is the last)",
+                             one->field, other->field);
+    if (one->delimiter != other->delimiter)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "the key rules differ: fields end with byte %u, and with byte %u",
+                             one->delimiter, other->delimiter);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status compare_rules(const bloomery_key_rule *one, const bloomery_key_rule *other,
+                                     bloomery_error *error)
+{
+    bloomery_status status = compare_fields(one, other, error);
+    if (status == BLOOMERY_OK)
+        status = compare_flags(one->flags, other->flags, error);
+    if (status != BLOOMERY_OK || one->comment == other->comment)
+        return status;
+    if (one->comment != 0 && other->comment != 0)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "the key rules differ: comments begin with byte %u, and with byte %u",
+                             one->comment, other->comment);
+    return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                         one->comment == 0
+                             ? "the key rules differ: no comments, and comments after byte %u"
+                             : "the key rules differ: comments after byte %u, and no comments",
+                         one->comment + other->comment);
+}
+
+/* ---- Geometry ------------------------------------------------------------------------------- */
+
+bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
+{
+    *folds = 0;
+    for (; larger > smaller && larger % 2 == 0; larger /= 2)
+        ++*folds;
+    return larger == smaller;
+}
+
+static bloomery_status compare_sizes(const struct bloomery_link *one,
+                                     const struct bloomery_link *other, bloomery_error *error)
+{
+    const bool lines = one->blocks > 0;
+    const uint64_t sizes[2] = {lines ? one->blocks : one->bits,
+                               lines ? other->blocks : other->bits};
+    uint32_t folds;
+    if (bloomery_folds_between(sizes[0], sizes[1], &folds) ||
+        bloomery_folds_between(sizes[1], sizes[0], &folds))
+        return BLOOMERY_OK;
+    return bloomery_fail(
+        error, BLOOMERY_MISMATCH, 0,
+        "the sizes differ: %llu %s, and %llu; they fit only where halving the larger one, perhaps "
+        "repeatedly, gives the smaller one",
+        (unsigned long long)sizes[0], lines ? "lines" : "bits", (unsigned long long)sizes[1]);
+}
+
+/* Links of a chain differ among themselves in all of this. */
+static bloomery_status compare_links(const struct bloomery_link *one,
+                                     const struct bloomery_link *other, bloomery_error *error)
+{
+    const struct number numbers[] = {
+        {"the lines of a key", "", "", one->lines, other->lines},
+        {one->blocks > 0 ? "the bits of a key in a line" : "the bits of a key", "", "", one->probes,
+         other->probes},
+    };
+    bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
+    return status == BLOOMERY_OK ? compare_sizes(one, other, error) : status;
+}
+
+static bloomery_status compare_geometry(const bloomery_filter *one, const bloomery_filter *other,
+                                        bloomery_error *error)
+{
+    const struct bloomery_shape *first = &one->shape;
+    const struct bloomery_shape *second = &other->shape;
+    const struct number numbers[] = {
+        {"the blocks", "", " cells each", first->block_bits, second->block_bits},
+        {"the block rules", "number ", "", first->block_rule, second->block_rule},
+        {"the probe rules", "number ", "", first->probe_rule, second->probe_rule},
+        {"the bit orders", "number ", "", first->bit_order, second->bit_order},
+        {"the repeat rules", "number ", "", first->repeat_rule, second->repeat_rule},
+    };
+    bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
+    if (status != BLOOMERY_OK || one->kind->grows)
+        return status;
+    return compare_links(one->links, other->links, error);
+}
+
+bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_filter *other,
+                                    bloomery_error *error)
+{
+    bloomery_status status = compare_kinds(&one->shape, &other->shape, error);
+    if (status == BLOOMERY_OK)
+        status = compare_hashes(&one->shape, &other->shape, error);
+    if (status == BLOOMERY_OK)
+        status = compare_rules(&one->rule, &other->rule, error);
+    if (status == BLOOMERY_OK)
+        status = compare_geometry(one, other, error);
+    return status;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The counting filter: a blocked filter whose cells are counters of 4 or 8 bits, so that keys can be
+ * removed.
+ *
+ *     blocked    | 512 bits |                                 64 bytes
+ *     counting   | 512 counters, two to a byte, low first  |   256 bytes (512 with counters of 8 bits)
+ *                      ^
+ *                  counter 4 of the block is the low half of byte 2
+ *
+ * Lines and positions of a key are those of core/derive.h, so that with a bit in the place of every
+ * counter that is not 0 it is the blocked filter, bit for bit.
+ *
+ * What a key touches. Its k positions in a line are drawn freely and some repeat; a counter is touched
+ * once for each line that names it, however often that line does:
+ *
+ *     line 0, block 7:   positions 3 9 3 40      +1 for counters 3, 9, 40
+ *     line 1, block 2:   positions 9 1 8 200     +1 for counters 9, 1, 8, 200 of another block
+ *     line 1, block 7:   positions 9 1 8 200     where the lines coincide: counter 9 gets 2 in all
+ *
+ * A line counts for itself alone because then counters are sums over lines: a thread can add line 1 of
+ * a key without knowing where line 0 lies (ranges.c), and two blocks of a filter that is halved are
+ * added up to what the smaller filter would have counted.
+ *
+ * Sticky counters. At its maximum a counter no longer knows what it stands for, so nothing moves it
+ * from there, up or down. Below, it is exactly the sum of what the keys in the filter touch it:
+ *
+ *     counter = maximum    or    counter = sum over keys of (lines that name it)
+ *
+ * Adds keep that, and so do removals of keys that are there: each takes away what its add brought.
+ * Hence no counter of a key that is still there ever becomes 0. A removal is refused where a
+ * counter is less than what the key would take away, for then the key is not there.
+ *
+ * Several threads. A counter is changed with compare-and-swap of its byte, so no change is lost and
+ * the sums hold. A removal first looks whether all of its counters are large enough, and only then
+ * takes from them one after the other; where one has become too small meanwhile - two threads
+ * remove one key that was added once - it puts back what it took, and the key was absent.
+ */
+#include "core/counting.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "core/blocked.h"
+#include "core/derive.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { CELLS = BLOOMERY_BLOCK_BITS, TOUCHED_MAX = 64, FIRST_PROBES = 2 };
+
+#define INLINE static inline __attribute__((always_inline))
+
+bloomery_status bloomery_counting_check(const struct bloomery_shape *shape,
+                                        const struct bloomery_link *link, bloomery_error *error)
+{
+    if (shape->block_bits != BLOOMERY_BLOCK_BITS ||
+        (shape->cell_bits != 4 && shape->cell_bits != 8))
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            "a counting filter has blocks of 512 counters of 4 or 8 bits; blocks of "
+            "%u cells of %u bits are not known to this version",
+            shape->block_bits, shape->cell_bits);
+    return bloomery_blocked_check_link(link, error);
+}
+
+/* ---- One counter ----------------------------------------------------------------------------- */
+
+/* `bits` and `atomic` are constants wherever these are called, and leave no branch behind. */
+
+INLINE uint32_t most_of(const uint32_t bits)
+{
+    return (1u << bits) - 1;
+}
+
+INLINE size_t byte_of(uint32_t position, const uint32_t bits)
+{
+    assert(position < CELLS);
+    return bits == 4 ? position >> 1 : position;
+}
+
+INLINE uint32_t shift_of(uint32_t position, const uint32_t bits)
+{
+    return bits == 4 ? (position & 1) * 4 : 0;
+}
+
+INLINE uint32_t counter_get(const uint8_t *block, uint32_t position, const uint32_t bits,
+                            const bool atomic)
+{
+    const uint8_t *byte = block + byte_of(position, bits);
+    const uint32_t value = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
+    return value >> shift_of(position, bits) & most_of(bits);
+}
+
+/* Relaxed order does: a counter publishes nothing but itself. */
+INLINE bool swap_byte(uint8_t *byte, uint8_t *before, uint32_t after, const bool atomic)
+{
+    if (atomic)
+        return __atomic_compare_exchange_n(byte, before, (uint8_t)after, true, __ATOMIC_RELAXED,
+                                           __ATOMIC_RELAXED);
+    *byte = (uint8_t)after;
+    return true;
+}
+
+/* `times` more, the maximum at most. What it was before. */
+INLINE uint32_t counter_raise(uint8_t *block, uint32_t position, uint32_t times,
+                              const uint32_t bits, const bool atomic)
+{
+    const uint32_t shift = shift_of(position, bits);
+    const uint32_t most = most_of(bits);
+    uint8_t *byte = block + byte_of(position, bits);
+    uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
+    for (;;) {
+        const uint32_t value = now >> shift & most;
+        const uint32_t more = times < most - value ? times : most - value;
+        if (more == 0 || swap_byte(byte, &now, now + (more << shift), atomic))
+            return value;
+    }
+}
+
+/* `times` less, unless it is at its maximum. What it was before; where that is less than `times`,
+ * nothing was changed. */
+INLINE uint32_t counter_lower(uint8_t *block, uint32_t position, uint32_t times,
+                              const uint32_t bits, const bool atomic)
+{
+    const uint32_t shift = shift_of(position, bits);
+    uint8_t *byte = block + byte_of(position, bits);
+    uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
+    for (;;) {
+        const uint32_t value = now >> shift & most_of(bits);
+        if (value == most_of(bits) || value < times ||
+            swap_byte(byte, &now, now - (times << shift), atomic))
+            return value;
+    }
+}
+
+/* ---- What a key touches ---------------------------------------------------------------------- */
+
+/* Which positions of a line were named already. */
+struct marks {
+    uint64_t words[CELLS / 64];
+};
+
+/* Marks a position; whether it was not marked before. */
+INLINE bool mark(struct marks *marks, uint32_t position)
+{
+    uint64_t *word = &marks->words[position / 64];
+    const uint64_t bit = (uint64_t)1 << position % 64;
+    const bool fresh = (*word & bit) == 0;
+    *word |= bit;
+    return fresh;
+}
+
+/* The counters of a key, each once, and how many of its lines name each. */
+struct touched {
+    uint32_t count;
+    struct {
+        uint64_t block;
+        uint32_t position;
+        uint32_t times;
+    } at[TOUCHED_MAX];
+};
+
+/* Another line names this counter; only the lines before it, the first `known`, can have done so. */
+static void touch_again(struct touched *touched, uint32_t known, uint64_t block, uint32_t position)
+{
+    for (uint32_t i = 0; i < known; i++)
+        if (touched->at[i].block == block && touched->at[i].position == position) {
+            touched->at[i].times++;
+            return;
+        }
+    assert(touched->count < TOUCHED_MAX);
+    touched->at[touched->count].block = block;
+    touched->at[touched->count].position = position;
+    touched->at[touched->count++].times = 1;
+}
+
+static void touched_find(struct touched *touched, const struct bloomery_link *link,
+                         bloomery_hash hash)
+{
+    struct bloomery_draw draw = bloomery_draw_start(hash);
+    touched->count = 0;
+    for (uint32_t line = 0; line < link->lines; line++) {
+        const uint64_t block = bloomery_line_of(hash, line, link->blocks);
+        const uint32_t known = touched->count;
+        struct marks marks = {{0}};
+        assert(block < link->blocks);
+        for (uint32_t probe = 0; probe < link->probes; probe++) {
+            const uint32_t position = bloomery_draw_next(&draw);
+            if (mark(&marks, position))
+                touch_again(touched, known, block, position);
+        }
+    }
+}
+
+#define COUNTING_NAME(name) nibbles_##name
+#define COUNTING_BITS       4
+#define COUNTING_ATOMIC     false
+#define COUNTING_LABEL      "scalar"
+#include "core/counting_template.h"
+
+#define COUNTING_NAME(name) bytes_##name
+#define COUNTING_BITS       8
+#define COUNTING_ATOMIC     false
+#define COUNTING_LABEL      "scalar"
+#include "core/counting_template.h"
+
+#define COUNTING_NAME(name) atomic_nibbles_##name
+#define COUNTING_BITS       4
+#define COUNTING_ATOMIC     true
+#define COUNTING_LABEL      "scalar-concurrent"
+#include "core/counting_template.h"
+
+#define COUNTING_NAME(name) atomic_bytes_##name
+#define COUNTING_BITS       8
+#define COUNTING_ATOMIC     true
+#define COUNTING_LABEL      "scalar-concurrent"
+#include "core/counting_template.h"
+
+const struct bloomery_operations *bloomery_counting_operations(uint32_t cell_bits, bool concurrent)
+{
+    assert(cell_bits == 4 || cell_bits == 8);
+    if (cell_bits == 4)
+        return concurrent ? &atomic_nibbles_operations : &nibbles_operations;
+    return concurrent ? &atomic_bytes_operations : &bytes_operations;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+/* Whether a key may be in depends on which counters are 0, and so do rates and estimates: they are
+ * those of blocked. */
+double bloomery_counting_expected_rate(const struct bloomery_link *link, uint64_t keys)
+{
+    return bloomery_blocked_expected_rate(link, keys);
+}
+
+double bloomery_counting_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    return bloomery_blocked_estimate(link, bits_set);
+}
+
+/* The lowest bit of each counter of a word: set in `some` where the counter is not 0, and in `all`
+ * where it is at its maximum. */
+INLINE uint64_t some(uint64_t word, const uint32_t bits)
+{
+    for (uint32_t half = bits / 2; half > 0; half /= 2)
+        word |= word >> half;
+    return word & (bits == 4 ? UINT64_C(0x1111111111111111) : UINT64_C(0x0101010101010101));
+}
+
+INLINE uint64_t all(uint64_t word, const uint32_t bits)
+{
+    for (uint32_t half = bits / 2; half > 0; half /= 2)
+        word &= word >> half;
+    return word & (bits == 4 ? UINT64_C(0x1111111111111111) : UINT64_C(0x0101010101010101));
+}
+
+INLINE void scan_with(const struct bloomery_link *link, const uint8_t *payload,
+                      struct bloomery_scan *scan, const uint32_t bits)
+{
+    const size_t words = CELLS / 64 * bits;
+    uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1] = {0};
+    scan->stuck = 0;
+    for (uint64_t block = 0; block < link->blocks; block++) {
+        uint64_t used = 0;
+        for (size_t i = 0; i < words; i++, payload += 8) {
+            const uint64_t word = bloomery_load_u64(payload);
+            used += (uint64_t)__builtin_popcountll(some(word, bits));
+            scan->stuck += (uint64_t)__builtin_popcountll(all(word, bits));
+        }
+        assert(used <= CELLS);
+        lines_with[used]++;
+    }
+    scan->live_rate = bloomery_blocked_live_rate(link, lines_with, &scan->bits_set);
+}
+
+void bloomery_counting_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                            const uint8_t *payload, struct bloomery_scan *scan)
+{
+    if (shape->cell_bits == 4)
+        scan_with(link, payload, scan, 4);
+    else
+        scan_with(link, payload, scan, 8);
+    assert(scan->stuck <= scan->bits_set && scan->bits_set <= link->bits);
+}
+
+/* Bits 0, 4, 8, ... of a word, moved together: pairs, fours, eights. */
+static uint16_t gather_nibbles(uint64_t word)
+{
+    word = (word | word >> 3) & UINT64_C(0x0303030303030303);
+    word = (word | word >> 6) & UINT64_C(0x000f000f000f000f);
+    word = (word | word >> 12) & UINT64_C(0x000000ff000000ff);
+    return (uint16_t)(word | word >> 24);
+}
+
+/* Bits 0, 8, 16, ...: the product moves bit 8 i to bit 56 + i, and nothing else above. */
+static uint8_t gather_bytes(uint64_t word)
+{
+    return (uint8_t)(word * UINT64_C(0x0102040810204080) >> 56);
+}
+
+void bloomery_counting_drop(const struct bloomery_link *link, uint32_t cell_bits,
+                            const uint8_t *payload, uint8_t *bits)
+{
+    const uint64_t words = link->blocks * (CELLS / 64) * cell_bits;
+    assert(cell_bits == 4 || cell_bits == 8);
+    for (uint64_t i = 0; i < words; i++) {
+        const uint64_t word = bloomery_load_u64(payload + 8 * i);
+        if (cell_bits == 4)
+            bloomery_store_u16(bits + 2 * i, gather_nibbles(some(word, 4)));
+        else
+            bits[i] = gather_bytes(some(word, 8));
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done with counters besides the operations of their kind. */
+#ifndef BLOOMERY_CORE_COUNTING_H
+#define BLOOMERY_CORE_COUNTING_H
+
+#include "core/kinds.h"
+
+/* A counter of so many bits stays at this. */
+static inline uint32_t bloomery_counter_most(uint32_t cell_bits)
+{
+    return (1u << cell_bits) - 1;
+}
+
+/* Writes a bit for every counter of a link, set where it is not 0: the payload of a blocked link of
+ * as many lines. */
+void bloomery_counting_drop(const struct bloomery_link *link, uint32_t cell_bits,
+                            const uint8_t *payload, uint8_t *bits);
+
+#endif

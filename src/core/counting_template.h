@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operations on counters: a template, instantiated by core/counting.c by defining before
+ * inclusion
+ *
+ *     COUNTING_NAME(name)   the instance's name for a function
+ *     COUNTING_BITS         of a counter: 4 or 8
+ *     COUNTING_ATOMIC       true where several threads change counters at once
+ *     COUNTING_LABEL        its name for people
+ *
+ * An absent key meets a counter of 0 among its first two probes most often, and those lie in two of a
+ * block's four or eight cache lines. Where a word of keys is asked, only these two are fetched ahead;
+ * the rest is asked for as soon as a key survives them, and looked at when the word is through.
+ */
+
+#define BLOCK_BYTES ((size_t)CELLS / 8 * COUNTING_BITS)
+
+INLINE const uint8_t *COUNTING_NAME(block_at)(const struct bloomery_link *link,
+                                              const uint8_t *payload, bloomery_hash hash,
+                                              uint32_t line)
+{
+    const uint64_t block = bloomery_line_of(hash, line, link->blocks);
+    assert(block < link->blocks);
+    return payload + block * BLOCK_BYTES;
+}
+
+/* Adds the next line of a draw: how many counters left 0. */
+INLINE uint32_t COUNTING_NAME(raise_line)(const struct bloomery_link *link, uint8_t *block,
+                                          struct bloomery_draw *draw)
+{
+    struct marks marks = {{0}};
+    uint32_t fresh = 0;
+    for (uint32_t probe = 0; probe < link->probes; probe++) {
+        const uint32_t position = bloomery_draw_next(draw);
+        if (mark(&marks, position))
+            fresh += counter_raise(block, position, 1, COUNTING_BITS, COUNTING_ATOMIC) == 0;
+    }
+    return fresh;
+}
+
+static uint32_t COUNTING_NAME(add)(const struct bloomery_link *link, uint8_t *payload,
+                                   bloomery_hash hash)
+{
+    struct bloomery_draw draw = bloomery_draw_start(hash);
+    uint32_t fresh = 0;
+    for (uint32_t line = 0; line < link->lines; line++) {
+        const uint64_t block = bloomery_line_of(hash, line, link->blocks);
+        assert(block < link->blocks);
+        fresh += COUNTING_NAME(raise_line)(link, payload + block * BLOCK_BYTES, &draw);
+    }
+    return fresh;
+}
+
+static uint64_t COUNTING_NAME(add_word)(const struct bloomery_link *link, uint8_t *payload,
+                                        const bloomery_hash *hashes, size_t count,
+                                        uint64_t *new_bits)
+{
+    uint64_t answers = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t fresh = COUNTING_NAME(add)(link, payload, hashes[i]);
+        total += fresh;
+        answers |= (uint64_t)(fresh > 0) << i;
+    }
+    if (new_bits != NULL)
+        *new_bits += total;
+    return answers;
+}
+
+/* Positions are drawn over the lines one after another: those of the lines before are passed by. */
+static void COUNTING_NAME(add_line)(const struct bloomery_link *link, uint8_t *payload,
+                                    const bloomery_hash *hashes, size_t count, uint32_t line)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+        for (uint32_t passed = 0; passed < line * link->probes; passed++)
+            bloomery_draw_next(&draw);
+        const uint64_t block = bloomery_line_of(hashes[i], line, link->blocks);
+        assert(block < link->blocks);
+        COUNTING_NAME(raise_line)(link, payload + block * BLOCK_BYTES, &draw);
+    }
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+/* The next `count` probes of a draw in a block. */
+INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, struct bloomery_draw *draw,
+                                      uint32_t count)
+{
+    for (uint32_t probe = 0; probe < count; probe++)
+        if (counter_get(block, bloomery_draw_next(draw), COUNTING_BITS, COUNTING_ATOMIC) == 0)
+            return false;
+    return true;
+}
+
+static bool COUNTING_NAME(may_contain)(const struct bloomery_link *link, const uint8_t *payload,
+                                       bloomery_hash hash)
+{
+    struct bloomery_draw draw = bloomery_draw_start(hash);
+    for (uint32_t line = 0; line < link->lines; line++)
+        if (!COUNTING_NAME(probes_hit)(COUNTING_NAME(block_at)(link, payload, hash, line), &draw,
+                                       link->probes))
+            return false;
+    return true;
+}
+
+INLINE void COUNTING_NAME(prefetch_probes)(const uint8_t *block, struct bloomery_draw *draw,
+                                           uint32_t count)
+{
+    for (uint32_t probe = 0; probe < count; probe++)
+        __builtin_prefetch(block + byte_of(bloomery_draw_next(draw), COUNTING_BITS));
+}
+
+static void COUNTING_NAME(prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
+                                        const bloomery_hash *hashes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+        for (uint32_t line = 0; line < link->lines; line++)
+            COUNTING_NAME(prefetch_probes)
+            (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
+    }
+}
+
+static void COUNTING_NAME(prefetch_line)(const struct bloomery_link *link, const uint8_t *payload,
+                                         const bloomery_hash *hashes, size_t count, uint32_t line)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+        for (uint32_t passed = 0; passed < line * link->probes; passed++)
+            bloomery_draw_next(&draw);
+        COUNTING_NAME(prefetch_probes)
+        (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
+    }
+}
+
+static void COUNTING_NAME(prefetch_ask)(const struct bloomery_link *link, const uint8_t *payload,
+                                        const bloomery_hash *hashes, size_t count)
+{
+    const uint32_t first = link->probes < FIRST_PROBES ? link->probes : FIRST_PROBES;
+    for (size_t i = 0; i < count; i++) {
+        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+        COUNTING_NAME(prefetch_probes)
+        (COUNTING_NAME(block_at)(link, payload, hashes[i], 0), &draw, first);
+    }
+}
+
+static uint64_t COUNTING_NAME(ask_word)(const struct bloomery_link *link, const uint8_t *payload,
+                                        const bloomery_hash *hashes, size_t count)
+{
+    const uint32_t first = link->probes < FIRST_PROBES ? link->probes : FIRST_PROBES;
+    uint64_t answers = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *block = COUNTING_NAME(block_at)(link, payload, hashes[i], 0);
+        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+        if (!COUNTING_NAME(probes_hit)(block, &draw, first))
+            continue;
+        answers |= (uint64_t)1 << i;
+        COUNTING_NAME(prefetch_probes)(block, &draw, link->probes - first);
+        for (uint32_t line = 1; line < link->lines; line++)
+            COUNTING_NAME(prefetch_probes)
+            (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
+    }
+    for (uint64_t left = answers; left != 0; left &= left - 1)
+        if (!COUNTING_NAME(may_contain)(link, payload, hashes[__builtin_ctzll(left)]))
+            answers &= ~(left & -left);
+    return answers;
+}
+
+/* ---- Removing and counting ------------------------------------------------------------------- */
+
+INLINE uint32_t COUNTING_NAME(value_of)(const struct touched *touched, const uint8_t *payload,
+                                        uint32_t i)
+{
+    return counter_get(payload + touched->at[i].block * BLOCK_BYTES, touched->at[i].position,
+                       COUNTING_BITS, COUNTING_ATOMIC);
+}
+
+/* Gives back what was taken from the first `count` counters. A counter that reached its maximum
+ * since, or was there, stays; nothing was taken from the latter. */
+static void COUNTING_NAME(put_back)(const struct touched *touched, uint8_t *payload,
+                                    const uint8_t *taken, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (taken[i] > 0)
+            counter_raise(payload + touched->at[i].block * BLOCK_BYTES, touched->at[i].position,
+                          taken[i], COUNTING_BITS, COUNTING_ATOMIC);
+}
+
+static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *payload,
+                                  bloomery_hash hash, uint32_t *cleared)
+{
+    struct touched touched;
+    uint8_t taken[TOUCHED_MAX];
+    uint32_t zero = 0;
+    touched_find(&touched, link, hash);
+    *cleared = 0;
+    for (uint32_t i = 0; i < touched.count; i++)
+        if (COUNTING_NAME(value_of)(&touched, payload, i) < touched.at[i].times)
+            return false;
+    for (uint32_t i = 0; i < touched.count; i++) {
+        const uint32_t times = touched.at[i].times;
+        const uint32_t before =
+            counter_lower(payload + touched.at[i].block * BLOCK_BYTES, touched.at[i].position,
+                          times, COUNTING_BITS, COUNTING_ATOMIC);
+        assert(COUNTING_ATOMIC || before >= times);
+        if (before < times) { /* others were faster */
+            COUNTING_NAME(put_back)(&touched, payload, taken, i);
+            return false;
+        }
+        taken[i] = before == most_of(COUNTING_BITS) ? 0 : (uint8_t)times;
+        zero += before == times;
+    }
+    *cleared = zero;
+    return true;
+}
+
+/* A counter at its maximum says no more than "that often, or more". */
+static uint32_t COUNTING_NAME(count)(const struct bloomery_link *link, const uint8_t *payload,
+                                     bloomery_hash hash)
+{
+    struct touched touched;
+    uint32_t least = most_of(COUNTING_BITS);
+    touched_find(&touched, link, hash);
+    for (uint32_t i = 0; i < touched.count; i++) {
+        const uint32_t value = COUNTING_NAME(value_of)(&touched, payload, i);
+        if (value != most_of(COUNTING_BITS) && value / touched.at[i].times < least)
+            least = value / touched.at[i].times;
+    }
+    return least;
+}
+
+static const struct bloomery_operations COUNTING_NAME(operations) = {
+    .name = COUNTING_LABEL,
+    .add = COUNTING_NAME(add),
+    .may_contain = COUNTING_NAME(may_contain),
+    .prefetch_add = COUNTING_NAME(prefetch_add),
+    .prefetch_ask = COUNTING_NAME(prefetch_ask),
+    .add_word = COUNTING_NAME(add_word),
+    .ask_word = COUNTING_NAME(ask_word),
+    .prefetch_line = COUNTING_NAME(prefetch_line),
+    .add_line = COUNTING_NAME(add_line),
+    .remove = COUNTING_NAME(remove),
+    .count = COUNTING_NAME(count),
+};
+
+#undef BLOCK_BYTES
+#undef COUNTING_NAME
+#undef COUNTING_BITS
+#undef COUNTING_ATOMIC
+#undef COUNTING_LABEL

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What counters are for: removing keys, counting them, and leaving the counters behind. Removals do
+ * not change the filter's count of adds: that counts calls of add.
+ */
+#include "add.h"
+#include "options.h"
+
+#include "base/error.h"
+#include "core/counting.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- Removing -------------------------------------------------------------------------------- */
+
+static bloomery_status can_remove(const bloomery_filter *filter)
+{
+    if (filter->operations.remove == NULL)
+        return BLOOMERY_UNSUPPORTED;
+    return bloomery_can_add(filter, NULL);
+}
+
+static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
+{
+    struct bloomery_link *link = bloomery_newest_link(filter);
+    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
+    uint32_t zero = 0;
+    assert(filter->shape.link_count == 1);
+    const bool removed = filter->operations.remove(link, link->payload, hash, &zero);
+    bloomery_stripe_open(stripe);
+    assert(zero <= 64 && (removed || zero == 0));
+    if (cleared != NULL)
+        *cleared = zero;
+    return removed ? BLOOMERY_REMOVED : BLOOMERY_ABSENT;
+}
+
+int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
+{
+    bloomery_status status = can_remove(filter);
+    return status == BLOOMERY_OK ? remove_hash(filter, hash, cleared) : (int)status;
+}
+
+int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
+{
+    bloomery_status status = can_remove(filter);
+    if (status != BLOOMERY_OK)
+        return status;
+    return remove_hash(filter, filter->hash->one(&filter->secret, key), cleared);
+}
+
+/* ---- Counting -------------------------------------------------------------------------------- */
+
+uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key)
+{
+    const struct bloomery_link *link = filter->links;
+    if (filter->operations.count == NULL)
+        return bloomery_may_contain(filter, key) ? 1 : 0;
+    if (!filter->key_known) /* whatever was added, that is never too low */
+        return bloomery_counter_most(filter->shape.cell_bits);
+    return filter->operations.count(link, link->payload, filter->hash->one(&filter->secret, key));
+}
+
+/* ---- Without counters ------------------------------------------------------------------------ */
+
+bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloomery_options *given,
+                                       bloomery_filter **dropped, bloomery_error *error)
+{
+    bloomery_options options;
+    uint64_t bytes = 0;
+    *dropped = NULL;
+    bloomery_status status = bloomery_options_read(given, &options, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (filter->shape.kind != BLOOMERY_COUNTING)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a filter of kind %s has no counters to drop",
+                             bloomery_kind_name((int)filter->shape.kind));
+    struct bloomery_link link = filter->links[0];
+    struct bloomery_shape shape = filter->shape;
+    shape.kind = BLOOMERY_BLOCKED;
+    shape.cell_bits = 1;
+    shape.links = &link;
+    struct bloomery_traits traits = {
+        .allocator = options.allocator,
+        .secret = filter->secret,
+        .key_known = filter->key_known,
+        .key_in_file = filter->key_in_file,
+        .rule = filter->rule,
+        .note = filter->note,
+        .note_bytes = filter->note_bytes,
+    };
+    status = bloomery_shape_lay_out(&shape, &bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_check(&shape, bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_make(&shape, &traits, NULL, bytes, dropped, error);
+    explicit_bzero(&traits.secret, sizeof traits.secret);
+    if (status == BLOOMERY_OK)
+        bloomery_counting_drop(&filter->links[0], filter->shape.cell_bits, filter->links[0].payload,
+                               (*dropped)->payload);
+    return status;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many different keys are in a filter is read off its bits: within 1 % or four standard
+ * deviations at any fill from 0.1 % to 95 %, in every kind, by a scan or by summing up what each add
+ * said. Repeated adds count nothing.
+ *
+ * The deviation: n keys of b bits each leave a cell of m empty with chance e^-c, c = nb/m. The number
+ * of cells set varies by m e^-c (1 - (1 + c) e^-c), and one more stands for e^c / b keys: together a
+ * standard deviation of sqrt(m (e^c - 1 - c)) / b. In lines, whose loads vary, it is a little more:
+ * the number of set cells in a line varies with its load too, but then so do the picks of the other lines, which sum to nL; what is
+ * left is a few per cent, for which the bound has a quarter to spare.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
+ */
+#include "../support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const uint64_t cells = (uint64_t)1 << 21;
+
+static bloomery_plan geometry(bloomery_kind kind, uint32_t lines, uint32_t probes)
+{
+    return (bloomery_plan){.kind = kind, .bits = cells, .lines = lines, .probes = probes};
+}
+
+static double deviation(const bloomery_plan *plan, double keys)
+{
+    double bits_per_key = plan->probes * (plan->lines > 0 ? plan->lines : 1.0);
+    double load = keys * bits_per_key / (double)cells;
+    return 1.25 * sqrt((double)cells * (expm1(load) - load)) / bits_per_key;
+}
+
+/* Keys that fill this share of the cells, on average. */
+static uint64_t keys_for(const bloomery_filter *filter, double fill)
+{
+    return (uint64_t)(bloomery_estimate(filter, (uint64_t)(fill * (double)cells)) + 0.5);
+}
+
+static void check(const bloomery_plan *plan, uint64_t seed, double *worst)
+{
+    static const double fills[] = {0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.7, 0.85, 0.95};
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.seed = seed;
+    bloomery_filter *filter = test_create(plan, &options);
+    uint64_t most = keys_for(filter, 0.95);
+    struct test_keys keys = test_keys_make(TEST_DECIMAL, seed, 0, most);
+    uint64_t bits_set = 0, done = 0;
+    for (size_t i = 0; i < sizeof fills / sizeof fills[0]; i++) {
+        uint64_t n = keys_for(filter, fills[i]);
+        for (unsigned again = 0; again < 2; again++) {
+            uint64_t new_bits;
+            uint64_t from = again ? 0 : done;
+            assert_int_equal(
+                bloomery_add_batch(filter, keys.keys + from, n - from, NULL, &new_bits), 0);
+            bits_set += new_bits;
+            assert_true(!again || new_bits == 0);
+        }
+        done = n;
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(filter, true, &info);
+        assert_int_equal(info.bits_set, bits_set);
+        assert_true(fabs(info.fill - fills[i]) < 0.01);
+        assert_true(info.estimated_keys == bloomery_estimate(filter, bits_set));
+        double off = fabs(info.estimated_keys - (double)n);
+        double allowed = fmax(0.01 * (double)n, 4 * deviation(plan, (double)n));
+        if (off / allowed > *worst)
+            *worst = off / allowed;
+        if (off > allowed)
+            fail_msg("%s, L = %u, k = %u, fill %g: %llu keys, estimated %.1f, allowed %.1f",
+                     bloomery_kind_name((int)plan->kind), plan->lines, plan->probes, fills[i],
+                     (unsigned long long)n, info.estimated_keys, allowed);
+    }
+    test_keys_free(&keys);
+    bloomery_free(filter);
+}
+
+static void estimates_are_right_at_any_fill(void **state)
+{
+    (void)state;
+    static const uint32_t probes[] = {1, 2, 6, 9, 16};
+    const uint64_t seeds = test_long() ? 8 : 1;
+    double worst = 0;
+    for (uint64_t seed = 0; seed < seeds; seed++)
+        for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
+            bloomery_plan plan = geometry(BLOOMERY_CLASSIC, 0, probes[i]);
+            check(&plan, seed, &worst);
+            for (uint32_t lines = 1; lines <= 3; lines++) {
+                plan = geometry(BLOOMERY_BLOCKED, lines, probes[i]);
+                check(&plan, seed, &worst);
+            }
+            plan = geometry(BLOOMERY_COUNTING, 1 + (uint32_t)i % 2, probes[i]);
+            check(&plan, seed, &worst);
+        }
+    print_message("# estimates: at worst %.2f of what is allowed\n", worst);
+}
+
+/* The deviation that the bound rests on is the one that is found: neither far less nor more. */
+static void estimates_vary_as_derived(void **state)
+{
+    (void)state;
+    static const struct {
+        bloomery_kind kind;
+        uint32_t lines;
+        uint32_t probes;
+    } table[] = {{BLOOMERY_CLASSIC, 0, 6}, {BLOOMERY_BLOCKED, 1, 6}, {BLOOMERY_BLOCKED, 2, 5}};
+    enum { TIMES = 60 };
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        bloomery_plan plan = geometry(table[i].kind, table[i].lines, table[i].probes);
+        struct test_keys keys = test_keys_make(TEST_LITTLE, 1, 0, 250000);
+        double squares = 0;
+        for (uint64_t seed = 0; seed < TIMES; seed++) {
+            bloomery_options options = BLOOMERY_OPTIONS;
+            options.seed = seed + 100;
+            bloomery_filter *filter = test_create(&plan, &options);
+            uint64_t bits_set;
+            assert_int_equal(bloomery_add_batch(filter, keys.keys, keys.count, NULL, &bits_set), 0);
+            double off = bloomery_estimate(filter, bits_set) - (double)keys.count;
+            squares += off * off;
+            bloomery_free(filter);
+        }
+        /* Chi-square with 60 degrees: 0.5 to 1.7 of it is more than four deviations to each side. */
+        double ratio = sqrt(squares / TIMES) / deviation(&plan, (double)keys.count) * 1.25;
+        print_message("# %s, L = %u: found %.2f of the deviation derived\n",
+                      bloomery_kind_name((int)plan.kind), plan.lines, ratio);
+        assert_true(ratio > 0.6 && ratio < 1.25 * 1.35);
+        test_keys_free(&keys);
+    }
+}
+
+static void the_ends_are_exact(void **state)
+{
+    (void)state;
+    static const bloomery_kind kinds[] = {BLOOMERY_CLASSIC, BLOOMERY_BLOCKED, BLOOMERY_COUNTING};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        bloomery_plan plan = geometry(kinds[i], kinds[i] == BLOOMERY_CLASSIC ? 0 : 1, 5);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        assert_true(bloomery_estimate(filter, 0) == 0 && !signbit(bloomery_estimate(filter, 0)));
+        assert_true(isinf(bloomery_estimate(filter, cells)));
+        assert_true(isinf(bloomery_estimate(filter, UINT64_MAX)));
+        assert_int_equal(bloomery_add(filter, bloomery_key_of("", 0), NULL), BLOOMERY_NEW);
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(filter, true, &info);
+        assert_true(fabs(info.estimated_keys - 1) < 0.21); /* or two positions coincide */
+        bloomery_free(filter);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(estimates_are_right_at_any_fill),
+        cmocka_unit_test(estimates_vary_as_derived),
+        cmocka_unit_test(the_ends_are_exact),
+    };
+    return test_run_group("estimates", tests, NULL, NULL);
+}
