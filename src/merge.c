@@ -266,7 +266,7 @@ bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_
     struct stream stream = {.filters = filters, .count = count, .intersect = intersect};
     struct bloomery_link link;
     bloomery_filter *head;
-    uint64_t adds, payload_bytes;
+    uint64_t adds = 0, payload_bytes;
     bloomery_status status = check_all(&stream, &adds, error);
     if (status != BLOOMERY_OK)
         return status;

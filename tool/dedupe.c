@@ -46,11 +46,14 @@ struct run {
     uint32_t threads;
     struct worker **workers;
 
+    bool has_adder; /* a thread that only adds; otherwise there is one thread, which does all */
+    pthread_t adder;
     pthread_mutex_t mutex;
-    pthread_cond_t passed_on;
-    /* Under the mutex; seen, stopped and dedupe's lines belong to whose turn it is. */
-    uint64_t turn; /* the block that may be added */
-    bool ended;    /* nothing is added any more */
+    pthread_cond_t post, added;
+    /* Under the mutex. What was seen, and dedupe's lines and stopped, are the adder's. */
+    uint64_t turn;          /* the block to be added next */
+    bool ended;             /* nothing is added any more */
+    struct worker **posted; /* block b by place b % threads; NULL: not there yet */
 };
 
 /* What one thread has. */
@@ -71,6 +74,7 @@ struct worker {
     size_t candidate_count;
     size_t answered;
     uint64_t *answers;
+    bool added; /* the block */
 
     unsigned char *other; /* what is appended where that is not what is printed */
     size_t other_bytes, other_room;
@@ -255,27 +259,7 @@ static void hash_block(struct worker *worker)
     assert(!plain || worker->candidate_count == worker->count);
 }
 
-/* ---- The turn for adding --------------------------------------------------------------------- */
-
-/* False where nothing is added any more. */
-static bool await_turn(struct run *run, uint64_t number)
-{
-    pthread_mutex_lock(&run->mutex);
-    while (!run->ended && run->turn != number)
-        pthread_cond_wait(&run->passed_on, &run->mutex);
-    bool ours = !run->ended;
-    pthread_mutex_unlock(&run->mutex);
-    return ours;
-}
-
-static void pass_turn(struct run *run, bool end)
-{
-    pthread_mutex_lock(&run->mutex);
-    run->turn++;
-    run->ended = run->ended || end;
-    pthread_cond_broadcast(&run->passed_on);
-    pthread_mutex_unlock(&run->mutex);
-}
+/* ---- Adding ---------------------------------------------------------------------------------- */
 
 /* The record that candidate `index` is. */
 static size_t record_of(const struct worker *worker, size_t index)
@@ -288,22 +272,79 @@ static size_t record_of(const struct worker *worker, size_t index)
     return record;
 }
 
-/* False where nothing is to be done with this block. */
-static bool add_block(struct worker *worker)
+/* Adds a worker's candidates, which are next in the order of the input. False: it stops here. */
+static bool add_candidates(struct worker *worker)
 {
-    struct run *run = worker->run;
-    struct tool_dedupe *dedupe = run->dedupe;
-    if (!await_turn(run, worker->block.number))
-        return false;
+    struct tool_dedupe *dedupe = worker->run->dedupe;
     worker->answered =
         tool_seen_add(dedupe->seen, worker->hashes, worker->candidate_count, worker->answers);
     bool stop = worker->answered < worker->candidate_count;
     worker->limit = stop ? record_of(worker, worker->answered) : worker->count;
     dedupe->stopped = dedupe->stopped || stop;
-    if (!run->learns)
+    if (!worker->run->learns)
         dedupe->lines += worker->limit;
-    pass_turn(run, stop);
-    return true;
+    return !stop;
+}
+
+/* The worker whose block is next, taken off the ring; NULL where none will come. */
+static struct worker *next_posted(struct run *run)
+{
+    struct worker **place = &run->posted[run->turn % run->threads];
+    while (*place == NULL && !run->ended)
+        pthread_cond_wait(&run->post, &run->mutex);
+    struct worker *worker = run->ended ? NULL : *place;
+    *place = NULL;
+    return worker;
+}
+
+static void *add_blocks(void *context)
+{
+    struct run *run = context;
+    struct worker *worker;
+    pthread_mutex_lock(&run->mutex);
+    while ((worker = next_posted(run)) != NULL) {
+        assert(worker->block.number == run->turn);
+        pthread_mutex_unlock(&run->mutex);
+        bool more = add_candidates(worker);
+        pthread_mutex_lock(&run->mutex);
+        run->turn++;
+        run->ended = run->ended || !more;
+        worker->added = true;
+        pthread_cond_broadcast(&run->added);
+    }
+    pthread_mutex_unlock(&run->mutex);
+    return NULL;
+}
+
+static void end_adding(struct run *run)
+{
+    pthread_mutex_lock(&run->mutex);
+    run->ended = true;
+    pthread_cond_broadcast(&run->post);
+    pthread_cond_broadcast(&run->added);
+    pthread_mutex_unlock(&run->mutex);
+}
+
+/* False where nothing is to be done with this block: it stopped at an earlier one. */
+static bool add_block(struct worker *worker)
+{
+    struct run *run = worker->run;
+    if (!run->has_adder) {
+        bool before = run->ended;
+        run->ended = !add_candidates(worker) || before;
+        return !before;
+    }
+    pthread_mutex_lock(&run->mutex);
+    struct worker **place = &run->posted[worker->block.number % run->threads];
+    assert(*place == NULL);
+    *place = worker;
+    worker->added = false;
+    pthread_cond_signal(&run->post);
+    while (!worker->added && !run->ended)
+        pthread_cond_wait(&run->added, &run->mutex);
+    bool added = worker->added;
+    pthread_mutex_unlock(&run->mutex);
+    return added;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -420,6 +461,40 @@ static void work(void *context, uint32_t number)
     }
 }
 
+/* Threads: one that adds, and others for all else, of which each waits for the adder in every block;
+ * so there are two at least, for one processor. Where there is none to be had, one thread does all. */
+static void start_threads(struct run *run)
+{
+    run->threads = tool_blocks_threads(run->blocks);
+    pthread_mutex_init(&run->mutex, NULL);
+    pthread_cond_init(&run->post, NULL);
+    pthread_cond_init(&run->added, NULL);
+    if (run->threads > 2)
+        run->threads--;
+    run->posted = tool_allocate(run->threads * sizeof(struct worker *));
+    memset(run->posted, 0, run->threads * sizeof(struct worker *));
+    run->has_adder = run->threads > 1 && pthread_create(&run->adder, NULL, add_blocks, run) == 0;
+    if (!run->has_adder)
+        run->threads = 1;
+    run->workers = tool_allocate(run->threads * sizeof(struct worker *));
+    for (uint32_t i = 0; i < run->threads; i++)
+        run->workers[i] = worker_new(run);
+}
+
+static void end_threads(struct run *run)
+{
+    end_adding(run);
+    if (run->has_adder)
+        pthread_join(run->adder, NULL);
+    for (uint32_t i = 0; i < run->threads; i++)
+        worker_free(run->workers[i], run->dedupe);
+    free(run->workers);
+    free(run->posted);
+    pthread_cond_destroy(&run->added);
+    pthread_cond_destroy(&run->post);
+    pthread_mutex_destroy(&run->mutex);
+}
+
 static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *source, bool learns)
 {
     const bool silent = !learns && !dedupe->count_only && isatty(STDOUT_FILENO);
@@ -429,18 +504,9 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     struct run run = {.dedupe = dedupe, .learns = learns};
     run.plain = tool_rule_is_none(&dedupe->rule) && (learns || dedupe->against_count == 0);
     run.blocks = tool_blocks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");
-    run.threads = tool_blocks_threads(run.blocks);
-    run.workers = tool_allocate(run.threads * sizeof(struct worker *));
-    pthread_mutex_init(&run.mutex, NULL);
-    pthread_cond_init(&run.passed_on, NULL);
-    for (uint32_t i = 0; i < run.threads; i++)
-        run.workers[i] = worker_new(&run);
+    start_threads(&run);
     tool_team_run(run.threads, work, &run);
-    for (uint32_t i = 0; i < run.threads; i++)
-        worker_free(run.workers[i], dedupe);
-    free(run.workers);
-    pthread_cond_destroy(&run.passed_on);
-    pthread_mutex_destroy(&run.mutex);
+    end_threads(&run);
     bool whole = tool_blocks_close(run.blocks);
     return whole && !dedupe->stopped && !dedupe->append_failed && !tool_out_failed(&dedupe->out);
 }

@@ -261,15 +261,15 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
 {
     static const char digits[] = "0123456789abcdef";
     const unsigned char *from = data;
-    size_t used = 0;
+    size_t used = 0, cut = 0; /* where "..." has room */
     assert(room >= 8);
     for (size_t i = 0; i < bytes; i++) {
         bool plain = from[i] >= 0x20 && from[i] < 0x7f && from[i] != '\\';
-        size_t needed = plain ? 1 : 4;
-        size_t kept_free = i + 1 < bytes ? 4 : 1; /* for "..." and the end, or the end alone */
-        if (used + needed + kept_free > room) {
-            memcpy(text + used, "...", 3);
-            used += 3;
+        if (used + 4 <= room)
+            cut = used;
+        if (used + (plain ? 1 : 4) >= room) {
+            memcpy(text + cut, "...", 3);
+            used = cut + 3;
             break;
         }
         if (plain) {

@@ -4,16 +4,17 @@
 #include <string.h>
 
 static const struct bloomery_kind_row rows[] = {
-#define ROW(id_, prefix, block_bits_, grows_)    \
-    {                                            \
-        .id = (id_),                             \
-        .check = prefix##_check,                 \
-        .operations = prefix##_operations,       \
-        .expected_rate = prefix##_expected_rate, \
-        .estimate = prefix##_estimate,           \
-        .scan = prefix##_scan,                   \
-        .block_bits = (block_bits_),             \
-        .grows = (grows_),                       \
+#define ROW(id_, prefix, block_bits_, cell_sizes_, grows_) \
+    {                                                      \
+        .id = (id_),                                       \
+        .check = prefix##_check,                           \
+        .operations = prefix##_operations,                 \
+        .expected_rate = prefix##_expected_rate,           \
+        .estimate = prefix##_estimate,                     \
+        .scan = prefix##_scan,                             \
+        .block_bits = (block_bits_),                       \
+        .cell_sizes = (cell_sizes_),                       \
+        .grows = (grows_),                                 \
     },
     BLOOMERY_KINDS(ROW)
 #undef ROW

@@ -65,16 +65,17 @@ struct bloomery_kind_row {
     void (*scan)(const struct bloomery_shape *shape, const struct bloomery_link *link,
                  const uint8_t *payload, struct bloomery_scan *scan);
     uint32_t block_bits; /* of a shape made from a plan */
+    uint32_t cell_sizes; /* bit b is set where cells of b bits are known */
     bool grows;          /* a chain to which links are added; else one link */
 };
 
-/* ROW(id, prefix of its functions, block bits, grows). A scalable filter is a chain of blocked links: what
+/* ROW(id, prefix of its functions, block bits, cell sizes, grows). A scalable filter is a chain of blocked links: what
  * is special about it concerns the chain and not the link (src/grow.c). */
-#define BLOOMERY_KINDS(ROW)                               \
-    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, false)   \
-    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, false)     \
-    ROW(BLOOMERY_COUNTING, bloomery_counting, 512, false) \
-    ROW(BLOOMERY_SCALABLE, bloomery_blocked, 512, true)
+#define BLOOMERY_KINDS(ROW)                                                \
+    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false)            \
+    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false)              \
+    ROW(BLOOMERY_COUNTING, bloomery_counting, 512, 1 << 4 | 1 << 8, false) \
+    ROW(BLOOMERY_SCALABLE, bloomery_blocked, 512, 1 << 1, true)
 
 #define BLOOMERY_DECLARE_KIND(prefix)                                                           \
     bloomery_status prefix##_check(const struct bloomery_shape *shape,                          \

@@ -122,6 +122,11 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     if (shape->link_count < 1 || shape->link_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
                              kind->grows ? "1 to 64 links" : "one link", shape->link_count);
+    if (shape->cell_bits > BLOOMERY_CELL_BITS_MAX ||
+        (kind->cell_sizes >> shape->cell_bits & 1) == 0)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "cells of %u bits are not known in filters of this kind",
+                             shape->cell_bits);
     bloomery_status status = check_rules(shape, error);
     if (status == BLOOMERY_OK)
         status = check_hash(shape, error);

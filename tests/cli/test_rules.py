@@ -1,3 +1,536 @@
 # SPDX-License-Identifier: Apache-2.0
-from runner import main
+"""Rules for keys through build, add and query; a file that confirms; canaries; hints.
+
+The rule is written here a second time, in plain Python, and both are compared on random records; where
+Python's own csv module follows the same rule, with that too.
+"""
+
+import csv
+import gzip
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+
+from runner import case, has, main
+
+SURE = "-p 1e-12 "  # no false positive in a lifetime of tests
+NO_FIELD = "bloomery: {}: warning: {} record{} had no field {} and {} passed over\n"
+
+
+def no_field(command, count, field):
+    return NO_FIELD.format(command, count, *(("", field, "was") if count == 1 else ("s", field, "were")))
+
+
+def split_csv(record, delimiter):
+    """The fields of a record as docs/format.md has them."""
+    fields, at = [], 0
+    while True:
+        field = b""
+        if record[at:at + 1] == b'"':
+            at += 1
+            while at < len(record):
+                if record[at:at + 2] == b'""':
+                    field, at = field + b'"', at + 2
+                elif record[at:at + 1] == b'"':
+                    at += 1
+                    break
+                else:
+                    field, at = field + record[at:at + 1], at + 1
+        end = record.find(delimiter, at)
+        fields.append(field + (record[at:] if end < 0 else record[at:end]))
+        if end < 0:
+            return fields
+        at = end + 1
+
+
+def key_of(record, rule):
+    """The key of a record, or None. `rule`: the options as a dictionary."""
+    if "crlf" in rule and record.endswith(b"\r"):
+        record = record[:-1]
+    if "comment" in rule and record.startswith(rule["comment"]):
+        return None
+    if "field" in rule:
+        fields = (split_csv if "csv" in rule else bytes.split)(record, rule["delimiter"])
+        number = rule["field"]
+        if abs(number) > len(fields):
+            return None
+        record = fields[number - 1 if number > 0 else number]
+    if "trim" in rule:
+        record = record.strip(b" \t")
+    if "hex" in rule:
+        if re.fullmatch(rb"([0-9a-fA-F]{2})*", record) is None:
+            return None
+        record = bytes.fromhex(record.decode())
+    record = record.lower() if "lower" in rule else record.upper() if "upper" in rule else record
+    return None if "skip-empty" in rule and not record else record
+
+
+def options_of(rule):
+    """The command's options for it."""
+    options = []
+    for name, value in rule.items():
+        options.append("--" + name)
+        if name in ("comment", "delimiter"):
+            options.append(value.decode())
+        elif name == "field":
+            options.append(str(value))
+    return options
+
+
+def random_rule(generator):
+    rule = {name: True for name in ("crlf", "trim", "skip-empty") if generator.random() < 0.4}
+    if generator.random() < 0.4:
+        rule["comment"] = generator.choice([b"#", b"a", b" "])
+    if generator.random() < 0.7:
+        rule["field"] = generator.choice([1, 2, 3, -1, -2, -4])
+        rule["delimiter"] = generator.choice([b",", b";", b"a", b" "])
+        if generator.random() < 0.6:
+            rule["csv"] = True
+    changing = generator.choice(["", "lower", "upper", "hex"])
+    if changing:
+        rule[changing] = True
+    return rule
+
+
+# ---- Every option, through build, add and query ------------------------------------------------------
+
+def round_trip(c, options, built, asked, printed, warnings=(0, 0)):
+    """`printed` of the lines `asked`; build and query warn of so many records without the field."""
+    field = re.search(r"-F (-?\d+)", options)
+    field = field and field.group(1)
+    notes = [no_field(command, count, field) if count else ""
+             for command, count in zip(("build", "query"), warnings)]
+    c.run(f"build -q -n 100 {SURE} -o f.bloom {options}", stdin=built, stderr=notes[0])
+    for given in ("", options):
+        c.run(f"query {given} f.bloom", stdin=asked, stdout=printed, stderr=notes[1],
+              code=0 if printed else 1)
+    # The same by adding to an empty one.
+    c.run(f"build -q -n 100 {SURE} -o g.bloom {options}", stdin="")
+    c.run("add -q g.bloom", stdin=built, stderr=notes[0].replace("build:", "add:"))
+    c.run("query g.bloom", stdin=asked, stdout=printed, stderr=notes[1], code=0 if printed else 1)
+
+
+@case
+def field_by_a_delimiter_is_the_key(c):
+    round_trip(c, "-F 2", "a\tb\n", "x\tb\tz\na\tx\nb\n", "x\tb\tz\n", (0, 1))
+    round_trip(c, "-F -1 -d ';'", "a;b\n", "b\nb;\nx;b\n", "b\nx;b\n")
+    for tab in ("tab", "'\\t'", "'\t'"):
+        round_trip(c, f"-F 2 -d {tab}", "a\tb\n", "\tb\n\tc\n", "\tb\n")
+    round_trip(c, "--field 1 --delimiter ,", "b,\n", "b,x\n", "b,x\n")
+    round_trip(c, "-F 3", "a\tb\na\nb\n", "a\n", "", (3, 1))
+
+
+@case
+def quoted_field_is_the_key(c):
+    round_trip(c, "--csv -F 2", '1,"a, ""b"""\n', 'x,"a, ""b""",\nx,a\nx\n', 'x,"a, ""b""",\n', (0, 1))
+    round_trip(c, "--csv -F 1 -d ';'", '"a;b";1\n', '"a;b"\na;b\n', '"a;b"\n')
+
+
+@case
+def letters_blanks_and_line_ends_of_keys_change(c):
+    round_trip(c, "--lower", "Ab\n", "aB\nab \n", "aB\n")
+    round_trip(c, "--upper", "Ab\n", "aB\nab \n", "aB\n")
+    round_trip(c, "--trim", "\ta b \n", "a b\n  a b\t\nab\n", "a b\n  a b\t\n")
+    round_trip(c, "--crlf", "a\r\n", "a\r\na\na\r\r\n", "a\r\na\n")
+    round_trip(c, "--hex", "0aff\n", "0AFF\n0aFf\n0a\n", "0AFF\n0aFf\n")
+
+
+@case
+def lines_without_a_key_are_on_neither_side(c):
+    for options, line in (("--skip-empty", "\n"), ("--comment '#'", "#a\n"), ("-F 2", "a\n"),
+                          ("--trim --skip-empty", " \t\n"), ("--crlf --skip-empty", "\r\n")):
+        notes = [no_field(command, 1, 2) if "-F" in options else "" for command in ("build", "query")]
+        c.run(f"build -n 10 {SURE} -o f.bloom {options}", stdin=line + "x\ty\n",
+              stderr=has(notes[0], "wrote f.bloom: 1 key, ", "; 1 record has no key\n"))
+        for inverted in ("", "-v"):
+            c.run(f"query {inverted} f.bloom", stdin=line, code=1, stderr=notes[1])
+            text, _ = c.run(f"query -c --json {inverted} f.bloom", stdin=line * 3, stdout=None, code=1,
+                            stderr=None)
+            report = json.loads(text)
+            c.expect((report["records"], report["passed_over"], report["count"]) == (0, 3, 0), f"{report}")
+        text, _ = c.run("add --json f.bloom", stdin=line + "z\tz\n", stdout=None, stderr=None)
+        report = json.loads(text)
+        c.expect((report["records"], report["passed_over"]) == (1, 1), f"{report}")
+
+
+@case
+def keys_not_records_are_counted_to_plan_a_build(c):
+    c.file("keys", "#\n" * 500 + "a\tb\n" * 100 + "a\n" * 300)
+    for threads in (1, 4):
+        c.run(f"build -q -j {threads} -F 2 --comment '#' -o f.bloom keys", stderr=no_field("build", 300, 2),
+              environment={"BLOOMERY_BLOCK_BYTES": "16"})
+        text, _ = c.run("inspect --json f.bloom", stdout=None)
+        report = json.loads(text)
+        c.expect((report["planned_keys"], report["adds"]) == (100, 100), f"{report}")
+
+
+@case
+def rule_is_kept_and_shown(c):
+    c.run("build -q -n 9 --csv -F -2 -d ';' --trim --crlf --skip-empty --lower --comment '#' -o f.bloom",
+          stdin="")
+    c.run("inspect f.bloom", stdout=has(
+        "keys made by     field -2, delimited by ';', trim, lower, crlf, skip-empty, csv, comments begin "
+        "with '#'\n"))
+    text, _ = c.run("inspect --json f.bloom", stdout=None)
+    report = json.loads(text)
+    c.expect(report["rule"] == ["trim", "lower", "crlf", "skip-empty", "csv"] and
+             (report["rule_field"], report["rule_delimiter"], report["rule_comment"]) == (-2, 59, 35),
+             f"{report}")
+    c.run("build -q -n 9 -F 1 -o f.bloom", stdin="")
+    c.run("inspect f.bloom", stdout=has("field 1, delimited by tab\n"))
+
+
+@case
+def key_on_the_command_line_is_no_record(c):
+    c.run(f"build -q -n 9 {SURE} --csv -F 2 --trim --lower --crlf --comment '#' --skip-empty -o f.bloom",
+          stdin='x,"a,b"\nx,#c\n')
+    c.run(["query", "f.bloom", "-k", " A,B\t", "-k", "#C", "-k", "x,#c", "-k", ""], stdout=" A,B\t\n#C\n")
+    c.run(f"build -q -n 9 {SURE} --hex -o f.bloom", stdin="0a0b\n")
+    c.run("query f.bloom -k 0A0B -k 0a0b00", stdout="0A0B\n")
+    c.run("query f.bloom -k 0A0B -k zz -k z", stdout="0A0B\n", code=2,
+          stderr="bloomery: query: 'zz' is not pairs of hexadecimal digits (nor is 1 more); such records "
+          "were not asked for\n")
+
+
+@case
+def carriage_returns_are_warned_of_where_they_stay(c):
+    warning = ("bloomery: {}: warning: standard input: its first line ends in a carriage return, which "
+               "becomes part of the key\n")
+    c.run("build -q -n 9 --crlf -o crlf.bloom", stdin="a\r\n")
+    c.run("build -q -n 9 --trim -o trim.bloom", stdin="a\r\n", stderr=warning.format("build"))
+    c.run("query crlf.bloom", stdin="a\r\n", stdout="a\r\n")
+    c.run("add -q crlf.bloom", stdin="a\r\n")
+    c.run("add -q trim.bloom", stdin="a\r\n", stderr=warning.format("add"))
+    c.run("query -f crlf.bloom -f trim.bloom", stdin="a\r\n", stdout="a\r\n",
+          stderr=warning.format("query"))
+
+
+# ---- Options that do not fit --------------------------------------------------------------------------
+
+@case
+def options_that_exclude_each_other_are_refused(c):
+    for command in ("build -n 9 -o f.bloom", "add f.bloom", "query f.bloom"):
+        name = command.split(maxsplit=1)[0]
+        for options, why in (
+                ("--lower --upper", "--lower, --upper and --hex exclude each other"),
+                ("--hex --upper", "--lower, --upper and --hex exclude each other"),
+                ("--hex --lower", "--lower, --upper and --hex exclude each other"),
+                ("-d ,", "-d is about fields; -F N says which of them is the key"),
+                ("--csv", "--csv is about fields; -F N says which of them is the key"),
+                ("--csv -F 1 -d '\"'", "-d '\"': with --csv the double quote can't delimit fields"),
+                ("-F 1 -d ''", "-d '': it takes one byte, such as ';', or tab"),
+                ("-F 1 -d ab", "-d 'ab': it takes one byte, such as ';', or tab"),
+                ("-F 1 -d \u00a7", "-d '\u00a7': it takes one byte, such as ';', or tab"),
+                ("--comment //", "--comment '//': it takes one byte, such as ';', or tab")):
+            c.run(f"{command} {options}", code=2, stderr=f"bloomery: {name}: {why}\n"
+                  f"try 'bloomery {name} --help'\n")
+        for wrong in ("0", "x", "", "-", "--1", "1.5", "2147483648", "-2147483648"):
+            c.run([*command.split(), "-F", wrong], code=2, stderr=has(f"bloomery: {name}: -F"))
+
+
+@case
+def options_must_agree_with_the_filter(c):
+    kept = "field 2, delimited by ',', trim, lower, csv"
+    c.run(f"build -q -n 9 {SURE} --csv -F 2 --trim --lower -o f.bloom", stdin='x,"A"\n')
+    c.run(f"build -q -n 9 {SURE} -o plain.bloom", stdin="A\n")
+    before = c.read("f.bloom"), c.read("plain.bloom")
+    for options, what in (("-F 1", "-F 1"), ("--upper", "--upper"), ("--hex", "--hex"), ("--crlf", "--crlf"),
+                          ("-F 2 -d tab", "-d"), ("--comment x", "--comment"), ("--skip-empty", "--skip-empty")):
+        for command in ("add", "query"):
+            said = (f"bloomery: {command}: f.bloom: {what}: its keys are made by another rule: {kept}. Leave "
+                    "the option out: the rule is followed without it\n")
+            said += "nothing was added to f.bloom\n" if command == "add" else ""
+            c.run(f"{command} {options} f.bloom", stdin="x,a\n", code=2, stderr=said)
+    for options in ("-F 2", "--csv -F 2", "-F 2 -d ,", "--trim", "--lower --trim"):
+        c.run(f"query {options} f.bloom", stdin="x,a\n", stdout="x,a\n")
+    # One without a rule: whoever asks says what the lines are; nobody adds by a rule that is not kept.
+    c.run("query -F 2 --upper plain.bloom", stdin="x\ta\n", stdout="x\ta\n")
+    c.run("add --upper plain.bloom", stdin="b\n", code=2,
+          stderr="bloomery: add: plain.bloom: --upper: its keys are whole lines; a filter's rule is given when "
+          "it is built\nnothing was added to plain.bloom\n")
+    c.expect(before == (c.read("f.bloom"), c.read("plain.bloom")), "a filter was changed")
+
+
+@case
+def filters_of_different_rules_are_asked_by_their_own(c):
+    c.run(f"build -q -n 9 {SURE} --lower -o lower.bloom", stdin="Ab\n")
+    c.run(f"build -q -n 9 {SURE} -F 2 -o field.bloom", stdin="x\tcd\n")
+    c.run(f"build -q -n 9 {SURE} -o plain.bloom", stdin="ef\n")
+    c.run(f"build -q -n 9 {SURE} -F 2 -o field2.bloom", stdin="x\tgh\n")
+    c.run(f"build -q -n 9 {SURE} --comment '#' -F 3 -o third.bloom", stdin="x\t\tij\n")
+    filters = " ".join(f"-f {name}.bloom" for name in ("lower", "field", "plain", "field2", "third"))
+    lines = "AB\n1\tcd\nef\n1\tgh\t\nEF\n1\tGH\n1\t\tij\n#\t\tij\n"
+    found = "AB\n1\tcd\nef\n1\tgh\t\n1\t\tij\n"
+    notes = no_field("query", 3, 2) + no_field("query", 5, 3)
+    c.run(f"query {filters}", stdin=lines, stdout=found, stderr=notes)
+    c.run(f"query -v {filters}", stdin=lines, stdout="EF\n1\tGH\n#\t\tij\n", stderr=notes)
+    c.run(f"query -c --with-filename {filters}", stdin=lines, stderr=notes,
+          stdout="lower.bloom:1\nfield.bloom:1\nplain.bloom:1\nfield2.bloom:1\nthird.bloom:1\n")
+    c.run(f"query --with-filename {filters}", stdin=lines, stderr=notes,
+          stdout="lower.bloom:AB\nfield.bloom:1\tcd\nplain.bloom:ef\nfield2.bloom:1\tgh\t\nthird.bloom:1\t\tij\n")
+    # A line is left out only where no rule finds a key in it.
+    c.run("query -v -f field.bloom -f third.bloom", stdin="a\n#\t2\n", stdout="#\t2\n", stderr=None)
+
+
+@case
+def no_hex_is_an_error_that_shows_the_first_line(c):
+    good = "".join(f"{n:08x}\n" for n in range(3000))
+    c.file("good", good)
+    c.file("bad", good + "q\x1b[31m" + "x" * 200 + "\n" + good + "zz\n")
+    shown = "q\\x1b[31m" + "x" * 67 + "..."
+    said = f"bad: '{shown}' is not pairs of hexadecimal digits; --hex can make no key of it\n"
+    c.run(f"build -q -n 9000 {SURE} --hex -o f.bloom good")
+    before = c.read("f.bloom")
+    for threads in (1, 4):
+        for count in ("", "-n 9999"):
+            c.run(f"build {count} -j {threads} --hex -o new.bloom good bad", code=2,
+                  stderr=f"bloomery: build: {said}", environment={"BLOOMERY_BLOCK_BYTES": "64"})
+            c.expect("new.bloom" not in c.names(), "a filter was written")
+        c.run(f"add -j {threads} f.bloom good bad", code=2,
+              stderr=f"bloomery: add: {said}nothing was added to f.bloom\n",
+              environment={"BLOOMERY_BLOCK_BYTES": "64"})
+        c.expect(c.read("f.bloom") == before, "the filter was changed")
+        c.run(f"query -j {threads} f.bloom good bad", stdout=good * 3, code=2,
+              environment={"BLOOMERY_BLOCK_BYTES": "64"},
+              stderr=f"bloomery: query: bad: '{shown}' is not pairs of hexadecimal digits (nor is 1 more); such "
+              "records were not asked for\n")
+    c.run("query -q f.bloom", stdin="zz\n00000001\n")
+    c.run("query -q f.bloom", stdin="zz\n", code=2, stderr=has("'zz' is not pairs"))
+
+
+@case
+def lines_that_end_within_quotes_are_told(c):
+    c.run(f"build -q -n 9 {SURE} --csv -F 1 -o f.bloom", stdin='a,"one\ntwo",b\n"c",d\n',
+          stderr="bloomery: build: warning: 1 record ends within quotes: a quoted field that goes over several "
+          "lines is not supported, each line was taken for a record\n")
+    c.run("query f.bloom", stdin='"a\n"c\n', stdout='"a\n"c\n', stderr=has("2 records end within quotes"))
+
+
+# ---- A second implementation ---------------------------------------------------------------------------
+
+def random_records(generator, count):
+    letters = [b"a", b"B", b",", b";", b'"', b'""', b" ", b"\t", b"\r", b"#", b"4F", b"4", b"\xc3\x84", b"x,y"]
+    return [b"".join(generator.choices(letters, k=generator.randrange(9))) for _ in range(count)]
+
+
+@case
+def rules_agree_with_a_second_implementation(c):
+    """Built from one half of the records, asked for all; in small blocks and large ones, by any number of
+    threads."""
+    generator = random.Random(20)
+    for _ in range(60):
+        rule = random_rule(generator)
+        records = random_records(generator, 300)
+        built = records[:100]
+        if "hex" in rule:  # what is no hex ends a build
+            whole = {name: value for name, value in rule.items() if name not in ("hex", "skip-empty")}
+            built = [record for record in built
+                     if key_of(record, whole) is None or key_of(record, {**whole, "hex": True}) is not None]
+        keys = {key_of(record, rule) for record in built} - {None}
+        c.file("built", b"".join(record + b"\n" for record in built))
+        c.file("asked", b"".join(record + b"\n" for record in records))
+        c.run(["build", "-q", "-n", "1000", "-p", "1e-12", "-o", "f.bloom", *options_of(rule), "built"],
+              stderr=None)
+        for inverted in (False, True):
+            expected = b"".join(record + b"\n" for record in records if key_of(record, rule) is not None
+                                and (key_of(record, rule) in keys) != inverted)
+            bad = "hex" in rule and any(
+                key_of(record, rule) is None and
+                key_of(record, {n: v for n, v in rule.items() if n not in ("hex", "skip-empty")}) is not None and
+                key_of(record, {n: v for n, v in rule.items() if n != "skip-empty"}) is None
+                for record in records)
+            block, threads = generator.choice([("16", 1), ("64", 3), ("262144", 2)])
+            c.run(["query", "-j", str(threads), *(["-v"] if inverted else []), "f.bloom", "asked"],
+                  stdout=expected, stderr=None, code=2 if bad else 0 if expected else 1,
+                  environment={"BLOOMERY_BLOCK_BYTES": block})
+
+
+@case
+def quoted_fields_are_those_of_another_csv_reader(c):
+    generator = random.Random(4180)
+    records = []
+    while len(records) < 2000:
+        record = b"".join(generator.choices([b"a", b"b", b",", b'"', b'""', b" ", b'","'], k=8)).decode()
+        records.append(record)
+    for field in (1, 2, -1):
+        keys = []
+        for record in records:
+            fields = next(csv.reader([record]))
+            if abs(field) <= len(fields):
+                keys.append(fields[field - 1 if field > 0 else field])
+        c.file("keys", "".join(f"{key}\n" for key in keys))
+        c.run(f"build -q {SURE} -o f.bloom keys")
+        c.run(f"query -c --csv -F {field} f.bloom", stdin="\n".join(records), stdout=f"{len(keys)}\n",
+              stderr=None)
+        # And the other way: as many different keys as the other reader has.
+        c.file("records", "\n".join(records))
+        c.run(f"build -q -n 9999 -p 1e-12 --csv -F {field} -o g.bloom records", stderr=None)
+        for key in sorted(set(keys))[:200]:
+            c.run(["query", "-q", "g.bloom", "-k", key])
+        text, _ = c.run("inspect --json g.bloom", stdout=None)
+        c.expect(abs(json.loads(text)["estimated_keys"] - len(set(keys))) < 0.5 + 0.02 * len(set(keys)),
+                 "another number of keys")
+
+
+@case
+def rule_gives_the_same_with_any_j(c):
+    generator = random.Random(7)
+    lines = [f'{n},"Name {generator.randrange(3000)}"' if n % 7 else "#" for n in range(20000)]
+    c.file("lines", "".join(line + "\n" for line in lines))
+    first = None
+    for threads in (1, 2, 7):
+        for block in ("64", "4096", "262144"):
+            small = {"BLOOMERY_BLOCK_BYTES": block}
+            c.run(f"build -q -j {threads} {SURE} --csv -F 2 --upper --comment '#' -o f.bloom lines",
+                  environment=small)
+            c.file("some", "".join(f"x,name {n}\n" for n in range(0, 3000, 2)))
+            c.run(f"build -q -j {threads} {SURE} --csv -F 2 --upper --comment '#' -o g.bloom some",
+                  environment=small)
+            got = (c.read("f.bloom"),
+                   c.run(f"query -j {threads} g.bloom lines", stdout=None, environment=small)[0],
+                   c.run(f"query -v -j {threads} g.bloom lines", stdout=None, environment=small)[0])
+            first = first or got
+            c.expect(got == first, f"{threads} threads, blocks of {block}")
+    c.expect(len(first[1].splitlines()) + len(first[2].splitlines()) ==
+             sum(line != "#" for line in lines), "lines were lost")
+
+
+# ---- A file that confirms ------------------------------------------------------------------------------
+
+@case
+def only_what_a_sorted_file_has_is_confirmed(c):
+    """The filter has everything; the file decides."""
+    generator = random.Random(3)
+    words = sorted({"".join(generator.choices("ab", k=generator.randrange(1, 12))) for _ in range(2000)})
+    listed = set(words[::3])
+    c.file("all", "".join(word + "\n" for word in words))
+    c.run("build -q -o f.bloom all")
+    for end in ("\n", ""):
+        c.file("sorted", "\n".join(sorted(listed)) + end)
+        for threads in (1, 3):
+            c.run(f"query -j {threads} --confirm sorted f.bloom all",
+                  stdout="".join(word + "\n" for word in words if word in listed),
+                  environment={"BLOOMERY_BLOCK_BYTES": "1024"})
+        c.run("query -v --confirm sorted f.bloom all",
+              stdout="".join(word + "\n" for word in words if word not in listed))
+        c.run("query -c --with-filename --confirm sorted f.bloom all", stdout=f"f.bloom:{len(listed)}\n")
+    text, _ = c.run("query -c --json --confirm sorted f.bloom all", stdout=None)
+    c.expect(json.loads(text)["confirmed_by"] == "sorted", f"{text}")
+    c.file("empty", "")
+    c.run("query --confirm empty f.bloom all", code=1)
+    c.run(["query", "-k", words[0], "-k", words[1], "--confirm", "sorted", "f.bloom"], stdout=words[0] + "\n")
+    c.run("query -q --confirm sorted f.bloom", stdin=words[1] + "\n", code=1)
+    c.file("nul", "a\nb\0c\0")
+    c.run(f"build -q -0 {SURE} -o nul.bloom nul")
+    c.run("query -0 --confirm nul nul.bloom", stdin="c\0a\0a\nb\0", stdout="c\0a\nb\0")
+
+
+@case
+def keys_are_confirmed_as_text_after_the_rule(c):
+    c.file("lines", "1, Anna\n2,BERTA\n3,zoe\n")
+    c.run(f"build -q {SURE} -F 2 -d , --trim --lower -o f.bloom lines")
+    c.file("sorted", "ANNA\nanna\nzoe\n")
+    c.run("query --confirm sorted f.bloom", stdin="9,ANNA\n9,berta\n9,Zoe\n", stdout="9,ANNA\n9,Zoe\n")
+    c.run(f"build -q -n 9 {SURE} --hex -F 1 -o h.bloom", stdin="0a0b\tx\n0c\n0d\n")
+    c.file("sorted", "0a0b\n0c\n")
+    c.run("query --confirm sorted h.bloom", stdin="0a0b\ty\n0A0B\n0c\n0d\n", stdout="0a0b\ty\n0c\n")
+    # Each filter's keys by its own rule.
+    c.run(f"build -q -n 9 {SURE} -o p.bloom", stdin="0d\n0c\n")
+    c.file("sorted", "0c\n")
+    c.run("query --with-filename -f h.bloom -f p.bloom --confirm sorted", stdin="0d\n0c\n0c\tx\n",
+          stdout="h.bloom:0c\np.bloom:0c\nh.bloom:0c\tx\n")
+
+
+@case
+def file_that_cannot_confirm_is_an_error(c):
+    c.file("keys", "a\nb\nc\n")
+    c.run("build -q -o f.bloom keys")
+    c.file("unsorted", "b\na\nc\n")
+    c.file("packed", gzip.compress(b"a\nb\n"))
+    os.mkfifo(c.path("fifo"))
+    os.mkdir(c.path("folder"))
+    for name, why in (("unsorted", "is not sorted by the bytes of its lines; 'LC_ALL=C sort' does that"),
+                      ("packed", "is packed, or a filter; a search needs the lines themselves"),
+                      ("f.bloom", "is packed, or a filter; a search needs the lines themselves"),
+                      ("fifo", "is no regular file; a search needs one"),
+                      ("folder", "is no regular file; a search needs one"),
+                      ("missing", "No such file or directory")):
+        c.run(f"query --confirm {name} f.bloom keys", code=2, stderr=f"bloomery: query: {name}: {why}\n")
+
+
+@case
+def order_that_breaks_where_nobody_looked_is_found_by_a_search(c):
+    """Two lines far from any place that is looked at when the file is opened are swapped."""
+    lines = [f"{n:07}" for n in range(200_000)]
+    lines[101_010], lines[101_011] = "0000005x", "0199999x"
+    c.file("sorted", "".join(line + "\n" for line in lines))
+    c.run("build -q -n 9 -o f.bloom", stdin="0101010\n0101011\n")
+    c.run("query --confirm sorted f.bloom", stdin="0101010\n0101011\n", code=2, stderr=has("is not sorted"))
+
+
+# ---- Canaries, hints -----------------------------------------------------------------------------------
+
+@case
+def canaries_that_may_be_in_are_a_finding(c):
+    c.run(f"build -q -n 99 {SURE} -F 2 --lower -o f.bloom", stdin="".join(f"x\tk{n}\n" for n in range(30)))
+    c.file("good", "x\tz1\nx\tz2\n")
+    c.run("inspect --canary good f.bloom", stdout=has("  canaries         none of 2 may be in it\n"))
+    c.file("one", gzip.compress(b"x\tz1\ny\tK7\x1b\ny\tK7\n"))
+    c.run("inspect --canary one f.bloom", code=1, stdout=has(
+        "  canaries         FOUND: 1 of 3 may be in it\n  found            y\\x09K7\n"))
+    many = "".join(f"x\tk{n}\n" for n in range(20, 40)) + "x\n"
+    c.file("many", many)
+    text, _ = c.run("inspect --json --canary many f.bloom", stdout=None, code=1,
+                    stderr=no_field("inspect", 1, 2))
+    report = json.loads(text)
+    c.expect(report["canaries"] == {"asked": 20, "hits": 10, "first": [f"x\\x09k{n}" for n in range(20, 30)]}
+             and report["finding"], f"{report}")
+    c.run("inspect --canary - f.bloom", stdin="x\tk1\n" * 11, code=1, stdout=has("FOUND: 11 of 11", "...\n"))
+    c.run("inspect --canary missing f.bloom", code=2, stderr=has("missing: No such file"))
+    c.run("build -q -n 9 --hex -o h.bloom", stdin="")
+    c.run("inspect --canary - h.bloom", stdin="zz\n", code=2, stderr=has("'zz' is not pairs"))
+
+
+@case
+def digests_in_the_wrong_case_are_hinted_at(c):
+    digests = [hashlib.sha1(str(n).encode()).hexdigest() for n in range(3000)]
+    small, capital = "\n".join(digests), "\n".join(digests).upper()
+    c.file("small", small)
+    c.file("capital", capital)
+    hint = ("bloomery: query: hint: none was found, but the {}-case form of {} of these keys may be in f.bloom; "
+            "{}\n")
+    for built, asked, other, change in (("capital", small, "upper", "a-f A-F"),
+                                        ("small", capital, "lower", "A-F a-f")):
+        c.run(f"build -q {SURE} -o f.bloom {built}")
+        for threads in (1, 3):
+            c.run(f"query -j {threads} f.bloom", stdin=asked, code=1,
+                  stderr=hint.format(other, "1,000", f"--{other} asks for it"))
+        c.run(f"query --{other} -c f.bloom", stdin=asked, stdout="3000\n")
+        c.run(["query", "f.bloom", "-k", asked.split("\n", 1)[0]], code=1,
+              stderr=hint.format(other, "1", f"--{other} asks for it"))
+        c.run(f"build -q {SURE} --trim -o f.bloom {built}")
+        c.run("query f.bloom", stdin=asked, code=1,
+              stderr=hint.format(other, "1,000", f"change their letters first, as 'tr {change}' does"))
+        # Not where something was found, where nothing would be, where the case does not matter.
+        c.run("query f.bloom", stdin=asked + "\n" + digests[0] + "\n" + digests[0].upper() + "\n",
+              stdout=(digests[0].upper() if built == "capital" else digests[0]) + "\n")
+        c.run("query -q f.bloom", stdin=asked, code=1)
+        c.run("query f.bloom", stdin="0" * 40 + "\n" + asked[:31] + "\n" + "g" * 40 + "\n", code=1)
+        c.run(f"build -q {SURE} --{other} -o f.bloom small")
+        c.run("query f.bloom", stdin="ab" * 20 + "\n", code=1)
+
+
+@case
+def hints_are_no_false_positives(c):
+    """At a rate of a half, chance alone finds some in the other case."""
+    c.run("build -q -n 1000 -p 0.4 -o f.bloom", stdin="".join(f"{n}\n" for n in range(1000)))
+    digests = [hashlib.md5(str(n).encode()).hexdigest() for n in range(40)]
+    absent = subprocess.run([*c.arguments(["query", "-v", "f.bloom"])], input="\n".join(digests), text=True,
+                            cwd=c.directory, capture_output=True, check=True).stdout
+    c.run("query f.bloom", stdin=absent, code=1)
+
+
 main()

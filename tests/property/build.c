@@ -213,6 +213,7 @@ static void tiny_filters_build_the_same(void **state)
         for (size_t u = 0; u < sizeof units / sizeof units[0]; u++)
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
                 bloomery_plan plan = {.kind = test_shapes[s].kind,
+                                      .cell_bits = test_shapes[s].cell_bits,
                                       .lines = test_shapes[s].lines,
                                       .probes = 4,
                                       .bits = units[u] * (test_shapes[s].lines > 0 ? 512 : 3)};

@@ -337,6 +337,7 @@ static void memory_that_is_not_there_is_told(void **state)
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (unsigned power = 31; power <= 47; power += 4) {
             bloomery_plan plan = {.kind = test_shapes[s].kind,
+                                  .cell_bits = test_shapes[s].cell_bits,
                                   .bits = (uint64_t)8 << power,
                                   .lines = test_shapes[s].lines,
                                   .probes = 3};

@@ -132,6 +132,9 @@ SHAPES = [
     {"kind": reader.CLASSIC, "lines": 0, "probes": 4, "bits": 997, "note": "n" * 4000},
     {"kind": reader.CLASSIC, "lines": 0, "probes": 64, "bits": 3000, "seed": 7, "planned": 2**48},
     {"kind": reader.CLASSIC, "lines": 0, "probes": 3, "bits": 2**20 + 777, "key": "-" + KEY},
+    {"kind": reader.SCALABLE, "lines": 1, "probes": 6, "bits": 512 * 3, "planned": 20, "rate": 0.01},
+    {"kind": reader.SCALABLE, "lines": 2, "probes": 4, "bits": 512 * 5, "planned": 3, "rate": 0.25},
+    {"kind": reader.SCALABLE, "lines": 3, "probes": 3, "bits": 2**19 + 512, "key": KEY},
 ]
 
 

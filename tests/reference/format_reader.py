@@ -32,7 +32,8 @@ NOTE_BYTES_MOST = 4000
 RULE_FLAGS_KNOWN = 127
 RULE_CASES, RULE_CSV = 2 | 4 | 8, 64
 FINGERPRINTED = b"bloomery key fingerprint 1"
-BLOCKED, CLASSIC = 1, 2
+BLOCKED, CLASSIC, SCALABLE = 1, 2, 4
+OF_LINES = (BLOCKED, SCALABLE)
 XXH3, SIPHASH = 1, 2
 LINK, RULE, SECRET, NOTE = KNOWN = 1, 2, 3, 5
 REQUIRED = 1
@@ -194,12 +195,12 @@ def read_records(data, header):
 
 def check_known(header):
     """7: what decides where a key's bits are."""
-    need(header.kind in (BLOCKED, CLASSIC), UNSUPPORTED, f"kind {header.kind}")
+    need(header.kind in (BLOCKED, CLASSIC, SCALABLE), UNSUPPORTED, f"kind {header.kind}")
     need(header.hash in (XXH3, SIPHASH), UNSUPPORTED, f"hash {header.hash}")
     need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
     rules = (header.block_bits, header.cell_bits, header.bit_order, header.block_rule,
              header.probe_rule, header.repeat_rule)
-    need(rules == (512 if header.kind == BLOCKED else 0, 1, 0, 0, 0, 0), UNSUPPORTED,
+    need(rules == (512 if header.kind in OF_LINES else 0, 1, 0, 0, 0, 0), UNSUPPORTED,
          f"block bits, cell bits, bit order, rules {rules}")
 
 
@@ -218,7 +219,7 @@ def check_carried_key(filter_):
 def check_links(filter_):
     """9: each link is what it can be, where it must be."""
     header, begin = filter_.header, 0
-    need(header.links == 1, UNSUPPORTED, f"{header.links} links")
+    need(1 <= header.links <= (64 if header.kind == SCALABLE else 1), UNSUPPORTED, f"{header.links} links")
     for kind, body in filter_.records:
         if kind == LINK:
             link = Link(*LINK_BODY.unpack(body))
@@ -229,12 +230,13 @@ def check_links(filter_):
 
 
 def check_link(header, link, begin):
-    blocked = header.kind == BLOCKED
+    blocked = header.kind in OF_LINES
     need(1 <= link.bits <= BITS_MOST and (not blocked or link.bits % 512 == 0), DAMAGED, "m")
     need(1 <= link.lines <= 3 if blocked else link.lines == 0, DAMAGED, "L")
     need(1 <= link.probes * max(link.lines, 1) <= 64, DAMAGED, "k")
     # False for what is no number, too.
     need(0 <= link.planned_rate <= 1, DAMAGED, "planned rate")
+    need(header.kind != SCALABLE or link.planned_keys > 0 < link.planned_rate, DAMAGED, "no plan")
     need(link.begin == begin and link.bytes == -(-link.bits // 512) * 64, DAMAGED, "place in the payload")
 
 
@@ -326,7 +328,7 @@ def blocked_positions(link, lo, hi):
 
 def positions_of(filter_, link, key):
     """The bits of a key in a link."""
-    derive = blocked_positions if filter_.header.kind == BLOCKED else classic_positions
+    derive = blocked_positions if filter_.header.kind in OF_LINES else classic_positions
     return derive(link, *hash_key(filter_, key))
 
 
@@ -349,7 +351,9 @@ def info(filter_):
         "kind": header.kind, "format_version": header.version, "links": len(filter_.links),
         "lines": link.lines, "probes": link.probes, "bits": sum(one.bits for one in filter_.links),
         "bytes": header.payload_bytes, "file_bytes": len(filter_.data),
-        "planned_keys": link.planned_keys, "planned_rate": link.planned_rate,
+        "planned_keys": sum(one.planned_keys for one in filter_.links),
+        # The first link of a chain is planned for a quarter of the chain's rate.
+        "planned_rate": 4 * filter_.links[0].planned_rate if header.kind == SCALABLE else link.planned_rate,
         "adds": sum(one.adds for one in filter_.links), "hash": header.hash, "seed": header.seed,
         "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
         "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0, 0],

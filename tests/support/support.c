@@ -247,15 +247,18 @@ void test_keys_free(struct test_keys *keys)
 /* ---- Shapes -------------------------------------------------------------------------- */
 
 const struct test_shape test_shapes[TEST_SHAPES] = {
-    {"classic", BLOOMERY_CLASSIC, 0},
-    {"blocked1", BLOOMERY_BLOCKED, 1},
-    {"blocked2", BLOOMERY_BLOCKED, 2},
-    {"blocked3", BLOOMERY_BLOCKED, 3},
+    {"classic", BLOOMERY_CLASSIC, 0, 1},
+    {"blocked1", BLOOMERY_BLOCKED, 1, 1},
+    {"blocked2", BLOOMERY_BLOCKED, 2, 1},
+    {"blocked3", BLOOMERY_BLOCKED, 3, 1},
+    {"counting2", BLOOMERY_COUNTING, 2, 4},
+    {"counting1-bytes", BLOOMERY_COUNTING, 1, 8},
 };
 
 static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, double rate)
 {
-    bloomery_plan plan = {.kind = shape->kind, .keys = keys, .rate = rate};
+    bloomery_plan plan = {
+        .kind = shape->kind, .cell_bits = shape->cell_bits, .keys = keys, .rate = rate};
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_error error;
     options.lines = shape->lines;

@@ -91,13 +91,15 @@ void test_keys_free(struct test_keys *keys);
 
 /* ---- Shapes -------------------------------------------------------------------------- */
 
-/* The structures under test: classic, and blocked with each number of lines. */
+/* The structures under test: classic, blocked with each number of lines, and counting with counters of
+ * 4 and 8 bits. */
 struct test_shape {
     const char *name;
     bloomery_kind kind;
     uint32_t lines; /* what to ask the planner for */
+    uint32_t cell_bits;
 };
-enum { TEST_SHAPES = 4 };
+enum { TEST_SHAPES = 6 };
 extern const struct test_shape test_shapes[TEST_SHAPES];
 
 /* The plan for so many keys at that rate; the test fails where there is none. */

@@ -1,0 +1,747 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What counters promise: so long as only keys are removed that were added, no key that is still there
+ * is lost, saturation included; counts are never too low; without its counters the filter is the
+ * blocked one, bit for bit. Held against an exact multiset, in filters so small that counters are
+ * shared, reach their maximum, and lines of one key coincide.
+ *
+ * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, threads. No
+ * arguments. Suite: property, threads.
+ */
+#include "../support/forge.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bloomery_plan plan_of(uint32_t cell_bits, uint32_t lines, uint32_t probes, uint64_t blocks)
+{
+    return (bloomery_plan){.kind = BLOOMERY_COUNTING,
+                           .cell_bits = cell_bits,
+                           .lines = lines,
+                           .probes = probes,
+                           .bits = 512 * blocks};
+}
+
+static bloomery_info info_of(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &info);
+    return info;
+}
+
+/* The counters alone: the file says more, such as how many keys were added. */
+static struct test_bytes counters_of(const bloomery_filter *filter)
+{
+    struct test_bytes file = test_written(filter);
+    const size_t from = forge_payload(&file);
+    struct test_bytes counters = test_copy_bytes(file.data + from, forge_trailer(&file) - from);
+    test_bytes_free(&file);
+    return counters;
+}
+
+static uint32_t counter_at(const struct test_bytes *counters, uint32_t cell_bits, size_t cell)
+{
+    if (cell_bits == 8)
+        return counters->data[cell];
+    return counters->data[cell / 2] >> (cell % 2 * 4) & 15;
+}
+
+static void assert_same_counters(const bloomery_filter *one, const bloomery_filter *other)
+{
+    struct test_bytes of_one = counters_of(one);
+    struct test_bytes of_other = counters_of(other);
+    assert_true(test_bytes_equal(&of_one, &of_other));
+    test_bytes_free(&of_one);
+    test_bytes_free(&of_other);
+}
+
+static void assert_no_counter_is_used(const bloomery_filter *filter)
+{
+    struct test_bytes counters = counters_of(filter);
+    for (size_t i = 0; i < counters.bytes; i++)
+        assert_int_equal(counters.data[i], 0);
+    assert_int_equal(info_of(filter).bits_set, 0);
+    test_bytes_free(&counters);
+}
+
+static const uint32_t widths[] = {4, 8};
+enum { WIDTHS = sizeof widths / sizeof widths[0], KEYS_MOST = 400 };
+
+/* ---- Against a multiset -------------------------------------------------------------------- */
+
+/* Keys and how often each is in the filter now. */
+struct multiset {
+    bloomery_filter *filter;
+    struct test_keys keys;
+    uint32_t times[KEYS_MOST];
+    uint64_t total;
+    uint32_t most;
+    uint64_t used; /* counters that are not 0, as the calls told */
+};
+
+static void check_key(const struct multiset *set, size_t number)
+{
+    const bloomery_key key = set->keys.keys[number];
+    const uint32_t count = bloomery_count(set->filter, key);
+    assert_true(set->times[number] == 0 || bloomery_may_contain(set->filter, key));
+    assert_true(count >= set->times[number] || count == set->most);
+    /* A count of 0 may know better: the key's lines coincide, and a counter is less than both need. */
+    assert_true(count == 0 || bloomery_may_contain(set->filter, key));
+}
+
+/* Adds a key, or takes one away that is there. A few keys come far more often than the others. */
+static void step(struct multiset *set, uint64_t *state, uint64_t room)
+{
+    const size_t one =
+        test_below(state, 3) == 0 ? test_below(state, 3) : test_below(state, set->keys.count);
+    uint32_t changed = 0;
+    if (set->total < room && (set->times[one] == 0 || test_below(state, 5) < 3)) {
+        int found = bloomery_add(set->filter, set->keys.keys[one], &changed);
+        assert_int_equal(found, changed > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN);
+        assert_true(found != BLOOMERY_NEW || set->times[one] == 0);
+        set->used += changed;
+        set->times[one]++;
+        set->total++;
+    } else if (set->times[one] > 0) {
+        assert_int_equal(bloomery_remove(set->filter, set->keys.keys[one], &changed),
+                         BLOOMERY_REMOVED);
+        set->used -= changed;
+        set->times[one]--;
+        set->total--;
+    }
+    check_key(set, one);
+}
+
+static void run_multiset(const bloomery_plan *plan, size_t keys, uint64_t room, size_t steps,
+                         uint64_t seed, bool stuck)
+{
+    struct multiset set = {.filter = test_create(plan, NULL),
+                           .keys = test_keys_make(TEST_RANDOM, seed, 0, keys)};
+    uint64_t state = seed;
+    assert_true(keys <= KEYS_MOST);
+    set.most = info_of(set.filter).counter_most;
+    assert_int_equal(set.most, (1u << plan->cell_bits) - 1);
+    for (size_t i = 0; i < steps; i++) {
+        step(&set, &state, room);
+        if (i % 16 == 0)
+            for (size_t k = 0; k < keys; k++)
+                check_key(&set, k);
+    }
+    const bloomery_info info = info_of(set.filter);
+    assert_int_equal(info.bits_set, set.used);
+    assert_int_equal(info.stuck_cells > 0, stuck);
+    assert_true(info.stuck_cells <= info.bits_set);
+    for (size_t k = 0; k < keys; k++)
+        for (; set.times[k] > 0; set.times[k]--)
+            assert_int_equal(bloomery_remove(set.filter, set.keys.keys[k], NULL), BLOOMERY_REMOVED);
+    if (stuck)
+        assert_int_equal(info_of(set.filter).bits_set, info_of(set.filter).stuck_cells);
+    else
+        assert_no_counter_is_used(set.filter);
+    test_keys_free(&set.keys);
+    bloomery_free(set.filter);
+}
+
+/* 8 keys at a time can't bring a counter of 4 bits to 15 by one line each; with three lines of which
+ * all may coincide it takes 5 keys. Here counters are exact, so nothing is left in the end. */
+static void removals_lose_no_present_key(void **state)
+{
+    const size_t steps = test_long() ? 20000 : 1500;
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (uint32_t lines = 1; lines <= 3; lines++)
+            for (uint32_t probes = 1; probes * lines <= 64; probes = probes * 4 + 1)
+                for (uint64_t blocks = 1; blocks <= 3; blocks++) {
+                    bloomery_plan plan = plan_of(widths[w], lines, probes, blocks);
+                    run_multiset(&plan, 60, 14 / lines, steps, probes + 100 * lines, false);
+                }
+}
+
+/* The same where counters reach their maximum and stay. */
+static void saturated_counters_lose_no_present_key(void **state)
+{
+    const size_t steps = test_long() ? 60000 : 10000;
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (uint32_t lines = 1; lines <= 3; lines++)
+            for (uint64_t blocks = 1; blocks <= 2; blocks++) {
+                bloomery_plan plan = plan_of(widths[w], lines, 21, blocks);
+                run_multiset(&plan, 300, UINT64_MAX, steps, 7 * lines + blocks, true);
+            }
+}
+
+/* ---- One key, counter by counter ------------------------------------------------------------- */
+
+/* However often a line names a counter, it adds 1, and each line that names it adds 1: counters are at
+ * most 1 where no lines coincide, and add up to what the lines named. */
+static void a_line_touches_a_counter_once(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (uint32_t lines = 1; lines <= 3; lines++)
+            for (uint64_t index = 0; index < 20; index++) {
+                bloomery_plan plan = plan_of(widths[w], lines, 64 / lines, 1);
+                struct test_keys key = test_keys_make(TEST_URLS, 3, index, 1);
+                bloomery_filter *filter = test_create(&plan, NULL);
+                uint32_t new_bits = 0;
+                uint32_t sum = 0;
+                assert_int_equal(bloomery_add(filter, key.keys[0], &new_bits), BLOOMERY_NEW);
+                struct test_bytes counters = counters_of(filter);
+                assert_int_equal(counters.bytes, 64 * widths[w]);
+                for (size_t cell = 0; cell < 512; cell++) {
+                    assert_true(counter_at(&counters, widths[w], cell) <= lines);
+                    sum += counter_at(&counters, widths[w], cell);
+                }
+                assert_true(sum >= new_bits && sum <= 64);
+                assert_true(lines > 1 || sum == new_bits);
+                assert_int_equal(info_of(filter).bits_set, new_bits);
+                assert_int_equal(bloomery_count(filter, key.keys[0]), 1);
+                uint32_t cleared = 0;
+                assert_int_equal(bloomery_remove(filter, key.keys[0], &cleared), BLOOMERY_REMOVED);
+                assert_int_equal(cleared, new_bits);
+                assert_no_counter_is_used(filter);
+                test_bytes_free(&counters);
+                test_keys_free(&key);
+                bloomery_free(filter);
+            }
+}
+
+/* A key that is not there is refused, and not a counter changes; not even where its counters are in
+ * use but are too small for all of its lines. */
+static void removing_an_absent_key_changes_nothing(void **state)
+{
+    size_t refused = 0;
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (uint32_t lines = 1; lines <= 3; lines++) {
+            bloomery_plan plan = plan_of(widths[w], lines, 4, 2);
+            struct test_keys keys = test_keys_make(TEST_WORDS, 1, 0, 300);
+            bloomery_filter *filter = test_create(&plan, NULL);
+            bloomery_filter *before = test_create(&plan, NULL);
+            for (size_t i = 0; i < 30; i++) {
+                bloomery_add(filter, keys.keys[i], NULL);
+                bloomery_add(before, keys.keys[i], NULL);
+            }
+            for (size_t i = 30; i < keys.count; i++) {
+                uint32_t cleared = 99;
+                if (bloomery_count(filter, keys.keys[i]) > 0)
+                    continue;
+                assert_int_equal(bloomery_remove(filter, keys.keys[i], &cleared), BLOOMERY_ABSENT);
+                assert_int_equal(cleared, 0);
+                refused++;
+            }
+            assert_same_counters(filter, before);
+            test_keys_free(&keys);
+            bloomery_free(filter);
+            bloomery_free(before);
+        }
+    assert_true(refused > 1000);
+}
+
+/* Where two lines of a key coincide and name one counter, that counter must be 2 for the key to be
+ * there. Positions come from lo, lines from hi: {1, 2} in line 0 and {1, 3} in line 1. */
+static void a_counter_too_small_for_both_lines_is_absent(void **state)
+{
+    const bloomery_hash twice = {1 | 2 << 9 | 1 << 18 | 3 << 27, 0};
+    const bloomery_hash others[] = {{1 | 2 << 9 | 5 << 18 | 6 << 27, 0},
+                                    {3 | 7 << 9 | 8 << 18 | 9 << 27, 0}};
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++) {
+        bloomery_plan plan = plan_of(widths[w], 2, 2, 1);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        for (size_t i = 0; i < 2; i++)
+            assert_int_equal(bloomery_add_hash(filter, others[i], NULL), BLOOMERY_NEW);
+        assert_true(bloomery_may_contain_hash(filter, twice));
+        assert_int_equal(bloomery_remove_hash(filter, twice, NULL), BLOOMERY_ABSENT);
+        assert_int_equal(bloomery_add_hash(filter, twice, NULL), BLOOMERY_SEEN);
+        struct test_bytes counters = counters_of(filter);
+        assert_int_equal(counter_at(&counters, widths[w], 1), 3);
+        assert_int_equal(counter_at(&counters, widths[w], 2), 2);
+        assert_int_equal(counter_at(&counters, widths[w], 3), 2);
+        test_bytes_free(&counters);
+        assert_int_equal(bloomery_remove_hash(filter, twice, NULL), BLOOMERY_REMOVED);
+        for (size_t i = 0; i < 2; i++)
+            assert_int_equal(bloomery_remove_hash(filter, others[i], NULL), BLOOMERY_REMOVED);
+        assert_no_counter_is_used(filter);
+        bloomery_free(filter);
+    }
+}
+
+/* A counter at its maximum stays there, whatever is added and removed. */
+static void a_stuck_counter_stays(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++) {
+        const uint32_t most = (1u << widths[w]) - 1;
+        bloomery_plan plan = plan_of(widths[w], 1, 5, 4);
+        struct test_keys keys = test_keys_make(TEST_DECIMAL, 2, 0, 1);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        for (uint32_t i = 1; i <= most + 3; i++) {
+            bloomery_add(filter, keys.keys[0], NULL);
+            assert_int_equal(bloomery_count(filter, keys.keys[0]), i < most ? i : most);
+        }
+        const uint64_t cells = info_of(filter).bits_set;
+        assert_int_equal(info_of(filter).stuck_cells, cells);
+        for (uint32_t i = 0; i < 2 * most; i++) {
+            uint32_t cleared = 1;
+            assert_int_equal(bloomery_remove(filter, keys.keys[0], &cleared), BLOOMERY_REMOVED);
+            assert_int_equal(cleared, 0);
+        }
+        assert_int_equal(bloomery_count(filter, keys.keys[0]), most);
+        assert_int_equal(info_of(filter).stuck_cells, cells);
+        assert_int_equal(info_of(filter).adds,
+                         most + 3); /* removals are no adds, nor the reverse */
+        test_keys_free(&keys);
+        bloomery_free(filter);
+    }
+}
+
+/* ---- Two keys that share cells ----------------------------------------------------------------- */
+
+static void assert_window(const bloomery_filter *filter, const uint32_t wanted[5])
+{
+    struct test_bytes counters = counters_of(filter);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(counter_at(&counters, info_of(filter).cell_bits, i), wanted[i]);
+    test_bytes_free(&counters);
+}
+
+/* Hashes whose positions are 1 2 2 and 1 2 4: [0,1,1,0,0] + [0,1,1,0,1], and then minus the first. */
+static void counters_of_two_keys_add_up(void **state)
+{
+    const bloomery_hash first = {1 | 2 << 9 | 2 << 18, 0};
+    const bloomery_hash second = {2 | 4 << 9 | 2 << 18, 0};
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++) {
+        bloomery_plan plan = plan_of(widths[w], 1, 3, 1);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        bloomery_add_hash(filter, first, NULL);
+        assert_window(filter, (const uint32_t[5]){0, 1, 1, 0, 0});
+        bloomery_add_hash(filter, second, NULL);
+        assert_window(filter, (const uint32_t[5]){0, 1, 2, 0, 1});
+        assert_int_equal(bloomery_remove_hash(filter, first, NULL), BLOOMERY_REMOVED);
+        assert_window(filter, (const uint32_t[5]){0, 0, 1, 0, 1});
+        assert_true(bloomery_may_contain_hash(filter, second));
+        assert_false(bloomery_may_contain_hash(filter, first));
+        bloomery_free(filter);
+    }
+}
+
+/* Two real keys with the very same cells: of one removed, the other stays, where clearing bits would
+ * lose both. */
+static void keys_with_the_same_cells_stand_for_each_other(void **state)
+{
+    bloomery_plan plan = plan_of(4, 1, 2, 1);
+    struct test_keys keys = test_keys_make(TEST_WORDS, 0, 0, 200000);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    size_t twin = 1;
+    (void)state;
+    assert_int_equal(bloomery_add(filter, keys.keys[0], NULL), BLOOMERY_NEW);
+    while (twin < keys.count && !bloomery_may_contain(filter, keys.keys[twin]))
+        twin++;
+    assert_true(twin < keys.count);
+    assert_int_equal(bloomery_add(filter, keys.keys[twin], NULL), BLOOMERY_SEEN);
+    assert_int_equal(bloomery_remove(filter, keys.keys[twin], NULL), BLOOMERY_REMOVED);
+    assert_true(bloomery_may_contain(filter, keys.keys[0]));
+    assert_int_equal(bloomery_count(filter, keys.keys[0]), 1);
+    assert_int_equal(bloomery_remove(filter, keys.keys[0], NULL), BLOOMERY_REMOVED);
+    assert_false(bloomery_may_contain(filter, keys.keys[0]));
+    test_keys_free(&keys);
+    bloomery_free(filter);
+}
+
+/* ---- Blocked without counters ------------------------------------------------------------------ */
+
+static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, bool keyed)
+{
+    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1, 2, 3};
+    struct test_keys keys = test_keys_make(TEST_IDS, 1, 0, 200);
+    bloomery_plan plan = plan_of(cell_bits, lines, 5, blocks);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *dropped = NULL;
+    plan.keys = 20;
+    plan.rate = 0.25;
+    options.seed = keyed ? 0 : 77;
+    options.key = keyed ? secret : NULL;
+    options.note = "of counters";
+    options.rule.flags = BLOOMERY_RULE_TRIM;
+    bloomery_filter *counting = test_create(&plan, &options);
+    plan.kind = BLOOMERY_BLOCKED;
+    plan.cell_bits = 1;
+    bloomery_filter *blocked = test_create(&plan, &options);
+    for (size_t i = 0; i < 40; i++) {
+        uint32_t new_counters = 0;
+        uint32_t new_bits = 0;
+        assert_int_equal(bloomery_add(counting, keys.keys[i % 25], &new_counters),
+                         bloomery_add(blocked, keys.keys[i % 25], &new_bits));
+        assert_int_equal(new_counters, new_bits);
+    }
+    assert_int_equal(bloomery_drop_counters(counting, NULL, &dropped, NULL), BLOOMERY_OK);
+    struct test_bytes one = test_written(dropped);
+    struct test_bytes other = test_written(blocked);
+    assert_true(test_bytes_equal(&one, &other));
+    for (size_t i = 0; i < keys.count; i++)
+        assert_int_equal(bloomery_may_contain(counting, keys.keys[i]),
+                         bloomery_may_contain(blocked, keys.keys[i]));
+    assert_true(info_of(counting).live_rate == info_of(blocked).live_rate);
+    assert_true(info_of(counting).estimated_keys == info_of(blocked).estimated_keys);
+    assert_int_equal(bloomery_drop_counters(blocked, NULL, &dropped, NULL), BLOOMERY_UNSUPPORTED);
+    assert_null(dropped);
+    test_bytes_free(&one);
+    test_bytes_free(&other);
+    bloomery_free(counting);
+    bloomery_free(blocked);
+    test_keys_free(&keys);
+}
+
+static void without_counters_it_is_the_blocked_filter(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (uint32_t lines = 1; lines <= 3; lines++)
+            for (uint64_t blocks = 1; blocks <= 9; blocks += 4) {
+                check_dropped(widths[w], lines, blocks, false);
+                if (test_keyed())
+                    check_dropped(widths[w], lines, blocks, true);
+            }
+}
+
+/* The plan is blocked's, with four or eight times the memory. */
+static void a_plan_is_that_of_blocked(void **state)
+{
+    static const double rates[] = {0.3, 0.01, 1e-6};
+    (void)state;
+    for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++)
+        for (size_t w = 0; w < WIDTHS; w++) {
+            bloomery_plan blocked = {.keys = 50000, .rate = rates[r]};
+            bloomery_plan plan = {.kind = BLOOMERY_COUNTING,
+                                  .keys = 50000,
+                                  .rate = rates[r],
+                                  .cell_bits = w == 0 ? 0 : widths[w]};
+            assert_int_equal(bloomery_plan_solve(&blocked, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(plan.cell_bits, widths[w]);
+            assert_int_equal(plan.bits, blocked.bits);
+            assert_int_equal(plan.probes, blocked.probes);
+            assert_int_equal(plan.lines, blocked.lines);
+            assert_int_equal(plan.bytes, widths[w] * blocked.bytes);
+            assert_true(plan.rate == blocked.rate);
+            assert_true(bloomery_plan_rate(&plan, 77777) == bloomery_plan_rate(&blocked, 77777));
+            assert_true(plan.bits_per_key == widths[w] * blocked.bits_per_key);
+            assert_true(plan.limit_ratio > 0.999 * widths[w] * blocked.limit_ratio);
+            assert_true(plan.absent_lines > blocked.absent_lines);
+            assert_true(plan.present_lines <=
+                        plan.lines * (widths[w] < plan.probes ? widths[w] : plan.probes));
+            bloomery_plan within = {.kind = BLOOMERY_COUNTING,
+                                    .keys = 50000,
+                                    .bytes = plan.bytes,
+                                    .cell_bits = plan.cell_bits};
+            assert_int_equal(bloomery_plan_solve(&within, NULL, NULL), BLOOMERY_OK);
+            assert_true(within.bytes <= plan.bytes && within.rate <= plan.rate);
+        }
+}
+
+static void other_counters_are_refused(void **state)
+{
+    static const struct {
+        bloomery_kind kind;
+        uint32_t cell_bits;
+    } wrong[] = {{BLOOMERY_COUNTING, 1},          {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 16},
+                 {BLOOMERY_COUNTING, UINT32_MAX}, {BLOOMERY_BLOCKED, 4},  {BLOOMERY_CLASSIC, 8},
+                 {BLOOMERY_SCALABLE, 4},          {BLOOMERY_BLOCKED, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        bloomery_plan plan = {
+            .kind = wrong[i].kind, .cell_bits = wrong[i].cell_bits, .keys = 1000, .rate = 0.01};
+        bloomery_filter *filter = NULL;
+        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_BAD_ARGUMENT);
+        plan.bits = 512;
+        plan.probes = 3;
+        plan.lines = wrong[i].kind == BLOOMERY_CLASSIC ? 0 : 1;
+        assert_int_not_equal(bloomery_create(&plan, NULL, &filter, NULL), BLOOMERY_OK);
+        assert_null(filter);
+    }
+}
+
+/* ---- What can't be removed from --------------------------------------------------------------- */
+
+static void filters_that_remove_nothing(void **state)
+{
+    const bloomery_key key = bloomery_key_of("key", 3);
+    bloomery_plan plans[] = {{.kind = BLOOMERY_BLOCKED, .keys = 100, .rate = 0.01},
+                             {.kind = BLOOMERY_CLASSIC, .keys = 100, .rate = 0.01},
+                             {.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 0.01}};
+    (void)state;
+    for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
+        assert_int_equal(bloomery_plan_solve(&plans[i], NULL, NULL), BLOOMERY_OK);
+        bloomery_filter *filter = test_create(&plans[i], NULL);
+        assert_int_equal(bloomery_count(filter, key), 0);
+        bloomery_add(filter, key, NULL);
+        bloomery_add(filter, key, NULL);
+        assert_int_equal(bloomery_count(filter, key), 1);
+        assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_UNSUPPORTED);
+        assert_int_equal(info_of(filter).counter_most, 0);
+        bloomery_free(filter);
+    }
+}
+
+static void views_are_read_only(void **state)
+{
+    const bloomery_key key = bloomery_key_of("key", 3);
+    bloomery_plan plan = plan_of(4, 1, 3, 2);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    bloomery_filter *view = NULL;
+    bloomery_filter *dropped = NULL;
+    (void)state;
+    bloomery_add(filter, key, NULL);
+    bloomery_add(filter, key, NULL);
+    struct test_bytes file = test_written(filter);
+    assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_count(view, key), 2);
+    assert_int_equal(bloomery_remove(view, key, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_count(view, key), 2);
+    assert_int_equal(bloomery_drop_counters(view, NULL, &dropped, NULL), BLOOMERY_OK);
+    assert_true(bloomery_may_contain(dropped, key));
+    assert_int_equal(bloomery_count(dropped, key), 1);
+    bloomery_free(dropped);
+    bloomery_free(view);
+    test_bytes_free(&file);
+    bloomery_free(filter);
+}
+
+/* Opened without its key a filter says "maybe" to every key, as often as can be. */
+static void without_its_key_a_count_is_the_maximum(void **state)
+{
+    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {9};
+    const bloomery_key key = bloomery_key_of("key", 3);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan plan = plan_of(8, 2, 3, 2);
+    (void)state;
+    if (!test_keyed())
+        skip();
+    options.key = secret;
+    options.key_outside = true;
+    bloomery_filter *filter = test_create(&plan, &options);
+    struct test_bytes file = test_written(filter);
+    bloomery_free(filter);
+    options = (bloomery_options)BLOOMERY_OPTIONS;
+    options.open_flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
+    assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_count(filter, key), 255);
+    assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_KEY_NEEDED);
+    bloomery_free(filter);
+    test_bytes_free(&file);
+}
+
+/* What was removed stays removed in a file. */
+static void counters_are_kept_in_the_file(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++) {
+        bloomery_plan plan = plan_of(widths[w], 2, 4, 3);
+        struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, 30);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        bloomery_filter *loaded = NULL;
+        test_add_all(filter, &keys);
+        test_add_all(filter, &keys);
+        struct test_bytes file = test_written(filter);
+        assert_int_equal(bloomery_load(file.data, file.bytes, NULL, &loaded, NULL), BLOOMERY_OK);
+        for (size_t i = 0; i < keys.count; i++) {
+            assert_int_equal(bloomery_remove(filter, keys.keys[i], NULL), BLOOMERY_REMOVED);
+            assert_int_equal(bloomery_remove(loaded, keys.keys[i], NULL), BLOOMERY_REMOVED);
+            assert_true(bloomery_count(loaded, keys.keys[i]) >= 1);
+        }
+        assert_same_counters(filter, loaded);
+        assert_int_equal(bloomery_clear(loaded), BLOOMERY_OK);
+        assert_no_counter_is_used(loaded);
+        bloomery_free(loaded);
+        bloomery_free(filter);
+        test_bytes_free(&file);
+        test_keys_free(&keys);
+    }
+}
+
+/* ---- Threads -------------------------------------------------------------------------------- */
+
+enum { THREADS = 4, SHARE = 50, STAYING = 20 };
+
+struct team {
+    bloomery_filter *filter;
+    struct test_keys keys; /* SHARE for each thread, then those that stay */
+    pthread_barrier_t start;
+    atomic_uint running;
+    atomic_uint faults; /* cmocka's asserts belong to the main thread */
+    atomic_uint removed;
+    size_t rounds;
+};
+
+struct member {
+    struct team *team;
+    unsigned number;
+};
+
+static void expect(struct team *team, bool holds)
+{
+    if (!holds)
+        atomic_fetch_add(&team->faults, 1);
+}
+
+/* Adds its keys and takes them away again. All share one line or two, so counters meet. */
+static void *come_and_go(void *argument)
+{
+    const struct member *member = argument;
+    struct team *team = member->team;
+    const bloomery_key *keys = team->keys.keys + (size_t)member->number * SHARE;
+    pthread_barrier_wait(&team->start);
+    for (size_t round = 0; round < team->rounds; round++) {
+        const bloomery_key key = keys[round % SHARE];
+        expect(team, bloomery_add(team->filter, key, NULL) >= 0);
+        expect(team, bloomery_count(team->filter, key) >= 1);
+        expect(team, bloomery_remove(team->filter, key, NULL) == BLOOMERY_REMOVED);
+    }
+    atomic_fetch_sub(&team->running, 1);
+    return NULL;
+}
+
+static void *watch(void *argument)
+{
+    const struct member *member = argument;
+    struct team *team = member->team;
+    const bloomery_key *staying = team->keys.keys + (size_t)THREADS * SHARE;
+    pthread_barrier_wait(&team->start);
+    while (atomic_load(&team->running) > 0) {
+        for (size_t i = 0; i < STAYING; i++)
+            expect(team, bloomery_may_contain(team->filter, staying[i]));
+        expect(team, bloomery_may_contain_batch(team->filter, staying, STAYING, NULL) == STAYING);
+    }
+    return NULL;
+}
+
+static void run_team(struct team *team, void *(*work)(void *), bool watched)
+{
+    pthread_t threads[THREADS + 1];
+    struct member members[THREADS + 1];
+    const unsigned count = THREADS + watched;
+    atomic_store(&team->running, THREADS);
+    assert_int_equal(pthread_barrier_init(&team->start, NULL, count), 0);
+    for (unsigned i = 0; i < count; i++) {
+        members[i] = (struct member){team, i};
+        assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? work : watch, &members[i]),
+                         0);
+    }
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&team->start);
+    assert_int_equal(atomic_load(&team->faults), 0);
+}
+
+static struct team *team_new(const bloomery_plan *plan, bool once)
+{
+    struct team *team = calloc(1, sizeof *team);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    assert_non_null(team);
+    options.concurrent_adds = true;
+    options.exactly_once = once;
+    team->filter = test_create(plan, &options);
+    team->keys = test_keys_make(TEST_RANDOM, 11, 0, THREADS * SHARE + STAYING);
+    return team;
+}
+
+static void team_free(struct team *team)
+{
+    bloomery_free(team->filter);
+    test_keys_free(&team->keys);
+    free(team);
+}
+
+/* 2 keys stay and 4 come and go: no counter of 4 bits gets to 15, so what is left is exactly what was
+ * there before. With 20 that stay some counters stick: then it is not less. */
+static void threads_that_add_and_remove_lose_nothing(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (uint32_t lines = 1; lines <= 2; lines++)
+            for (int once = 0; once < 2; once++) {
+                bloomery_plan plan = plan_of(widths[w], lines, 8, lines);
+                struct team *team = team_new(&plan, once == 1);
+                const size_t first = (size_t)THREADS * SHARE;
+                team->rounds = test_long() ? 200000 : 10000;
+                for (size_t i = 0; i < STAYING; i++)
+                    bloomery_add(team->filter, team->keys.keys[first + i], NULL);
+                struct test_bytes before = counters_of(team->filter);
+                run_team(team, come_and_go, true);
+                struct test_bytes after = counters_of(team->filter);
+                for (size_t cell = 0; cell < plan.bits; cell++) {
+                    const uint32_t value = counter_at(&after, widths[w], cell);
+                    if (value != (1u << widths[w]) - 1)
+                        assert_int_equal(value, counter_at(&before, widths[w], cell));
+                }
+                test_bytes_free(&before);
+                test_bytes_free(&after);
+                team_free(team);
+            }
+}
+
+/* All threads remove the keys of thread 0, each of which is there once. */
+static void *remove_the_same(void *argument)
+{
+    const struct member *member = argument;
+    struct team *team = member->team;
+    for (size_t i = 0; i < SHARE; i++) {
+        pthread_barrier_wait(&team->start);
+        int found = bloomery_remove(team->filter, team->keys.keys[i], NULL);
+        expect(team, found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
+        atomic_fetch_add(&team->removed, (unsigned)(found == BLOOMERY_REMOVED));
+    }
+    return NULL;
+}
+
+/* Each is removed once, whoever was first, and no counter falls short of what the others need. The keys
+ * that stay are few, so that no removal is taken for another key's. */
+static void threads_remove_a_key_once(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (int round = 0; round < (test_long() ? 200 : 20); round++) {
+            bloomery_plan plan = plan_of(widths[w], 1, 12, 16);
+            struct team *team = team_new(&plan, false);
+            bloomery_filter *left = test_create(&plan, NULL);
+            for (size_t i = 0; i < STAYING; i++) {
+                bloomery_add(left, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);
+                bloomery_add(team->filter, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);
+            }
+            for (size_t i = 0; i < SHARE; i++)
+                bloomery_add(team->filter, team->keys.keys[i], NULL);
+            run_team(team, remove_the_same, false);
+            assert_int_equal(atomic_load(&team->removed), SHARE);
+            assert_same_counters(team->filter, left);
+            bloomery_free(left);
+            team_free(team);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(removals_lose_no_present_key),
+        cmocka_unit_test(saturated_counters_lose_no_present_key),
+        cmocka_unit_test(a_line_touches_a_counter_once),
+        cmocka_unit_test(removing_an_absent_key_changes_nothing),
+        cmocka_unit_test(a_counter_too_small_for_both_lines_is_absent),
+        cmocka_unit_test(a_stuck_counter_stays),
+        cmocka_unit_test(counters_of_two_keys_add_up),
+        cmocka_unit_test(keys_with_the_same_cells_stand_for_each_other),
+        cmocka_unit_test(without_counters_it_is_the_blocked_filter),
+        cmocka_unit_test(a_plan_is_that_of_blocked),
+        cmocka_unit_test(other_counters_are_refused),
+        cmocka_unit_test(filters_that_remove_nothing),
+        cmocka_unit_test(views_are_read_only),
+        cmocka_unit_test(without_its_key_a_count_is_the_maximum),
+        cmocka_unit_test(counters_are_kept_in_the_file),
+        cmocka_unit_test(threads_that_add_and_remove_lose_nothing),
+        cmocka_unit_test(threads_remove_a_key_once),
+    };
+    return test_run_group("counting", tests, NULL, NULL);
+}

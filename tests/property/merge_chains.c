@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains put together are one chain of all their links: no key is lost, rates add up, keys go on to
+ * the larger of the newest links, and a failure changes nothing.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
+ */
+#include "../support/support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bloomery_filter *make(uint64_t keys, double rate, const bloomery_options *options)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = keys, .rate = rate};
+    bloomery_error error = {.text = ""};
+    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    return test_create(&plan, options);
+}
+
+/* A chain planned for `plan` keys, with keys number first to first + count - 1 in it. */
+static bloomery_filter *chain_of(uint64_t plan, uint64_t first, size_t count,
+                                 const bloomery_options *options)
+{
+    bloomery_filter *filter = make(plan, 0.01, options);
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, first, count);
+    assert_int_equal(bloomery_add_batch(filter, keys.keys, count, NULL, NULL), BLOOMERY_OK);
+    test_keys_free(&keys);
+    return filter;
+}
+
+static bloomery_info info_of(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &info);
+    return info;
+}
+
+static bloomery_link_info link_of(const bloomery_filter *filter, uint32_t index)
+{
+    bloomery_link_info info = BLOOMERY_LINK_INFO;
+    assert_int_equal(bloomery_link_info_get(filter, index, true, &info), BLOOMERY_OK);
+    return info;
+}
+
+static void assert_has(const bloomery_filter *filter, uint64_t first, size_t count)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, first, count);
+    assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, count, NULL), count);
+    test_keys_free(&keys);
+}
+
+/* One minus the product of what the links' rates leave. */
+static double joint_rate(double one, double other)
+{
+    return one + other - one * other;
+}
+
+static void merged_chains_have_all_keys_and_both_rates(void **state)
+{
+    (void)state;
+    static const size_t sizes[][2] = {{50, 50},    {50, 5000},    {5000, 50},
+                                      {800, 3000}, {30000, 2000}, {2000, 30000}};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        bloomery_filter *into = chain_of(100, 0, sizes[s][0], NULL);
+        bloomery_filter *from = chain_of(100, 100000, sizes[s][1], NULL);
+        const bloomery_info one = info_of(into);
+        const bloomery_info other = info_of(from);
+        struct test_bytes before = test_written(from);
+        bloomery_error error = {.text = ""};
+        assert_int_equal(bloomery_compatible(into, from, NULL), BLOOMERY_OK);
+        if (bloomery_merge(into, from, &error) != BLOOMERY_OK)
+            fail_msg("%s", error.text);
+        const bloomery_info both = info_of(into);
+        assert_int_equal(both.links, one.links + other.links);
+        assert_int_equal(both.bits_set, one.bits_set + other.bits_set);
+        assert_int_equal(both.adds, one.adds + other.adds);
+        assert_int_equal(both.bytes, one.bytes + other.bytes);
+        const double rate = joint_rate(one.live_rate, other.live_rate);
+        assert_true(both.live_rate > rate * 0.999999 && both.live_rate < rate * 1.000001);
+        assert_has(into, 0, sizes[s][0]);
+        assert_has(into, 100000, sizes[s][1]);
+        struct test_bytes after = test_written(from);
+        assert_true(test_bytes_equal(&before, &after));
+        test_bytes_free(&before);
+        test_bytes_free(&after);
+        bloomery_free(from); /* what was merged is a copy */
+        assert_has(into, 100000, sizes[s][1]);
+        bloomery_free(into);
+    }
+}
+
+/* The larger of the two newest links is the last, and grows on from there; the file is a chain. */
+static void keys_are_added_to_the_larger_link(void **state)
+{
+    (void)state;
+    for (int larger = 0; larger < 2; larger++) {
+        bloomery_filter *into = chain_of(100, 0, larger == 0 ? 10000 : 500, NULL);
+        bloomery_filter *from = chain_of(100, 100000, larger == 0 ? 500 : 10000, NULL);
+        const bloomery_filter *wide = larger == 0 ? into : from;
+        const bloomery_link_info newest = link_of(wide, info_of(wide).links - 1);
+        assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+        uint32_t links = info_of(into).links;
+        assert_int_equal(link_of(into, links - 1).bits, newest.bits);
+        assert_int_equal(link_of(into, links - 1).bits_set, newest.bits_set);
+        struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 200000, 40000);
+        assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+        test_keys_free(&keys);
+        const uint32_t grown = info_of(into).links;
+        assert_true(grown > links);
+        assert_int_equal(link_of(into, links).planned_keys, newest.planned_keys * 2);
+        assert_has(into, 0, larger == 0 ? 10000 : 500);
+        assert_has(into, 100000, larger == 0 ? 500 : 10000);
+        assert_has(into, 200000, 40000);
+        /* Under the two rates together, however far it grows. */
+        assert_true(info_of(into).live_rate < 0.02);
+        struct test_bytes bytes = test_written(into);
+        bloomery_filter *loaded = NULL;
+        assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &loaded, NULL), BLOOMERY_OK);
+        assert_int_equal(info_of(loaded).links, grown);
+        struct test_bytes again = test_written(loaded);
+        assert_true(test_bytes_equal(&bytes, &again));
+        assert_has(loaded, 200000, 40000);
+        test_bytes_free(&again);
+        test_bytes_free(&bytes);
+        bloomery_free(loaded);
+        bloomery_free(into);
+        bloomery_free(from);
+    }
+}
+
+static void a_merged_chain_can_be_cleared_and_used_again(void **state)
+{
+    (void)state;
+    for (int larger = 0; larger < 2; larger++) {
+        bloomery_filter *into = chain_of(100, 0, larger == 0 ? 90 : 10, NULL);
+        bloomery_filter *from = chain_of(larger == 0 ? 50 : 200, 1000, 40, NULL);
+        assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(into), BLOOMERY_OK);
+        bloomery_info info = info_of(into);
+        assert_true(info.links == 1 && info.bits_set == 0 && info.adds == 0);
+        struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 5000, 3000);
+        assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
+        test_keys_free(&keys);
+        assert_has(into, 5000, 3000);
+        bloomery_free(into);
+        bloomery_free(from);
+    }
+}
+
+/* ---- Failures ------------------------------------------------------------------------------- */
+
+static void refuse_merge(bloomery_filter *into, const bloomery_filter *from, bloomery_status why,
+                         const char *words)
+{
+    struct test_bytes before = test_written(into);
+    bloomery_error error = {.text = ""};
+    assert_int_equal(bloomery_merge(into, from, &error), why);
+    assert_int_equal(error.status, why);
+    if (strstr(error.text, words) == NULL)
+        fail_msg("no \"%s\" in \"%s\"", words, error.text);
+    struct test_bytes after = test_written(into);
+    assert_true(test_bytes_equal(&before, &after));
+    test_bytes_free(&before);
+    test_bytes_free(&after);
+}
+
+static void a_chain_takes_no_more_than_it_may(void **state)
+{
+    (void)state;
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *from = chain_of(100, 100000, 5000, NULL);
+    bloomery_filter *into = chain_of(100, 0, 500, NULL);
+    options.memory_limit = info_of(into).bytes + info_of(from).bytes;
+    bloomery_filter *enough = chain_of(100, 0, 500, &options);
+    options.memory_limit--;
+    bloomery_filter *short_of = chain_of(100, 0, 500, &options);
+    assert_int_equal(bloomery_merge(enough, from, NULL), BLOOMERY_OK);
+    refuse_merge(short_of, from, BLOOMERY_FULL, "limit");
+    /* Doubling: 3, 9, 15, ... links. */
+    bloomery_status status = BLOOMERY_OK;
+    uint32_t links = info_of(into).links;
+    while (links + info_of(from).links <= 64) {
+        assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+        links = info_of(into).links;
+    }
+    refuse_merge(into, from, BLOOMERY_FULL, "64 at most");
+    assert_has(into, 0, 500);
+    assert_int_equal(status, BLOOMERY_OK);
+    bloomery_free(into);
+    bloomery_free(from);
+    bloomery_free(enough);
+    bloomery_free(short_of);
+}
+
+static void every_allocation_fails_once(void **state)
+{
+    (void)state;
+    struct test_memory memory = {0};
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.allocator = test_allocator(&memory);
+    bloomery_filter *into = chain_of(100, 0, 500, &options);
+    bloomery_filter *from = chain_of(100, 100000, 5000, NULL);
+    const uint64_t live = memory.live;
+    const uint32_t links = info_of(from).links;
+    for (uint32_t refused = 1; refused <= links; refused++) {
+        struct test_bytes before = test_written(into);
+        memory.refuse_at = memory.requests + refused;
+        assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OUT_OF_MEMORY);
+        memory.refuse_at = 0;
+        assert_int_equal(memory.live, live);
+        struct test_bytes after = test_written(into);
+        assert_true(test_bytes_equal(&before, &after));
+        test_bytes_free(&before);
+        test_bytes_free(&after);
+    }
+    assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+    assert_int_equal(memory.live, live + links);
+    bloomery_free(into);
+    bloomery_free(from);
+    assert_true(memory.live == 0 && !memory.wrong);
+}
+
+static void what_chains_cannot_do_is_refused(void **state)
+{
+    (void)state;
+    bloomery_filter *one = chain_of(100, 0, 500, NULL);
+    bloomery_filter *other = chain_of(100, 0, 500, NULL);
+    bloomery_filter *folded = one;
+    bloomery_comparison comparison;
+    const bloomery_filter *both[] = {one, other};
+    struct test_bytes before = test_written(one);
+    assert_int_equal(bloomery_intersect(one, other, NULL), BLOOMERY_UNSUPPORTED);
+    assert_int_equal(bloomery_fold(one, 1, NULL, &folded, NULL), BLOOMERY_UNSUPPORTED);
+    assert_null(folded);
+    assert_int_equal(bloomery_compare(one, other, &comparison, NULL), BLOOMERY_UNSUPPORTED);
+    assert_int_equal(bloomery_merge_save(both, 2, false, "/nowhere/at/all", NULL),
+                     BLOOMERY_UNSUPPORTED);
+    assert_int_equal(bloomery_merge(one, one, NULL), BLOOMERY_OK); /* has all its keys already */
+    struct test_bytes after = test_written(one);
+    assert_true(test_bytes_equal(&before, &after));
+    test_bytes_free(&before);
+    test_bytes_free(&after);
+    bloomery_free(one);
+    bloomery_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(merged_chains_have_all_keys_and_both_rates),
+        cmocka_unit_test(keys_are_added_to_the_larger_link),
+        cmocka_unit_test(a_merged_chain_can_be_cleared_and_used_again),
+        cmocka_unit_test(a_chain_takes_no_more_than_it_may),
+        cmocka_unit_test(every_allocation_fails_once),
+        cmocka_unit_test(what_chains_cannot_do_is_refused),
+    };
+    return test_run_group("merge_chains", tests, NULL, NULL);
+}
