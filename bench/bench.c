@@ -5,6 +5,8 @@
  *     bench filters [--sizes 1M,20M] [--types integers,ids,urls] [--rates 1e-2,1e-4] [--only NAME,...]
  *                   [--parts 5] [--asks 2M] [--slow-most 100M] [--batch-only 0] [--processor 1]
  *                   [--json FILE]
+ *     bench remove  [--sizes 20M] [--parts 5] [--json FILE]
+ *     bench several [--sizes 200M] [--parts 5] [--json FILE]
  *     bench threads [--sizes 100M] [--threads 2] [--parts 5] [--json FILE]
  *     bench open    [--json FILE]
  */
@@ -196,10 +198,19 @@ static bool is_named(const char *list, const char *name)
     return list == NULL;
 }
 
+/* What grows is measured full, and emptied again. */
+static void fill(struct group *group, struct entrant *entrant)
+{
+    double ignored;
+    run_keys(entrant, BENCH_ADD_BATCH, group->wanted.type, 0, group->wanted.keys, &ignored);
+    entrant->contestant->full(entrant->context, &entrant->facts);
+}
+
 static void enter(struct group *group, const struct bench_contestant *contestant)
 {
     struct entrant *entrant = &group->entrants[group->count];
-    if (!is_named(group->request->only, contestant->name) ||
+    const char *only = group->request->only;
+    if (!is_named(only, contestant->name) || (contestant->named && only == NULL) ||
         (contestant->slow && group->wanted.keys > group->request->slow_most))
         return;
     *entrant = (struct entrant){.contestant = contestant};
@@ -208,7 +219,11 @@ static void enter(struct group *group, const struct bench_contestant *contestant
     if (entrant->context == NULL)
         return;
     contestant->clear(entrant->context); /* the kernel's work for new pages is nobody's time */
+    if (contestant->full != NULL)
+        fill(group, entrant);
     uint64_t after = bench_resident_bytes();
+    if (contestant->full != NULL)
+        contestant->clear(entrant->context);
     entrant->memory = after > before ? after - before : 0;
     if (++group->count == ENTRANTS_MOST)
         bench_fail("too many contestants");
@@ -243,12 +258,15 @@ static void write_row(struct request *request, const struct group *group,
     fprintf(request->json,
             "%s\n{\"type\": \"%s\", \"keys\": %" PRIu64 ", \"rate\": %g, \"name\": \"%s\", "
             "\"role\": \"%s\", \"layout\": \"%s\", \"kernel\": \"%s\", \"lines\": %u, "
-            "\"probes\": %u, \"bytes\": %" PRIu64 ", \"memory\": %" PRIu64
-            ", \"planned\": %.6g, \"asked\": %" PRIu64 ", \"found\": %" PRIu64 ", \"ns\": {",
+            "\"probes\": %u, \"bytes\": %" PRIu64 ", \"memory\": %" PRIu64 ", \"held\": %" PRIu64
+            ", \"links\": %u, \"below\": %s, \"planned\": %.6g, \"asked\": %" PRIu64
+            ", \"found\": %" PRIu64 ", \"ns\": {",
             request->first_row ? "" : ",", bench_type_names[group->wanted.type], group->wanted.keys,
             group->wanted.rate, entrant->contestant->name, roles[entrant->contestant->role],
             facts->layout, facts->kernel, facts->lines, facts->probes, facts->bytes,
-            entrant->memory, facts->planned, entrant->asked, entrant->found);
+            entrant->memory, facts->held > 0 ? facts->held : facts->bytes,
+            facts->links > 0 ? facts->links : 1, facts->below ? "true" : "false", facts->planned,
+            entrant->asked, entrant->found);
     const char *separator = "";
     for (int phase = 0; phase < PHASES; phase++) {
         if (!entrant->measured[phase])
@@ -265,7 +283,7 @@ static void write_row(struct request *request, const struct group *group,
 
 static void run_case(struct request *request, enum bench_type type, uint64_t keys, double rate)
 {
-    static const struct bench_contestant *const lists[] = {bench_ours, bench_libbloom,
+    static const struct bench_contestant *const lists[] = {bench_ours, bench_kinds, bench_libbloom,
                                                            bench_split_block, bench_limits};
     static struct group group;
     group = (struct group){.request = request, .wanted = {type, keys, rate}};
@@ -437,10 +455,16 @@ int main(int argc, char **argv)
     else if (strcmp(what, "threads") == 0)
         bench_threads(request.json, request.size_count > 0 ? request.sizes[0] : 100000000,
                       request.threads, request.parts);
+    else if (strcmp(what, "remove") == 0)
+        bench_remove(request.json, request.size_count > 0 ? request.sizes[0] : 20000000,
+                     request.parts);
+    else if (strcmp(what, "several") == 0)
+        bench_several(request.json, request.size_count > 0 ? request.sizes[0] : 200000000,
+                      request.parts);
     else if (strcmp(what, "open") == 0)
         bench_open(request.json);
     else
-        bench_fail("filters, threads or open, not %s", what);
+        bench_fail("filters, remove, several, threads or open, not %s", what);
     if (request.json != NULL) {
         fputs("\n]}\n", request.json);
         if (fclose(request.json) != 0)

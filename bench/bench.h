@@ -55,6 +55,9 @@ struct bench_facts {
     uint32_t lines;     /* cache lines per key; 0: as many as probes */
     uint32_t probes;    /* bits per key, per line if blocked */
     uint64_t bytes;     /* the memory that was planned */
+    uint64_t held;      /* what it takes with all keys in it, where that differs; else 0 */
+    uint32_t links;     /* of a chain, with all keys in it; else 0 */
+    bool below;         /* the rate is one that it stays below, not one that it meets */
     double planned;     /* the rate that was planned; 0 for a limit */
     const char *kernel; /* static storage */
 };
@@ -72,15 +75,19 @@ struct bench_contestant {
     enum bench_role role;
     uint32_t variant; /* for the functions below */
     bool slow;        /* left out of the largest sizes */
+    bool named;       /* takes part only where --only names it */
     /* NULL where there can be none (with a reason on stderr). */
     void *(*make)(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts);
     void (*clear)(void *context); /* also touches every page */
+    /* Called once with all keys of the case in it, where its size follows from them; else NULL. */
+    void (*full)(void *context, struct bench_facts *facts);
     void (*release)(void *context);
     bench_operation *operations[BENCH_OPERATIONS]; /* NULL: has none */
 };
 
 /* Ends with a row without a name. */
 extern const struct bench_contestant bench_ours[];
+extern const struct bench_contestant bench_kinds[];
 extern const struct bench_contestant bench_libbloom[];
 extern const struct bench_contestant bench_split_block[];
 extern const struct bench_contestant bench_limits[];
@@ -92,6 +99,9 @@ const bloomery_filter *bench_our_filter(uint32_t lines);
 /* Our filter for a case; ends the program where there can be none. */
 bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kind kind,
                                    uint32_t lines, bloomery_plan *plan);
+
+/* Adding to and asking any filter of ours: the context is a bloomery_filter. */
+bench_operation bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch;
 
 /* ---- Measuring ------------------------------------------------------------------------------ */
 
@@ -127,5 +137,7 @@ struct bench_loop {
 
 void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts);
 void bench_open(FILE *json);
+void bench_several(FILE *json, uint64_t keys, uint32_t parts);
+void bench_remove(FILE *json, uint64_t keys, uint32_t parts);
 
 #endif

@@ -56,7 +56,7 @@ static void release(void *context)
     bloomery_free(context);
 }
 
-static uint64_t add_one(void *context, const struct bench_chunk *chunk)
+uint64_t bench_add_one(void *context, const struct bench_chunk *chunk)
 {
     uint64_t added = 0;
     if (chunk->numbers != NULL)
@@ -69,14 +69,14 @@ static uint64_t add_one(void *context, const struct bench_chunk *chunk)
     return added;
 }
 
-static uint64_t add_batch(void *context, const struct bench_chunk *chunk)
+uint64_t bench_add_batch(void *context, const struct bench_chunk *chunk)
 {
     if (bloomery_add_batch(context, chunk->keys, chunk->count, NULL, NULL) != BLOOMERY_OK)
         bench_fail("bloomery_add_batch");
     return chunk->count;
 }
 
-static uint64_t ask_one(void *context, const struct bench_chunk *chunk)
+uint64_t bench_ask_one(void *context, const struct bench_chunk *chunk)
 {
     uint64_t found = 0;
     if (chunk->numbers != NULL)
@@ -88,7 +88,7 @@ static uint64_t ask_one(void *context, const struct bench_chunk *chunk)
     return found;
 }
 
-static uint64_t ask_batch(void *context, const struct bench_chunk *chunk)
+uint64_t bench_ask_batch(void *context, const struct bench_chunk *chunk)
 {
     return bloomery_may_contain_batch(context, chunk->keys, chunk->count, NULL);
 }
@@ -139,7 +139,7 @@ static void leave(void *context)
     {                                                                                      \
         .name = title, .role = BENCH_OURS, .variant = lines, .slow = costly, .make = make, \
         .clear = clear, .release = release,                                                \
-        .operations = {add_one, add_batch, ask_one, ask_batch},                            \
+        .operations = {bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch},    \
     }
 
 const struct bench_contestant bench_ours[] = {

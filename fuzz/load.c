@@ -13,7 +13,7 @@
  * justifies;
  *   - memory is not all given back;
  *   - a filter that loaded cannot be written and loaded again to the same bytes;
- *   - an added key is denied.
+ *   - an added key is denied, or can't be removed from a filter with counters.
  *
  * Build: with clang, -fsanitize=fuzzer,address,undefined, this file and the library; or with
  * regression.c as a plain test. Uses bloomery.h and xxhash.h.
@@ -219,13 +219,37 @@ static void round_trip(const bloomery_filter *filter, const bloomery_options *op
     free(second.data);
 }
 
-static void add(bloomery_filter *filter, const uint8_t *data, size_t size)
+/* Whether it was added. A chain can be full, or plan a link that there is no memory for. */
+static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
     int result = bloomery_add(filter, key, NULL);
+    if (result == BLOOMERY_FULL || result == BLOOMERY_OUT_OF_MEMORY)
+        return false;
     must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_KEY_NEEDED,
          "a loaded filter takes keys");
     must(bloomery_may_contain(filter, key), "an added key is not denied");
+    return true;
+}
+
+/* Counters, whatever the bytes said that they were. */
+static void take_away(bloomery_filter *filter, const bloomery_options *options, const uint8_t *data,
+                      size_t size)
+{
+    bloomery_key key = bloomery_key_of(data, size);
+    bloomery_filter *dropped = NULL;
+    const uint32_t count = bloomery_count(filter, key);
+    must(count >= 1 && count <= 255, "an added key is counted");
+    if (bloomery_drop_counters(filter, NULL, &dropped, NULL) == BLOOMERY_OK) {
+        must(bloomery_may_contain(dropped, key), "dropping counters loses no key");
+        round_trip(dropped, options);
+        bloomery_free(dropped);
+    }
+    int result = bloomery_remove(filter, key, NULL);
+    must(result == BLOOMERY_REMOVED || result == BLOOMERY_UNSUPPORTED ||
+             result == BLOOMERY_KEY_NEEDED,
+         "an added key can be removed");
+    must(bloomery_count(filter, key) + 1 >= count, "a removal takes one");
 }
 
 /* ---- The target -------------------------------------------------------------------------- */
@@ -256,7 +280,8 @@ static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
             read_facts(filter);
         if (load) {
             round_trip(filter, &options);
-            add(filter, data, size);
+            if (add(filter, data, size))
+                take_away(filter, &options, data, size);
             round_trip(filter, &options);
         }
         bloomery_free(filter);

@@ -48,6 +48,10 @@ static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint3
     bloomery_filter *filter = NULL;
     bloomery_error error;
     bloomery_plan plan = {.kind = kind, .bits = bits, .lines = lines, .probes = probes};
+    if (kind == BLOOMERY_SCALABLE) { /* of three links in the end */
+        plan.keys = 5;
+        plan.rate = 0.25;
+    }
     if (bloomery_create(&plan, options, &filter, &error) != BLOOMERY_OK) {
         fprintf(stderr, "%s\n", error.text);
         exit(2);
@@ -131,6 +135,10 @@ int main(int count, char **arguments)
     file = make(BLOOMERY_BLOCKED, 512 * 3, 3, 20, &options);
     save("valid-blocked-3", &file);
     make_hostile(&file);
+    file = make(BLOOMERY_COUNTING, 512 * 2, 3, 8, &options);
+    save("valid-counting", &file);
+    file = make(BLOOMERY_SCALABLE, 512, 1, 4, &options);
+    save("valid-scalable", &file);
     options.note = "n\xc3\xb6te";
     options.rule = (bloomery_key_rule){BLOOMERY_RULE_HEX | BLOOMERY_RULE_CSV, ',', -1, '#'};
     file = make(BLOOMERY_BLOCKED, 1024, 2, 4, &options);

@@ -75,11 +75,13 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32
 bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery_plan *plan,
                                     bloomery_error *error)
 {
-    const double rate = newest->rate * BLOOMERY_CHAIN_FACTOR;
+    /* No lower than any plan: a file may name any rate, and one of 0 would be none. */
+    const double next = newest->rate * BLOOMERY_CHAIN_FACTOR;
+    const double rate = next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN;
     *plan = (bloomery_plan){
         .kind = BLOOMERY_BLOCKED,
         .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
-        .rate = rate > BLOOMERY_RATE_MIN ? rate : BLOOMERY_RATE_MIN,
+        .rate = rate,
     };
     bloomery_status status = bloomery_solve(plan, 0, 0, 0, error);
     plan->rate = rate; /* as asked for: the next one follows from it */

@@ -169,6 +169,7 @@ static void unquote(struct span *text, unsigned char **scratch)
         return;
     }
     unsigned char *to = *scratch;
+    assert(to != NULL);
     while (quote < end) {
         bool doubled = end - quote >= 2 && quote[1] == '"';
         memcpy(to, from, (size_t)(quote - from));
@@ -225,6 +226,7 @@ static void trim(struct span *text)
 static void change_case(struct span *text, unsigned char first, unsigned char **scratch)
 {
     unsigned char *to = *scratch;
+    assert(to != NULL);
     for (size_t i = 0; i < text->bytes; i++) {
         unsigned char byte = text->at[i];
         to[i] = (unsigned char)(byte ^ ((unsigned char)(byte - first) < 26 ? 0x20 : 0));
@@ -244,6 +246,7 @@ static int digit_of(unsigned char byte)
 static bool read_hex(struct span *text, unsigned char **scratch)
 {
     unsigned char *to = *scratch;
+    assert(to != NULL);
     if (text->bytes % 2 != 0)
         return false;
     for (size_t i = 0; i < text->bytes; i += 2) {

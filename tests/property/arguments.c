@@ -75,7 +75,7 @@ static void wrong_plans_are_told(void **state)
          {.bits = 512, .lines = 1, .probes = 1, .rate = NAN},
          BLOOMERY_BAD_ARGUMENT},
         {"a reserved kind",
-         {.kind = BLOOMERY_COUNTING, .bits = 512, .lines = 1, .probes = 1},
+         {.kind = BLOOMERY_CUCKOO, .bits = 512, .lines = 1, .probes = 1},
          BLOOMERY_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

@@ -306,8 +306,11 @@ static void concurrent_adds_to_one_line_lose_nothing(void **state)
     (void)state;
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
     for (size_t s = 0; s < TEST_SHAPES; s++) {
-        bloomery_plan plan = {
-            .kind = test_shapes[s].kind, .cell_bits = test_shapes[s].cell_bits, .bits = 512, .lines = test_shapes[s].lines, .probes = 1};
+        bloomery_plan plan = {.kind = test_shapes[s].kind,
+                              .cell_bits = test_shapes[s].cell_bits,
+                              .bits = 512,
+                              .lines = test_shapes[s].lines,
+                              .probes = 1};
         for (int round = 0; round < 10; round++) {
             struct team *team = calloc(1, sizeof *team);
             assert_non_null(team);

@@ -58,14 +58,17 @@ static void golden_files_are_read(void **state)
             continue;
         bloomery_filter *filter = golden_open(golden);
         bloomery_info info = BLOOMERY_INFO;
+        bloomery_link_info first = BLOOMERY_LINK_INFO;
         bloomery_info_get(filter, true, &info);
+        assert_int_equal(bloomery_link_info_get(filter, 0, false, &first), BLOOMERY_OK);
         assert_int_equal(info.kind, golden->kind);
-        assert_int_equal(info.bits, golden->bits);
-        assert_int_equal(info.lines, golden->lines);
-        assert_int_equal(info.probes, golden->probes);
+        assert_int_equal(first.bits, golden->bits);
+        assert_int_equal(first.lines, golden->lines);
+        assert_int_equal(first.probes, golden->probes);
+        assert_int_equal(info.links, golden->planned > 0 ? 4 : 1);
         assert_true(info.seed == golden->seed && info.planned_rate == 0.0625);
         assert_int_equal(info.adds, (golden->below + 2) / 3);
-        assert_int_equal(info.planned_keys, info.adds);
+        assert_int_equal(first.planned_keys, golden->planned > 0 ? golden->planned : info.adds);
         assert_memory_equal(&info.rule, &golden->rule, sizeof info.rule);
         assert_true((info.note == NULL) == (golden->note == NULL));
         if (golden->note != NULL)
@@ -139,9 +142,13 @@ static bloomery_hash spec_hash(const struct test_bytes *file, const struct golde
     return (bloomery_hash){hash.low64, hash.high64};
 }
 
+/* Whether cell p is not 0. */
 static bool spec_bit(const struct test_bytes *file, uint64_t p)
 {
-    return file->data[forge_payload(file) + (p >> 3)] >> (p & 7) & 1;
+    uint64_t width = forge_get(file, FORGE_CELL_BITS, 1);
+    uint64_t first = p * width;
+    unsigned byte = file->data[forge_payload(file) + (first >> 3)];
+    return (byte >> (first & 7) & ((1u << width) - 1)) != 0;
 }
 
 static bool spec_may_contain(const struct test_bytes *file, bloomery_hash hash)

@@ -15,11 +15,12 @@
 static const uint8_t secret[BLOOMERY_KEY_BYTES] = "0123456789abcde";
 
 /* A small valid file of each sort. */
-enum { BLOCKED_FILE, CLASSIC_FILE, KEYED_FILE, OUTSIDE_FILE };
+enum { BLOCKED_FILE, CLASSIC_FILE, COUNTING_FILE, KEYED_FILE, OUTSIDE_FILE };
 
 static struct test_bytes valid(int sort)
 {
-    bloomery_plan plan = test_plan(&test_shapes[sort == CLASSIC_FILE ? 0 : 2], 300, 0.01);
+    const size_t shape = sort == CLASSIC_FILE ? 0 : sort == COUNTING_FILE ? 4 : 2;
+    bloomery_plan plan = test_plan(&test_shapes[shape], 300, 0.01);
     bloomery_options options = BLOOMERY_OPTIONS;
     if (sort >= KEYED_FILE && test_keyed())
         options.key = secret;
@@ -222,6 +223,35 @@ static void hostile_classic_filters_are_refused(void **state)
     apply_edits(CLASSIC_FILE, edits, sizeof edits / sizeof edits[0]);
 }
 
+/* Counters of other widths, which would lie elsewhere, and numbers that do not fit the payload. */
+static void hostile_counting_filters_are_refused(void **state)
+{
+    (void)state;
+    static const struct edit edits[] = {
+        {"kind blocked", FORGE_KIND, 2, BLOOMERY_BLOCKED, EITHER(UNSUPPORTED, CORRUPT)},
+        {"kind classic", FORGE_KIND, 2, BLOOMERY_CLASSIC, EITHER(UNSUPPORTED, CORRUPT)},
+        {"kind scalable", FORGE_KIND, 2, BLOOMERY_SCALABLE, EITHER(UNSUPPORTED, CORRUPT)},
+        {"counters of 0 bits", FORGE_CELL_BITS, 1, 0, EITHER(UNSUPPORTED, CORRUPT)},
+        {"counters of 1 bit", FORGE_CELL_BITS, 1, 1, EITHER(UNSUPPORTED, CORRUPT)},
+        {"counters of 2 bits", FORGE_CELL_BITS, 1, 2, EITHER(UNSUPPORTED, CORRUPT)},
+        {"counters of 5 bits", FORGE_CELL_BITS, 1, 5, EITHER(UNSUPPORTED, CORRUPT)},
+        {"twice as wide", FORGE_CELL_BITS, 1, 8, ONE(CORRUPT)},
+        {"counters of 16 bits", FORGE_CELL_BITS, 1, 16, EITHER(UNSUPPORTED, CORRUPT)},
+        {"counters of 255 bits", FORGE_CELL_BITS, 1, 255, EITHER(UNSUPPORTED, CORRUPT)},
+        {"no blocks", FORGE_BLOCK_BITS, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
+        {"blocks of 2048", FORGE_BLOCK_BITS, 2, 2048, EITHER(UNSUPPORTED, CORRUPT)},
+        {"repeats that count", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
+        {"2^48 counters", FORGE_LINK_BITS, 8, 1ull << 48, ONE(CORRUPT)},
+        {"2^50 counters", FORGE_LINK_BITS, 8, 1ull << 50, ONE(CORRUPT)},
+        {"2^62 counters", FORGE_LINK_BITS, 8, 1ull << 62, ONE(CORRUPT)},
+        {"2^64 - 512 counters", FORGE_LINK_BITS, 8, UINT64_MAX - 511, ONE(CORRUPT)},
+        {"no lines", FORGE_LINK_LINES, 4, 0, ONE(CORRUPT)},
+        {"4 lines", FORGE_LINK_LINES, 4, 4, ONE(CORRUPT)},
+        {"k = 33", FORGE_LINK_PROBES, 4, 33, ONE(CORRUPT)},
+    };
+    apply_edits(COUNTING_FILE, edits, sizeof edits / sizeof edits[0]);
+}
+
 /* Bits that a reader ignores, and numbers that are facts only. */
 static void harmless_changes_are_accepted(void **state)
 {
@@ -416,6 +446,7 @@ int main(void)
         cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(hostile_links_are_refused),
         cmocka_unit_test(hostile_classic_filters_are_refused),
+        cmocka_unit_test(hostile_counting_filters_are_refused),
         cmocka_unit_test(harmless_changes_are_accepted),
         cmocka_unit_test(hostile_records_are_refused),
         cmocka_unit_test(unknown_key_rules_are_refused),

@@ -338,7 +338,7 @@ static void memory_that_is_not_there_is_told(void **state)
         for (unsigned power = 31; power <= 47; power += 4) {
             bloomery_plan plan = {.kind = test_shapes[s].kind,
                                   .cell_bits = test_shapes[s].cell_bits,
-                                  .bits = (uint64_t)8 << power,
+                                  .bits = ((uint64_t)8 << power) / test_shapes[s].cell_bits,
                                   .lines = test_shapes[s].lines,
                                   .probes = 3};
             bloomery_filter *filter = NULL;

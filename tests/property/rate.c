@@ -407,12 +407,12 @@ static void live_rate_matches_measurement(void **state)
 static double estimate_deviation(const bloomery_plan *plan, double keys)
 {
     double bits = (double)plan->bits;
-    double lines = plan->kind == BLOOMERY_BLOCKED ? plan->lines : 1;
+    double lines = plan->lines > 0 ? plan->lines : 1;
     double throws = keys * lines * plan->probes;
     double load = throws / bits;
     double variance = bits * exp(-load) * (1 - (1 + load) * exp(-load));
     double slope = plan->probes * lines * exp(-load);
-    if (plan->kind == BLOOMERY_BLOCKED) {
+    if (plan->lines > 0) {
         double blocks = bits / 512;
         double picks = keys * lines / blocks;
         double keep = pow(1 - 1.0 / 512, plan->probes); /* an empty bit stays empty */
@@ -433,7 +433,7 @@ static void estimate_within_bounds(void **state)
         for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++)
             for (int twice = 0; twice < 2; twice++) {
                 bloomery_plan plan = test_plan(&test_shapes[s], 20000, twice ? 1e-3 : 0.1);
-                double lines = plan.kind == BLOOMERY_BLOCKED ? plan.lines : 1;
+                double lines = plan.lines > 0 ? plan.lines : 1;
                 uint64_t count =
                     (uint64_t)(-log1p(-fills[f]) * (double)plan.bits / (lines * plan.probes));
                 const struct test_keys *keys = &pool[f % TEST_FAMILIES];

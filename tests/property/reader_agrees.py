@@ -68,9 +68,9 @@ def run_twin(arguments, stdin):
 
 
 def make(c, keys, kind=reader.BLOCKED, bits=512 * 16, probes=5, lines=1, planned=100, rate=0.01,
-         seed=0, key="", note="", rule=(0, 0, 0, 0)):
+         seed=0, key="", note="", rule=(0, 0, 0, 0), cell=0):
     """A filter made by the library; its file's bytes."""
-    numbers = [kind, bits, probes, lines, planned, rate, seed, key, note, *rule]
+    numbers = [kind, bits, probes, lines, planned, rate, seed, key, note, *rule, cell]
     run_twin(["make", c.path("f.bloom"), *map(str, numbers)], packed(*keys))
     return c.read("f.bloom")
 
@@ -88,7 +88,7 @@ def reader_says(file, keys=(), key=""):
     try:
         filter_ = reader.parse(file, bytes.fromhex(key) if key else None)
     except reader.Refused as refused:
-        return {"opened": refused.answer, "answers": ""}
+        return {"opened": refused.answer, "answers": []}
     said = {"opened": None, "verified": None, "info": reader.info(filter_)}
     note = filter_.body(reader.NOTE)
     said["info"]["note"] = note.partition(b"\0")[0].hex() if note else None
@@ -96,7 +96,8 @@ def reader_says(file, keys=(), key=""):
         reader.verify(filter_)
     except reader.Refused as refused:
         said["verified"] = refused.answer
-    said["answers"] = "".join(str(int(reader.may_contain(filter_, one))) for one in keys)
+    said["answers"] = [answer for one in keys
+                       for answer in (int(reader.may_contain(filter_, one)), reader.count(filter_, one))]
     return said
 
 
@@ -132,6 +133,10 @@ SHAPES = [
     {"kind": reader.CLASSIC, "lines": 0, "probes": 4, "bits": 997, "note": "n" * 4000},
     {"kind": reader.CLASSIC, "lines": 0, "probes": 64, "bits": 3000, "seed": 7, "planned": 2**48},
     {"kind": reader.CLASSIC, "lines": 0, "probes": 3, "bits": 2**20 + 777, "key": "-" + KEY},
+    {"kind": reader.COUNTING, "lines": 1, "probes": 5, "bits": 512 * 3},
+    {"kind": reader.COUNTING, "lines": 3, "probes": 21, "bits": 512, "cell": 4, "seed": 9},
+    {"kind": reader.COUNTING, "lines": 2, "probes": 7, "bits": 512 * 3, "cell": 8, "key": KEY},
+    {"kind": reader.COUNTING, "lines": 1, "probes": 64, "bits": 512 * 2, "cell": 8, "note": "n"},
     {"kind": reader.SCALABLE, "lines": 1, "probes": 6, "bits": 512 * 3, "planned": 20, "rate": 0.01},
     {"kind": reader.SCALABLE, "lines": 2, "probes": 4, "bits": 512 * 5, "planned": 3, "rate": 0.25},
     {"kind": reader.SCALABLE, "lines": 3, "probes": 3, "bits": 2**19 + 512, "key": KEY},
@@ -150,11 +155,11 @@ def reader_and_library_agree_about_every_shape(c):
         ours = reader_says(file, present + absent, key)
         compare(c, str(shape), theirs, ours)
         c.expect(ours["opened"] is None and ours["verified"] is None, f"{shape}: {ours}")
-        c.expect("0" not in ours["answers"][:len(present)], f"{shape}: a key is denied")
+        c.expect(0 not in ours["answers"][:2 * len(present)], f"{shape}: a key is denied")
         c.expect(ours["info"]["adds"] == len(present), "adds are counted")
-        verdicts.append(ours["answers"][len(present):])
+        verdicts.append(ours["answers"][2 * len(present)::2])
     # Were all answers the same, the positions might be anything.
-    shares = [verdict.count("1") / len(verdict) for verdict in verdicts]
+    shares = [verdict.count(1) / len(verdict) for verdict in verdicts]
     c.expect(sum(0.02 < share < 0.9 for share in shares) >= 5, f"told apart: {shares}")
 
 
@@ -163,7 +168,7 @@ def empty_filter_denies_every_key(c):
     file = make(c, [])
     theirs, ours = library_says([file], absent_keys())[0], reader_says(file, absent_keys())
     compare(c, "no keys", theirs, ours)
-    c.expect("1" not in ours["answers"], "a key is in the empty filter")
+    c.expect(not any(ours["answers"]), "a key is in the empty filter")
 
 
 @case
@@ -242,6 +247,7 @@ def small_files(c):
     files = {
         "blocked": make(c, keys, lines=2, probes=6, bits=512 * 2, seed=3, note="hello"),
         "classic": make(c, keys, kind=reader.CLASSIC, lines=0, probes=7, bits=1001, rule=(1, 59, -1, 0)),
+        "counting": make(c, keys, kind=reader.COUNTING, lines=2, probes=3, bits=512 * 2),
     }
     if KEYED:
         files["keyed"] = make(c, keys, bits=512, key=KEY, note="hello", rule=(1, 59, -1, 0))

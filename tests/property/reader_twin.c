@@ -3,12 +3,13 @@
  * The library's side of reader_agrees.py: makes filters of any shape, and says what it finds in
  * files. Keys are any bytes, so on standard input each stands behind its length, a u32.
  *
- *     reader_twin make FILE KIND M K L KEYS RATE SEED KEY NOTE FLAGS DELIMITER FIELD < keys
+ *     reader_twin make FILE KIND M K L KEYS RATE SEED KEY NOTE FLAGS DELIMITER FIELD COMMENT CELL < keys
  *     reader_twin read KEY < files
  *
  * KEY is empty or 32 hexadecimal digits; a "-" before them keeps the key out of the file. `read`
  * takes any number of files: length, bytes, the number of keys to ask for, the keys. For each it
- * prints a line: a JSON object with the results of opening and verifying, the facts, the answers.
+ * prints a line: a JSON object with the results of opening and verifying, the facts, and for each key
+ * whether it may be in and how often.
  *
  * Build: this file, the library. Run by reader_agrees.py.
  */
@@ -81,16 +82,16 @@ static int make(char **argv)
         .lines = (uint32_t)strtoul(argv[4], NULL, 10),
         .keys = strtoull(argv[5], NULL, 10),
         .rate = strtod(argv[6], NULL),
+        .cell_bits = (uint32_t)strtoul(argv[14], NULL, 10),
     };
     bloomery_options options = BLOOMERY_OPTIONS;
     options.seed = strtoull(argv[7], NULL, 10);
     options.key = key_of(argv[8], key);
     options.key_outside = argv[8][0] == '-';
     options.note = argv[9][0] != '\0' ? argv[9] : NULL;
-    options.rule = (bloomery_key_rule){(uint32_t)strtoul(argv[10], NULL, 10),
-                                       (uint32_t)strtoul(argv[11], NULL, 10),
-                                       (int32_t)strtol(argv[12], NULL, 10),
-                                       (uint32_t)strtoul(argv[13], NULL, 10)};
+    options.rule = (bloomery_key_rule){
+        (uint32_t)strtoul(argv[10], NULL, 10), (uint32_t)strtoul(argv[11], NULL, 10),
+        (int32_t)strtol(argv[12], NULL, 10), (uint32_t)strtoul(argv[13], NULL, 10)};
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
@@ -119,7 +120,8 @@ static void print_facts(const bloomery_filter *filter)
            info.key_in_file ? "true" : "false");
     printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 ", %" PRIu32 "], \"dialect\": %" PRIu32
            ", \"bits_set\": %" PRIu64 ", \"note\": ",
-           info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect, info.bits_set);
+           info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect,
+           info.bits_set);
     if (info.note == NULL)
         printf("null}");
     else {
@@ -136,17 +138,19 @@ static bool print_answers(const bloomery_filter *filter)
     uint32_t count = 0;
     if (!take_number(&count))
         return false;
-    printf(", \"answers\": \"");
+    printf(", \"answers\": [");
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = 0;
         uint8_t *data = take_bytes(&bytes);
         if (data == NULL)
             return false;
         if (filter != NULL)
-            putchar(bloomery_may_contain(filter, bloomery_key_of(data, bytes)) ? '1' : '0');
+            printf("%s%d, %" PRIu32, i > 0 ? ", " : "",
+                   bloomery_may_contain(filter, bloomery_key_of(data, bytes)),
+                   bloomery_count(filter, bloomery_key_of(data, bytes)));
         free(data);
     }
-    printf("\"}\n");
+    printf("]}\n");
     return true;
 }
 
@@ -174,7 +178,7 @@ static int read_files(const char *key_text)
 
 int main(int argc, char **argv)
 {
-    if (argc == 16 && strcmp(argv[1], "make") == 0)
+    if (argc == 17 && strcmp(argv[1], "make") == 0)
         return make(argv + 2);
     if (argc == 3 && strcmp(argv[1], "read") == 0)
         return read_files(argv[2]);

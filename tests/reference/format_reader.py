@@ -5,6 +5,7 @@
     format_reader.py FILE info                  what the file says, as a JSON object
     format_reader.py FILE verify                compares every checksum
     format_reader.py FILE query < keys          prints the keys that may be in, a line each
+    format_reader.py FILE counts < keys         the same, each behind how often it is in, and a tab
         --hex                                   the lines are keys in hexadecimal digits
     --key HEX                                   the key of a keyed filter that does not carry it
 
@@ -32,8 +33,9 @@ NOTE_BYTES_MOST = 4000
 RULE_FLAGS_KNOWN = 127
 RULE_CASES, RULE_CSV = 2 | 4 | 8, 64
 FINGERPRINTED = b"bloomery key fingerprint 1"
-BLOCKED, CLASSIC, SCALABLE = 1, 2, 4
-OF_LINES = (BLOCKED, SCALABLE)
+BLOCKED, CLASSIC, COUNTING, SCALABLE = 1, 2, 3, 4
+OF_LINES = (BLOCKED, COUNTING, SCALABLE)
+CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,)}
 XXH3, SIPHASH = 1, 2
 LINK, RULE, SECRET, NOTE = KNOWN = 1, 2, 3, 5
 REQUIRED = 1
@@ -195,13 +197,14 @@ def read_records(data, header):
 
 def check_known(header):
     """7: what decides where a key's bits are."""
-    need(header.kind in (BLOCKED, CLASSIC, SCALABLE), UNSUPPORTED, f"kind {header.kind}")
+    need(header.kind in CELL_BITS, UNSUPPORTED, f"kind {header.kind}")
     need(header.hash in (XXH3, SIPHASH), UNSUPPORTED, f"hash {header.hash}")
     need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
-    rules = (header.block_bits, header.cell_bits, header.bit_order, header.block_rule,
-             header.probe_rule, header.repeat_rule)
-    need(rules == (512 if header.kind in OF_LINES else 0, 1, 0, 0, 0, 0), UNSUPPORTED,
-         f"block bits, cell bits, bit order, rules {rules}")
+    need(header.cell_bits in CELL_BITS[header.kind], UNSUPPORTED, f"cell bits {header.cell_bits}")
+    rules = (header.block_bits, header.bit_order, header.block_rule, header.probe_rule,
+             header.repeat_rule)
+    need(rules == (512 if header.kind in OF_LINES else 0, 0, 0, 0, 0), UNSUPPORTED,
+         f"block bits, bit order, rules {rules}")
 
 
 def check_carried_key(filter_):
@@ -231,13 +234,15 @@ def check_links(filter_):
 
 def check_link(header, link, begin):
     blocked = header.kind in OF_LINES
-    need(1 <= link.bits <= BITS_MOST and (not blocked or link.bits % 512 == 0), DAMAGED, "m")
+    need(1 <= link.bits * header.cell_bits <= BITS_MOST and (not blocked or link.bits % 512 == 0), DAMAGED,
+         "m")
     need(1 <= link.lines <= 3 if blocked else link.lines == 0, DAMAGED, "L")
     need(1 <= link.probes * max(link.lines, 1) <= 64, DAMAGED, "k")
     # False for what is no number, too.
     need(0 <= link.planned_rate <= 1, DAMAGED, "planned rate")
     need(header.kind != SCALABLE or link.planned_keys > 0 < link.planned_rate, DAMAGED, "no plan")
-    need(link.begin == begin and link.bytes == -(-link.bits // 512) * 64, DAMAGED, "place in the payload")
+    need(link.begin == begin and link.bytes == -(-link.bits * header.cell_bits // 512) * 64, DAMAGED,
+         "place in the payload")
 
 
 def check_given_key(filter_, key):
@@ -281,7 +286,7 @@ def verify(filter_):
     need(xxh3_64(sums, header.checksum) == struct.unpack_from("<Q", data, end + len(sums))[0],
          DAMAGED, "checksum of the checksums")
     for link in filter_.links:
-        need(array_of(filter_, link) >> link.bits == 0, DAMAGED, "bits past m are set")
+        need(array_of(filter_, link) >> link.bits * header.cell_bits == 0, DAMAGED, "bits past m are set")
 
 
 # ---- From a key to its bits ------------------------------------------------------------------------
@@ -334,11 +339,27 @@ def positions_of(filter_, link, key):
 
 def may_contain(filter_, key):
     """False: the key was surely never added."""
-    for link in filter_.links:
-        begin = filter_.header.payload_offset + link.begin
-        if all(filter_.data[begin + (p >> 3)] >> (p & 7) & 1 for p in positions_of(filter_, link, key)):
-            return True
-    return False
+    return any(all(cell_of(filter_, link, p) for p in positions_of(filter_, link, key))
+               for link in filter_.links)
+
+
+def cell_of(filter_, link, position):
+    """A bit, or a counter."""
+    width = filter_.header.cell_bits
+    at = filter_.header.payload_offset + link.begin + (position * width >> 3)
+    return filter_.data[at] >> (position * width & 7) & (1 << width) - 1
+
+
+def count(filter_, key):
+    """How often the key is in it; where there are no counters, 1 if it may be."""
+    if filter_.header.kind != COUNTING:
+        return int(may_contain(filter_, key))
+    link, most = filter_.links[0], (1 << filter_.header.cell_bits) - 1
+    positions = positions_of(filter_, link, key)
+    named = [p for at in range(0, len(positions), link.probes)
+             for p in set(positions[at:at + link.probes])]
+    counters = {p: cell_of(filter_, link, p) for p in named}
+    return min([most] + [counter // named.count(p) for p, counter in counters.items() if counter < most])
 
 
 # ---- The command -----------------------------------------------------------------------------------
@@ -359,19 +380,28 @@ def info(filter_):
         "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0, 0],
         "note": note.decode(errors="replace") if note else None,
         "dialect": header.dialect,
-        "bits_set": sum((array_of(filter_, one) & (1 << one.bits) - 1).bit_count()
-                        for one in filter_.links),
+        "bits_set": sum(cells_set(filter_, one) for one in filter_.links),
     }
 
 
-def query(filter_, hexadecimal):
+def cells_set(filter_, link):
+    """How many bits are set, or counters not 0."""
+    width, array = filter_.header.cell_bits, array_of(filter_, link)
+    if width == 1:
+        return (array & (1 << link.bits) - 1).bit_count()
+    return sum(cell_of(filter_, link, p) > 0 for p in range(link.bits))
+
+
+def query(filter_, hexadecimal, counts):
     """Prints the lines that may be in; the exit code."""
     found = False
     need(hexadecimal or info(filter_)["rule"] == [0, 0, 0, 0], UNSUPPORTED,
          "keys are made from lines by a rule; --hex takes keys as they are")
     for line in sys.stdin.buffer:
         line = line.removesuffix(b"\n")
-        if may_contain(filter_, bytes.fromhex(line.decode()) if hexadecimal else line):
+        key = bytes.fromhex(line.decode()) if hexadecimal else line
+        if may_contain(filter_, key):
+            sys.stdout.buffer.write(b"%d\t" % count(filter_, key) if counts else b"")
             sys.stdout.buffer.write(line + b"\n")
             found = True
     return 0 if found else 1
@@ -385,13 +415,13 @@ def main(arguments):
         del arguments[at:at + 2]
     hexadecimal = "--hex" in arguments
     words = [word for word in arguments if word != "--hex"]
-    if len(words) != 2 or words[1] not in ("info", "verify", "query"):
+    if len(words) != 2 or words[1] not in ("info", "verify", "query", "counts"):
         sys.exit(__doc__)
     try:
         with open(words[0], "rb") as file:
             filter_ = parse(file.read(), key)
-        if words[1] == "query":
-            return query(filter_, hexadecimal)
+        if words[1] in ("query", "counts"):
+            return query(filter_, hexadecimal, words[1] == "counts")
         if words[1] == "info":
             print(json.dumps(info(filter_), indent=2))
         else:

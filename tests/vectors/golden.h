@@ -17,10 +17,12 @@
 struct golden {
     const char *name; /* the file is golden-v1-NAME.bloom */
     bloomery_kind kind;
+    uint32_t cell_bits; /* 0: the kind's own */
     uint64_t bits;
     uint32_t lines;
     uint32_t probes;
     unsigned below;
+    uint64_t planned; /* keys; 0: as many as it gets */
     uint64_t seed;
     const char *key; /* 16 bytes, or NULL */
     bool key_outside;
@@ -77,6 +79,22 @@ static const struct golden goldens[] = {
      .bits = 65536 * 8 + 1,
      .probes = 9,
      .below = 3000},
+    {.name = "counting",
+     .absent_digest = 0x2333c20c8e9c5654,
+     .kind = BLOOMERY_COUNTING,
+     .bits = 512 * 3,
+     .lines = 2,
+     .probes = 4,
+     .below = 300},
+    {.name = "counting-bytes",
+     .absent_digest = 0x692f7d5cae08feb4,
+     .kind = BLOOMERY_COUNTING,
+     .cell_bits = 8,
+     .bits = 512 * 2,
+     .lines = 1,
+     .probes = 20,
+     .below = 300,
+     .seed = 5},
     {.name = "keyed",
      .absent_digest = 0x70ed934704514ac5,
      .kind = BLOOMERY_BLOCKED,
@@ -102,6 +120,14 @@ static const struct golden goldens[] = {
      .below = 100,
      .rule = {BLOOMERY_RULE_KNOWN & ~(BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX), ';', -2, '#'},
      .note = "with a key rule"},
+    {.name = "scalable",
+     .absent_digest = 0x832bf4076440dee1,
+     .kind = BLOOMERY_SCALABLE,
+     .bits = 512,
+     .lines = 1,
+     .probes = 5,
+     .planned = 20,
+     .below = 600},
 };
 enum { GOLDENS = sizeof goldens / sizeof goldens[0] };
 
@@ -124,10 +150,12 @@ static inline bloomery_status golden_make(const struct golden *golden, bloomery_
 {
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_plan plan = {.kind = golden->kind,
+                          .cell_bits = golden->cell_bits,
                           .bits = golden->bits,
                           .lines = golden->lines,
                           .probes = golden->probes,
-                          .keys = (golden->below + 2) / 3,
+                          .keys = golden->planned > 0 ? golden->planned
+                                                      : (golden->below + 2) / 3,
                           .rate = 0.0625};
     options.seed = golden->seed;
     options.key = (const uint8_t *)golden->key;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds beside each other: what it costs to be able to remove, to grow, to know how many bits a batch
+ * set. They take part only where --only names them, so that the other tables stay as they are.
+ *
+ *     blocked-fresh    as blocked, planned freely; its batches count the bits that they set
+ *     counting-4, -8   counters of 4 and of 8 bits in the places of blocked's bits
+ *     scalable         a chain whose first link has room for all keys: it never grows
+ *     scalable-grown   one that began with room for a twentieth of them
+ *
+ * A cleared chain keeps its links, so the one that shall grow again is made anew. The kernel's work for
+ * the pages of its later links is part of its time then, as it is for whoever lets a filter grow.
+ */
+#include "bench.h"
+
+#include <stdlib.h>
+
+enum variant { FRESH, COUNTING_4, COUNTING_8, SCALABLE, GROWN };
+
+enum { FIRST_PART = 20 }; /* of the keys, for which a chain begins that grows */
+
+struct kind {
+    enum variant variant;
+    bloomery_plan plan;
+    bloomery_filter *filter;
+};
+
+static bloomery_filter *filter_of(void *context)
+{
+    return ((struct kind *)context)->filter;
+}
+
+static void create(struct kind *kind)
+{
+    bloomery_error error;
+    if (bloomery_create(&kind->plan, NULL, &kind->filter, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+}
+
+/* What `bloomery plan` says that a chain takes with so many keys. */
+static uint64_t planned_bytes(const bloomery_plan *plan, uint64_t keys)
+{
+    uint64_t bytes = 0;
+    uint64_t room = 0;
+    for (uint32_t i = 0; room < keys; i++) {
+        bloomery_plan link;
+        bloomery_error error;
+        if (bloomery_plan_link(plan, i, &link, &error) != BLOOMERY_OK)
+            bench_fail("%s", error.text);
+        bytes += link.bytes;
+        room += link.keys;
+    }
+    return bytes;
+}
+
+static void *make(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
+{
+    struct kind *kind = bench_allocate(sizeof *kind);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_error error;
+    kind->variant = (enum variant)variant;
+    kind->plan =
+        (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = wanted->keys, .rate = wanted->rate};
+    if (variant == COUNTING_4 || variant == COUNTING_8) {
+        kind->plan.kind = BLOOMERY_COUNTING;
+        kind->plan.cell_bits = variant == COUNTING_4 ? 4 : 8;
+    } else if (variant != FRESH) {
+        kind->plan.kind = BLOOMERY_SCALABLE;
+    }
+    if (variant == GROWN)
+        kind->plan.keys = (wanted->keys + FIRST_PART - 1) / FIRST_PART;
+    if (bloomery_plan_solve(&kind->plan, NULL, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    create(kind);
+    bloomery_info_get(kind->filter, false, &info);
+    snprintf(facts->layout, sizeof facts->layout, "%s", bloomery_kind_name(kind->plan.kind));
+    facts->lines = kind->plan.lines;
+    facts->probes = kind->plan.probes;
+    facts->bytes = variant == GROWN ? planned_bytes(&kind->plan, wanted->keys) : kind->plan.bytes;
+    facts->planned = kind->plan.rate;
+    facts->below = kind->plan.kind == BLOOMERY_SCALABLE;
+    facts->kernel = info.kernel;
+    return kind;
+}
+
+static void clear(void *context)
+{
+    struct kind *kind = context;
+    if (kind->variant == GROWN) {
+        bloomery_free(kind->filter);
+        create(kind);
+    }
+    bloomery_clear(kind->filter);
+}
+
+static void full(void *context, struct bench_facts *facts)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter_of(context), false, &info);
+    facts->held = info.bytes;
+    facts->links = info.links;
+}
+
+static void release(void *context)
+{
+    bloomery_free(filter_of(context));
+    free(context);
+}
+
+static uint64_t add_one(void *context, const struct bench_chunk *chunk)
+{
+    return bench_add_one(filter_of(context), chunk);
+}
+
+static uint64_t add_batch(void *context, const struct bench_chunk *chunk)
+{
+    return bench_add_batch(filter_of(context), chunk);
+}
+
+static uint64_t add_fresh(void *context, const struct bench_chunk *chunk)
+{
+    uint64_t fresh;
+    if (bloomery_add_batch(filter_of(context), chunk->keys, chunk->count, NULL, &fresh) !=
+        BLOOMERY_OK)
+        bench_fail("bloomery_add_batch");
+    return fresh;
+}
+
+static uint64_t ask_one(void *context, const struct bench_chunk *chunk)
+{
+    return bench_ask_one(filter_of(context), chunk);
+}
+
+static uint64_t ask_batch(void *context, const struct bench_chunk *chunk)
+{
+    return bench_ask_batch(filter_of(context), chunk);
+}
+
+#define KIND(title, which, batch, whole)                                                  \
+    {                                                                                     \
+        .name = title, .role = BENCH_OURS, .variant = which, .named = true, .make = make, \
+        .clear = clear, .full = whole, .release = release,                                \
+        .operations = {add_one, batch, ask_one, ask_batch},                               \
+    }
+
+const struct bench_contestant bench_kinds[] = {
+    KIND("blocked-fresh", FRESH, add_fresh, NULL),
+    KIND("counting-4", COUNTING_4, add_batch, NULL),
+    KIND("counting-8", COUNTING_8, add_batch, NULL),
+    KIND("scalable", SCALABLE, add_batch, full),
+    KIND("scalable-grown", GROWN, add_batch, full),
+    {.name = NULL},
+};

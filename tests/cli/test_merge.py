@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""merge: parts become the whole, to the byte; what does not fit is told and nothing is written."""
+
+import json
+import os
+import resource
+import signal
+import time
+
+from runner import case, has, keyed, main
+
+
+def numbers(first, count):
+    """Some keys."""
+    return "".join(f"{i}\n" for i in range(first, first + count))
+
+
+def parts(c, options="", names=("a", "b", "c"), keys=2000):
+    """Parts of one plan, of 2000 keys each, and the whole."""
+    for number, name in enumerate(names):
+        c.run(f"build -q -n {keys * len(names)} -p 1% {options} -o {name}.bloom",
+              stdin=numbers(number * keys, keys))
+    c.run(f"build -q -n {keys * len(names)} -p 1% {options} -o whole.bloom",
+          stdin=numbers(0, keys * len(names)))
+
+
+@case
+def merged_parts_are_the_whole(c):
+    for options in ("", "--kind classic", "--lines 3", "--seed 5 --trim --note same"):
+        parts(c, options)
+        c.run("merge -o merged.bloom a.bloom b.bloom c.bloom",
+              stderr=has("wrote merged.bloom: union of 3 filters, about ", " keys, ", ", 1 in "))
+        c.expect(c.read("merged.bloom") == c.read("whole.bloom"), f"{options}: the files differ")
+        c.run("merge -q -o - a.bloom b.bloom c.bloom", stdout=c.read("whole.bloom"))
+        c.run("merge -q -o one.bloom whole.bloom")
+        c.expect(c.read("one.bloom") == c.read("whole.bloom"), "one filter alone is not the same")
+
+
+@case
+def output_may_be_an_input(c):
+    parts(c)
+    os.chmod(c.path("b.bloom"), 0o640)
+    os.symlink("b.bloom", c.path("link"))
+    c.run("merge -q -o link a.bloom b.bloom c.bloom")
+    c.expect(c.read("b.bloom") == c.read("whole.bloom"), "the files differ")
+    c.expect(os.path.islink(c.path("link")), "the link was replaced")
+    c.expect(os.stat(c.path("b.bloom")).st_mode & 0o777 == 0o640, "the mode was lost")
+
+
+@case
+def scalable_filters_are_put_one_behind_the_other(c):
+    c.run("build -q -n 100 -p 1% --kind scalable -o a.bloom", stdin=numbers(0, 3000), stderr=None)
+    c.run("build -q -n 100 -p 1% --kind scalable -o b.bloom", stdin=numbers(3000, 500), stderr=None)
+    c.run("merge --json -o m.bloom a.bloom b.bloom", stdout=None, stderr=None)
+    c.run("query -c m.bloom", stdin=numbers(0, 3500), stdout="3500\n")
+    links = [json.loads(c.run(f"inspect --json {name}.bloom", stdout=None)[0])["links"]
+             for name in "abm"]
+    c.expect(links[0] + links[1] == links[2], f"{links}")
+    c.run("merge -q -o a.bloom a.bloom b.bloom", stderr=None)
+    c.expect(c.read("a.bloom") == c.read("m.bloom"), "the files differ")
+    c.run("merge --intersect -o i.bloom a.bloom b.bloom", code=2, stderr=has("scalable"))
+
+
+@case
+def larger_filters_are_folded(c):
+    c.run("build -q -n 4000 -p 1e-6 --folds 4 -o a.bloom", stdin=numbers(0, 2000))
+    c.run("build -q -n 4000 -p 1e-6 --folds 4 -o large.bloom", stdin=numbers(2000, 2000))
+    c.run("build -q -n 4000 -p 1e-6 --folds 4 -o whole.bloom", stdin=numbers(0, 4000))
+    c.run("fold -q --times 2 -o small.bloom a.bloom")
+    c.run("fold -q --times 2 -o whole.bloom whole.bloom")
+    c.run("merge -o m.bloom small.bloom large.bloom",
+          stderr=has("large.bloom is folded: ", "wrote m.bloom"))
+    c.expect(c.read("m.bloom") == c.read("whole.bloom"), "the files differ")
+    text, _ = c.run("merge -q --json -o n.bloom large.bloom small.bloom", stdout=None)
+    report = json.loads(text)
+    c.expect(report["folded"] == 1 and report["filters"] == 2, f"{report}")
+    c.expect(c.read("n.bloom") == c.read("whole.bloom"), "the other way round it is another")
+    c.run("merge -q -o - large.bloom small.bloom", stdout=c.read("n.bloom"))
+
+
+@case
+def intersection_keeps_common_keys(c):
+    c.run("build -q -n 4000 -p 1% -o a.bloom", stdin=numbers(0, 3000))
+    c.run("build -q -n 4000 -p 1% -o b.bloom", stdin=numbers(1000, 3000))
+    c.run("merge --intersect -o i.bloom a.bloom b.bloom",
+          stderr=has("wrote i.bloom: intersection of 2 filters, bits as of about "))
+    c.run("query -c i.bloom", stdin=numbers(1000, 2000), stdout="2000\n")
+    found, _ = c.run("query -c i.bloom", stdin=numbers(5000, 10_000), stdout=None)
+    c.expect(int(found) < 60, f"{found}")
+
+
+@case
+def misfits_are_named(c):
+    parts(c)
+    c.run("build -q -n 6000 -p 1% --kind classic -o k.bloom", stdin="")
+    c.run("build -q -n 6000 -p 1% --seed 9 -o s.bloom", stdin="")
+    before = c.names()
+    c.run("merge -o m.bloom a.bloom k.bloom", code=2,
+          stderr="bloomery: merge: a.bloom and k.bloom do not fit together: the kinds differ: "
+                 "blocked, and classic\n")
+    c.expect(c.names() == before, f"{c.names()}")
+    c.run("merge --check-only a.bloom b.bloom c.bloom", stdout="3 filters fit together\n")
+    c.run("merge --check-only a.bloom k.bloom b.bloom s.bloom", code=1,
+          stdout="a.bloom and k.bloom do not fit together: the kinds differ: blocked, and classic\n"
+                 "a.bloom and s.bloom do not fit together: the seeds differ: 0, and 9\n")
+    c.run("merge -q --check-only a.bloom k.bloom", code=1)
+    text, _ = c.run("merge --json --check-only a.bloom s.bloom", code=1, stdout=None)
+    report = json.loads(text)
+    c.expect(not report["fits"] and [f["fits"] for f in report["filters"]] == [True, False] and
+             report["filters"][1]["reason"] == "the seeds differ: 0, and 9", f"{report}")
+    c.expect(c.names() == before, f"{c.names()}")
+
+
+@case
+def usage_is_told(c):
+    c.run("merge a.bloom", code=2, stderr=has("-o FILE names the filter", "try 'bloomery merge"))
+    c.run("merge -o m.bloom", code=2, stderr=has("which filters?", "try 'bloomery merge"))
+    c.run("merge -o m.bloom missing", code=2,
+          stderr="bloomery: merge: missing: No such file or directory\n")
+    c.run("merge --json -o - a.bloom", code=2, stderr=has("standard output"))
+    c.expect(not c.names(), f"{c.names()}")
+    c.file("text", "no filter\n")
+    parts(c)
+    c.run("merge -o text a.bloom b.bloom", code=2, stderr=has("--force overwrites it"))
+    c.expect(c.read("text") == b"no filter\n", "it was overwritten")
+    c.run("merge -q --force -o text a.bloom b.bloom c.bloom")
+    c.expect(c.read("text") == c.read("whole.bloom"), "the files differ")
+
+
+@case
+def damage_is_told_of_its_file(c):
+    parts(c, keys=60_000)
+    damaged = bytearray(c.read("b.bloom"))
+    damaged[100_000] ^= 1
+    c.file("b.bloom", damaged)
+    for output in ("m.bloom", "-"):
+        c.run(f"merge -o {output} a.bloom b.bloom c.bloom", code=2,
+              stderr=has("bloomery: merge: b.bloom: ", "damaged"))
+    c.expect("m.bloom" not in c.names(), "it was written")
+
+
+@keyed
+def keyed_parts(c):
+    """Parts that don't carry their key, and the key."""
+    c.run("build -q -n 100 -p 1% --key-file key -o a.bloom", stdin=numbers(0, 50))
+    c.run("build -q -n 100 -p 1% --key-file key -o b.bloom", stdin=numbers(50, 50))
+
+
+@case
+@keyed
+def keyed_filters_merge_without_their_key(c):
+    keyed_parts(c)
+    c.run("merge -q -o m.bloom a.bloom b.bloom")
+    c.run("merge -q -o n.bloom --key-file key a.bloom b.bloom")
+    c.expect(c.read("m.bloom") == c.read("n.bloom"), "the key made a difference")
+    c.run("query --key-file key -c m.bloom", stdin=numbers(0, 100), stdout="100\n")
+    c.file("other", "00" * 16)
+    c.run("merge -o m.bloom --key-file other a.bloom b.bloom", code=2, stderr=has("is not the one"))
+    c.run("build -q -n 100 -p 1% --keyed -o x.bloom", stdin="")
+    c.run("merge -o m.bloom a.bloom x.bloom", code=2, stderr=has("the secret keys differ"))
+
+
+@case
+def overfull_unions_are_warned_about(c):
+    c.run("build -q -n 2000 -p 1% -o a.bloom", stdin=numbers(0, 2000))
+    c.run("build -q -n 2000 -p 1% -o b.bloom", stdin=numbers(2000, 2000))
+    c.run("merge -q -o m.bloom a.bloom b.bloom",
+          stderr=has("warning: m.bloom: holds about ", "was planned for 2,000"))
+
+
+@case
+def failed_write_leaves_the_old_file_and_no_litter(c):
+    parts(c)
+    before = c.read("a.bloom")
+    names = c.names()
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    c.run("merge -o a.bloom a.bloom b.bloom", code=2, stderr=has("File too large"),
+          preexec_fn=small_files)
+    c.expect(c.read("a.bloom") == before and c.names() == names, f"{c.names()}")
+
+
+@case
+def killed_merge_leaves_the_old_file_or_the_new_one(c):
+    """Killed at moments that nobody chose, among them some while the file is written."""
+    c.run("build -q -n 20M -p 1% -o a.bloom", stdin=numbers(0, 1000))
+    c.run("build -q -n 20M -p 1% -o b.bloom", stdin=numbers(1000, 1000))
+    old = c.read("a.bloom")
+    c.run("merge -q -o new a.bloom b.bloom")
+    new = c.read("new")
+    killed = 0
+    for attempt in range(12):
+        c.file("a.bloom", old)
+        process = c.start("merge -q -o a.bloom a.bloom b.bloom")
+        time.sleep(0.003 + attempt * 0.004)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+        now = c.read("a.bloom")
+        c.expect(now in (old, new), f"neither the old file nor the new one, but {len(now)} bytes")
+    c.expect(killed > 0, "no merge was killed")
+    c.run("merge -q -o a.bloom a.bloom b.bloom")  # a killed merge's lock is gone with it
+
+
+@case
+def merge_waits_for_an_adder(c):
+    parts(c)
+    adder = c.start("add -q a.bloom")
+    adder.stdin.write(b"a key\n")
+    adder.stdin.flush()
+    time.sleep(0.3)
+    merger = c.start("merge -q -o a.bloom a.bloom b.bloom")
+    time.sleep(0.3)
+    c.expect(merger.poll() is None, "the merge did not wait for the adder")
+    for process in (adder, merger):
+        _, stderr = process.communicate(timeout=60)
+        c.expect(process.returncode == 0 and stderr == b"", f"{process.returncode}: {stderr}")
+    c.run("query -c a.bloom", stdin="a key\n" + numbers(0, 4000), stdout="4001\n")
+
+
+main()

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters made of filters, on their way to the file that -o names: the same rules for all commands
+ * that make one. The file may be that of an input, so it is locked before the inputs are opened, as
+ * `add` does it, and two commands that change it lose nothing.
+ */
+#ifndef BLOOMERY_TOOL_OUTPUT_H
+#define BLOOMERY_TOOL_OUTPUT_H
+
+#include <bloomery/bloomery.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct tool_output {
+    const char *path; /* "-": stdout */
+    bool force, quiet, json;
+    int lock; /* -1: none */
+};
+
+/* Whether a filter may be written there, as far as can be said before anything is read; locks what
+ * stands there. False after a message. tool_output_end opens the lock, in either case. */
+bool tool_output_begin(struct tool_output *output);
+void tool_output_end(struct tool_output *output);
+
+/* Whether it is stdout. */
+bool tool_output_is_stdout(const struct tool_output *output);
+
+/* Writes a filter that is in memory. False after a message. */
+bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter);
+
+/* What the file holds now, scanned: from `filter`, or where that is NULL from the file. False after
+ * a message. */
+bool tool_output_look(const struct tool_output *output, const bloomery_filter *filter,
+                      bloomery_info *info);
+
+/* The facts of a filter that was written, by the names `inspect` has for them. */
+void tool_output_add_facts(json_t *report, const struct tool_output *output,
+                           const bloomery_info *info);
+
+#endif /* BLOOMERY_TOOL_OUTPUT_H */
