@@ -107,7 +107,7 @@ def byte_order_mark_is_kept_where_asked(c):
 
 
 @case
-def byte_order_mark_is_dropped_however_input_is_cut(c):
+def mark_is_found_however_input_is_cut(c):
     """Read byte by byte, and in the smallest blocks."""
     c.run("build -q -n 9 -p 1e-12 -o f.bloom", stdin="one\n")
     for text in ("\ufeffone", "\ufeffone\n"):

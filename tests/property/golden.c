@@ -142,25 +142,29 @@ static bloomery_hash spec_hash(const struct test_bytes *file, const struct golde
     return (bloomery_hash){hash.low64, hash.high64};
 }
 
-/* Whether cell p is not 0. */
-static bool spec_bit(const struct test_bytes *file, uint64_t p)
+/* The records of links come first, each with a head of 8 bytes and a body of 64. */
+enum { SPEC_LINK_BYTES = 72 };
+
+/* Whether cell p of a link is not 0. */
+static bool spec_bit(const struct test_bytes *file, size_t link, uint64_t p)
 {
     uint64_t width = forge_get(file, FORGE_CELL_BITS, 1);
     uint64_t first = p * width;
-    unsigned byte = file->data[forge_payload(file) + (first >> 3)];
+    uint64_t begin = forge_get(file, FORGE_LINK_OFFSET + link, 8);
+    unsigned byte = file->data[forge_payload(file) + begin + (first >> 3)];
     return (byte >> (first & 7) & ((1u << width) - 1)) != 0;
 }
 
-static bool spec_may_contain(const struct test_bytes *file, bloomery_hash hash)
+static bool spec_link_may_contain(const struct test_bytes *file, size_t link, bloomery_hash hash)
 {
     const uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
-    uint64_t bits = forge_get(file, FORGE_LINK_BITS, 8);
-    uint64_t k = forge_get(file, FORGE_LINK_PROBES, 4);
-    uint64_t lines = forge_get(file, FORGE_LINK_LINES, 4);
+    uint64_t bits = forge_get(file, FORGE_LINK_BITS + link, 8);
+    uint64_t k = forge_get(file, FORGE_LINK_PROBES + link, 4);
+    uint64_t lines = forge_get(file, FORGE_LINK_LINES + link, 4);
     bool all = true;
     if (forge_get(file, FORGE_KIND, 2) == 2) {
         for (uint64_t i = 0; i < k; i++)
-            all &= spec_bit(file, spec_range(spec_mix64(hash.hi + i * (hash.lo | 1)), bits));
+            all &= spec_bit(file, link, spec_range(spec_mix64(hash.hi + i * (hash.lo | 1)), bits));
         return all;
     }
     for (uint64_t position = 0; position < k * lines; position++) {
@@ -169,9 +173,17 @@ static bool spec_may_contain(const struct test_bytes *file, bloomery_hash hash)
         uint64_t high = j == 0 ? hash.hi : spec_mix64(hash.hi + j * golden_ratio);
         uint64_t word = t == 0 ? hash.lo : spec_mix64(hash.lo + t * golden_ratio);
         uint64_t bit = word >> (9 * (position % 7)) & 511;
-        all &= spec_bit(file, spec_range(high, bits / 512) * 512 + bit);
+        all &= spec_bit(file, link, spec_range(high, bits / 512) * 512 + bit);
     }
     return all;
+}
+
+static bool spec_may_contain(const struct test_bytes *file, bloomery_hash hash)
+{
+    bool any = false;
+    for (size_t i = 0; i < forge_get(file, FORGE_LINKS, 4); i++)
+        any |= spec_link_may_contain(file, i * SPEC_LINK_BYTES, hash);
+    return any;
 }
 
 static void a_reader_of_the_specification_agrees(void **state)

@@ -301,7 +301,7 @@ ODD_RECORDS = [
     ("with a long comment", (2, 1, None, struct.pack("<IIiI", 0, 0, 0, 256)), reader.LATER),
     ("with a delimiter and no field", (2, 1, None, struct.pack("<IIiI", 0, 44, 0, 0)), reader.LATER),
     ("with CSV and no field", (2, 1, None, struct.pack("<IIiI", 64, 0, 0, 0)), reader.LATER),
-    ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIi", 0, 256, 1)), reader.LATER),
+    ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIiI", 0, 256, 1, 0)), reader.LATER),
     ("with a short rule", (2, 1, None, bytes(8)), reader.DAMAGED),
     ("with a key", (3, 1, None, bytes(range(1, 17))), reader.DAMAGED),
     ("with a short key", (3, 1, None, bytes(15)), reader.DAMAGED),

@@ -28,8 +28,8 @@ enum { DRIVE_SAVED = 0, DRIVE_REFUSED = 3, DRIVE_WRONG = 4, POWER_CUT = 137 };
 static const char *faulty_io; /* the library of faults */
 static char program[4096];    /* this program: what realpath() needs */
 
-/* Filters of several chunks each, A and B of different sizes. */
-static bloomery_filter *make_filter(char letter)
+/* Every `step`-th key of a filter of several chunks, from `first` on; A and B have different sizes. */
+static bloomery_filter *make_part(char letter, size_t first, size_t step)
 {
     size_t count = letter == 'A' ? 40000 : 90000;
     bloomery_plan plan = test_plan(&test_shapes[1], count, 0.01);
@@ -37,20 +37,34 @@ static bloomery_filter *make_filter(char letter)
     bloomery_options options = BLOOMERY_OPTIONS;
     options.note = letter == 'A' ? "filter A" : "the other filter";
     bloomery_filter *filter = test_create(&plan, &options);
-    test_add_all(filter, &keys);
+    for (size_t i = first; i < keys.count; i += step)
+        assert_true(bloomery_add(filter, keys.keys[i], NULL) >= 0);
     test_keys_free(&keys);
     return filter;
 }
 
+static bloomery_filter *make_filter(char letter)
+{
+    return make_part(letter, 0, 1);
+}
+
 /* ---- The driver ------------------------------------------------------------------------- */
 
-/* "save PATH" saves B there. What went wrong is told on standard output. */
-static int drive_save(const char *path)
+/* "save PATH" saves B there, "merge PATH" three parts of it that are merged on their way. What went
+ * wrong is told on standard output. */
+static int drive_save(const char *path, bool merge)
 {
-    bloomery_filter *filter = make_filter('B');
+    bloomery_filter *parts[3] = {make_part('B', 0, merge ? 3 : 1)};
     bloomery_error error = {0};
-    bloomery_status status = bloomery_save(filter, path, &error);
-    bloomery_free(filter);
+    bloomery_status status;
+    for (size_t i = 1; merge && i < 3; i++)
+        parts[i] = make_part('B', i, 3);
+    if (merge)
+        status = bloomery_merge_save((const bloomery_filter *const *)parts, 3, false, path, &error);
+    else
+        status = bloomery_save(parts[0], path, &error);
+    for (size_t i = 0; i < 3; i++)
+        bloomery_free(parts[i]);
     if (status == BLOOMERY_OK)
         return DRIVE_SAVED;
     if (error.status != status || status != BLOOMERY_IO_FAILED || error.text[0] == '\0')
@@ -114,6 +128,7 @@ struct fault {
     bool plain; /* no unnamed files */
     unsigned seed;
     bool fresh; /* no old file */
+    bool merge; /* the parts of B instead of B */
 };
 
 struct outcome {
@@ -277,7 +292,7 @@ static unsigned strike_each(struct fault fault)
 {
     for (fault.at = 1; fault.at < 10000; fault.at++) {
         set_file(&fault);
-        struct outcome outcome = drive(&fault, "save", "0");
+        struct outcome outcome = drive(&fault, fault.merge ? "merge" : "save", "0");
         judge_save(&fault, &outcome);
         if (outcome.call[0] == '\0') {
             assert_int_equal(outcome.status, DRIVE_SAVED);
@@ -342,7 +357,7 @@ static void cut_each(struct fault fault)
 {
     for (fault.at = 1; fault.at < 10000; fault.at++) {
         set_file(&fault);
-        struct outcome outcome = drive(&fault, "save", "0");
+        struct outcome outcome = drive(&fault, fault.merge ? "merge" : "save", "0");
         char now = file_now();
         char old = fault.fresh ? '-' : 'A';
         if (outcome.status != POWER_CUT && outcome.status != DRIVE_SAVED)
@@ -364,6 +379,20 @@ static void kill_loses_nothing(void **state)
         for (int variant = 0; variant < 4; variant++)
             cut_each((struct fault){
                 .mode = "crash", .seed = seed, .plain = variant & 1, .fresh = variant & 2});
+}
+
+/* The parts of a filter that are merged on their way to the file. */
+static void merging_survives_every_fault(void **state)
+{
+    (void)state;
+    for (int variant = 0; variant < 4; variant++)
+        assert_true(strike_each((struct fault){.mode = "fail",
+                                               .error = ENOSPC,
+                                               .plain = variant & 1,
+                                               .fresh = variant & 2,
+                                               .merge = true}) >= 5);
+    for (unsigned seed = 0; seed < 2; seed++)
+        cut_each((struct fault){.mode = "crash", .seed = seed, .plain = seed & 1, .merge = true});
 }
 
 /* The real thing, at moments that nobody chose. */
@@ -460,6 +489,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(faults_are_felt),
         cmocka_unit_test(save_survives_every_fault),
         cmocka_unit_test(save_makes_every_sort_of_call),
+        cmocka_unit_test(merging_survives_every_fault),
         cmocka_unit_test(save_survives_short_writes_and_interrupts),
         cmocka_unit_test(kill_loses_nothing),
         cmocka_unit_test(kill_minus_9_leaves_a_whole_file),
@@ -467,7 +497,9 @@ int main(int count, char **arguments)
         cmocka_unit_test(open_survives_short_reads_and_interrupts),
     };
     if (count == 4 && strcmp(arguments[1], "save") == 0)
-        return drive_save(arguments[2]);
+        return drive_save(arguments[2], false);
+    if (count == 4 && strcmp(arguments[1], "merge") == 0)
+        return drive_save(arguments[2], true);
     if (count == 4 && strcmp(arguments[1], "open") == 0)
         return drive_open(arguments[2], arguments[3]);
     if (count == 4 && strcmp(arguments[1], "loop") == 0)

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What dedupe remembers lines in, before it begins: how large, and what is in it already.
+ *
+ * The number of lines comes from -n; or from the sizes of the inputs, taking all lines for different
+ * ones; or, of a pipe, from nowhere: then a filter for a million is made, which grows. Only a filter
+ * that can't grow wants to be told.
+ */
+#include "dedupe_command.h"
+
+#include "estimate.h"
+#include "files.h"
+#include "numbers.h"
+#include "tool.h"
+#include "unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RATE_DEFAULT 1e-6
+
+enum {
+    KEYS_OF_PIPE = 1 << 20, /* the first filter's, where nothing is known */
+    KEYS_LEAST = 1 << 10,
+};
+
+const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
+
+/* ---- The size -------------------------------------------------------------------------------- */
+
+/* The keys to make room for; false where nothing tells. */
+static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *keys)
+{
+    uint64_t records = 0;
+    struct tool_source lists = command->source;
+    if (!tool_estimate_records(&command->source, &records))
+        return false;
+    lists.paths = (char *const *)(const void *)command->lists;
+    lists.count = command->list_count;
+    if (lists.count > 0 && !tool_estimate_records(&lists, &records))
+        return false;
+    *keys = records + records / 20;
+    if (*keys < KEYS_LEAST)
+        *keys = KEYS_LEAST;
+    if (*keys > TOOL_KEYS_MOST)
+        *keys = TOOL_KEYS_MOST;
+    return true;
+}
+
+static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
+{
+    char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
+    tool_error("%s lines need %s and --memory is %s", tool_format_count(count, keys),
+               tool_format_size(needed, bytes), tool_format_size(given, command->memory));
+    return false;
+}
+
+/* The plan of a filter that grows. Where no number of lines was given and its first link does not
+ * fit, it becomes one that does. */
+static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
+{
+    bloomery_error error;
+    bool known = command->keys > 0;
+    uint64_t keys = command->keys;
+    if (!known && !estimate_keys(command, &keys))
+        keys = KEYS_OF_PIPE;
+    while (true) {
+        *plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = keys};
+        plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
+        if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+            return !tool_library_error(NULL, &error);
+        if (command->memory == 0 || plan->bytes <= command->memory)
+            return true;
+        if (known || keys == 1)
+            return refuse_memory(command, keys, plan->bytes);
+        uint64_t fitting =
+            (uint64_t)(0.99 * (double)keys * (double)command->memory / (double)plan->bytes);
+        keys = fitting < keys && fitting > 0 ? fitting : keys - 1;
+    }
+}
+
+/* The plan of a filter that keeps its size. */
+static bool plan_fixed(const struct tool_dedupe_command *command, bloomery_plan *plan)
+{
+    bloomery_error error;
+    *plan = (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = command->keys, .rate = command->rate};
+    if (command->memory == 0 || (plan->keys > 0 && plan->rate > 0)) {
+        if (plan->keys == 0 && !estimate_keys(command, &plan->keys)) {
+            tool_usage("how many lines? Without a filter that grows, a pipe or packed input needs "
+                       "-n N or --memory SIZE");
+            return false;
+        }
+    } else {
+        plan->bytes = command->memory;
+    }
+    if (plan->rate == 0 && (plan->keys == 0 || plan->bytes == 0))
+        plan->rate = RATE_DEFAULT;
+    if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+        return !tool_library_error(NULL, &error);
+    return command->memory == 0 || plan->bytes <= command->memory ||
+           refuse_memory(command, plan->keys, plan->bytes);
+}
+
+/* ---- What is remembered in ------------------------------------------------------------------- */
+
+static bool create_filter(struct tool_dedupe_command *command)
+{
+    bloomery_plan plan;
+    bloomery_error error;
+    bloomery_options create = BLOOMERY_OPTIONS;
+    create.rule = command->choice.rule;
+    command->target = command->rate > 0                          ? command->rate
+                      : command->memory > 0 && command->keys > 0 ? 0
+                                                                 : RATE_DEFAULT;
+    if (command->seen.on_full == TOOL_FULL_GROW)
+        create.memory_limit = command->memory;
+    if (command->seen.on_full == TOOL_FULL_GROW ? !plan_growing(command, &plan)
+                                                : !plan_fixed(command, &plan))
+        return false;
+    if (bloomery_create(&plan, &create, &command->seen.filter, &error) == BLOOMERY_OK)
+        return true;
+    return !tool_library_error(NULL, &error);
+}
+
+/* The least filter there is makes the hashes. */
+static bool create_table(struct tool_dedupe_command *command)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 1, .bits = 512};
+    bloomery_error error;
+    if (bloomery_create(&plan, NULL, &command->seen.filter, &error) != BLOOMERY_OK)
+        return !tool_library_error(NULL, &error);
+    const uint64_t needed = tool_fingerprints_bytes_for(command->exact, command->keys);
+    if (command->memory > 0 && command->keys > 0 && needed > command->memory)
+        return refuse_memory(command, command->keys, needed);
+    command->seen.table_bits = command->exact;
+    command->seen.table = tool_fingerprints_new(command->exact, command->keys, command->memory);
+    if (command->seen.table != NULL)
+        return true;
+    char size[TOOL_NUMBER_BYTES];
+    if (needed == UINT64_MAX)
+        tool_error("there is not so much memory in the world");
+    else
+        tool_error("there is no memory for a table of fingerprints of %s",
+                   tool_format_size(size, needed));
+    return false;
+}
+
+/* Whether options for a new filter were given beside one that is there. */
+static bool agrees_with_state(const struct tool_dedupe_command *command, const bloomery_info *info)
+{
+    const bool grows = info->kind == BLOOMERY_SCALABLE;
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    if (command->keys > 0 || command->rate > 0 || (command->memory > 0 && !grows)) {
+        tool_usage("%s: is there already, a %s filter planned for %s keys and a rate of %s; -n, -p "
+                   "and --memory are for a new one",
+                   command->state, bloomery_kind_name((int)info->kind),
+                   tool_format_count(keys, info->planned_keys),
+                   tool_format_odds(odds, info->planned_rate));
+        return false;
+    }
+    if (command->on_full >= 0 && grows != (command->on_full == TOOL_FULL_GROW)) {
+        tool_usage("%s: is there already, a %s filter, which %s; --on-full=%s is not for it",
+                   command->state, bloomery_kind_name((int)info->kind),
+                   grows ? "grows" : "can't grow", tool_on_full_names[command->on_full]);
+        return false;
+    }
+    return true;
+}
+
+static bool open_state(struct tool_dedupe_command *command)
+{
+    bloomery_error error;
+    bloomery_options open_options = BLOOMERY_OPTIONS;
+    bloomery_info info = BLOOMERY_INFO;
+    open_options.open_flags = BLOOMERY_OPEN_COPY;
+    open_options.memory_limit = command->memory;
+    if (bloomery_open(command->state, &open_options, &command->seen.filter, &error) != BLOOMERY_OK)
+        return !tool_library_error(command->state, &error);
+    bloomery_info_get(command->seen.filter, false, &info);
+    if (command->on_full < 0 && info.kind != BLOOMERY_SCALABLE)
+        command->seen.on_full = TOOL_FULL_STOP;
+    return agrees_with_state(command, &info) &&
+           tool_rule_settle(&command->choice, command->state, command->seen.filter, false,
+                            &command->dedupe.rule);
+}
+
+/* Locks the state. Where there is none, an empty file is made to hold the lock, so that of two that
+ * begin at once the second waits for the first one's state. True in `there`: it is to be opened. */
+static bool lock_state(struct tool_dedupe_command *command, bool *there)
+{
+    struct stat facts;
+    if (stat(command->state, &facts) != 0 && errno == ENOENT) {
+        if (!tool_may_replace(command->state, false))
+            return false;
+        int made = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        command->state_made = made >= 0;
+        if (made >= 0)
+            close(made);
+    }
+    command->lock = tool_filter_lock(command->state);
+    if (command->lock < 0)
+        return false;
+    if (fstat(command->lock, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        tool_error("%s: is not a regular file", command->state);
+        return false;
+    }
+    *there = facts.st_size > 0;
+    return true;
+}
+
+bool tool_dedupe_prepare(struct tool_dedupe_command *command)
+{
+    bool there = false;
+    command->seen.on_full = command->on_full >= 0 ? (enum tool_on_full)command->on_full
+                            : command->memory > 0 ? TOOL_FULL_STOP
+                                                  : TOOL_FULL_GROW;
+    command->dedupe.rule = command->choice.rule;
+    if (command->state != NULL && !lock_state(command, &there))
+        return false;
+    if (there ? !open_state(command)
+              : !(command->exact > 0 ? create_table(command) : create_filter(command)))
+        return false;
+    tool_seen_start(&command->seen, command->target);
+    command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
+    return true;
+}
+
+/* ---- What counts as seen --------------------------------------------------------------------- */
+
+/* Whether a file is a filter; anything that can't be looked at without reading it away is lines. */
+static bool is_filter(const char *path)
+{
+    struct stat facts;
+    unsigned char head[64];
+    bool undecided;
+    if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = file < 0 ? -1 : read(file, head, sizeof(head));
+    if (file >= 0)
+        close(file);
+    return count > 0 && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER;
+}
+
+/* Tells the filters from the lists, opens those, and puts the file to append to before these. */
+bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
+{
+    const size_t most = command->against_given + 1;
+    struct tool_against *filters = tool_allocate(most * sizeof(*filters));
+    command->dedupe.against = filters;
+    command->lists = tool_allocate(most * sizeof(char *));
+    if (command->append != NULL)
+        command->lists[command->list_count++] = command->append;
+    for (size_t i = 0; i < command->against_given; i++) {
+        const char *path = command->againsts[i];
+        if (!is_filter(path)) {
+            command->lists[command->list_count++] = path;
+            continue;
+        }
+        struct tool_against *against = &filters[command->dedupe.against_count];
+        *against = (struct tool_against){.path = path, .filter = tool_filter_open(path, 0, NULL)};
+        if (against->filter == NULL)
+            return false;
+        command->dedupe.against_count++;
+    }
+    return true;
+}
+
+/* A filter's own rule makes its keys; one that has none takes ours. */
+void tool_dedupe_settle_rules(struct tool_dedupe_command *command)
+{
+    for (size_t i = 0; i < command->dedupe.against_count; i++) {
+        struct tool_against *against = &command->dedupe.against[i];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(against->filter, false, &info);
+        against->rule = tool_rule_is_none(&info.rule) ? command->dedupe.rule : info.rule;
+    }
+    if (command->dedupe.rule.flags & BLOOMERY_RULE_CRLF)
+        command->source.returns_taken = true;
+}
