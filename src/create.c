@@ -118,6 +118,7 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
         memset(link->payload, 0, (size_t)link->bytes);
         link->adds = 0;
         link->bits_set = 0;
+        link->unsure = 0;
     }
     if (filter->kind
             ->grows) { /* its shape is that of the first link; so are the bytes it is saved as */

@@ -22,7 +22,9 @@
  *
  *     full_at = m (1 - (1 - q)^(n L)),    q = (1 - (1 - 1/512)^k) / N,
  *
- * which each add knows without reading anything, since it knows how many bits it set itself. Calls
+ * which each add knows without reading anything, since it knows how many bits it set itself. A batch
+ * need not even look: its new keys set at most k L bits each, and only where so many might make the
+ * link full the bits are counted, from time to time first and near the end with each add. Calls
  * of add would be a wrong measure: keys come again. The next link is made when a key that is in none
  * comes to a full one, so a filter that got as many keys as it was planned for has one link, and
  * where links begin depends on the sequence of the keys alone.
@@ -38,6 +40,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "core/bits.h"
 #include "plan/blocked_rate.h"
 #include "plan/describe.h"
 #include "plan/solve.h"
@@ -104,9 +107,8 @@ void bloomery_chain_open(struct bloomery_filter *filter)
         return;
     for (uint32_t i = 0; i < filter->shape.link_count; i++) {
         struct bloomery_link *link = &filter->links[i];
-        struct bloomery_scan scan;
-        filter->kind->scan(&filter->shape, link, link->payload, &scan);
-        link->bits_set = scan.bits_set;
+        link->bits_set = bloomery_count_payload(link->payload, (size_t)(link->bytes / 8));
+        link->unsure = 0;
         link->full_at = full_at(link);
     }
 }
@@ -188,6 +190,25 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
     return status;
 }
 
+/* Counts the bits of a link to which nobody adds meanwhile, where their number is not known. */
+static void recount(struct bloomery_link *link)
+{
+    if (link->unsure == 0)
+        return;
+    link->bits_set = bloomery_count_payload(link->payload, (size_t)(link->bytes / 8));
+    link->unsure = 0;
+}
+
+/* Whether the link holds the keys that it was planned for. */
+static bool is_full(struct bloomery_link *link)
+{
+    const uint64_t known = __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
+    if (known + link->unsure < link->full_at)
+        return false;
+    recount(link);
+    return __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) >= link->full_at;
+}
+
 /* ---- Adding --------------------------------------------------------------------------------- */
 
 /* Adds are counted in the link that is the newest when they come, wherever the key is: so the counts
@@ -220,7 +241,7 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
     bool seen = false;
     for (uint32_t i = links - 1; i-- > 0 && !seen;)
         seen = may_contain(filter, i, hash);
-    while (!seen && __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) >= link->full_at) {
+    while (!seen && is_full(link)) {
         seen = may_contain(filter, links - 1, hash);
         if (seen)
             break;
@@ -283,31 +304,61 @@ static size_t find_new(const struct bloomery_filter *filter, uint32_t links,
     return count;
 }
 
+/* Adds keys, none of which can make the newest link full, in order. `set`: how many bits, unless
+ * NULL. */
+static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t links,
+                              const bloomery_hash *hashes, size_t keys, uint64_t *set)
+{
+    struct bloomery_link *link = &filter->links[links - 1];
+    bloomery_hash left[64];
+    uint8_t place[64];
+    uint64_t answers = 0;
+    if (links == 1)
+        return filter->operations.add_word(link, link->payload, hashes, keys, set);
+    const size_t rest = find_new(filter, links, hashes, keys, left, place);
+    const uint64_t found =
+        rest > 0 ? filter->operations.add_word(link, link->payload, left, rest, set) : 0;
+    for (size_t i = 0; i < rest; i++)
+        answers |= (found >> i & 1) << place[i];
+    return answers;
+}
+
+/* Whether the bits that keys set may go uncounted: they must not make the link full, and counting
+ * them all later must pay. That reads the whole link: a sixteenth of its bits apart, it is a few ns
+ * a key. Others may add to a concurrent chain, and counting would miss theirs. */
+static bool may_guess(const struct bloomery_filter *filter, struct bloomery_link *link,
+                      uint64_t most)
+{
+    if (filter->concurrent)
+        return false;
+    if (link->bits_set + link->unsure + most <= link->full_at)
+        return link->unsure > 0 || link->full_at - link->bits_set > link->bits / 16;
+    recount(link);
+    return link->bits_set + most <= link->full_at &&
+           link->full_at - link->bits_set > link->bits / 16;
+}
+
 size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                                size_t keys, uint64_t *answers, uint64_t *new_bits,
                                bloomery_status *status, bloomery_error *error)
 {
     const uint32_t links = bloomery_link_count(filter);
     struct bloomery_link *link = &filter->links[links - 1];
-    const uint64_t most = (uint64_t)keys * link->probes * link->lines;
-    bloomery_hash left[64];
-    uint8_t place[64];
+    const uint32_t each = link->probes * link->lines;
+    const uint64_t most = (uint64_t)keys * each;
     uint64_t set = 0;
     assert(keys <= 64 && filter->stripes == NULL);
     *answers = 0;
     *status = BLOOMERY_OK;
-    if (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) + most > link->full_at)
-        return add_singly(filter, hashes, keys, answers, new_bits, status, error);
-    if (links == 1) {
-        *answers = filter->operations.add_word(link, link->payload, hashes, keys, &set);
-    } else {
-        size_t rest = find_new(filter, links, hashes, keys, left, place);
-        uint64_t found = 0;
-        if (rest > 0)
-            found = filter->operations.add_word(link, link->payload, left, rest, &set);
-        for (size_t i = 0; i < rest; i++)
-            *answers |= (found >> i & 1) << place[i];
+    if (new_bits == NULL && may_guess(filter, link, most)) {
+        *answers = add_to_newest(filter, links, hashes, keys, NULL);
+        link->unsure += (uint64_t)__builtin_popcountll(*answers) * each;
+        count(filter, link, keys, 0);
+        return keys;
     }
+    if (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) + link->unsure + most > link->full_at)
+        return add_singly(filter, hashes, keys, answers, new_bits, status, error);
+    *answers = add_to_newest(filter, links, hashes, keys, &set);
     assert(set <= most);
     count(filter, link, keys, set);
     if (new_bits != NULL)

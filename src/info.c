@@ -117,7 +117,7 @@ bloomery_status bloomery_link_info_get(const bloomery_filter *filter, uint32_t i
 static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_link *link)
 {
     struct bloomery_scan scan;
-    if (filter->kind->grows && filter->storage == BLOOMERY_OWNED)
+    if (filter->kind->grows && filter->storage == BLOOMERY_OWNED && link->unsure == 0)
         return __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
     filter->kind->scan(&filter->shape, link, link->payload, &scan);
     return scan.bits_set;

@@ -24,6 +24,7 @@
 #include "tool.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,6 +270,35 @@ static void append_with_names(struct asker *asker, size_t count)
             }
 }
 
+/*
+ * Each selected line behind its count. A key whose lines coincide may be surely absent though none of
+ * its counters is 0: its count is 0 then, and it is taken back.
+ */
+static void append_with_counts(struct asker *asker, size_t count)
+{
+    const struct tool_question *question = asker->question;
+    const struct tool_made *made = asker->made[0];
+    size_t key = 0, absent = 0;
+    for (size_t at = 0; at < count; at++) {
+        const bloomery_key record = asker->keys[at];
+        const bloomery_key asked = made == NULL ? record : made->keys[key];
+        char text[16];
+        key += asker->with_key[at / 64] >> at % 64 & 1;
+        if ((asker->selected[at / 64] >> at % 64 & 1) == 0)
+            continue;
+        uint32_t times = bloomery_count(question->filters[0].filter, asked);
+        if (times == 0) {
+            absent++;
+            continue;
+        }
+        snprintf(text, sizeof(text), "%u%s\t", times, times == question->counter_most ? "+" : "");
+        append(asker, text, strlen(text));
+        append(asker, record.data, record.bytes + 1);
+    }
+    asker->hits[0] -= absent;
+    asker->selected_count -= absent;
+}
+
 /* Asks for `count` of the asker's keys. False where no more need to be asked. */
 static bool answer(struct asker *asker, size_t count)
 {
@@ -283,7 +313,9 @@ static bool answer(struct asker *asker, size_t count)
         return hits == 0;
     if (question->count_only)
         return true;
-    if (question->with_filename)
+    if (question->counts)
+        append_with_counts(asker, count);
+    else if (question->with_filename)
         append_with_names(asker, count);
     else if (hits > 0)
         append_runs(asker, count);

@@ -34,11 +34,13 @@ struct tool_question {
     struct tool_confirm *confirm; /* what is in a filter must be in here; NULL: nothing */
     struct tool_hint *hint;       /* keeps the first keys by the first rule; NULL: it need not */
     unsigned char delimiter;
-    bool invert;        /* keys that surely are in none of the filters are selected */
-    bool count_only;    /* nothing is printed */
-    bool quiet;         /* nor this, and the first selected key ends it */
-    bool with_filename; /* printed with the filter's name, for each filter that may have it */
-    bool to_terminal;   /* who types a line waits for the answer */
+    bool invert;           /* keys that surely are in none of the filters are selected */
+    bool count_only;       /* nothing is printed */
+    bool quiet;            /* nor this, and the first selected key ends it */
+    bool with_filename;    /* printed with the filter's name, for each filter that may have it */
+    bool counts;           /* printed behind how often the one filter has the line */
+    uint32_t counter_most; /* where counts end */
+    bool to_terminal;      /* who types a line waits for the answer */
 
     /* What came out so far. */
     struct tool_tally *tallies; /* of each rule */

@@ -37,11 +37,14 @@ static const char help[] =
     "                       what --memory allows\n"
     "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -n and -p it is a\n"
     "                       limit: what needs more is refused\n"
-    "      --kind KIND      blocked (default: one cache miss a line), classic (least memory) or\n"
+    "      --kind KIND      blocked (default: one cache miss a line), classic (least memory),\n"
+    "                       counting (4 times the memory: lines can be removed and counted) or\n"
     "                       scalable (grows: -n are the keys after which it does so first, 1 Mi\n"
     "                       unless given; the rate holds at any size; past --memory it stops with\n"
     "                       an error)\n"
-    "      --lines L        cache lines per key of a blocked filter, 1 to 3. Default: chosen\n"
+    "      --counter-bits B counters of a counting filter: 4 bits, which count to 15 (default), or 8\n"
+    "                       for twice the memory, to 255. One that gets there stays there\n"
+    "      --lines L        lines per key, 1 to 3; not of a classic filter. Default: chosen\n"
     "      --folds D        make it so that it can be halved D times. Default 0\n"
     "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
     "      --keyed          hash with a secret random key. It is kept in the filter's file: "
@@ -73,6 +76,7 @@ struct build {
     double rate;     /* 0: not given */
     uint64_t memory; /* 0: not given */
     bloomery_kind kind;
+    uint32_t counter_bits; /* 0: not given */
     bloomery_options options;
     const char *key_file;
     uint8_t key[BLOOMERY_KEY_BYTES];
@@ -84,6 +88,7 @@ struct build {
 enum {
     OPTION_MEMORY = TOOL_OPTION_OWN,
     OPTION_KIND,
+    OPTION_COUNTER_BITS,
     OPTION_LINES,
     OPTION_FOLDS,
     OPTION_SEED,
@@ -100,6 +105,7 @@ static const struct option options[] = {
     {"rate", required_argument, NULL, 'p'},
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"kind", required_argument, NULL, OPTION_KIND},
+    {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
     {"lines", required_argument, NULL, OPTION_LINES},
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"seed", required_argument, NULL, OPTION_SEED},
@@ -132,6 +138,8 @@ static bool take_option(struct build *build, int option)
         return tool_option_size("--memory", optarg, &build->memory);
     case OPTION_KIND:
         return tool_parse_kind(optarg, &build->kind);
+    case OPTION_COUNTER_BITS:
+        return tool_option_counter_bits(optarg, &build->counter_bits);
     case OPTION_LINES:
         return tool_option_small("--lines", optarg, 1, 3, &build->options.lines);
     case OPTION_FOLDS:
@@ -218,7 +226,10 @@ static bool fits_memory(const struct build *build, const bloomery_plan *plan)
     tool_format_size(needed, plan->bytes);
     tool_format_size(given, build->memory);
 
-    bloomery_plan best = {.kind = build->kind, .keys = plan->keys, .bytes = build->memory};
+    bloomery_plan best = {.kind = build->kind,
+                          .cell_bits = build->counter_bits,
+                          .keys = plan->keys,
+                          .bytes = build->memory};
     bloomery_error error;
     if (bloomery_plan_solve(&best, &build->options, &error) == BLOOMERY_OK)
         tool_error("%s keys at a rate of %s need %s and --memory is %s; a rate of %s would fit",
@@ -232,7 +243,10 @@ static bool fits_memory(const struct build *build, const bloomery_plan *plan)
 static bool solve(struct build *build, bloomery_plan *plan)
 {
     bloomery_error error;
-    *plan = (bloomery_plan){.kind = build->kind, .keys = build->keys, .rate = build->rate};
+    *plan = (bloomery_plan){.kind = build->kind,
+                            .cell_bits = build->counter_bits,
+                            .keys = build->keys,
+                            .rate = build->rate};
     bool limit_only = build->keys > 0 && build->rate > 0;
     if (build->rate == 0 && (build->memory == 0 || build->keys == 0))
         plan->rate = build->rate = TOOL_RATE_DEFAULT;
@@ -446,7 +460,7 @@ static int build_main(int argc, char **argv)
     build.source.returns_taken = (build.choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
     build.source.paths = argv + optind;
     build.source.count = (size_t)(argc - optind);
-    if (!fits_together(&build))
+    if (!tool_counters_wanted(build.counter_bits, &build.kind) || !fits_together(&build))
         return TOOL_ERROR;
     assert(build.output != NULL);
     if (strcmp(build.output, "-") == 0 ? !tool_stdout_takes_bytes()

@@ -178,14 +178,21 @@ static void print_fact(struct tool_out *out, const char *name, const char *text)
     tool_out_format(out, "  %-16s %s\n", name, text);
 }
 
+/* Of more than one. */
+static const char *cells_name(const bloomery_info *info)
+{
+    return info->counter_most > 0 ? "counters" : "bits";
+}
+
 static void print_shape(struct tool_out *out, const bloomery_info *info)
 {
     char text[320], memory[TOOL_NUMBER_BYTES], file[TOOL_NUMBER_BYTES];
     const char *kind = bloomery_kind_name((int)info->kind);
     if (info->lines > 0)
-        snprintf(text, sizeof(text), "%s: %u line%s of 512 bits for a key, %u bit%s in %s", kind,
-                 info->lines, info->lines == 1 ? "" : "s", info->probes,
-                 info->probes == 1 ? "" : "s", info->lines == 1 ? "it" : "each");
+        snprintf(text, sizeof(text), "%s: %u line%s of 512 %s for a key, %u %s%s in %s", kind,
+                 info->lines, info->lines == 1 ? "" : "s", cells_name(info), info->probes,
+                 info->counter_most > 0 ? "counter" : "bit", info->probes == 1 ? "" : "s",
+                 info->lines == 1 ? "it" : "each");
     else
         snprintf(text, sizeof(text), "%s: %u bit%s for a key, anywhere", kind, info->probes,
                  info->probes == 1 ? "" : "s");
@@ -257,9 +264,15 @@ static void print_state(struct tool_out *out, const struct report *report)
     char text[200], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
     snprintf(text, sizeof(text), "%s of %s (%.2f %%)", tool_format_count(first, info->bits_set),
              tool_format_count(second, info->bits), 100 * info->fill);
-    print_fact(out, "bits set", text);
+    print_fact(out, info->counter_most > 0 ? "counters used" : "bits set", text);
+    if (info->counter_most > 0) {
+        snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, info->stuck_cells),
+                 info->counter_most);
+        print_fact(out, "stuck", text);
+    }
     if (isinf(info->estimated_keys))
-        snprintf(text, sizeof(text), "any number: all bits set");
+        snprintf(text, sizeof(text), "any number: all %s %s", cells_name(info),
+                 info->counter_most > 0 ? "used" : "set");
     else
         snprintf(text, sizeof(text), "about %s, after %s add%s%s",
                  tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)),
@@ -378,6 +391,9 @@ static void add_header(json_t *object, const bloomery_info *info)
     tool_json_add(object, "lines", tool_json_count(info->lines));
     tool_json_add(object, "probes", tool_json_count(info->probes));
     tool_json_add(object, "bits", tool_json_count(info->bits));
+    tool_json_add(object, "cell_bits", tool_json_count(info->cell_bits));
+    if (info->counter_most > 0)
+        tool_json_add(object, "counter_most", tool_json_count(info->counter_most));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
     tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
     bool keyed = info->key_fingerprint != 0;
@@ -410,6 +426,8 @@ static void add_state(json_t *object, const struct report *report)
 {
     const bloomery_info *info = &report->info;
     tool_json_add(object, "bits_set", tool_json_count(info->bits_set));
+    if (info->counter_most > 0)
+        tool_json_add(object, "stuck_cells", tool_json_count(info->stuck_cells));
     tool_json_add(object, "fill", tool_json_number(info->fill));
     tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
     tool_json_add(object, "over_full", tool_json_bool(report->over_full));

@@ -24,15 +24,18 @@ static const char help[] =
     "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
     "      --memory SIZE    the memory of the filter (512MiB, 2GB)\n"
-    "      --kind KIND      only this kind: blocked, classic or scalable, which takes -n and -p "
+    "      --kind KIND      only this kind: blocked, classic, counting or scalable, which takes -n "
+    "and -p "
     "and\n"
     "                       grows: -n are the keys after which it does so for the first time\n"
     "      --grow-to N      of a scalable filter: what it will be with N keys, link by link\n"
-    "      --lines L        only blocked filters with L cache lines per key, 1 to 3\n"
+    "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
+    "      --lines L        only filters with L lines per key, 1 to 3\n"
     "      --folds D        plan so that the filter can be halved D times. Default 0\n"
     "      --json           one JSON object, numbers unrounded\n"
     "\n"
-    "Columns: lines, the cache lines that a key touches; probes, the bits it sets in each;\n"
+    "Columns: lines that a key touches, of 512 bits, or of as many counters; probes, the bits it\n"
+    "sets in each;\n"
     "limit, the memory as a multiple of the least that any structure could do with at this rate;\n"
     "reads, the cache lines read on average for a key that is absent and for one that is present.\n"
     "The row with a star is what 'bloomery build' makes unless told otherwise.\n"
@@ -48,6 +51,7 @@ struct wish {
     uint64_t memory;
     bloomery_kind kind;
     uint64_t grow_to;
+    uint32_t counter_bits; /* 0: not given */
     bloomery_options options;
     bool json;
 };
@@ -67,8 +71,9 @@ static const struct {
     bloomery_kind kind;
     uint32_t lines;
 } shapes[] = {
-    {BLOOMERY_BLOCKED, 1}, {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},
-    {BLOOMERY_CLASSIC, 0}, {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
+    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},
+    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2},
+    {BLOOMERY_COUNTING, 3}, {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
@@ -79,6 +84,7 @@ enum {
     OPTION_MEMORY = TOOL_OPTION_OWN,
     OPTION_KIND,
     OPTION_GROW_TO,
+    OPTION_COUNTER_BITS,
     OPTION_LINES,
     OPTION_FOLDS,
     OPTION_JSON,
@@ -90,6 +96,7 @@ static const struct option options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"kind", required_argument, NULL, OPTION_KIND},
     {"grow-to", required_argument, NULL, OPTION_GROW_TO},
+    {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
     {"lines", required_argument, NULL, OPTION_LINES},
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -109,6 +116,8 @@ static bool take_option(struct wish *wish, int option)
         return tool_parse_kind(optarg, &wish->kind);
     case OPTION_GROW_TO:
         return tool_option_count("--grow-to", optarg, 1, TOOL_KEYS_MOST, &wish->grow_to);
+    case OPTION_COUNTER_BITS:
+        return tool_option_counter_bits(optarg, &wish->counter_bits);
     case OPTION_LINES:
         return tool_option_small("--lines", optarg, 1, 3, &wish->options.lines);
     case OPTION_FOLDS:
@@ -127,6 +136,8 @@ static bool fits_together(struct wish *wish)
         tool_usage("--lines is for blocked filters; a classic one has none");
         return false;
     }
+    if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
+        return false;
     if (wish->options.lines > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_BLOCKED;
     if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
@@ -177,10 +188,17 @@ static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t lines, b
 {
     bloomery_options with_lines = wish->options;
     with_lines.lines = lines;
-    *plan = (bloomery_plan){.kind = kind, .keys = wish->keys, .rate = wish->rate};
+    *plan = (bloomery_plan){
+        .kind = kind, .cell_bits = wish->counter_bits, .keys = wish->keys, .rate = wish->rate};
     if (wish->keys == 0 || wish->rate == 0)
         plan->bytes = wish->memory;
     return bloomery_plan_solve(plan, &with_lines, error) == BLOOMERY_OK;
+}
+
+/* Kinds that are made for something of their own, which the table does not weigh. */
+static bool is_for_who_asks(bloomery_kind kind)
+{
+    return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;
 }
 
 /* All rows that were asked for, and the plan that `build` would follow. Returns how many. */
@@ -190,7 +208,7 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
     for (size_t i = 0; i < SHAPES; i++) {
         struct row row = {.kind = shapes[i].kind, .lines = shapes[i].lines};
         if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind
-                                                : row.kind == BLOOMERY_SCALABLE)
+                                                : is_for_who_asks(row.kind))
             continue;
         if (wish->options.lines > 0 && row.lines != wish->options.lines)
             continue;
@@ -211,19 +229,21 @@ enum { LINE_BYTES = 240 };
 static const char *build_line(char *line, const struct wish *wish, const struct row *row)
 {
     char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
-    char kind[32] = "", lines[32] = "", folds[32] = "";
+    char kind[32] = "", counters[32] = "", lines[32] = "", folds[32] = "";
     if (wish->rate > 0)
         snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
     else
         snprintf(how, sizeof(how), "--memory %llu", (unsigned long long)wish->memory);
     if (row->kind != BLOOMERY_BLOCKED)
         snprintf(kind, sizeof(kind), " --kind %s", kind_name(row));
-    else if (!row->recommended || wish->options.lines > 0)
+    if (wish->counter_bits > 0)
+        snprintf(counters, sizeof(counters), " --counter-bits %u", wish->counter_bits);
+    if (row->lines > 0 && (!row->recommended || wish->options.lines > 0))
         snprintf(lines, sizeof(lines), " --lines %u", row->lines);
     if (wish->options.folds > 0)
         snprintf(folds, sizeof(folds), " --folds %u", wish->options.folds);
-    snprintf(line, LINE_BYTES, "bloomery build -n %llu %s%s%s%s -o FILE [INPUT...]",
-             (unsigned long long)row->plan.keys, how, kind, lines, folds);
+    snprintf(line, LINE_BYTES, "bloomery build -n %llu %s%s%s%s%s -o FILE [INPUT...]",
+             (unsigned long long)row->plan.keys, how, kind, counters, lines, folds);
     return line;
 }
 
@@ -324,6 +344,7 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
     tool_json_add(object, "one_in", tool_json_number(1 / plan->rate));
     tool_json_add(object, "bytes", tool_json_count(plan->bytes));
     tool_json_add(object, "bits", tool_json_count(plan->bits));
+    tool_json_add(object, "cell_bits", tool_json_count(plan->cell_bits));
     tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));
     tool_json_add(object, "limit_ratio", tool_json_number(plan->limit_ratio));
     tool_json_add(object, "absent_lines", tool_json_number(plan->absent_lines));

@@ -31,6 +31,9 @@ static const char help[] =
     "  -q, --quiet           print nothing; stop at the first one\n"
     "  -k, --key KEY         ask for this key; repeatable. Input is then read only where named.\n"
     "                        Other users can see it in the list of processes\n"
+    "      --counts          before each line how often it was added, less its removals, and a tab;\n"
+    "                        15+ where a counter has reached its maximum (of 8 bits: 255+). For\n"
+    "                        one counting filter\n"
     "      --with-filename   put the filter's name before each line, one line per filter that\n"
     "                        may have it; with -c, count for each filter\n"
     "  -j, --threads N       work with N threads, 1 to 256. Default, or 0: as many as there are\n"
@@ -47,13 +50,10 @@ static const char help[] =
     "                        steps of the rule but --hex, and no step is applied to them\n"
     "      --json            with -c: one JSON object, with the count of each filter\n"
     "\n"
-    "Lines become keys by these steps, in this order. They need not be given for a filter that "
-    "keeps\n"
-    "them, and where they are, they must agree with it; they are for a filter that has none. "
-    "Lines\n"
-    "without a key are not printed and not counted, with or without -v. Of -k keys only --trim "
-    "and\n"
-    "what follows it apply.\n"
+    "Lines become keys by these steps, in this order. They need not be given for a filter that\n"
+    "keeps them, and where they are, they must agree with it; they are for one that has none.\n"
+    "Lines without a key are not printed and not counted, with or without -v. Of the steps only\n"
+    "--trim, --lower, --upper and --hex apply to a KEY of -k.\n"
     "\n" TOOL_RULE_HELP "\n"
     "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it.\n"
     "\n"
@@ -78,6 +78,7 @@ struct query {
 
 enum {
     OPTION_WITH_FILENAME = TOOL_OPTION_OWN,
+    OPTION_COUNTS,
     OPTION_VERIFY,
     OPTION_KEY_FILE,
     OPTION_CONFIRM,
@@ -90,6 +91,7 @@ static const struct option options[] = {
     {"count", no_argument, NULL, 'c'},
     {"quiet", no_argument, NULL, 'q'},
     {"key", required_argument, NULL, 'k'},
+    {"counts", no_argument, NULL, OPTION_COUNTS},
     {"with-filename", no_argument, NULL, OPTION_WITH_FILENAME},
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
@@ -236,10 +238,28 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     return tool_out_finish(&query->question.out, code);
 }
 
+/* Whether the filter has what --counts asks for, and how far it goes. */
+static bool can_count(struct tool_question *question)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    if (!question->counts)
+        return true;
+    if (question->filter_count > 1) {
+        tool_usage("--counts is for one filter, not %zu", question->filter_count);
+        return false;
+    }
+    bloomery_info_get(question->filters[0].filter, false, &info);
+    question->counter_most = info.counter_most;
+    if (info.counter_most == 0)
+        tool_error("%s: a %s filter has no counters; --counts is for counting ones",
+                   question->filters[0].name, bloomery_kind_name((int)info.kind));
+    return info.counter_most > 0;
+}
+
 static int ask_filters(struct query *query, char **inputs, size_t input_count)
 {
     static const uint32_t cases = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX;
-    if (!open_filters(query))
+    if (!open_filters(query) || !can_count(&query->question))
         return TOOL_ERROR;
     if (!query->question.quiet && (query->question.rules[0].flags & cases) == 0)
         query->question.hint = tool_hint_new();
@@ -257,6 +277,12 @@ static bool fits_together(struct query *query)
     if (query->question.invert && query->question.with_filename) {
         tool_usage("--with-filename names the filters that may have a line; -v prints lines that "
                    "none of them has");
+        return false;
+    }
+    if (query->question.counts && (query->question.invert || query->question.count_only ||
+                                   query->question.quiet || query->question.with_filename)) {
+        tool_usage("--counts prints a number before each line; it does not go with -v, -c, -q or "
+                   "--with-filename");
         return false;
     }
     return tool_rule_complete(&query->choice);
@@ -293,6 +319,9 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
             break;
         case OPTION_WITH_FILENAME:
             query->question.with_filename = true;
+            break;
+        case OPTION_COUNTS:
+            query->question.counts = true;
             break;
         case OPTION_VERIFY:
             query->verify = true;

@@ -73,7 +73,8 @@ static double expected_drops(const bloomery_plan *plan, double from, double to)
         return 0;
     if (to - from <= 32)
         return sum_drops(plan, from, to);
-    const double middle = (from + to) / 2, half = (to - from) / 2;
+    /* Half a key less: the first of these keys comes when `from` others are in, not half a one more. */
+    const double middle = (from + to) / 2 - 0.5, half = (to - from) / 2;
     double sum = 0;
     for (unsigned i = 0; i < 8; i++)
         sum += weight[i] * (rate_with(plan, middle - half * place[i]) +

@@ -22,9 +22,11 @@
  * sweeps run through memory in order. No second table exists at any time, so a budget of memory can be
  * used to its end, and doubling costs about as much as copying.
  *
- * The tail is as long as the last cluster, and TAIL at least: with honest hashes clusters of some
- * hundred slots are the longest among billions. Who makes keys collide on purpose makes this slow; that
- * is so with every hash that has no secret.
+ * The tail is TAIL slots long, more than the longest cluster among billions of honest hashes, and is
+ * made longer where it does not suffice: who makes keys collide on purpose makes this slow, as every
+ * table whose hash has no secret. More slots need no longer tail: with s' for s, the fingerprints whose
+ * homes are in the last part of the slots have more room there, and as many are behind the end as before,
+ * or one more by rounding.
  */
 #include "fingerprints.h"
 
@@ -230,21 +232,12 @@ static void move_all(struct tool_fingerprints *set, uint64_t end)
     free(taken);
 }
 
-static bool grow(struct tool_fingerprints *set)
+/* Asks for more memory; the new end is empty. False where there is none, or none allowed. */
+static bool extend(struct tool_fingerprints *set, uint64_t slots, uint64_t tail)
 {
-    const uint64_t end = set->slots + set->tail, before = tool_fingerprints_bytes(set);
-    const uint64_t last = end - cluster_begin(set, end);
-    const uint64_t tail = last > set->tail ? last : set->tail;
-    uint64_t slots = set->slots <= UINT64_MAX / 4 ? 2 * set->slots : UINT64_MAX / 4;
-    uint64_t bytes = bytes_of(set->width, slots, tail);
-    if (set->limit > 0 && bytes > set->limit) {
-        const uint64_t all = set->limit / sizeof(uint64_t) / set->width;
-        if (all <= tail || all - tail <= set->slots + set->slots / 64)
-            return false; /* as good as full: all would be moved for a few more */
-        slots = all - tail;
-        bytes = bytes_of(set->width, slots, tail);
-    }
-    if (bytes >= SIZE_MAX / 2)
+    const uint64_t before = tool_fingerprints_bytes(set), bytes = bytes_of(set->width, slots, tail);
+    assert(bytes >= before);
+    if (bytes >= SIZE_MAX / 2 || (set->limit > 0 && bytes > set->limit))
         return false;
     void *memory = mremap(set->words, (size_t)before, (size_t)bytes, MREMAP_MAYMOVE);
     if (memory == MAP_FAILED)
@@ -254,6 +247,22 @@ static bool grow(struct tool_fingerprints *set)
     set->slots = slots;
     set->tail = tail;
     set->most = most_of(slots);
+    return true;
+}
+
+static bool grow(struct tool_fingerprints *set)
+{
+    const uint64_t end = set->slots + set->tail;
+    const uint64_t tail = set->tail + 1; /* homes are rounded down, which may cost a slot */
+    uint64_t slots = set->slots <= UINT64_MAX / 4 ? 2 * set->slots : UINT64_MAX / 4;
+    if (set->limit > 0 && bytes_of(set->width, slots, tail) > set->limit) {
+        const uint64_t all = set->limit / sizeof(uint64_t) / set->width;
+        if (all <= tail || all - tail <= set->slots + set->slots / 64)
+            return false; /* as good as full: all would be moved for a few more */
+        slots = all - tail;
+    }
+    if (!extend(set, slots, tail))
+        return false;
     move_all(set, end);
     return true;
 }
@@ -287,7 +296,8 @@ static inline int add_one(struct tool_fingerprints *set, struct fingerprint prin
             set->count++;
             return 1;
         }
-        if (!grow(set))
+        /* Behind the last slot no home begins: to lengthen the tail nothing has to move. */
+        if (slot == NULL ? !extend(set, set->slots, 2 * set->tail) : !grow(set))
             return -1;
     }
 }

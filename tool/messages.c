@@ -236,6 +236,27 @@ bool tool_parse_kind(const char *name, bloomery_kind *kind)
     return false;
 }
 
+bool tool_option_counter_bits(const char *text, uint32_t *bits)
+{
+    const bool known = strcmp(text, "4") == 0 || strcmp(text, "8") == 0;
+    if (known)
+        *bits = text[0] == '4' ? 4 : 8;
+    else
+        tool_usage("--counter-bits %s: must be 4 or 8", text);
+    return known;
+}
+
+bool tool_counters_wanted(uint32_t counter_bits, bloomery_kind *kind)
+{
+    if (counter_bits > 0 && *kind == BLOOMERY_KIND_DEFAULT)
+        *kind = BLOOMERY_COUNTING;
+    if (counter_bits == 0 || *kind == BLOOMERY_COUNTING)
+        return true;
+    tool_usage("--counter-bits is for counting filters; a %s one has no counters",
+               bloomery_kind_name((int)*kind));
+    return false;
+}
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 void *tool_allocate(size_t bytes)

@@ -84,22 +84,21 @@ enum {
     }
 
 /* The lines of --help that describe them. */
-#define TOOL_RULE_HELP                                                                           \
-    "  -F, --field N        the key is field N of a line, -1 the last. Lines without it are\n"   \
-    "                       passed over, and counted in a warning\n"                             \
-    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with --csv a "      \
-    "comma\n"                                                                                    \
-    "      --csv            fields may stand in double quotes, \"\" in them being one quote; a " \
-    "\n"                                                                                         \
-    "                       quoted field that goes over several lines is not supported\n"        \
-    "      --crlf           a carriage return at the end of a line is no part of it\n"           \
-    "      --comment C      lines that begin with this byte are no keys\n"                       \
-    "      --trim           blanks and tabs at both ends of the key are removed\n"               \
-    "      --lower, --upper ASCII letters of the key are made lower or upper case\n"             \
-    "      --hex            the key is written in hexadecimal digits, two a byte\n"              \
-    "      --skip-empty     an empty key is no key\n"                                            \
-    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n" \
-    "                       line; without this it is dropped\n"
+#define TOOL_RULE_HELP                                                                            \
+    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"  \
+    "                       line; without this it is dropped. Not kept in the filter\n"           \
+    "      --crlf           a carriage return at the end of a line is no part of it\n"            \
+    "      --comment C      lines that begin with this byte are no keys\n"                        \
+    "  -F, --field N        the key is field N of a line, -1 the last. Lines without it are\n"    \
+    "                       passed over, and counted in a warning\n"                              \
+    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with --csv a comma"  \
+    "\n"                                                                                          \
+    "      --csv            fields may stand in double quotes, \"\" in them being one quote; a\n" \
+    "                       quoted field that goes over several lines is not supported\n"         \
+    "      --trim           blanks and tabs at both ends of the key are removed\n"                \
+    "      --lower, --upper ASCII letters of the key are made lower or upper case\n"              \
+    "      --hex            the key is written in hexadecimal digits, two a byte\n"               \
+    "      --skip-empty     an empty key is no key\n"
 
 /* Takes one option that tool_getopt returned. False where it is none of these ('?', whose message
  * tool_getopt has printed), or after a message. */

@@ -48,6 +48,8 @@ extern const struct tool_command cmd_query;
 extern const struct tool_command cmd_dedupe;
 extern const struct tool_command cmd_merge;
 extern const struct tool_command cmd_fold;
+extern const struct tool_command cmd_remove;
+extern const struct tool_command cmd_convert;
 extern const struct tool_command cmd_compare;
 extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_generate;
@@ -93,6 +95,13 @@ const char *tool_nearest(const char *word, const char *const *names, size_t coun
 /* The kind of this name. Where it is none, or reserved for later: prints why (and the nearest
  * name, and the try-line) and returns false. */
 bool tool_parse_kind(const char *name, bloomery_kind *kind);
+
+/* A value of --counter-bits: 4 or 8. False after a message. */
+bool tool_option_counter_bits(const char *text, uint32_t *bits);
+
+/* Counters that were asked for make the filter a counting one where its kind was not given; false
+ * after a message where another was. */
+bool tool_counters_wanted(uint32_t counter_bits, bloomery_kind *kind);
 
 /* "bloomery: COMMAND: `what`: the error's text"; `what`, a file name for example, may be NULL.
  * Returns TOOL_ERROR. */

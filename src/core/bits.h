@@ -57,4 +57,7 @@ static inline uint64_t bloomery_count_bits(const uint8_t *bytes, size_t words)
     return sum;
 }
 
+/* The same for many. */
+uint64_t bloomery_count_payload(const uint8_t *bytes, size_t words);
+
 #endif

@@ -108,7 +108,7 @@ void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloo
 {
     (void)shape;
     uint64_t whole = link->bits / 64;
-    uint64_t set = bloomery_count_bits(payload, whole);
+    uint64_t set = bloomery_count_payload(payload, whole);
     for (uint64_t bit = whole * 64; bit < link->bits; bit++)
         set += bloomery_bit_test(payload, bit);
     scan->bits_set = set;

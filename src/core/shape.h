@@ -36,6 +36,7 @@ struct bloomery_link {
     uint8_t *payload;  /* where the link's cells are; never written unless owned */
     bool own_memory;   /* allocated for this link alone, after the filter was made */
     uint64_t bits_set; /* in chains that can grow: the cells that are not 0; atomic if concurrent */
+    uint64_t unsure;   /* and at most so many more, set since they were counted last */
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 

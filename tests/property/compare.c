@@ -324,6 +324,29 @@ static void empty_and_full_filters_compare(void **state)
     }
 }
 
+/* Bits past the last one, which only a damaged file has, are no cells. */
+static void spare_bits_do_not_count(void **state)
+{
+    (void)state;
+    bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .probes = 3, .bits = 1001};
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 4, 0, 100);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    bloomery_filter *view = NULL;
+    bloomery_comparison right, found;
+    add_range(filter, &keys, 0, 100);
+    struct test_bytes bytes = test_written(filter);
+    /* The payload is 128 bytes; two checksums of 8 bytes follow it. */
+    memset(bytes.data + bytes.bytes - 16 - 2, 0xff, 2);
+    assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_compare(filter, filter, &right, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_compare(filter, view, &found, NULL), BLOOMERY_OK);
+    assert_true(found.equal && found.keys[1] == right.keys[0]);
+    bloomery_free(view);
+    bloomery_free(filter);
+    test_bytes_free(&bytes);
+    test_keys_free(&keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +357,7 @@ int main(void)
         cmocka_unit_test(common_keys_are_estimated_within_bounds),
         cmocka_unit_test(equal_filters_and_parts_are_told),
         cmocka_unit_test(empty_and_full_filters_compare),
+        cmocka_unit_test(spare_bits_do_not_count),
     };
     return test_run_group("compare", tests, NULL, NULL);
 }

@@ -130,6 +130,36 @@ static void keys_are_added_to_the_larger_link(void **state)
     }
 }
 
+/* Its bits are not counted yet; the links must become full all the same, and not before. */
+static void a_view_of_a_chain_is_merged_like_the_chain(void **state)
+{
+    (void)state;
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 200000, 40000);
+    bloomery_filter *from = chain_of(100, 100000, 10000, NULL);
+    bloomery_filter *into[2] = {chain_of(100, 0, 500, NULL), chain_of(100, 0, 500, NULL)};
+    struct test_bytes bytes = test_written(from);
+    bloomery_filter *view = NULL;
+    assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_merge(into[0], from, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_merge(into[1], view, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_merge(view, from, NULL), BLOOMERY_READ_ONLY);
+    struct test_bytes written[2];
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(bloomery_add_batch(into[i], keys.keys, keys.count, NULL, NULL),
+                         BLOOMERY_OK);
+        written[i] = test_written(into[i]);
+    }
+    assert_true(test_bytes_equal(&written[0], &written[1]));
+    for (int i = 0; i < 2; i++) {
+        test_bytes_free(&written[i]);
+        bloomery_free(into[i]);
+    }
+    bloomery_free(view);
+    bloomery_free(from);
+    test_bytes_free(&bytes);
+    test_keys_free(&keys);
+}
+
 static void a_merged_chain_can_be_cleared_and_used_again(void **state)
 {
     (void)state;
@@ -251,6 +281,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_chains_have_all_keys_and_both_rates),
         cmocka_unit_test(keys_are_added_to_the_larger_link),
+        cmocka_unit_test(a_view_of_a_chain_is_merged_like_the_chain),
         cmocka_unit_test(a_merged_chain_can_be_cleared_and_used_again),
         cmocka_unit_test(a_chain_takes_no_more_than_it_may),
         cmocka_unit_test(every_allocation_fails_once),
