@@ -81,13 +81,14 @@ bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter
     const uint32_t more = from->shape.link_count;
     uint32_t count = into->shape.link_count;
     assert(into != from && into->kind->grows && from->kind->grows);
+    assert(count > 0 && more > 0);
     bloomery_status status = check_room(into, from, error);
     if (status == BLOOMERY_OK)
         status = copy_links(into, from, copies, error);
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_link newest = into->links[count - 1];
-    const bool own_last = newest.bits >= copies[more - 1].bits;
+    const bool own_last = newest.bits >= from->links[more - 1].bits;
     count -= own_last;
     memcpy(&into->links[count], copies, more * sizeof copies[0]);
     count += more;

@@ -73,6 +73,8 @@ static void say_added(const struct addition *addition, const struct tool_change 
     bool one = change->records == 1;
     if (change->records == 0)
         fresh[0] = '\0';
+    else if (change->new_bits == 0 && change->info.counter_most > 0)
+        snprintf(fresh, sizeof(fresh), one ? ", which was there before" : ", none of them new");
     else if (change->new_bits == 0)
         snprintf(fresh, sizeof(fresh), one ? ", which changed no bit" : ", none changed a bit");
     else if (one)

@@ -77,8 +77,9 @@ static const struct option options[] = {
 
 static bool open_all(struct merging *merging)
 {
-    merging->filters = tool_allocate(merging->count * sizeof(merging->filters[0]));
-    memset(merging->filters, 0, merging->count * sizeof(merging->filters[0]));
+    merging->filters = tool_allocate(merging->count * sizeof(bloomery_filter *));
+    for (size_t i = 0; i < merging->count; i++)
+        merging->filters[i] = NULL;
     for (size_t i = 0; i < merging->count; i++) {
         merging->filters[i] =
             tool_filter_open(merging->paths[i], BLOOMERY_OPEN_INSPECT, merging->key_file);

@@ -115,15 +115,18 @@ TEMPLATE_NAME(set_line)(const struct bloomery_link *link, uint8_t *payload, bloo
                         uint32_t line, const uint32_t probes, uint64_t *fresh)
 {
     uint8_t *at = payload + bloomery_line_of(hash, line, link->blocks) * BLOOMERY_BLOCK_BYTES;
-    TEMPLATE_LINE bits = TEMPLATE_ZERO();
+    const uint32_t used = line * probes % BLOOMERY_POSITIONS_PER_WORD; /* slots of the first word */
+    const uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
     uint32_t number = line * probes / BLOOMERY_POSITIONS_PER_WORD;
-    uint32_t used = line * probes % BLOOMERY_POSITIONS_PER_WORD;
+    uint32_t done = probes < left ? probes : left;
+    TEMPLATE_LINE bits =
+        TEMPLATE_MARK(TEMPLATE_ZERO(), TEMPLATE_NAME(position_word)(hash, number), used, done);
 #pragma GCC unroll 4
-    for (uint32_t need = probes; need > 0; number++, used = 0) {
-        uint32_t left = BLOOMERY_POSITIONS_PER_WORD - used;
-        uint32_t now = need < left ? need : left;
-        bits = TEMPLATE_MARK(bits, TEMPLATE_NAME(position_word)(hash, number), used, now);
-        need -= now;
+    for (; done < probes; done += BLOOMERY_POSITIONS_PER_WORD) {
+        const uint32_t need = probes - done;
+        bits =
+            TEMPLATE_MARK(bits, TEMPLATE_NAME(position_word)(hash, ++number), 0,
+                          need < BLOOMERY_POSITIONS_PER_WORD ? need : BLOOMERY_POSITIONS_PER_WORD);
     }
     if (fresh != NULL)
         *fresh += TEMPLATE_FRESH(at, bits);
@@ -134,10 +137,12 @@ TEMPLATE_TARGET static inline __attribute__((always_inline)) bool
 TEMPLATE_NAME(set)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
                    const uint32_t lines, const uint32_t probes, uint64_t *fresh)
 {
-    bool new_key = false;
-#pragma GCC unroll 3
-    for (uint32_t line = 0; line < lines; line++)
-        new_key |= TEMPLATE_NAME(set_line)(link, payload, hash, line, probes, fresh);
+    /* No loop: only so is each line's number known to the compiler where it unrolls its slots. */
+    bool new_key = TEMPLATE_NAME(set_line)(link, payload, hash, 0, probes, fresh);
+    if (lines > 1)
+        new_key |= TEMPLATE_NAME(set_line)(link, payload, hash, 1, probes, fresh);
+    if (lines > 2)
+        new_key |= TEMPLATE_NAME(set_line)(link, payload, hash, 2, probes, fresh);
     return new_key;
 }
 

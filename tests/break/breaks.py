@@ -251,7 +251,7 @@ BREAKS = [
             "if (false && first)")],
           "cli/test_threads.py/quiet_query_ends_at_a_hit_though_its_input_stays_open"),
     Break("a_mark_alone_is_a_record", "tool/blocks.c",
-          [("used = 0; /* an input of a mark alone has no record */", "(void)used;")],
+          [("if (used == MARK_BYTES && is_marked(", "if (used == SIZE_MAX && is_marked(")],
           "cli/test_input.py/byte_order_mark_is_dropped"),
 
     # Rules for keys.
@@ -382,7 +382,7 @@ BREAKS = [
           [("into->links->bits > from->links->bits)", "into->links->bits > 100 * from->links->bits)")],
           "merge/filters_of_different_sizes_merge_at_the_lesser"),
     Break("keys_go_to_the_smaller_link", "src/join.c",
-          [("newest.bits >= copies[more - 1].bits", "newest.bits < copies[more - 1].bits")],
+          [("newest.bits >= from->links[more - 1].bits", "newest.bits < from->links[more - 1].bits")],
           "merge_chains/keys_are_added_to_the_larger_link"),
     Break("a_merged_chain_does_not_know_its_bits", "src/join.c",
           [("    bloomery_chain_open(into);", "    (void)bloomery_chain_open;")],

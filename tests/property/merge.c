@@ -322,7 +322,9 @@ static void folding_that_is_impossible_is_refused(void **state)
         assert_int_equal(bloomery_fold(filter, never[i], NULL, &folded, &error),
                          BLOOMERY_BAD_ARGUMENT);
     folded = fold(filter, 2);
+    bloomery_free(filter);
     assert_int_equal(bloomery_fold(folded, 1, NULL, &filter, &error), BLOOMERY_BAD_ARGUMENT);
+    assert_null(filter);
     assert_non_null(strstr(error.text, "odd"));
     bloomery_free(folded);
 }

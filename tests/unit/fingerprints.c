@@ -161,6 +161,8 @@ static void integral_is_the_sum(void **unused)
         for (uint64_t to = 10; to <= 8000; to *= 4) {
             double sum = sum_new(&plan, to / 3, to), drops = (double)(to - to / 3) - sum;
             double got = tool_expected_new(&plan, (double)(to / 3), (double)to);
+            assert_true(fabs(got - sum) <= 0.002 * drops + 1e-9 * (double)to);
+            double keys = tool_expected_keys(&plan, (double)(to / 3), got);
             assert_true(fabs(keys - (double)to) < 0.01 + 1e-6 * (double)to);
         }
     }

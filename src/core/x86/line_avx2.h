@@ -102,6 +102,8 @@ INLINE_AVX2 uint64_t fresh_avx2(const uint8_t *at, struct line256 line)
     for (size_t i = 0; i < 2; i++)
         _mm256_store_si256((__m256i *)(void *)(words + 4 * i),
                            _mm256_andnot_si256(_mm256_load_si256(halves + i), line.half[i]));
+    /* From memory: the compiler would rather take the register apart, lane by lane. */
+    __asm__("" : "+m"(words));
     for (int i = 0; i < 8; i++)
         sum += (uint64_t)__builtin_popcountll(words[i]);
     return sum;

@@ -82,6 +82,8 @@ INLINE_AVX512 uint64_t fresh_avx512(const uint8_t *at, __m512i line)
     uint64_t words[8] __attribute__((aligned(64)));
     uint64_t sum = 0;
     _mm512_store_si512(words, _mm512_andnot_si512(_mm512_load_si512(at), line));
+    /* From memory: the compiler would rather take the register apart, lane by lane. */
+    __asm__("" : "+m"(words));
     for (int i = 0; i < 8; i++)
         sum += (uint64_t)__builtin_popcountll(words[i]);
     return sum;
