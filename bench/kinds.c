@@ -5,7 +5,9 @@
  *
  *     blocked-fresh    as blocked, planned freely; its batches count the bits that they set
  *     counting-4, -8   counters of 4 and of 8 bits in the places of blocked's bits
- *     scalable         a chain whose first link has room for all keys: it never grows
+ *     scalable         a chain whose first link has room for all keys and a fiftieth more: it never
+ *                      grows. With room for exactly so many it would, half of the time, at the end:
+ *                      full is a link by the bits that its keys set on average
  *     scalable-grown   one that began with room for a twentieth of them
  *
  * A cleared chain keeps its links, so the one that shall grow again is made anew. The kernel's work for
@@ -17,7 +19,10 @@
 
 enum variant { FRESH, COUNTING_4, COUNTING_8, SCALABLE, GROWN };
 
-enum { FIRST_PART = 20 }; /* of the keys, for which a chain begins that grows */
+enum {
+    FIRST_PART = 20, /* of the keys, for which a chain begins that grows */
+    SPARE_PART = 50, /* of the keys, for which one that does not grow has room beside them */
+};
 
 struct kind {
     enum variant variant;
@@ -69,6 +74,8 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     }
     if (variant == GROWN)
         kind->plan.keys = (wanted->keys + FIRST_PART - 1) / FIRST_PART;
+    if (variant == SCALABLE)
+        kind->plan.keys += wanted->keys / SPARE_PART;
     if (bloomery_plan_solve(&kind->plan, NULL, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     create(kind);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures everything that docs/benchmarks.md shows, and has report.py make text, chart and page of it.
 
-    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands] [--docs]
+    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands,kinds] [--docs]
 
 BUILD is a build of type custom: -O3 without asserts, as installed, but with the BLOOMERY_CPU switch, which
 the step `levels` needs. Results go to BUILD/bench-results: results.json, filters.svg, report.txt. A step
@@ -14,6 +14,7 @@ that is not asked for keeps what it measured last, with that run's date and comm
     threads    one thread and several
     open       microseconds to open
     commands   the command beside sort, awk, grep and a Guava program; files in the page cache
+    kinds      the kinds beside each other; removing; what is done to whole filters
 """
 
 import argparse
@@ -31,7 +32,7 @@ import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUAVA = "/usr/share/java/guava.jar"
-STEPS = ("filters", "levels", "guava", "threads", "open", "commands")
+STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds")
 MILLION = 1_000_000
 
 
@@ -146,6 +147,16 @@ class Bench:
     def open(self):
         """Opening a small file and a large one."""
         return self.measure("open")
+
+    def kinds(self):
+        """Every kind in the same cases, and the operations that only some have."""
+        sizes = "1M,20M" if self.full else "1M"
+        rows = self.measure("filters", "--sizes", sizes, "--rates", "1e-2,1e-4", "--types",
+                            "integers,ids", "--asks", "1M", "--batch-only", "1", "--only",
+                            "blocked-1,blocked-2,blocked-fresh,classic,counting-4,counting-8,"
+                            "scalable,scalable-grown")
+        rows += self.measure("remove", "--sizes", "20M" if self.full else "1M")
+        return rows + self.measure("several", "--sizes", "200M" if self.full else "20M", "--parts", "7")
 
     def timed(self, name, what, lines, asked, command, output=None, repeats=1):
         """Runs a command `repeats` times and gives its times as a row."""
