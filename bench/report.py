@@ -298,7 +298,7 @@ def kind_table(results):
 def several_table(results):
     """What is done to whole filters, and removing."""
     body = []
-    rows = [row for row in results.step("kinds") if "what" in row]
+    rows = [row for row in results.step("kinds") if "seconds" in row]
     speeds = [row["bytes"] / 1e9 / statistics.median(row["seconds"]) for row in rows]
     for row, speed in zip(rows, speeds):
         body.append([row["what"], f"{row['bytes'] / 1e6:.0f} MB", f"{speed:.2f} GB/s",
@@ -340,7 +340,9 @@ def thread_table(results):
 def command_table(results):
     """Whole programs."""
     body = []
-    for row in results.step("commands"):
+    for row in [*results.step("commands"), *results.step("kinds")]:
+        if "wall" not in row:
+            continue
         body.append([row["name"], row["what"], size(row["lines"]) if row["lines"] else "-",
                      size(row["asked"]) if row["asked"] else "-",
                      number(statistics.median(row["wall"]), 3),

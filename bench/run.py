@@ -156,7 +156,14 @@ class Bench:
                             "blocked-1,blocked-2,blocked-fresh,classic,counting-4,counting-8,"
                             "scalable,scalable-grown")
         rows += self.measure("remove", "--sizes", "20M" if self.full else "1M")
-        return rows + self.measure("several", "--sizes", "200M" if self.full else "20M", "--parts", "7")
+        rows += self.measure("several", "--sizes", "200M" if self.full else "20M", "--parts", "7")
+        members = (20 if self.full else 2) * MILLION
+        ids = self.lines_files(members, MILLION // 2 * (20 if self.full else 2))[0]
+        for name, options in (("dedupe", []), ("dedupe --exact", ["--exact"]),
+                              ("dedupe --exact=128", ["--exact=128"])):
+            rows.append(self.timed(name, "distinct", members, 0, [
+                self.tool, "dedupe", "-q", *options, ids], repeats=5))
+        return rows
 
     def timed(self, name, what, lines, asked, command, output=None, repeats=1):
         """Runs a command `repeats` times and gives its times as a row."""

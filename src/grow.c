@@ -91,6 +91,27 @@ bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery
     return status;
 }
 
+/*
+ * Where each link follows from the one before it is what the chain was planned for, to the last bit.
+ * Where chains were merged it is the sum of the links' rates and of those that are still to come:
+ * r (a + a^2 + ...) = r a / (1 - a) after a last link of rate r.
+ */
+double bloomery_chain_rate(const struct bloomery_link *links, uint32_t count)
+{
+    const double coming = BLOOMERY_CHAIN_FACTOR / (1 - BLOOMERY_CHAIN_FACTOR);
+    double sum = 0;
+    bool planned = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const double next = i > 0 ? links[i - 1].rate * BLOOMERY_CHAIN_FACTOR : links[i].rate;
+        planned = planned && links[i].rate == (next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN);
+        sum += links[i].rate;
+    }
+    sum += links[count - 1].rate * coming;
+    if (planned)
+        return links[0].rate / BLOOMERY_CHAIN_FIRST;
+    return sum < 1 ? sum : 1;
+}
+
 /* ---- Growing -------------------------------------------------------------------------------- */
 
 static uint64_t full_at(const struct bloomery_link *link)

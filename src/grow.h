@@ -11,6 +11,9 @@
 #define BLOOMERY_CHAIN_FACTOR   0.75
 #define BLOOMERY_CHAIN_RATE_MIN 1e-12
 
+/* The rate that a chain stays under, however far it grows. */
+double bloomery_chain_rate(const struct bloomery_link *links, uint32_t count);
+
 /* Counts the bits of a chain to which keys can be added, and finds out when its links are full. Does
  * nothing for other kinds. */
 void bloomery_chain_open(struct bloomery_filter *filter);

@@ -28,7 +28,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->counter_most = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->file_bytes = bloomery_bytes(filter);
     info->planned_rate =
-        filter->kind->grows ? filter->links[0].rate / BLOOMERY_CHAIN_FIRST : newest->rate;
+        filter->kind->grows ? bloomery_chain_rate(filter->links, shape->link_count) : newest->rate;
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
     info->key_fingerprint = shape->key_fingerprint;

@@ -93,6 +93,15 @@ static bloomery_status write_payload(const struct source *source, struct writer 
     return writer->write(writer, memory, (size_t)(room - memory));
 }
 
+/* What was not read yet may be damaged, and would get good checksums. */
+static bloomery_status check_unread(const struct source *source, bloomery_error *error)
+{
+    const bloomery_filter *filter = source->filter;
+    if (source->spans != bloomery_filter_spans || filter->checksums == NULL)
+        return BLOOMERY_OK;
+    return bloomery_verify(filter, error);
+}
+
 static bloomery_status write_all(const struct source *source, struct writer *writer)
 {
     uint8_t prefix[BLOOMERY_PREFIX_MAX];
@@ -128,14 +137,17 @@ bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink
     const struct source source = own_spans(filter);
     struct writer writer = {
         .write = write_to_sink, .sink = sink, .context = context, .error = error};
-    return write_all(&source, &writer);
+    bloomery_status status = check_unread(&source, error);
+    return status == BLOOMERY_OK ? write_all(&source, &writer) : status;
 }
 
 static bloomery_status save(const struct source *source, const char *path, bloomery_error *error)
 {
     struct bloomery_replacement replacement;
-    bloomery_status status = bloomery_replacement_begin(
-        &replacement, path, source->filter->key_in_file ? 0600 : 0666, error);
+    bloomery_status status = check_unread(source, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_replacement_begin(
+            &replacement, path, source->filter->key_in_file ? 0600 : 0666, error);
     if (status != BLOOMERY_OK)
         return status;
     struct writer writer = {.write = write_to_file, .replacement = &replacement, .error = error};

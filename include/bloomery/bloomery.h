@@ -536,8 +536,9 @@ BLOOMERY_PUBLIC uint64_t bloomery_bytes(const bloomery_filter *filter);
 typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
 
 /* Sends the file form to a sink, front to back. The same keys in the same shape give the same
- * bytes. BLOOMERY_IO_FAILED if the sink stops, BLOOMERY_OUT_OF_MEMORY if there is none for the
- * checksums (8 bytes per 64 KiB). */
+ * bytes. A map or a view is verified first, for what is damaged would get good checksums:
+ * BLOOMERY_CORRUPT. BLOOMERY_IO_FAILED if the sink stops, BLOOMERY_OUT_OF_MEMORY if there is none for
+ * the checksums (8 bytes per 64 KiB). */
 BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink,
                                                void *context, bloomery_error *error);
 
@@ -547,8 +548,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bl
  * new one that carries a secret key can be read by its owner only. Follows a symbolic link to a
  * file. BLOOMERY_IO_FAILED leaves the old file and removes the new one. Where only the last step
  * fails (syncing the directory), the new file is in place but might not survive a power cut, and
- * the text says so. `path` must be a regular file or not exist. BLOOMERY_OUT_OF_MEMORY as in
- * bloomery_write.
+ * the text says so. `path` must be a regular file or not exist. BLOOMERY_OUT_OF_MEMORY and
+ * BLOOMERY_CORRUPT as in bloomery_write.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_save(const bloomery_filter *filter, const char *path,
                                               bloomery_error *error);

@@ -397,6 +397,39 @@ static void files_follow_the_specification(void **state)
     }
 }
 
+static int refuse_all(void *context, const void *data, size_t bytes)
+{
+    (void)data;
+    (void)bytes;
+    *(bool *)context = true;
+    return 0;
+}
+
+/* A map is not read when it is opened: what is damaged in it must not leave with good checksums. */
+static void damage_is_not_written_again_as_good(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    char path[300];
+    test_join(path, sizeof path, &directory, "copy");
+    for (int number = 0; number < SAMPLES; number++) {
+        struct test_bytes file = sample(number);
+        file.data[forge_payload(&file) + 5] ^= 4;
+        bloomery_filter *view = NULL;
+        bloomery_error error = {.text = ""};
+        bool called = false;
+        assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_save(view, path, &error), BLOOMERY_CORRUPT);
+        assert_int_equal(error.offset, forge_payload(&file));
+        assert_int_equal(bloomery_write(view, refuse_all, &called, &error), BLOOMERY_CORRUPT);
+        assert_false(called);
+        assert_int_equal(test_directory_entries(&directory), 0);
+        bloomery_free(view);
+        test_bytes_free(&file);
+    }
+    test_directory_remove(&directory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -409,6 +442,7 @@ int main(void)
         cmocka_unit_test(every_checksum_byte_flipped_is_found),
         cmocka_unit_test(checksums_of_another_file_are_found),
         cmocka_unit_test(set_spare_bits_are_found),
+        cmocka_unit_test(damage_is_not_written_again_as_good),
         cmocka_unit_test(random_payload_is_safe_to_ask),
     };
     return test_run_group("damage", tests, NULL, NULL);

@@ -79,6 +79,10 @@ static void merged_chains_have_all_keys_and_both_rates(void **state)
         assert_int_equal(both.bytes, one.bytes + other.bytes);
         const double rate = joint_rate(one.live_rate, other.live_rate);
         assert_true(both.live_rate > rate * 0.999999 && both.live_rate < rate * 1.000001);
+        /* What it promises from now on is more than either did, and holds. */
+        assert_true(both.planned_rate > one.planned_rate * 1.000001);
+        assert_true(both.planned_rate <= (one.planned_rate + other.planned_rate) * 1.000001);
+        assert_true(both.live_rate <= both.planned_rate);
         assert_has(into, 0, sizes[s][0]);
         assert_has(into, 100000, sizes[s][1]);
         struct test_bytes after = test_written(from);
