@@ -6,7 +6,7 @@
 Only rows of equal rate are compared: those whose measured rate is within 5 % and three standard errors
 of the one that was asked for; the others are marked and stand aside.
 
-In benchmarks.md the tables stand between pairs of markers, `<!-- bench:NAME -->` and `<!-- bench:end -->`;
+In benchmarks.md and kinds.md the tables stand between pairs of markers, `<!-- bench:NAME -->` and `<!-- bench:end -->`;
 what is written around them is kept.
 """
 
@@ -195,10 +195,32 @@ def thread_times(results):
 def command_sums(results, name, lines, asked):
     """(wall, cpu) of a program that builds and asks, medians, or None."""
     wanted = [row for row in results.step("commands") if row["name"] == name and
+              row["what"] != "dedupe" and
               (row["lines"], row["asked"]) in ((lines, 0), (0, asked), (lines, asked))]
     if not wanted:
         return None
     return [sum(statistics.median(row[key]) for row in wanted) for key in ("wall", "cpu")]
+
+
+def dedupe_targets(results, rows):
+    """What the first occurrences of 20 million lines, 12 million different ones, are to cost."""
+    def find(name):
+        return next((row for row in results.step("commands") if row["what"] == "dedupe" and
+                     row["name"] == name and row["lines"] == 2 * 10**7), None)
+
+    def times(slow, fast):
+        slow, fast = find(slow), find(fast)
+        return statistics.median(slow["wall"]) / statistics.median(fast["wall"]) \
+            if slow and fast else None
+
+    ours, awk = find("bloomery"), find("awk")
+    target(rows, "dedupe of 12 M different lines of 20 M, against sort -u", "20 M",
+           times("sort -u", "bloomery"), 20, unit="x")
+    target(rows, "the same, against awk", "20 M", times("awk", "bloomery"), 50, unit="x")
+    target(rows, "the same, its memory of awk's", "20 M",
+           ratio(ours["memory"], awk["memory"]) if ours and awk else None, 0.1, False)
+    target(rows, "dedupe --exact of the same, against awk", "20 M", times("awk", "bloomery --exact"),
+           15, unit="x")
 
 
 def targets(results):
@@ -219,6 +241,7 @@ def targets(results):
     for i, name in enumerate(("wall-clock time", "processor time")):
         target(rows, f"the same against Guava's program, {name}", "20 M",
                ratio(guava[i], ours[i]) if ours and guava else None, 40, unit="x")
+    dedupe_targets(results, rows)
     growth = [row for row in results.rows if row.role == "ours" and row.name != "pair"]
     worst = max(growth, key=lambda row: row.memory / row.bytes, default=None)
     target(rows, "memory of the process for a filter, over the plan, worst row",
@@ -295,6 +318,32 @@ def kind_table(results):
     return head, body
 
 
+def speed_table(results):
+    """The same in short, for docs/kinds.md: the largest case of each rate, as a plan would make it."""
+    head = ["keys", "rate", "operation", "blocked", "classic", "counting, 4 bits", "scalable, one link",
+            "scalable, five links"]
+    body = []
+    most = max((row.keys for row in results.kinds), default=0)
+    for rate, blocked in ((1e-2, "blocked-1"), (1e-4, "blocked-2")):
+        names = [blocked, "classic", "counting-4", "scalable", "scalable-grown"]
+        rows = [results.find(("integers", most, rate), name, results.kinds) for name in names]
+        if None in rows:
+            continue
+        for what, phase in (("add", "add_batch"), ("ask, absent key", "absent_batch"),
+                            ("ask, present key", "present_batch")):
+            body.append([size(most), power(rate), what, *(number(row.time(phase)) for row in rows)])
+    return head, body
+
+
+def exact_table(results):
+    """Filter and exact tables in `dedupe`, for docs/kinds.md."""
+    head = ["command", "lines", "processor s", "peak memory", "bits per line"]
+    body = [[row["name"], size(row["lines"]), number(statistics.median(row["cpu"])),
+             f"{row['memory'] / 1e6:.0f} MB", f"{row['memory'] * 8 / row['lines']:.0f}"]
+            for row in results.step("kinds") if "wall" in row]
+    return head, body
+
+
 def several_table(results):
     """What is done to whole filters, and removing."""
     body = []
@@ -363,6 +412,8 @@ def tables(results):
     for kind in TYPES:
         named[kind] = (f"Filters, {kind}: ns per key", filter_table(results, kind))
     named["kinds"] = ("Kinds", kind_table(results))
+    named["speed"] = ("Kinds in short: ns per key", speed_table(results))
+    named["exact"] = ("Exact or not: dedupe", exact_table(results))
     named["several"] = ("Whole filters", several_table(results))
     named["levels"] = ("Kernels of lesser processors", level_table(results))
     named["threads"] = ("Threads", thread_table(results))
@@ -436,13 +487,14 @@ def write(raw, folder, docs):
             with open(os.path.join(place, "benchmarks.svg"), "w", encoding="utf-8") as file:
                 file.write(chart.draw(results))
     if docs:
-        path = os.path.join(docs, "benchmarks.md")
-        with open(path, encoding="utf-8") as file:
-            page = file.read()
         parts = {name: "\n" + as_markdown(*table) + "\n" for name, (_, table) in named.items()}
         parts["conditions"] = "\n" + "\n".join(conditions(results)) + "\n"
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(fill(page, parts))
+        for name in ("benchmarks.md", "kinds.md"):
+            path = os.path.join(docs, name)
+            with open(path, encoding="utf-8") as file:
+                page = file.read()
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(fill(page, parts))
 
 
 def main():

@@ -231,6 +231,42 @@ class Bench:
         os.remove(filter_path)
         return rows
 
+    def repeated_lines(self, lines):
+        """A file of so many IDs, three in five of them different: after three new ones come two of those
+        before, drawn at random."""
+        path = os.path.join(self.data, f"repeated-{lines}.txt")
+        if not os.path.exists(path):
+            ids, _ = self.lines_files(lines // 5 * 3, 1)
+            with open(ids, "rb") as file:
+                text = file.read()
+            width, state = text.index(b"\n") + 1, 1
+            with open(path + ".new", "wb") as file:
+                for first in range(0, lines // 5 * 3, 3):
+                    file.write(text[first * width:(first + 3) * width])
+                    for _ in range(2):
+                        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+                        old = (state >> 32) % (first + 3)
+                        file.write(text[old * width:(old + 1) * width])
+            os.rename(path + ".new", path)
+        with open(path, "rb") as file:
+            while file.read(1 << 24):
+                pass
+        return path
+
+    def dedupe_of(self, lines, slow):
+        """The rows of one size for lines that come again."""
+        path = self.repeated_lines(lines)
+        rows = []
+        for name, more in (("bloomery", []), ("bloomery -j 1", ["-j", "1"]),
+                           ("bloomery --exact", ["--exact"]),
+                           ("bloomery --exact -j 1", ["--exact", "-j", "1"])):
+            rows.append(self.timed(name, "dedupe", lines, 0, [
+                self.tool, "dedupe", "-q", *more, path], repeats=7))
+        rows.append(self.timed("sort -u", "dedupe", lines, 0, ["sort", "-u", path]))
+        if slow:
+            rows.append(self.timed("awk", "dedupe", lines, 0, ["awk", "!s[$0]++", path]))
+        return rows
+
     def compare(self, exact, maybe, questions):
         """What grep finds, the filter must find; it may find one in a hundred more."""
         found = []
@@ -244,8 +280,11 @@ class Bench:
 
     def commands_step(self):
         """The command beside others: the slow ones at a tenth, unless all is wanted."""
-        rows = [] if self.full else self.commands_of(2 * MILLION, MILLION, True)
-        return rows + self.commands_of(20 * MILLION, 10 * MILLION, self.full)
+        rows = []
+        if not self.full:
+            rows = self.commands_of(2 * MILLION, MILLION, True) + self.dedupe_of(2 * MILLION, True)
+        return (rows + self.commands_of(20 * MILLION, 10 * MILLION, self.full) +
+                self.dedupe_of(20 * MILLION, self.full))
 
 
 def machine():

@@ -12,6 +12,7 @@
 #include "canary.h"
 #include "files.h"
 #include "growth.h"
+#include "inspect.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
@@ -48,33 +49,6 @@ static const char help[] =
     "\n"
     "  bloomery inspect ids.bloom\n"
     "  bloomery inspect ids.bloom --verify --measure 10M\n";
-
-struct request {
-    const char *path;
-    const char *key_file;
-    const char *canary; /* a file of keys, or NULL */
-    uint64_t measure;   /* how many keys, 0: do not */
-    uint64_t seed;
-    bool verify;
-    bool json;
-};
-
-/* What was found out, for text and JSON alike. */
-struct report {
-    const bloomery_filter *filter;
-    bloomery_info info;
-    bool verified, intact;
-    bloomery_error damage;
-    bool measured;
-    uint64_t hits;
-    struct tool_interval interval;
-    bool hits_plausible; /* measured agrees with live */
-    bool over_full;      /* more keys than planned */
-    bool too_high;       /* live above planned without that excuse */
-    bool part_full;      /* clearly fewer keys than planned, and so a better rate */
-    bool above_planned;  /* live above planned, for whatever reason and by however little */
-    struct tool_canaries canaries;
-};
 
 /* ---- Measuring ------------------------------------------------------------------------------- */
 
@@ -131,8 +105,8 @@ static bool holds_too_few(const bloomery_info *info)
            info->estimated_keys < planned * 0.9 - 0.5 * sqrt(planned);
 }
 
-static void measure(const bloomery_filter *filter, const struct request *request,
-                    struct report *report)
+static void measure(const bloomery_filter *filter, const struct tool_inspection *request,
+                    struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
     report->measured = true;
@@ -148,14 +122,14 @@ static void measure(const bloomery_filter *filter, const struct request *request
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 
-static bool has_fault(const struct report *report)
+static bool has_fault(const struct tool_findings *report)
 {
     bool measured_wrong =
         report->measured && (!report->hits_plausible || report->over_full || report->too_high);
     return (report->verified && !report->intact) || measured_wrong;
 }
 
-static bool has_finding(const struct report *report)
+bool tool_findings_any(const struct tool_findings *report)
 {
     return has_fault(report) || report->canaries.hits > 0;
 }
@@ -258,7 +232,7 @@ static void print_plan(struct tool_out *out, const bloomery_info *info)
     print_fact(out, "planned for", text);
 }
 
-static void print_state(struct tool_out *out, const struct report *report)
+static void print_state(struct tool_out *out, const struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
     char text[200], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
@@ -295,8 +269,8 @@ static void print_better(struct tool_out *out, const bloomery_info *info)
     print_fact(out, "verdict", text);
 }
 
-static void print_measurement(struct tool_out *out, const struct request *request,
-                              const struct report *report)
+static void print_measurement(struct tool_out *out, const struct tool_inspection *request,
+                              const struct tool_findings *report)
 {
     char text[400], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
     snprintf(text, sizeof(text), "%s: %s of %s absent keys; 95 %% interval %.4g to %.4g",
@@ -340,7 +314,7 @@ static void print_canaries(struct tool_out *out, const struct tool_canaries *can
         print_fact(out, "", "...");
 }
 
-static int print_text(const struct request *request, const struct report *report)
+static int print_text(const struct tool_inspection *request, const struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
     struct tool_out out;
@@ -364,127 +338,12 @@ static int print_text(const struct request *request, const struct report *report
         print_fact(&out, "checksums", "of the header only; --verify compares all");
     if (info->links > 1)
         tool_links_print(&out, report->filter);
-    return tool_out_finish(&out, has_finding(report) ? TOOL_NONE : TOOL_FOUND);
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static json_t *hex_text(uint64_t value)
-{
-    char text[20];
-    snprintf(text, sizeof(text), "%016llx", (unsigned long long)value);
-    return tool_json_text(text);
-}
-
-static json_t *decimal_text(uint64_t value)
-{
-    char text[24];
-    snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
-    return tool_json_text(text);
-}
-
-static void add_header(json_t *object, const bloomery_info *info)
-{
-    tool_json_add(object, "format_version", tool_json_count(info->format_version));
-    tool_json_add(object, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
-    tool_json_add(object, "links", tool_json_count(info->links));
-    tool_json_add(object, "lines", tool_json_count(info->lines));
-    tool_json_add(object, "probes", tool_json_count(info->probes));
-    tool_json_add(object, "bits", tool_json_count(info->bits));
-    tool_json_add(object, "cell_bits", tool_json_count(info->cell_bits));
-    if (info->counter_most > 0)
-        tool_json_add(object, "counter_most", tool_json_count(info->counter_most));
-    tool_json_add(object, "bytes", tool_json_count(info->bytes));
-    tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
-    bool keyed = info->key_fingerprint != 0;
-    tool_json_add(object, "hash", tool_json_text(keyed ? "siphash" : "xxh3"));
-    tool_json_add(object, "seed", decimal_text(info->seed));
-    tool_json_add(object, "key_fingerprint",
-                  keyed ? hex_text(info->key_fingerprint) : tool_json_null());
-    tool_json_add(object, "key_in_file", tool_json_bool(info->key_in_file));
-    tool_json_add(object, "note",
-                  info->note != NULL ? tool_json_text(info->note) : tool_json_null());
-    json_t *flags = tool_json_array();
-    for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if (info->rule.flags >> i & 1)
-            tool_json_append(flags, tool_json_text(tool_rule_names[i]));
-    tool_json_add(object, "rule", flags);
-    if (info->rule.field != 0) {
-        tool_json_add(object, "rule_field", tool_json_number(info->rule.field));
-        tool_json_add(object, "rule_delimiter", tool_json_count(info->rule.delimiter));
-    }
-    if (info->rule.comment != 0)
-        tool_json_add(object, "rule_comment", tool_json_count(info->rule.comment));
-    tool_json_add(object, "adds", tool_json_count(info->adds));
-    tool_json_add(object, "planned_keys",
-                  info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());
-    tool_json_add(object, "planned_rate",
-                  info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
-}
-
-static void add_state(json_t *object, const struct report *report)
-{
-    const bloomery_info *info = &report->info;
-    tool_json_add(object, "bits_set", tool_json_count(info->bits_set));
-    if (info->counter_most > 0)
-        tool_json_add(object, "stuck_cells", tool_json_count(info->stuck_cells));
-    tool_json_add(object, "fill", tool_json_number(info->fill));
-    tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
-    tool_json_add(object, "over_full", tool_json_bool(report->over_full));
-    tool_json_add(object, "predicted_rate", tool_json_number(info->expected_rate));
-    tool_json_add(object, "live_rate", tool_json_number(info->live_rate));
-}
-
-static json_t *measurement_object(const struct request *request, const struct report *report)
-{
-    json_t *object = tool_json_object();
-    tool_json_add(object, "queries", tool_json_count(request->measure));
-    tool_json_add(object, "false_positives", tool_json_count(report->hits));
-    tool_json_add(object, "rate",
-                  tool_json_number((double)report->hits / (double)request->measure));
-    tool_json_add(object, "low_95", tool_json_number(report->interval.low));
-    tool_json_add(object, "high_95", tool_json_number(report->interval.high));
-    tool_json_add(object, "agrees_with_live", tool_json_bool(report->hits_plausible));
-    tool_json_add(object, "live_above_planned", tool_json_bool(report->above_planned));
-    return object;
-}
-
-static json_t *canaries_object(const struct tool_canaries *canaries)
-{
-    json_t *object = tool_json_object();
-    tool_json_add(object, "asked", tool_json_count(canaries->asked));
-    tool_json_add(object, "hits", tool_json_count(canaries->hits));
-    json_t *first = tool_json_array();
-    for (size_t i = 0; i < canaries->shown; i++)
-        tool_json_append(first, tool_json_text(canaries->text[i]));
-    tool_json_add(object, "first", first);
-    return object;
-}
-
-static int print_json(const struct request *request, const struct report *report)
-{
-    json_t *object = tool_json_report("inspect");
-    tool_json_add(object, "file", tool_json_text(request->path));
-    add_header(object, &report->info);
-    add_state(object, report);
-    if (report->info.kind == BLOOMERY_SCALABLE)
-        tool_json_add(object, "chain", tool_links_json(report->filter));
-    if (report->measured)
-        tool_json_add(object, "measured", measurement_object(request, report));
-    if (request->canary != NULL)
-        tool_json_add(object, "canaries", canaries_object(&report->canaries));
-    if (report->verified) {
-        tool_json_add(object, "intact", tool_json_bool(report->intact));
-        tool_json_add(object, "damage",
-                      report->intact ? tool_json_null() : tool_json_text(report->damage.text));
-    }
-    tool_json_add(object, "finding", tool_json_bool(has_finding(report)));
-    return tool_json_print(object, has_finding(report) ? TOOL_NONE : TOOL_FOUND);
+    return tool_out_finish(&out, tool_findings_any(report) ? TOOL_NONE : TOOL_FOUND);
 }
 
 /* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as
  * a finding. */
-static int report_unreadable(const struct request *request, const bloomery_error *error)
+static int report_unreadable(const struct tool_inspection *request, const bloomery_error *error)
 {
     bool damage = error->status == BLOOMERY_CORRUPT || error->status == BLOOMERY_TRUNCATED;
     if (!request->verify || !damage)
@@ -524,7 +383,7 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static bool take_option(struct request *request, int option)
+static bool take_option(struct tool_inspection *request, int option)
 {
     switch (option) {
     case OPTION_VERIFY:
@@ -548,9 +407,9 @@ static bool take_option(struct request *request, int option)
     }
 }
 
-static int inspect_filter(const struct request *request, const bloomery_filter *filter)
+static int inspect_filter(const struct tool_inspection *request, const bloomery_filter *filter)
 {
-    struct report report = {.info = BLOOMERY_INFO, .filter = filter};
+    struct tool_findings report = {.info = BLOOMERY_INFO, .filter = filter};
     bloomery_info_get(filter, true, &report.info);
     report.over_full = holds_too_many(&report.info);
     if ((request->measure > 0 || request->canary != NULL) && !report.info.key_known) {
@@ -567,12 +426,12 @@ static int inspect_filter(const struct request *request, const bloomery_filter *
         measure(filter, request, &report);
     if (request->canary != NULL && !tool_canaries_ask(request->canary, filter, &report.canaries))
         return TOOL_ERROR;
-    return request->json ? print_json(request, &report) : print_text(request, &report);
+    return request->json ? tool_inspect_json(request, &report) : print_text(request, &report);
 }
 
 static int inspect_main(int argc, char **argv)
 {
-    struct request request = {0};
+    struct tool_inspection request = {0};
     int option;
     while ((option = tool_getopt(argc, argv, "", options)) != -1) {
         if (option == TOOL_OPTION_HELP)

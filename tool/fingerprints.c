@@ -110,7 +110,7 @@ struct tool_fingerprints *tool_fingerprints_new(uint32_t bits, uint64_t keys, ui
     uint64_t bytes = bytes_of(width, slots, TAIL);
     if (memory_limit > 0 && bytes > memory_limit && keys == 0) {
         slots = memory_limit / sizeof(uint64_t) / width;
-        slots = slots > 2 * TAIL ? slots - TAIL : TAIL;
+        slots = slots > (uint64_t)2 * TAIL ? slots - TAIL : TAIL;
         bytes = bytes_of(width, slots, TAIL);
     }
     if (bytes >= SIZE_MAX / 2 || (memory_limit > 0 && bytes > memory_limit))

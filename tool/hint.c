@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hint.h"
 
-#include "numbers.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -81,19 +80,16 @@ void tool_hint_say(const struct tool_hint *hint, const char *name, const bloomer
     for (int i = 0; i < 2; i++) {
         size_t asked = hint->count[i];
         size_t hits = bloomery_may_contain_batch(filter, hint->keys[i], asked, NULL);
-        char number[TOOL_NUMBER_BYTES];
         assert(hits <= asked);
         if (hits == 0 || by_chance(hits, asked, info.live_rate))
             continue;
-        tool_format_count(number, hits);
         if (optional)
-            tool_error("hint: none was found, but the %s-case form of %s of these keys may be in "
-                       "%s; --%s asks for it",
-                       cases[i], number, name, cases[i]);
+            tool_error("hint: none was found, but in %s case such keys may be in %s; --%s asks so",
+                       cases[i], name, cases[i]);
         else
-            tool_error("hint: none was found, but the %s-case form of %s of these keys may be in "
-                       "%s; change their letters first, as 'tr %s' does",
-                       cases[i], number, name, i == 0 ? "a-f A-F" : "A-F a-f");
+            tool_error("hint: none was found, but in %s case such keys may be in %s; change their "
+                       "letters first, as 'tr %s' does",
+                       cases[i], name, i == 0 ? "a-f A-F" : "A-F a-f");
         return;
     }
 }

@@ -500,20 +500,19 @@ def digests_in_the_wrong_case_are_hinted_at(c):
     small, capital = "\n".join(digests), "\n".join(digests).upper()
     c.file("small", small)
     c.file("capital", capital)
-    hint = ("bloomery: query: hint: none was found, but the {}-case form of {} of these keys may be in f.bloom; "
-            "{}\n")
+    hint = "bloomery: query: hint: none was found, but in {} case such keys may be in f.bloom; {}\n"
     for built, asked, other, change in (("capital", small, "upper", "a-f A-F"),
                                         ("small", capital, "lower", "A-F a-f")):
         c.run(f"build -q {SURE} -o f.bloom {built}")
         for threads in (1, 3):
             c.run(f"query -j {threads} f.bloom", stdin=asked, code=1,
-                  stderr=hint.format(other, "1,000", f"--{other} asks for it"))
+                  stderr=hint.format(other, f"--{other} asks so"))
         c.run(f"query --{other} -c f.bloom", stdin=asked, stdout="3000\n")
         c.run(["query", "f.bloom", "-k", asked.split("\n", 1)[0]], code=1,
-              stderr=hint.format(other, "1", f"--{other} asks for it"))
+              stderr=hint.format(other, f"--{other} asks so"))
         c.run(f"build -q {SURE} --trim -o f.bloom {built}")
         c.run("query f.bloom", stdin=asked, code=1,
-              stderr=hint.format(other, "1,000", f"change their letters first, as 'tr {change}' does"))
+              stderr=hint.format(other, f"change their letters first, as 'tr {change}' does"))
         # Not where something was found, where nothing would be, where the case does not matter.
         c.run("query f.bloom", stdin=asked + "\n" + digests[0] + "\n" + digests[0].upper() + "\n",
               stdout=(digests[0].upper() if built == "capital" else digests[0]) + "\n")

@@ -188,5 +188,8 @@ int main(void)
         cmocka_unit_test(integral_is_the_sum),
         cmocka_unit_test(full_is_where_the_rate_is_reached),
     };
-    return cmocka_run_group_tests_name("fingerprints", tests, NULL, NULL);
+    const char *pattern = getenv("BLOOMERY_TEST_FILTER");
+    if (pattern != NULL && pattern[0] != '\0')
+        cmocka_set_test_filter(pattern);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
