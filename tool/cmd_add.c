@@ -27,6 +27,8 @@ static const char help[] =
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
     "cores\n"
     "  -0, --null           lines end with NUL instead of newline\n"
+    "      --memory SIZE    the most memory for a scalable filter; where it would have to grow past\n"
+    "                       that, nothing is added. Others do not grow\n"
     "      --key-file FILE  the key of a filter that doesn't carry it\n"
     "  -q, --quiet          no line about what was added\n"
     "      --json           say it on standard output as one JSON object, numbers unrounded\n"
@@ -49,17 +51,19 @@ static const char help[] =
 struct addition {
     const char *path;
     const char *key_file;
+    uint64_t memory; /* 0: no limit */
     struct tool_rule_choice choice;
     struct tool_source source;
     bool quiet, json;
 };
 
-enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_JSON };
+enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_JSON };
 
 static const struct option options[] = {
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_RULE_OPTIONS,
@@ -102,8 +106,10 @@ static int report(const struct addition *addition, const struct tool_change *cha
 
 static int add_locked(const struct addition *addition)
 {
-    bloomery_filter *filter =
-        tool_filter_open(addition->path, BLOOMERY_OPEN_COPY, addition->key_file);
+    bloomery_options opening = BLOOMERY_OPTIONS;
+    opening.open_flags = BLOOMERY_OPEN_COPY;
+    opening.memory_limit = addition->memory;
+    bloomery_filter *filter = tool_filter_open_with(addition->path, opening, addition->key_file);
     if (filter == NULL)
         return TOOL_ERROR;
     bloomery_error error;
@@ -113,6 +119,11 @@ static int add_locked(const struct addition *addition)
     struct tool_source source = addition->source;
     bloomery_info_get(filter, true, &before);
     int code = TOOL_ERROR;
+    if (addition->memory > 0 && before.kind != BLOOMERY_SCALABLE) {
+        bloomery_free(filter);
+        return tool_usage("--memory limits scalable filters; %s is %s and does not grow",
+                          addition->path, bloomery_kind_name((int)before.kind));
+    }
     bool agreed = tool_rule_settle(&addition->choice, addition->path, filter, false, &rule);
     source.returns_taken = agreed && (rule.flags & BLOOMERY_RULE_CRLF) != 0;
     if (!agreed || !tool_lines_add(&source, &rule, filter, addition->path, "adding",
@@ -146,6 +157,10 @@ static int add_main(int argc, char **argv)
             break;
         case OPTION_KEY_FILE:
             addition.key_file = optarg;
+            break;
+        case OPTION_MEMORY:
+            if (!tool_option_size("--memory", optarg, &addition.memory))
+                return TOOL_ERROR;
             break;
         case OPTION_JSON:
             addition.json = true;

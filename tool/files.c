@@ -159,12 +159,18 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
 
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
 {
-    uint8_t key[BLOOMERY_KEY_BYTES];
     bloomery_options options = BLOOMERY_OPTIONS;
+    options.open_flags = open_flags;
+    return tool_filter_open_with(path, options, key_file);
+}
+
+bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
+                                       const char *key_file)
+{
+    uint8_t key[BLOOMERY_KEY_BYTES];
     bloomery_filter *filter = NULL;
     bloomery_error error;
 
-    options.open_flags = open_flags;
     if (key_file != NULL) {
         if (!tool_key_read(key_file, key))
             return NULL;

@@ -24,6 +24,10 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
  */
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file);
 
+/* The same with other options; their key is not looked at. */
+bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
+                                       const char *key_file);
+
 /* Warns where a filter holds more keys than it was planned for. `info` has been scanned. */
 void tool_warn_overfull(const char *path, const bloomery_info *info);
 

@@ -435,6 +435,8 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
  * still in it is ever lost. A counter that has reached its maximum (15 or 255) stays there for ever:
  * it no longer knows how many keys it stands for. Whoever removes keys that were never added breaks
  * the promise wherever one of them is taken for a member, which happens at the filter's rate.
+ * Of threads that remove a key at once, no more are told REMOVED than it was added times; a thread
+ * removes a key only when the call that added it has returned.
  */
 BLOOMERY_PUBLIC int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared);
 BLOOMERY_PUBLIC int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash,

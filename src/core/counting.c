@@ -110,7 +110,7 @@ INLINE uint32_t counter_raise(uint8_t *block, uint32_t position, uint32_t times,
     uint8_t *byte = block + byte_of(position, bits);
     uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
     for (;;) {
-        const uint32_t value = now >> shift & most;
+        const uint32_t value = (uint32_t)now >> shift & most;
         const uint32_t more = times < most - value ? times : most - value;
         if (more == 0 || swap_byte(byte, &now, now + (more << shift), atomic))
             return value;
@@ -126,7 +126,7 @@ INLINE uint32_t counter_lower(uint8_t *block, uint32_t position, uint32_t times,
     uint8_t *byte = block + byte_of(position, bits);
     uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
     for (;;) {
-        const uint32_t value = now >> shift & most_of(bits);
+        const uint32_t value = (uint32_t)now >> shift & most_of(bits);
         if (value == most_of(bits) || value < times ||
             swap_byte(byte, &now, now - (times << shift), atomic))
             return value;

@@ -385,11 +385,11 @@ BREAKS = [
           [("        const uint32_t times = touched.at[i].times;\n",
             "        const uint32_t times = touched.at[i].times;\n        for (volatile int wait = 0; COUNTING_ATOMIC && wait < 2000; wait++)\n            ;\n"),
            ("            COUNTING_NAME(put_back)(&touched, payload, taken, i);\n", "")],
-          "counting/threads_remove_a_key_once"),
+          "counting_threads/threads_remove_a_key_once"),
     Break("two_threads_change_a_counter_in_two_steps", "src/core/counting.c",
           [("        return __atomic_compare_exchange_n(byte, before, (uint8_t)after, true, __ATOMIC_RELAXED,\n                                           __ATOMIC_RELAXED);",
             "        for (volatile int wait = 0; wait < 200; wait++)\n            ;\n    (void)before;")],
-          "counting/threads_that_add_and_remove_lose_nothing"),
+          "counting_threads/threads_that_add_and_remove_lose_nothing"),
     Break("full_counters_are_taken_for_exact", "src/core/counting_template.h",
           [("if (value != most_of(COUNTING_BITS) && value / touched.at[i].times < least)",
             "if (value / touched.at[i].times < least)")],
@@ -535,3 +535,65 @@ BREAKS = [
           [("    if (planned)\n        return links[0]", "    if (planned || count > 1)\n        return links[0]")],
           "merge_chains/merged_chains_have_all_keys_and_both_rates"),
 ]
+
+
+def compiles_for(machine):
+    """Whether the compiler's programs are for such a processor."""
+    compiler = shlex.split(os.environ.get("CC", "cc"))
+    target = subprocess.run([*compiler, "-dumpmachine"], capture_output=True, text=True, check=False)
+    return target.stdout.startswith(machine)
+
+
+def has_processor_flag(flag):
+    """Whether this machine can run a kernel: on another its test skips, and a break of it goes unseen."""
+    if not compiles_for("x86_64"):
+        return False
+    try:
+        with open("/proc/cpuinfo", encoding="ascii", errors="replace") as facts:
+            return any(line.startswith("flags") and flag in line.split() for line in facts)
+    except OSError:
+        return False
+
+
+if has_processor_flag("avx2"):
+    BREAKS.append(Break("the_avx2_kernel_takes_the_wrong_half", "src/core/x86/line_avx2.h",
+                        [("31 - 8", "31 - 7")], "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("the_avx2_splitting_loses_a_bit", "tool/split.c",
+                        [("high_bits << 32", "high_bits << 31")],
+                        "unit/split/every_level_splits_as_memchr_does"))
+    BREAKS.append(Break("the_base_splitting_loses_bits", "tool/split.c",
+                        [("bits << (16 * i)", "bits << (15 * i)")],
+                        "unit/split/every_level_splits_as_memchr_does"))
+    BREAKS.append(Break("kernels_forget_the_third_line", "src/core/blocked_template.h",
+                        [("if (lines > 2)", "if (lines > 3)")], "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("kernels_begin_further_words_where_the_first_ended", "src/core/blocked_template.h",
+                        [("position_word)(hash, ++number), 0,", "position_word)(hash, ++number), used,")],
+                        "kernels/kernel_equals_scalar_avx2"))
+    BREAKS.append(Break("kernels_count_a_bit_too_few", "src/core/x86/line_avx2.h",
+                        [("for (int i = 0; i < 8; i++)\n        sum", "for (int i = 0; i < 7; i++)\n        sum")],
+                        "kernels/kernel_equals_scalar_avx2"))
+if has_processor_flag("avx512_vbmi2"):
+    BREAKS.append(Break("the_avx512_splitting_takes_the_wrong_lane", "tool/split.c",
+                        [("(4, 12, 5, 13", "(4, 12, 5, 12")],
+                        "unit/split/every_level_splits_as_memchr_does"))
+if has_processor_flag("avx512vl"):
+    BREAKS.append(Break("eight_keys_forget_a_carry", "src/hash/x86/xxh3_template.h",
+                        [("*high = LANES_OP(add_epi64)(above, LANES_OP(srli_epi64)(carry, 32));",
+                          "*high = above;")],
+                        "hashes/batches_hash_as_libxxhash_does"))
+    BREAKS.append(Break("a_medium_key_takes_a_step_too_many", "src/hash/x86/xxh3_template.h",
+                        [("step > 0 ? LANES_WHERE(bytes, 32 * step, new_low, low) : new_low",
+                          "new_low")],
+                        "hashes/batches_hash_as_libxxhash_does"))
+    BREAKS.append(Break("the_bulk_loop_forgets_the_second_line", "src/bulk_template.h",
+                        [("alive = BULK_SURVIVORS(asking, at, line, alive);", "")],
+                        "membership/long_batches_equal_single"))
+    BREAKS.append(Break("the_avx512_kernel_takes_the_wrong_lane", "src/core/x86/line_avx512.h",
+                        [("6, 15, 24", "6, 14, 24")], "kernels/kernel_equals_scalar_avx512"))
+if compiles_for("aarch64"):
+    BREAKS.append(Break("the_neon_kernel_takes_the_wrong_byte", "src/core/arm/line_neon.h",
+                        [("vshrq_n_u16(positions, 3)", "vshrq_n_u16(positions, 4)")],
+                        "kernels/kernel_equals_scalar_neon"))
+    BREAKS.append(Break("the_neon_kernel_counts_set_bits_too", "src/core/arm/line_neon.h",
+                        [("vcntq_u8(vbicq_u8(bits, register_at(at, i)))", "vcntq_u8(bits)")],
+                        "kernels/kernel_equals_scalar_neon"))

@@ -81,6 +81,22 @@ def at_its_limit_it_stops_and_says_where_it_stands(c):
 
 
 @case
+def adding_keeps_to_a_limit_too(c):
+    c.run("build -q --kind scalable -n 1000 -o f.bloom", stdin=KEYS)
+    before = c.read("f.bloom")
+    c.run("add --memory 200KB f.bloom", stdin=ABSENT, code=2,
+          stderr=has("bloomery: add: f.bloom: full with about ", "would pass the limit of",
+                     "nothing was added to f.bloom"))
+    c.expect(c.read("f.bloom") == before, "a refused add changed the filter")
+    c.run("add --memory 2MB -q f.bloom", stdin=ABSENT)
+    c.expect(len(c.read("f.bloom")) < 2_000_000 + 2048, "larger than --memory")
+    c.run("query -c f.bloom", stdin=KEYS + ABSENT, stdout="260000\n")
+    c.run("build -q -n 10 -o g.bloom", stdin="a\n")
+    c.run("add --memory 2MB g.bloom", stdin="b\n", code=2,
+          stderr=has("--memory limits scalable filters; g.bloom is blocked and does not grow"))
+
+
+@case
 def plan_says_what_it_will_cost(c):
     c.run("plan --kind scalable -n 1M -p 0.01",
           stdout=has("* scalable", "build -n 1000000 -p 0.01 --kind scalable"))

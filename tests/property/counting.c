@@ -5,24 +5,14 @@
  * blocked one, bit for bit. Held against an exact multiset, in filters so small that counters are
  * shared, reach their maximum, and lines of one key coincide.
  *
- * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, threads. No
- * arguments. Suite: property, threads.
+ * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library. No
+ * arguments. Suite: property.
  */
-#include "../support/forge.h"
+#include "../support/counters.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bloomery_plan plan_of(uint32_t cell_bits, uint32_t lines, uint32_t probes, uint64_t blocks)
-{
-    return (bloomery_plan){.kind = BLOOMERY_COUNTING,
-                           .cell_bits = cell_bits,
-                           .lines = lines,
-                           .probes = probes,
-                           .bits = 512 * blocks};
-}
 
 static bloomery_info info_of(const bloomery_filter *filter)
 {
@@ -31,43 +21,16 @@ static bloomery_info info_of(const bloomery_filter *filter)
     return info;
 }
 
-/* The counters alone: the file says more, such as how many keys were added. */
-static struct test_bytes counters_of(const bloomery_filter *filter)
-{
-    struct test_bytes file = test_written(filter);
-    const size_t from = forge_payload(&file);
-    struct test_bytes counters = test_copy_bytes(file.data + from, forge_trailer(&file) - from);
-    test_bytes_free(&file);
-    return counters;
-}
-
-static uint32_t counter_at(const struct test_bytes *counters, uint32_t cell_bits, size_t cell)
-{
-    if (cell_bits == 8)
-        return counters->data[cell];
-    return counters->data[cell / 2] >> (cell % 2 * 4) & 15;
-}
-
-static void assert_same_counters(const bloomery_filter *one, const bloomery_filter *other)
-{
-    struct test_bytes of_one = counters_of(one);
-    struct test_bytes of_other = counters_of(other);
-    assert_true(test_bytes_equal(&of_one, &of_other));
-    test_bytes_free(&of_one);
-    test_bytes_free(&of_other);
-}
-
 static void assert_no_counter_is_used(const bloomery_filter *filter)
 {
-    struct test_bytes counters = counters_of(filter);
+    struct test_bytes counters = test_counters(filter);
     for (size_t i = 0; i < counters.bytes; i++)
         assert_int_equal(counters.data[i], 0);
     assert_int_equal(info_of(filter).bits_set, 0);
     test_bytes_free(&counters);
 }
 
-static const uint32_t widths[] = {4, 8};
-enum { WIDTHS = sizeof widths / sizeof widths[0], KEYS_MOST = 400 };
+enum { KEYS_MOST = 400 };
 
 /* ---- Against a multiset -------------------------------------------------------------------- */
 
@@ -150,11 +113,11 @@ static void removals_lose_no_present_key(void **state)
 {
     const size_t steps = test_long() ? 20000 : 1500;
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
+    for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (uint32_t lines = 1; lines <= 3; lines++)
             for (uint32_t probes = 1; probes * lines <= 64; probes = probes * 4 + 1)
                 for (uint64_t blocks = 1; blocks <= 3; blocks++) {
-                    bloomery_plan plan = plan_of(widths[w], lines, probes, blocks);
+                    bloomery_plan plan = test_counting_plan(test_widths[w], lines, probes, blocks);
                     run_multiset(&plan, 60, 14 / lines, steps, probes + 100 * lines, false);
                 }
 }
@@ -164,10 +127,10 @@ static void saturated_counters_lose_no_present_key(void **state)
 {
     const size_t steps = test_long() ? 60000 : 10000;
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
+    for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (uint32_t lines = 1; lines <= 3; lines++)
             for (uint64_t blocks = 1; blocks <= 2; blocks++) {
-                bloomery_plan plan = plan_of(widths[w], lines, 21, blocks);
+                bloomery_plan plan = test_counting_plan(test_widths[w], lines, 21, blocks);
                 run_multiset(&plan, 300, UINT64_MAX, steps, 7 * lines + blocks, true);
             }
 }
@@ -179,20 +142,20 @@ static void saturated_counters_lose_no_present_key(void **state)
 static void a_line_touches_a_counter_once(void **state)
 {
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
+    for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (uint32_t lines = 1; lines <= 3; lines++)
             for (uint64_t index = 0; index < 20; index++) {
-                bloomery_plan plan = plan_of(widths[w], lines, 64 / lines, 1);
+                bloomery_plan plan = test_counting_plan(test_widths[w], lines, 64 / lines, 1);
                 struct test_keys key = test_keys_make(TEST_URLS, 3, index, 1);
                 bloomery_filter *filter = test_create(&plan, NULL);
                 uint32_t new_bits = 0;
                 uint32_t sum = 0;
                 assert_int_equal(bloomery_add(filter, key.keys[0], &new_bits), BLOOMERY_NEW);
-                struct test_bytes counters = counters_of(filter);
-                assert_int_equal(counters.bytes, 64 * widths[w]);
+                struct test_bytes counters = test_counters(filter);
+                assert_int_equal(counters.bytes, 64 * test_widths[w]);
                 for (size_t cell = 0; cell < 512; cell++) {
-                    assert_true(counter_at(&counters, widths[w], cell) <= lines);
-                    sum += counter_at(&counters, widths[w], cell);
+                    assert_true(test_counter_at(&counters, test_widths[w], cell) <= lines);
+                    sum += test_counter_at(&counters, test_widths[w], cell);
                 }
                 assert_true(sum >= new_bits && sum <= 64);
                 assert_true(lines > 1 || sum == new_bits);
@@ -214,9 +177,9 @@ static void removing_an_absent_key_changes_nothing(void **state)
 {
     size_t refused = 0;
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
+    for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (uint32_t lines = 1; lines <= 3; lines++) {
-            bloomery_plan plan = plan_of(widths[w], lines, 4, 2);
+            bloomery_plan plan = test_counting_plan(test_widths[w], lines, 4, 2);
             struct test_keys keys = test_keys_make(TEST_WORDS, 1, 0, 300);
             bloomery_filter *filter = test_create(&plan, NULL);
             bloomery_filter *before = test_create(&plan, NULL);
@@ -232,7 +195,7 @@ static void removing_an_absent_key_changes_nothing(void **state)
                 assert_int_equal(cleared, 0);
                 refused++;
             }
-            assert_same_counters(filter, before);
+            test_assert_same_counters(filter, before);
             test_keys_free(&keys);
             bloomery_free(filter);
             bloomery_free(before);
@@ -248,18 +211,18 @@ static void a_counter_too_small_for_both_lines_is_absent(void **state)
     const bloomery_hash others[] = {{1 | 2 << 9 | 5 << 18 | 6 << 27, 0},
                                     {3 | 7 << 9 | 8 << 18 | 9 << 27, 0}};
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++) {
-        bloomery_plan plan = plan_of(widths[w], 2, 2, 1);
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        bloomery_plan plan = test_counting_plan(test_widths[w], 2, 2, 1);
         bloomery_filter *filter = test_create(&plan, NULL);
         for (size_t i = 0; i < 2; i++)
             assert_int_equal(bloomery_add_hash(filter, others[i], NULL), BLOOMERY_NEW);
         assert_true(bloomery_may_contain_hash(filter, twice));
         assert_int_equal(bloomery_remove_hash(filter, twice, NULL), BLOOMERY_ABSENT);
         assert_int_equal(bloomery_add_hash(filter, twice, NULL), BLOOMERY_SEEN);
-        struct test_bytes counters = counters_of(filter);
-        assert_int_equal(counter_at(&counters, widths[w], 1), 3);
-        assert_int_equal(counter_at(&counters, widths[w], 2), 2);
-        assert_int_equal(counter_at(&counters, widths[w], 3), 2);
+        struct test_bytes counters = test_counters(filter);
+        assert_int_equal(test_counter_at(&counters, test_widths[w], 1), 3);
+        assert_int_equal(test_counter_at(&counters, test_widths[w], 2), 2);
+        assert_int_equal(test_counter_at(&counters, test_widths[w], 3), 2);
         test_bytes_free(&counters);
         assert_int_equal(bloomery_remove_hash(filter, twice, NULL), BLOOMERY_REMOVED);
         for (size_t i = 0; i < 2; i++)
@@ -273,9 +236,9 @@ static void a_counter_too_small_for_both_lines_is_absent(void **state)
 static void a_stuck_counter_stays(void **state)
 {
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++) {
-        const uint32_t most = (1u << widths[w]) - 1;
-        bloomery_plan plan = plan_of(widths[w], 1, 5, 4);
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        const uint32_t most = (1u << test_widths[w]) - 1;
+        bloomery_plan plan = test_counting_plan(test_widths[w], 1, 5, 4);
         struct test_keys keys = test_keys_make(TEST_DECIMAL, 2, 0, 1);
         bloomery_filter *filter = test_create(&plan, NULL);
         for (uint32_t i = 1; i <= most + 3; i++) {
@@ -302,9 +265,9 @@ static void a_stuck_counter_stays(void **state)
 
 static void assert_window(const bloomery_filter *filter, const uint32_t wanted[5])
 {
-    struct test_bytes counters = counters_of(filter);
+    struct test_bytes counters = test_counters(filter);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(counter_at(&counters, info_of(filter).cell_bits, i), wanted[i]);
+        assert_int_equal(test_counter_at(&counters, info_of(filter).cell_bits, i), wanted[i]);
     test_bytes_free(&counters);
 }
 
@@ -314,8 +277,8 @@ static void counters_of_two_keys_add_up(void **state)
     const bloomery_hash first = {1 | 2 << 9 | 2 << 18, 0};
     const bloomery_hash second = {2 | 4 << 9 | 2 << 18, 0};
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++) {
-        bloomery_plan plan = plan_of(widths[w], 1, 3, 1);
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        bloomery_plan plan = test_counting_plan(test_widths[w], 1, 3, 1);
         bloomery_filter *filter = test_create(&plan, NULL);
         bloomery_add_hash(filter, first, NULL);
         assert_window(filter, (const uint32_t[5]){0, 1, 1, 0, 0});
@@ -329,11 +292,36 @@ static void counters_of_two_keys_add_up(void **state)
     }
 }
 
+/* The same two keys as bits, and the first one's cleared: what would a filter without counters have
+ * lost? The bits are those of the blocked filter, changed in its file. */
+static void clearing_bits_would_lose_the_other_key(void **state)
+{
+    const bloomery_hash first = {1 | 2 << 9 | 2 << 18, 0};
+    const bloomery_hash second = {2 | 4 << 9 | 2 << 18, 0};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 3, .bits = 512};
+    bloomery_filter *filter = test_create(&plan, NULL);
+    (void)state;
+    bloomery_add_hash(filter, first, NULL);
+    struct test_bytes one = test_written(filter);
+    bloomery_add_hash(filter, second, NULL);
+    assert_true(bloomery_may_contain_hash(filter, second));
+    struct test_bytes both = test_written(filter);
+    bloomery_free(filter);
+    for (size_t at = forge_payload(&both); at < forge_trailer(&both); at++)
+        both.data[at] &= (uint8_t)~one.data[at];
+    assert_true(forge_seal(&both));
+    assert_int_equal(bloomery_load(both.data, both.bytes, NULL, &filter, NULL), BLOOMERY_OK);
+    assert_false(bloomery_may_contain_hash(filter, second));
+    bloomery_free(filter);
+    test_bytes_free(&one);
+    test_bytes_free(&both);
+}
+
 /* Two real keys with the very same cells: of one removed, the other stays, where clearing bits would
  * lose both. */
 static void keys_with_the_same_cells_stand_for_each_other(void **state)
 {
-    bloomery_plan plan = plan_of(4, 1, 2, 1);
+    bloomery_plan plan = test_counting_plan(4, 1, 2, 1);
     struct test_keys keys = test_keys_make(TEST_WORDS, 0, 0, 200000);
     bloomery_filter *filter = test_create(&plan, NULL);
     size_t twin = 1;
@@ -358,7 +346,7 @@ static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, b
 {
     static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1, 2, 3};
     struct test_keys keys = test_keys_make(TEST_IDS, 1, 0, 200);
-    bloomery_plan plan = plan_of(cell_bits, lines, 5, blocks);
+    bloomery_plan plan = test_counting_plan(cell_bits, lines, 5, blocks);
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_filter *dropped = NULL;
     plan.keys = 20;
@@ -387,6 +375,7 @@ static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, b
                          bloomery_may_contain(blocked, keys.keys[i]));
     assert_true(info_of(counting).live_rate == info_of(blocked).live_rate);
     assert_true(info_of(counting).estimated_keys == info_of(blocked).estimated_keys);
+    bloomery_free(dropped);
     assert_int_equal(bloomery_drop_counters(blocked, NULL, &dropped, NULL), BLOOMERY_UNSUPPORTED);
     assert_null(dropped);
     test_bytes_free(&one);
@@ -399,12 +388,12 @@ static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, b
 static void without_counters_it_is_the_blocked_filter(void **state)
 {
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
+    for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (uint32_t lines = 1; lines <= 3; lines++)
             for (uint64_t blocks = 1; blocks <= 9; blocks += 4) {
-                check_dropped(widths[w], lines, blocks, false);
+                check_dropped(test_widths[w], lines, blocks, false);
                 if (test_keyed())
-                    check_dropped(widths[w], lines, blocks, true);
+                    check_dropped(test_widths[w], lines, blocks, true);
             }
 }
 
@@ -414,26 +403,26 @@ static void a_plan_is_that_of_blocked(void **state)
     static const double rates[] = {0.3, 0.01, 1e-6};
     (void)state;
     for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++)
-        for (size_t w = 0; w < WIDTHS; w++) {
+        for (size_t w = 0; w < TEST_WIDTHS; w++) {
             bloomery_plan blocked = {.keys = 50000, .rate = rates[r]};
             bloomery_plan plan = {.kind = BLOOMERY_COUNTING,
                                   .keys = 50000,
                                   .rate = rates[r],
-                                  .cell_bits = w == 0 ? 0 : widths[w]};
+                                  .cell_bits = w == 0 ? 0 : test_widths[w]};
             assert_int_equal(bloomery_plan_solve(&blocked, NULL, NULL), BLOOMERY_OK);
             assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
-            assert_int_equal(plan.cell_bits, widths[w]);
+            assert_int_equal(plan.cell_bits, test_widths[w]);
             assert_int_equal(plan.bits, blocked.bits);
             assert_int_equal(plan.probes, blocked.probes);
             assert_int_equal(plan.lines, blocked.lines);
-            assert_int_equal(plan.bytes, widths[w] * blocked.bytes);
+            assert_int_equal(plan.bytes, test_widths[w] * blocked.bytes);
             assert_true(plan.rate == blocked.rate);
             assert_true(bloomery_plan_rate(&plan, 77777) == bloomery_plan_rate(&blocked, 77777));
-            assert_true(plan.bits_per_key == widths[w] * blocked.bits_per_key);
-            assert_true(plan.limit_ratio > 0.999 * widths[w] * blocked.limit_ratio);
+            assert_true(plan.bits_per_key == test_widths[w] * blocked.bits_per_key);
+            assert_true(plan.limit_ratio > 0.999 * test_widths[w] * blocked.limit_ratio);
             assert_true(plan.absent_lines > blocked.absent_lines);
             assert_true(plan.present_lines <=
-                        plan.lines * (widths[w] < plan.probes ? widths[w] : plan.probes));
+                        plan.lines * (test_widths[w] < plan.probes ? test_widths[w] : plan.probes));
             bloomery_plan within = {.kind = BLOOMERY_COUNTING,
                                     .keys = 50000,
                                     .bytes = plan.bytes,
@@ -441,6 +430,50 @@ static void a_plan_is_that_of_blocked(void **state)
             assert_int_equal(bloomery_plan_solve(&within, NULL, NULL), BLOOMERY_OK);
             assert_true(within.bytes <= plan.bytes && within.rate <= plan.rate);
         }
+}
+
+/* The cache lines that a key's probes lie in, and those that an absent key's reach up to the first counter
+ * of 0: counted from the positions, against what the plan says. */
+static void a_plan_reads_what_it_says(void **state)
+{
+    enum { ASKED = 20000 };
+    (void)state;
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        bloomery_plan plan = {
+            .kind = BLOOMERY_COUNTING, .cell_bits = test_widths[w], .keys = 5000, .rate = 0.01};
+        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(plan.lines, 1); /* of one word, whose positions are the low bits of lo */
+        bloomery_filter *filter = test_create(&plan, NULL);
+        struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000 + ASKED);
+        for (size_t i = 0; i < 5000; i++)
+            bloomery_add(filter, keys.keys[i], NULL);
+        struct test_bytes counters = test_counters(filter);
+        double absent = 0;
+        double present = 0;
+        for (size_t i = 5000; i < keys.count; i++) {
+            bloomery_hash hash;
+            uint32_t read = 0;
+            uint32_t all = 0;
+            bool hit = true;
+            assert_int_equal(bloomery_hash_key(filter, keys.keys[i], &hash), BLOOMERY_OK);
+            const uint64_t line =
+                (uint64_t)(((unsigned __int128)hash.hi * (plan.bits / 512)) >> 64);
+            for (uint32_t probe = 0; probe < plan.probes; probe++) {
+                const size_t cell = 512 * line + (hash.lo >> (9 * probe) & 511);
+                const uint32_t part = 1u << (cell % 512 * test_widths[w] / 512);
+                all |= part;
+                read |= hit ? part : 0;
+                hit = hit && test_counter_at(&counters, test_widths[w], cell) > 0;
+            }
+            present += __builtin_popcount(all);
+            absent += __builtin_popcount(read);
+        }
+        assert_true(fabs(present / ASKED - plan.present_lines) < 0.03);
+        assert_true(fabs(absent / ASKED - plan.absent_lines) < 0.05);
+        test_bytes_free(&counters);
+        test_keys_free(&keys);
+        bloomery_free(filter);
+    }
 }
 
 static void other_counters_are_refused(void **state)
@@ -490,7 +523,7 @@ static void filters_that_remove_nothing(void **state)
 static void views_are_read_only(void **state)
 {
     const bloomery_key key = bloomery_key_of("key", 3);
-    bloomery_plan plan = plan_of(4, 1, 3, 2);
+    bloomery_plan plan = test_counting_plan(4, 1, 3, 2);
     bloomery_filter *filter = test_create(&plan, NULL);
     bloomery_filter *view = NULL;
     bloomery_filter *dropped = NULL;
@@ -517,7 +550,7 @@ static void without_its_key_a_count_is_the_maximum(void **state)
     static const uint8_t secret[BLOOMERY_KEY_BYTES] = {9};
     const bloomery_key key = bloomery_key_of("key", 3);
     bloomery_options options = BLOOMERY_OPTIONS;
-    bloomery_plan plan = plan_of(8, 2, 3, 2);
+    bloomery_plan plan = test_counting_plan(8, 2, 3, 2);
     (void)state;
     if (!test_keyed())
         skip();
@@ -539,8 +572,8 @@ static void without_its_key_a_count_is_the_maximum(void **state)
 static void counters_are_kept_in_the_file(void **state)
 {
     (void)state;
-    for (size_t w = 0; w < WIDTHS; w++) {
-        bloomery_plan plan = plan_of(widths[w], 2, 4, 3);
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        bloomery_plan plan = test_counting_plan(test_widths[w], 2, 4, 3);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, 30);
         bloomery_filter *filter = test_create(&plan, NULL);
         bloomery_filter *loaded = NULL;
@@ -553,7 +586,7 @@ static void counters_are_kept_in_the_file(void **state)
             assert_int_equal(bloomery_remove(loaded, keys.keys[i], NULL), BLOOMERY_REMOVED);
             assert_true(bloomery_count(loaded, keys.keys[i]) >= 1);
         }
-        assert_same_counters(filter, loaded);
+        test_assert_same_counters(filter, loaded);
         assert_int_equal(bloomery_clear(loaded), BLOOMERY_OK);
         assert_no_counter_is_used(loaded);
         bloomery_free(loaded);
@@ -561,165 +594,6 @@ static void counters_are_kept_in_the_file(void **state)
         test_bytes_free(&file);
         test_keys_free(&keys);
     }
-}
-
-/* ---- Threads -------------------------------------------------------------------------------- */
-
-enum { THREADS = 4, SHARE = 50, STAYING = 20 };
-
-struct team {
-    bloomery_filter *filter;
-    struct test_keys keys; /* SHARE for each thread, then those that stay */
-    pthread_barrier_t start;
-    atomic_uint running;
-    atomic_uint faults; /* cmocka's asserts belong to the main thread */
-    atomic_uint removed;
-    size_t rounds;
-};
-
-struct member {
-    struct team *team;
-    unsigned number;
-};
-
-static void expect(struct team *team, bool holds)
-{
-    if (!holds)
-        atomic_fetch_add(&team->faults, 1);
-}
-
-/* Adds its keys and takes them away again. All share one line or two, so counters meet. */
-static void *come_and_go(void *argument)
-{
-    const struct member *member = argument;
-    struct team *team = member->team;
-    const bloomery_key *keys = team->keys.keys + (size_t)member->number * SHARE;
-    pthread_barrier_wait(&team->start);
-    for (size_t round = 0; round < team->rounds; round++) {
-        const bloomery_key key = keys[round % SHARE];
-        expect(team, bloomery_add(team->filter, key, NULL) >= 0);
-        expect(team, bloomery_count(team->filter, key) >= 1);
-        expect(team, bloomery_remove(team->filter, key, NULL) == BLOOMERY_REMOVED);
-    }
-    atomic_fetch_sub(&team->running, 1);
-    return NULL;
-}
-
-static void *watch(void *argument)
-{
-    const struct member *member = argument;
-    struct team *team = member->team;
-    const bloomery_key *staying = team->keys.keys + (size_t)THREADS * SHARE;
-    pthread_barrier_wait(&team->start);
-    while (atomic_load(&team->running) > 0) {
-        for (size_t i = 0; i < STAYING; i++)
-            expect(team, bloomery_may_contain(team->filter, staying[i]));
-        expect(team, bloomery_may_contain_batch(team->filter, staying, STAYING, NULL) == STAYING);
-    }
-    return NULL;
-}
-
-static void run_team(struct team *team, void *(*work)(void *), bool watched)
-{
-    pthread_t threads[THREADS + 1];
-    struct member members[THREADS + 1];
-    const unsigned count = THREADS + watched;
-    atomic_store(&team->running, THREADS);
-    assert_int_equal(pthread_barrier_init(&team->start, NULL, count), 0);
-    for (unsigned i = 0; i < count; i++) {
-        members[i] = (struct member){team, i};
-        assert_int_equal(pthread_create(&threads[i], NULL, i < THREADS ? work : watch, &members[i]),
-                         0);
-    }
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    pthread_barrier_destroy(&team->start);
-    assert_int_equal(atomic_load(&team->faults), 0);
-}
-
-static struct team *team_new(const bloomery_plan *plan, bool once)
-{
-    struct team *team = calloc(1, sizeof *team);
-    bloomery_options options = BLOOMERY_OPTIONS;
-    assert_non_null(team);
-    options.concurrent_adds = true;
-    options.exactly_once = once;
-    team->filter = test_create(plan, &options);
-    team->keys = test_keys_make(TEST_RANDOM, 11, 0, THREADS * SHARE + STAYING);
-    return team;
-}
-
-static void team_free(struct team *team)
-{
-    bloomery_free(team->filter);
-    test_keys_free(&team->keys);
-    free(team);
-}
-
-/* 2 keys stay and 4 come and go: no counter of 4 bits gets to 15, so what is left is exactly what was
- * there before. With 20 that stay some counters stick: then it is not less. */
-static void threads_that_add_and_remove_lose_nothing(void **state)
-{
-    (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 2; lines++)
-            for (int once = 0; once < 2; once++) {
-                bloomery_plan plan = plan_of(widths[w], lines, 8, lines);
-                struct team *team = team_new(&plan, once == 1);
-                const size_t first = (size_t)THREADS * SHARE;
-                team->rounds = test_long() ? 200000 : 10000;
-                for (size_t i = 0; i < STAYING; i++)
-                    bloomery_add(team->filter, team->keys.keys[first + i], NULL);
-                struct test_bytes before = counters_of(team->filter);
-                run_team(team, come_and_go, true);
-                struct test_bytes after = counters_of(team->filter);
-                for (size_t cell = 0; cell < plan.bits; cell++) {
-                    const uint32_t value = counter_at(&after, widths[w], cell);
-                    if (value != (1u << widths[w]) - 1)
-                        assert_int_equal(value, counter_at(&before, widths[w], cell));
-                }
-                test_bytes_free(&before);
-                test_bytes_free(&after);
-                team_free(team);
-            }
-}
-
-/* All threads remove the keys of thread 0, each of which is there once. */
-static void *remove_the_same(void *argument)
-{
-    const struct member *member = argument;
-    struct team *team = member->team;
-    for (size_t i = 0; i < SHARE; i++) {
-        pthread_barrier_wait(&team->start);
-        int found = bloomery_remove(team->filter, team->keys.keys[i], NULL);
-        expect(team, found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
-        atomic_fetch_add(&team->removed, (unsigned)(found == BLOOMERY_REMOVED));
-    }
-    return NULL;
-}
-
-/* Each is removed once, whoever was first, and no counter falls short of what the others need. The keys
- * that stay are few, so that no removal is taken for another key's. */
-static void threads_remove_a_key_once(void **state)
-{
-    (void)state;
-    for (size_t w = 0; w < WIDTHS; w++)
-        for (int round = 0; round < (test_long() ? 200 : 20); round++) {
-            bloomery_plan plan = plan_of(widths[w], 1, 12, 16);
-            struct team *team = team_new(&plan, false);
-            bloomery_filter *left = test_create(&plan, NULL);
-            for (size_t i = 0; i < STAYING; i++) {
-                bloomery_add(left, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);
-                bloomery_add(team->filter, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);
-            }
-            for (size_t i = 0; i < SHARE; i++)
-                bloomery_add(team->filter, team->keys.keys[i], NULL);
-            run_team(team, remove_the_same, false);
-            assert_int_equal(atomic_load(&team->removed), SHARE);
-            assert_same_counters(team->filter, left);
-            bloomery_free(left);
-            team_free(team);
-        }
 }
 
 int main(void)
@@ -732,16 +606,16 @@ int main(void)
         cmocka_unit_test(a_counter_too_small_for_both_lines_is_absent),
         cmocka_unit_test(a_stuck_counter_stays),
         cmocka_unit_test(counters_of_two_keys_add_up),
+        cmocka_unit_test(clearing_bits_would_lose_the_other_key),
         cmocka_unit_test(keys_with_the_same_cells_stand_for_each_other),
         cmocka_unit_test(without_counters_it_is_the_blocked_filter),
         cmocka_unit_test(a_plan_is_that_of_blocked),
+        cmocka_unit_test(a_plan_reads_what_it_says),
         cmocka_unit_test(other_counters_are_refused),
         cmocka_unit_test(filters_that_remove_nothing),
         cmocka_unit_test(views_are_read_only),
         cmocka_unit_test(without_its_key_a_count_is_the_maximum),
         cmocka_unit_test(counters_are_kept_in_the_file),
-        cmocka_unit_test(threads_that_add_and_remove_lose_nothing),
-        cmocka_unit_test(threads_remove_a_key_once),
     };
     return test_run_group("counting", tests, NULL, NULL);
 }
