@@ -5,9 +5,7 @@
  *
  *     blocked-fresh    as blocked, planned freely; its batches count the bits that they set
  *     counting-4, -8   counters of 4 and of 8 bits in the places of blocked's bits
- *     scalable         a chain whose first link has room for all keys and a fiftieth more: it never
- *                      grows. With room for exactly so many it would, half of the time, at the end:
- *                      full is a link by the bits that its keys set on average
+ *     scalable         a chain whose first link is planned for all keys: it never grows
  *     scalable-grown   one that began with room for a twentieth of them
  *
  * A cleared chain keeps its links, so the one that shall grow again is made anew. The kernel's work for
@@ -19,10 +17,7 @@
 
 enum variant { FRESH, COUNTING_4, COUNTING_8, SCALABLE, GROWN };
 
-enum {
-    FIRST_PART = 20, /* of the keys, for which a chain begins that grows */
-    SPARE_PART = 50, /* of the keys, for which one that does not grow has room beside them */
-};
+enum { FIRST_PART = 20 }; /* of the keys, for which a chain begins that grows */
 
 struct kind {
     enum variant variant;
@@ -74,13 +69,11 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     }
     if (variant == GROWN)
         kind->plan.keys = (wanted->keys + FIRST_PART - 1) / FIRST_PART;
-    if (variant == SCALABLE)
-        kind->plan.keys += wanted->keys / SPARE_PART;
     if (bloomery_plan_solve(&kind->plan, NULL, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     create(kind);
     bloomery_info_get(kind->filter, false, &info);
-    snprintf(facts->layout, sizeof facts->layout, "%s", bloomery_kind_name(kind->plan.kind));
+    snprintf(facts->layout, sizeof facts->layout, "%s", bloomery_kind_name((int)kind->plan.kind));
     facts->lines = kind->plan.lines;
     facts->probes = kind->plan.probes;
     facts->bytes = variant == GROWN ? planned_bytes(&kind->plan, wanted->keys) : kind->plan.bytes;

@@ -49,7 +49,7 @@ static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint3
     bloomery_error error;
     bloomery_plan plan = {.kind = kind, .bits = bits, .lines = lines, .probes = probes};
     if (kind == BLOOMERY_SCALABLE) { /* of three links in the end */
-        plan.keys = 5;
+        plan.keys = 3;
         plan.rate = 0.25;
     }
     if (bloomery_create(&plan, options, &filter, &error) != BLOOMERY_OK) {

@@ -18,16 +18,19 @@
  * grow a lot: with 1/2 the first link would be planned for p/2 and not p/4 (a bit per key less), and
  * the eighth for p/256 and not p/30 (three bits more, for half of all keys).
  *
- * Full is a link when as many of its bits are set as the keys that it was planned for set on average
+ * Full is a link when as many of its bits are set as n + sqrt(n) keys set on average, n being those
+ * that it was planned for,
  *
- *     full_at = m (1 - (1 - q)^(n L)),    q = (1 - (1 - 1/512)^k) / N,
+ *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = (1 - (1 - 1/512)^k) / N,
  *
  * which each add knows without reading anything, since it knows how many bits it set itself. A batch
  * need not even look: its new keys set at most k L bits each, and only where so many might make the
  * link full the bits are counted, from time to time first and near the end with each add. Calls
  * of add would be a wrong measure: keys come again. The next link is made when a key that is in none
- * comes to a full one, so a filter that got as many keys as it was planned for has one link, and
- * where links begin depends on the sequence of the keys alone.
+ * comes to a full one, so where links begin depends on the sequence of the keys alone. How many bits
+ * n keys set varies, by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2): without the margin of
+ * four times that every other filter that gets just what it was planned for would grow, to three
+ * times its memory. Links are made large enough for n + sqrt(n), so the rate holds there too.
  *
  * A key that an older link may have is not added again: it would take the place of a new one, and
  * the answer for it is "maybe" already.
@@ -50,6 +53,29 @@
 
 /* ---- Plans ---------------------------------------------------------------------------------- */
 
+/* The keys with which a link for `keys` is full. */
+static double full_keys(uint64_t keys)
+{
+    return (double)keys + sqrt((double)keys);
+}
+
+/* A plan for keys and rate, with room for those by which a full link exceeds its plan. */
+static bloomery_status solve_link(bloomery_plan *plan, uint32_t lines, uint32_t probes,
+                                  uint32_t folds, bloomery_error *error)
+{
+    const uint64_t keys = plan->keys;
+    const double full = ceil(full_keys(keys));
+    if (keys <= BLOOMERY_KEYS_MAX) /* else the planner says what is wrong */
+        plan->keys = full < (double)BLOOMERY_KEYS_MAX ? (uint64_t)full : BLOOMERY_KEYS_MAX;
+    bloomery_status status = bloomery_solve(plan, lines, probes, folds, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    plan->bits_per_key *= (double)plan->keys / (double)keys;
+    plan->limit_ratio *= (double)plan->keys / (double)keys;
+    plan->keys = keys;
+    return BLOOMERY_OK;
+}
+
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
                                      uint32_t folds, bloomery_error *error)
 {
@@ -66,7 +92,7 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32
                              "a scalable filter takes the keys of its first link and a rate of at "
                              "least 1e-12 and below 1");
     link.rate = rate * BLOOMERY_CHAIN_FIRST;
-    bloomery_status status = bloomery_solve(&link, lines, probes, folds, error);
+    bloomery_status status = solve_link(&link, lines, probes, folds, error);
     if (status != BLOOMERY_OK)
         return status;
     *plan = link;
@@ -86,7 +112,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery
         .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
         .rate = rate,
     };
-    bloomery_status status = bloomery_solve(plan, 0, 0, 0, error);
+    bloomery_status status = solve_link(plan, 0, 0, 0, error);
     plan->rate = rate; /* as asked for: the next one follows from it */
     return status;
 }
@@ -117,7 +143,7 @@ double bloomery_chain_rate(const struct bloomery_link *links, uint32_t count)
 static uint64_t full_at(const struct bloomery_link *link)
 {
     double hit = -expm1(link->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / (double)link->blocks;
-    double fill = -expm1((double)link->keys * link->lines * log1p(-hit));
+    double fill = -expm1(full_keys(link->keys) * link->lines * log1p(-hit));
     uint64_t bits = (uint64_t)ceil(fill * (double)link->bits);
     return bits < link->bits ? bits : link->bits;
 }
@@ -330,7 +356,7 @@ static size_t find_new(const struct bloomery_filter *filter, uint32_t links,
 static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t links,
                               const bloomery_hash *hashes, size_t keys, uint64_t *set)
 {
-    struct bloomery_link *link = &filter->links[links - 1];
+    const struct bloomery_link *link = &filter->links[links - 1];
     bloomery_hash left[64];
     uint8_t place[64];
     uint64_t answers = 0;

@@ -146,8 +146,8 @@ static bloomery_status save(const struct source *source, const char *path, bloom
     struct bloomery_replacement replacement;
     bloomery_status status = check_unread(source, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_replacement_begin(
-            &replacement, path, source->filter->key_in_file ? 0600 : 0666, error);
+        status = bloomery_replacement_begin(&replacement, path,
+                                            source->filter->key_in_file ? 0600 : 0666, error);
     if (status != BLOOMERY_OK)
         return status;
     struct writer writer = {.write = write_to_file, .replacement = &replacement, .error = error};

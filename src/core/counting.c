@@ -257,7 +257,7 @@ INLINE uint64_t all(uint64_t word, const uint32_t bits)
 INLINE void scan_with(const struct bloomery_link *link, const uint8_t *payload,
                       struct bloomery_scan *scan, const uint32_t bits)
 {
-    const size_t words = CELLS / 64 * bits;
+    const size_t words = (size_t)CELLS / 64 * bits;
     uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1] = {0};
     scan->stuck = 0;
     for (uint64_t block = 0; block < link->blocks; block++) {

@@ -118,7 +118,7 @@ static void COUNTING_NAME(prefetch_add)(const struct bloomery_link *link, const 
         struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
         for (uint32_t line = 0; line < link->lines; line++)
             COUNTING_NAME(prefetch_probes)
-            (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
+        (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
     }
 }
 
@@ -159,7 +159,7 @@ static uint64_t COUNTING_NAME(ask_word)(const struct bloomery_link *link, const 
         COUNTING_NAME(prefetch_probes)(block, &draw, link->probes - first);
         for (uint32_t line = 1; line < link->lines; line++)
             COUNTING_NAME(prefetch_probes)
-            (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
+        (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
     }
     for (uint64_t left = answers; left != 0; left &= left - 1)
         if (!COUNTING_NAME(may_contain)(link, payload, hashes[__builtin_ctzll(left)]))
@@ -203,7 +203,7 @@ static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *pay
         const uint32_t before =
             counter_lower(payload + touched.at[i].block * BLOCK_BYTES, touched.at[i].position,
                           times, COUNTING_BITS, COUNTING_ATOMIC);
-        assert(COUNTING_ATOMIC || before >= times);
+        assert(before >= times || COUNTING_ATOMIC);
         if (before < times) { /* others were faster */
             COUNTING_NAME(put_back)(&touched, payload, taken, i);
             return false;

@@ -279,7 +279,8 @@ static void count_reads(bloomery_plan *plan, double units)
         plan->present_lines = distinct(units, plan->probes);
         return;
     }
-    const double parts = (double)(BLOOMERY_BLOCK_BYTES * plan->cell_bits / line_bytes);
+    const double parts =
+        (double)BLOOMERY_BLOCK_BYTES * (double)plan->cell_bits / (double)line_bytes;
     const double yes = pow(plan->rate, 1.0 / plan->lines);
     const double probe = pow(yes, 1.0 / plan->probes) * (1 - 1 / parts);
     const double touched = distinct(parts, plan->probes);

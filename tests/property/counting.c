@@ -131,7 +131,7 @@ static void saturated_counters_lose_no_present_key(void **state)
         for (uint32_t lines = 1; lines <= 3; lines++)
             for (uint64_t blocks = 1; blocks <= 2; blocks++) {
                 bloomery_plan plan = test_counting_plan(test_widths[w], lines, 21, blocks);
-                run_multiset(&plan, 300, UINT64_MAX, steps, 7 * lines + blocks, true);
+                run_multiset(&plan, 300, UINT64_MAX, steps, (uint64_t)7 * lines + blocks, true);
             }
 }
 

@@ -149,6 +149,26 @@ static void a_chain_grows_by_new_keys_only(void **state)
     test_keys_free(&keys);
 }
 
+/* Who knows how many keys there are gets a filter of that size, whatever the keys are. */
+static void a_chain_with_its_planned_keys_has_one_link(void **state)
+{
+    (void)state;
+    static const uint64_t planned[] = {1, 2, 10, 100, 1000, 20000};
+    for (size_t p = 0; p < sizeof planned / sizeof planned[0]; p++)
+        for (uint64_t seed = 0; seed < 60; seed++) {
+            bloomery_options options = BLOOMERY_OPTIONS;
+            options.seed = seed;
+            struct test_keys keys = test_keys_make(TEST_IDS, 9, 0, 2 * planned[p] + 20);
+            bloomery_filter *filter = make(planned[p], p % 2 ? 1e-3 : 0.05, &options);
+            add_range(filter, &keys, 0, planned[p]);
+            assert_int_equal(info_of(filter).links, 1);
+            add_range(filter, &keys, planned[p], keys.count);
+            assert_true(info_of(filter).links > 1);
+            bloomery_free(filter);
+            test_keys_free(&keys);
+        }
+}
+
 /* The estimate, kept by summing up, is that of a scan, link by link. */
 static void the_estimate_is_known_while_adding(void **state)
 {
@@ -513,6 +533,7 @@ int main(void)
         cmocka_unit_test(no_key_is_lost_while_a_chain_grows),
         cmocka_unit_test(compound_rate_stays_under_the_one_asked_for),
         cmocka_unit_test(a_chain_grows_by_new_keys_only),
+        cmocka_unit_test(a_chain_with_its_planned_keys_has_one_link),
         cmocka_unit_test(the_estimate_is_known_while_adding),
         cmocka_unit_test(any_way_of_adding_gives_the_same_chain),
         cmocka_unit_test(all_ways_of_asking_agree),

@@ -121,7 +121,7 @@ static const struct golden goldens[] = {
      .rule = {BLOOMERY_RULE_KNOWN & ~(BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX), ';', -2, '#'},
      .note = "with a key rule"},
     {.name = "scalable",
-     .absent_digest = 0x832bf4076440dee1,
+     .absent_digest = 0xa405b5dd5d82f1a9,
      .kind = BLOOMERY_SCALABLE,
      .bits = 512,
      .lines = 1,
@@ -154,8 +154,7 @@ static inline bloomery_status golden_make(const struct golden *golden, bloomery_
                           .bits = golden->bits,
                           .lines = golden->lines,
                           .probes = golden->probes,
-                          .keys = golden->planned > 0 ? golden->planned
-                                                      : (golden->below + 2) / 3,
+                          .keys = golden->planned > 0 ? golden->planned : (golden->below + 2) / 3,
                           .rate = 0.0625};
     options.seed = golden->seed;
     options.key = (const uint8_t *)golden->key;
