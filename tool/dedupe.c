@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of two equal lines is the first depends on all lines before, so one thing can't be shared out:
- * keys are added in the order of the input. It is the smallest part of the work, and around it each
- * thread does the rest for its own block.
+ * keys are added in the order of the input. One thread does nothing else, and the others do the rest,
+ * each for its own block.
  *
- *     thread 1   take 0 | split, make keys, hash | ADD 0 | close up | PRINT 0 | take 2 | ...
- *     thread 2          take 1 | split, make keys, hash | ADD 1 | close up | PRINT 1 | ...
+ *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
+ *     adder                                      | ADD 0 | ADD 1 |                       ...
+ *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
  *
- * Two turns go round, both in the order of the blocks: one for adding, which a thread passes on as
- * soon as it has its answers, and one for printing, which comes with giving the block back (blocks.h).
- * So the output is the same whatever the number of threads, and one thread adds while another prints.
+ * The adder takes what is posted in the order of the blocks, and printing goes round in that order
+ * too, with giving the block back (blocks.h); so the output is the same whatever the number of
+ * threads. Where each worker added its own block in its turn, two threads were slower than one: what
+ * was seen last moved from core to core. With one thread there is no adder.
  *
  * The kept lines are closed up within the block that they came in: each run of them is moved to the
  * left over what was dropped before it, and then the block's beginning is the text to print.
