@@ -59,6 +59,7 @@ static void estimate(const struct bloomery_kind_row *kind, const struct bloomery
         .common_keys = common,
         .jaccard = all > 0 ? common / all : 0,
         .deviation = bloomery_overlap_deviation(&overlap),
+        .jaccard_deviation = bloomery_overlap_jaccard(&overlap),
         .within = {counts->either == counts->set[1], counts->either == counts->set[0]},
         .equal = counts->equal,
     };

@@ -144,25 +144,24 @@ bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
 }
 
 static bloomery_status compare_sizes(const struct bloomery_link *one,
-                                     const struct bloomery_link *other, bloomery_error *error)
+                                     const struct bloomery_link *other, const char *cells,
+                                     bloomery_error *error)
 {
-    const bool lines = one->blocks > 0;
-    const uint64_t sizes[2] = {lines ? one->blocks : one->bits,
-                               lines ? other->blocks : other->bits};
     uint32_t folds;
-    if (bloomery_folds_between(sizes[0], sizes[1], &folds) ||
-        bloomery_folds_between(sizes[1], sizes[0], &folds))
+    if (bloomery_folds_between(one->bits, other->bits, &folds) ||
+        bloomery_folds_between(other->bits, one->bits, &folds))
         return BLOOMERY_OK;
     return bloomery_fail(
         error, BLOOMERY_MISMATCH, 0,
-        "the sizes differ: %llu %s, and %llu; they fit only where halving the larger one, perhaps "
-        "repeatedly, gives the smaller one",
-        (unsigned long long)sizes[0], lines ? "lines" : "bits", (unsigned long long)sizes[1]);
+        "the sizes differ: %llu %s, and %llu; they fit only where halving the larger one, once or "
+        "more, gives the smaller one: plan all parts for the same keys and rate",
+        (unsigned long long)one->bits, cells, (unsigned long long)other->bits);
 }
 
 /* Links of a chain differ among themselves in all of this. */
 static bloomery_status compare_links(const struct bloomery_link *one,
-                                     const struct bloomery_link *other, bloomery_error *error)
+                                     const struct bloomery_link *other, const char *cells,
+                                     bloomery_error *error)
 {
     const struct number numbers[] = {
         {"the lines of a key", "", "", one->lines, other->lines},
@@ -170,7 +169,7 @@ static bloomery_status compare_links(const struct bloomery_link *one,
          other->probes},
     };
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
-    return status == BLOOMERY_OK ? compare_sizes(one, other, error) : status;
+    return status == BLOOMERY_OK ? compare_sizes(one, other, cells, error) : status;
 }
 
 static bloomery_status compare_geometry(const bloomery_filter *one, const bloomery_filter *other,
@@ -188,7 +187,8 @@ static bloomery_status compare_geometry(const bloomery_filter *one, const bloome
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
     if (status != BLOOMERY_OK || one->kind->grows)
         return status;
-    return compare_links(one->links, other->links, error);
+    return compare_links(one->links, other->links, first->cell_bits > 1 ? "counters" : "bits",
+                         error);
 }
 
 bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_filter *other,

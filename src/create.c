@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -46,6 +47,23 @@ static bloomery_status choose_hash(const bloomery_options *options, struct bloom
     return BLOOMERY_OK;
 }
 
+/* What a chain needs to know, and whether its first link fits in its limit. */
+static bloomery_status check_chain(double rate, uint64_t bytes, uint64_t memory_limit,
+                                   bloomery_error *error)
+{
+    struct bloomery_phrase takes, limit;
+    if (!(rate > 0 && rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a scalable filter needs to know its rate, above 0 and below 1");
+    if (memory_limit > 0 && bytes > memory_limit)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the filter takes %s to begin with, and the limit is %s; plan it for "
+                             "fewer keys, or for a higher rate",
+                             bloomery_phrase_bytes(&takes, bytes),
+                             bloomery_phrase_bytes(&limit, memory_limit));
+    return BLOOMERY_OK;
+}
+
 bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_options *given,
                                 bloomery_filter **filter, bloomery_error *error)
 {
@@ -84,10 +102,8 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
                           "%llu cells take %llu bytes, not %llu: solve the plan, or leave bytes 0",
                           (unsigned long long)plan->bits, (unsigned long long)payload_bytes,
                           (unsigned long long)plan->bytes);
-    if (status == BLOOMERY_OK && options.memory_limit > 0 && payload_bytes > options.memory_limit)
-        status = bloomery_fail(
-            error, BLOOMERY_BAD_ARGUMENT, 0, "the filter takes %llu bytes, and the limit is %llu",
-            (unsigned long long)payload_bytes, (unsigned long long)options.memory_limit);
+    if (status == BLOOMERY_OK && row->grows)
+        status = check_chain(plan->rate, payload_bytes, options.memory_limit, error);
     if (status == BLOOMERY_OK)
         status = choose_hash(&options, &shape, &traits, error);
     if (status == BLOOMERY_OK)
@@ -100,31 +116,50 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
     return status;
 }
 
-/* Gives the links from `first` on back that have memory of their own. */
-static void release_grown(bloomery_filter *filter, uint32_t first)
+/* Gives the links back that have memory of their own. */
+static void release_grown(bloomery_filter *filter)
 {
-    for (uint32_t i = first; i < filter->shape.link_count; i++)
+    for (uint32_t i = 0; i < filter->shape.link_count; i++)
         if (filter->links[i].own_memory)
             bloomery_release(&filter->allocator, filter->links[i].payload,
                              (size_t)filter->links[i].bytes, BLOOMERY_PAYLOAD_UNIT);
+}
+
+/* Back to the link that the chain began with, which lies where its payload begins; a chain that was
+ * read has all of its links there. Their memory is given back, where there is some for the first
+ * alone. */
+static void clear_chain(bloomery_filter *filter)
+{
+    const size_t bytes = (size_t)filter->first.bytes;
+    release_grown(filter);
+    if (filter->payload_bytes > bytes) {
+        uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
+        if (payload != NULL) {
+            bloomery_release(&filter->allocator, filter->payload, (size_t)filter->payload_bytes,
+                             BLOOMERY_PAYLOAD_UNIT);
+            filter->payload = payload;
+            filter->payload_bytes = bytes;
+        }
+    }
+    memset(filter->payload, 0, bytes);
+    filter->links[0] = filter->first;
+    filter->links[0].payload = filter->payload;
+    filter->links[0].adds = 0;
+    filter->shape.link_count = 1;
+    filter->next.keys = 0;
+    bloomery_chain_open(filter);
 }
 
 bloomery_status bloomery_clear(bloomery_filter *filter)
 {
     if (filter->storage != BLOOMERY_OWNED)
         return BLOOMERY_READ_ONLY;
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        struct bloomery_link *link = &filter->links[i];
-        memset(link->payload, 0, (size_t)link->bytes);
-        link->adds = 0;
-        link->bits_set = 0;
-        link->unsure = 0;
+    if (filter->kind->grows) {
+        clear_chain(filter);
+        return BLOOMERY_OK;
     }
-    if (filter->kind
-            ->grows) { /* its shape is that of the first link; so are the bytes it is saved as */
-        release_grown(filter, 1);
-        filter->shape.link_count = 1;
-    }
+    filter->links[0].adds = 0;
+    memset(filter->payload, 0, (size_t)filter->payload_bytes);
     return BLOOMERY_OK;
 }
 
@@ -133,7 +168,7 @@ void bloomery_free(bloomery_filter *filter)
     if (filter == NULL)
         return;
     bloomery_allocator allocator = filter->allocator;
-    release_grown(filter, 0);
+    release_grown(filter);
     if (filter->storage == BLOOMERY_OWNED)
         bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);

@@ -37,7 +37,7 @@
  *
  * Where several threads add, a link is made by one of them, under a lock, and becomes visible to all
  * others with the number of links. Links never move. Some keys may then still go to the link that
- * was full, one for each thread at the most.
+ * was full, one for each thread at the most: who adds many at once counts their bits before.
  */
 #include "grow.h"
 
@@ -134,7 +134,7 @@ double bloomery_chain_rate(const struct bloomery_link *links, uint32_t count)
     }
     sum += links[count - 1].rate * coming;
     if (planned)
-        return links[0].rate / BLOOMERY_CHAIN_FIRST;
+        sum = links[0].rate / BLOOMERY_CHAIN_FIRST;
     return sum < 1 ? sum : 1;
 }
 
@@ -152,6 +152,7 @@ void bloomery_chain_open(struct bloomery_filter *filter)
 {
     if (!filter->kind->grows || filter->storage != BLOOMERY_OWNED)
         return;
+    filter->next.keys = 0;
     for (uint32_t i = 0; i < filter->shape.link_count; i++) {
         struct bloomery_link *link = &filter->links[i];
         link->bits_set = bloomery_count_payload(link->payload, (size_t)(link->bytes / 8));
@@ -166,6 +167,7 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
 {
     struct bloomery_phrase now = {{0}}, more = {{0}}, limit = {{0}};
     const uint32_t links = bloomery_link_count(filter);
+    const char *plural = links == 1 ? "" : "s";
     double keys = 0;
     for (uint32_t i = 0; i < links; i++)
         keys += filter->kind->estimate(
@@ -174,17 +176,17 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
     bloomery_phrase_bytes(&more, wanted);
     if (no_memory)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "full with about %llu keys in %u links of %s; there is no memory for "
-                             "another link of %s",
-                             (unsigned long long)keys, links, now.text, more.text);
+                             "full with about %llu keys in %u link%s of %s; there is no memory "
+                             "for another link of %s",
+                             (unsigned long long)keys, links, plural, now.text, more.text);
     if (links == BLOOMERY_CHAIN_MAX || wanted == 0)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
-                             "full with about %llu keys in %u links: a chain has no more",
-                             (unsigned long long)keys, links);
+                             "full with about %llu keys in %u link%s: a chain has no more",
+                             (unsigned long long)keys, links, plural);
     return bloomery_fail(error, BLOOMERY_FULL, 0,
-                         "full with about %llu keys in %u links of %s; another link of %s would "
+                         "full with about %llu keys in %u link%s of %s; another link of %s would "
                          "pass the limit of %s",
-                         (unsigned long long)keys, links, now.text, more.text,
+                         (unsigned long long)keys, links, plural, now.text, more.text,
                          bloomery_phrase_bytes(&limit, filter->memory_limit));
 }
 
@@ -194,10 +196,15 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     const uint32_t count = filter->shape.link_count;
     const struct bloomery_link *newest = &filter->links[count - 1];
     const uint64_t now = bloomery_payload_bytes(filter);
-    bloomery_plan plan;
     uint64_t total;
-    if (count == BLOOMERY_CHAIN_MAX || bloomery_chain_next(newest, &plan, NULL) != BLOOMERY_OK)
+    /* Planned once: a full chain is asked again and again. */
+    if (count == BLOOMERY_CHAIN_MAX ||
+        (filter->next.keys == 0 &&
+         bloomery_chain_next(newest, &filter->next, NULL) != BLOOMERY_OK)) {
+        filter->next.keys = 0;
         return refuse(filter, 0, false, error);
+    }
+    const bloomery_plan plan = filter->next;
     if (__builtin_add_overflow(now, plan.bytes, &total) || total > SIZE_MAX ||
         (filter->memory_limit > 0 && total > filter->memory_limit))
         return refuse(filter, plan.bytes, false, error);
@@ -218,6 +225,7 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
         bloomery_allocate(&filter->allocator, (size_t)link->bytes, BLOOMERY_PAYLOAD_UNIT);
     if (link->payload == NULL)
         return refuse(filter, plan.bytes, true, error);
+    filter->next.keys = 0;
     __atomic_store_n(&filter->shape.link_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == total);
     return BLOOMERY_OK;
@@ -385,6 +393,22 @@ static bool may_guess(const struct bloomery_filter *filter, struct bloomery_link
            link->full_at - link->bits_set > link->bits / 16;
 }
 
+/* Counts the most bits that some keys can set as set, where the link has room for so many; what they
+ * did not set is taken back after. So threads that add at once do not fill the same room. */
+static bool reserve(const struct bloomery_filter *filter, struct bloomery_link *link, uint64_t most)
+{
+    if (!filter->concurrent) {
+        if (link->bits_set + link->unsure + most > link->full_at)
+            return false;
+        link->bits_set += most;
+        return true;
+    }
+    if (__atomic_add_fetch(&link->bits_set, most, __ATOMIC_RELAXED) <= link->full_at)
+        return true;
+    __atomic_sub_fetch(&link->bits_set, most, __ATOMIC_RELAXED);
+    return false;
+}
+
 size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                                size_t keys, uint64_t *answers, uint64_t *new_bits,
                                bloomery_status *status, bloomery_error *error)
@@ -403,11 +427,11 @@ size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_ha
         count(filter, link, keys, 0);
         return keys;
     }
-    if (__atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) + link->unsure + most > link->full_at)
+    if (!reserve(filter, link, most))
         return add_singly(filter, hashes, keys, answers, new_bits, status, error);
     *answers = add_to_newest(filter, links, hashes, keys, &set);
     assert(set <= most);
-    count(filter, link, keys, set);
+    count(filter, link, keys, set - most);
     if (new_bits != NULL)
         *new_bits += set;
     return keys;

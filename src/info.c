@@ -8,27 +8,36 @@
 #include <math.h>
 #include <string.h>
 
+/* Of a chain, what its links make up. Others may be adding to a filter made for it, and another link
+ * may come meanwhile: then once more. */
+static void read_links(const bloomery_filter *filter, bloomery_info *info)
+{
+    do {
+        info->links = bloomery_link_count(filter);
+        info->bits = info->planned_keys = info->adds = 0;
+        for (uint32_t i = 0; i < info->links; i++) {
+            info->bits += filter->links[i].bits;
+            info->planned_keys += filter->links[i].keys;
+            info->adds += __atomic_load_n(&filter->links[i].adds, __ATOMIC_RELAXED);
+        }
+        info->bytes = bloomery_payload_bytes(filter);
+        info->file_bytes = bloomery_bytes(filter);
+    } while (info->links != bloomery_link_count(filter));
+}
+
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    const struct bloomery_link *newest = &filter->links[shape->link_count - 1];
+    read_links(filter, info);
+    const struct bloomery_link *newest = &filter->links[info->links - 1];
     info->kind = (bloomery_kind)shape->kind;
     info->format_version = BLOOMERY_FORMAT_VERSION;
-    info->links = shape->link_count;
     info->lines = newest->lines;
     info->probes = newest->probes;
-    for (uint32_t i = 0; i < shape->link_count; i++) {
-        info->bits += filter->links[i].bits;
-        info->planned_keys += filter->links[i].keys;
-        /* Others may be adding to a filter made for it. */
-        info->adds += __atomic_load_n(&filter->links[i].adds, __ATOMIC_RELAXED);
-    }
-    info->bytes = bloomery_payload_bytes(filter);
     info->cell_bits = shape->cell_bits;
     info->counter_most = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
-    info->file_bytes = bloomery_bytes(filter);
     info->planned_rate =
-        filter->kind->grows ? bloomery_chain_rate(filter->links, shape->link_count) : newest->rate;
+        filter->kind->grows ? bloomery_chain_rate(filter->links, info->links) : newest->rate;
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
     info->key_fingerprint = shape->key_fingerprint;

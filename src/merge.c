@@ -137,8 +137,8 @@ static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bi
     bloomery_status status = bloomery_shape_lay_out(&shape, payload_bytes, NULL);
     assert(status == BLOOMERY_OK && *payload_bytes <= filter->links->bytes);
     (void)status;
-    if (bits != filter->links->bits && link->keys > 0)
-        link->rate = filter->kind->expected_rate(link, link->keys);
+    if (bits != filter->links->bits) /* 0: unknown, where the keys are */
+        link->rate = link->keys > 0 ? filter->kind->expected_rate(link, link->keys) : 0;
     return shape;
 }
 

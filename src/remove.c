@@ -76,6 +76,11 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloo
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",
                              bloomery_kind_name((int)filter->shape.kind));
+    if (filter->checksums != NULL) { /* what was not read yet may be damaged */
+        status = bloomery_verify(filter, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
     struct bloomery_link link = filter->links[0];
     struct bloomery_shape shape = filter->shape;
     shape.kind = BLOOMERY_BLOCKED;

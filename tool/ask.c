@@ -11,7 +11,8 @@
  *
  * Filters of different rules are asked for different keys of the same record; those of one rule for
  * the same ones. With a file that confirms, keys that no filter may have are not looked for there;
- * of the others those that it lacks count as absent.
+ * of the others those that it lacks count as absent. Digits under --hex are looked for in
+ * either case, since they stand for the same key.
  *
  * Each thread has an asker of its own: a block of input, its answers, its counts, and the text that
  * its block will print. Text waits until all blocks before it have been printed; counts are summed
@@ -128,13 +129,16 @@ static void ask_plainly(struct asker *asker, size_t count)
 static void confirm(struct asker *asker, size_t rule, const bloomery_key *texts, size_t words)
 {
     const struct tool_question *question = asker->question;
+    const bool hex = (asker->rules[rule].flags & BLOOMERY_RULE_HEX) != 0;
     for (size_t w = 0; w < words; w++) {
         uint64_t any = 0, wrong = 0;
         for (size_t f = 0; f < question->filter_count; f++)
             any |= question->filters[f].rule == rule ? asker->answers[f][w] : 0;
         for (; any != 0; any &= any - 1) {
             int bit = __builtin_ctzll(any);
-            if (!tool_confirm_has(question->confirm, texts[w * 64 + (size_t)bit]))
+            const bloomery_key text = texts[w * 64 + (size_t)bit];
+            if (hex ? !tool_confirm_has_hex(question->confirm, text)
+                    : !tool_confirm_has(question->confirm, text))
                 wrong |= UINT64_C(1) << bit;
         }
         for (size_t f = 0; f < question->filter_count; f++)
@@ -205,6 +209,15 @@ static size_t ask(struct asker *asker, size_t count)
         for (size_t w = 0; w < words; w++)
             asker->selected[w] = ~asker->selected[w] & asker->with_key[w];
     return count_ones(asker->selected, words);
+}
+
+/* Whether no filter has any of the keys so far. */
+static bool found_none(const struct asker *asker)
+{
+    uint64_t hits = 0;
+    for (size_t f = 0; f < asker->question->filter_count; f++)
+        hits += asker->hits[f];
+    return hits == 0;
 }
 
 /* The first keys of the input, for the hint. Block 0 is one thread's alone, so the keys that are kept are
@@ -305,7 +318,7 @@ static bool answer(struct asker *asker, size_t count)
     const struct tool_question *question = asker->question;
     size_t hits = ask(asker, count);
     asker->selected_count += hits;
-    if (question->hint != NULL && asker->selected_count == 0)
+    if (question->hint != NULL && found_none(asker))
         keep_first_keys(asker, count);
     if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm))
         return false;

@@ -107,7 +107,10 @@ struct tool_blocks *tool_blocks_open(const struct tool_source *source, const cha
     blocks->total = tool_source_bytes(source);
     blocks->threads = useful_threads(blocks);
     blocks->wake[0] = blocks->wake[1] = -1;
-    if (source->stoppable && blocks->threads > 1 && pipe(blocks->wake) != 0)
+    if (source->interrupt != NULL) {
+        blocks->wake[0] = tool_interrupt_read_end(source->interrupt);
+        blocks->wake[1] = tool_interrupt_write_end(source->interrupt);
+    } else if (source->stoppable && blocks->threads > 1 && pipe(blocks->wake) != 0)
         blocks->wake[0] = blocks->wake[1] = -1; /* a stop then waits for the next bytes */
     pthread_mutex_init(&blocks->mutex, NULL);
     pthread_cond_init(&blocks->baton_free, NULL);
@@ -223,9 +226,10 @@ static void end_input(struct tool_blocks *blocks)
     blocks->rest_bytes = 0;
 }
 
+/* Waiting for bytes fails, too, where reading was interrupted. */
 static void fail_input(struct tool_blocks *blocks)
 {
-    if (settle(blocks)) {
+    if (!tool_interrupt_came(blocks->source.interrupt) && settle(blocks)) {
         tool_error("%s: %s", tool_path_said(blocks->input.name), blocks->input.error);
         blocks->failed = true;
     }
@@ -305,6 +309,10 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
             set_records(blocks, block, end);
             return true;
         }
+        if (tool_interrupt_came(blocks->source.interrupt)) {
+            end_input(blocks);
+            return false;
+        }
         searched = used;
         make_room(block, used + 1);
         ssize_t count =
@@ -335,6 +343,8 @@ static bool fill(struct tool_blocks *blocks, struct tool_block *block)
     }
     while (true) {
         size_t used = 0, searched = 0;
+        if (tool_interrupt_came(blocks->source.interrupt))
+            return false;
         if (blocks->input.name == NULL) {
             if (!settle(blocks))
                 return false;
@@ -376,7 +386,7 @@ bool tool_blocks_close(struct tool_blocks *blocks)
     tool_progress_stop(&blocks->progress);
     tool_input_close(&blocks->input);
     for (size_t i = 0; i < 2; i++)
-        if (blocks->wake[i] >= 0)
+        if (blocks->source.interrupt == NULL && blocks->wake[i] >= 0)
             close(blocks->wake[i]);
     pthread_cond_destroy(&blocks->given_back);
     pthread_cond_destroy(&blocks->baton_free);

@@ -2,6 +2,7 @@
 #include "canary.h"
 
 #include "blocks.h"
+#include "hint.h"
 #include "rule.h"
 #include "tool.h"
 
@@ -28,7 +29,16 @@ static void ask_batch(const bloomery_filter *filter, const bloomery_key *records
             note_hit(canaries, records[i]);
 }
 
-bool tool_canaries_ask(const char *path, const bloomery_filter *filter,
+/* None found is no comfort where the keys were written in another case than the filter's. */
+static void say_hint(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
+                     const bloomery_key_rule *rule)
+{
+    const uint32_t cases = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX;
+    if ((rule->flags & cases) == 0)
+        tool_hint_say(hint, name, filter, false);
+}
+
+bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter *filter,
                        struct tool_canaries *canaries)
 {
     bloomery_info info = BLOOMERY_INFO;
@@ -45,17 +55,23 @@ bool tool_canaries_ask(const char *path, const bloomery_filter *filter,
     struct tool_blocks *blocks = tool_blocks_open(&source, "asking");
     struct tool_block block = {0};
     struct tool_made *made = tool_made_new();
+    struct tool_hint *hint = tool_hint_new();
     bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
     *canaries = (struct tool_canaries){0};
     while (tool_blocks_take(blocks, &block)) {
         size_t count;
         while ((count = tool_block_keys(&block, records)) > 0) {
             tool_rule_apply(&info.rule, &block, records, count, made);
+            tool_hint_keep(hint, made->keys, made->count);
             ask_batch(filter, records, count, made, canaries);
         }
     }
     bool all_read = tool_blocks_close(blocks);
-    bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not asked for");
+    bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not asked for") &&
+                    tool_tally_has_keys(&made->tally, &info.rule, canaries->asked);
+    if (canaries->hits == 0 && all_read && all_keys)
+        say_hint(hint, name, filter, &info.rule);
+    tool_hint_free(hint);
     free(records);
     tool_made_free(made);
     tool_block_free(&block);

@@ -19,9 +19,10 @@ struct tool_canaries {
     char text[TOOL_CANARIES_SHOWN][TOOL_CANARY_BYTES];
 };
 
-/* Asks a filter for all lines of a file, by its rule. `path`: "-" is stdin; it may be packed. False
+/* Asks a filter for all lines of a file, by its rule. `path`: "-" is stdin; it may be packed. Where
+ * none may be in the filter, `name`, but digests would be in the other case, a hint says so. False
  * after a message. */
-bool tool_canaries_ask(const char *path, const bloomery_filter *filter,
+bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter *filter,
                        struct tool_canaries *canaries);
 
 #endif /* BLOOMERY_TOOL_CANARY_H */

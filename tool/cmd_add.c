@@ -40,7 +40,9 @@ static const char help[] =
     "-d,\n"
     "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --skip-empty; 'bloomery help "
     "build')\n"
-    "need not be given; where they are, they must agree with it.\n"
+    "need not be given; where they are, they must agree with it. Where every line lacks the field "
+    "of\n"
+    "the rule, that is an error and nothing is added.\n"
     "\n"
     "A filter can take more keys than it was planned for, but its rate rises; you are then told "
     "how\n"
@@ -107,6 +109,8 @@ static int report(const struct addition *addition, const struct tool_change *cha
 
 static int add_locked(const struct addition *addition)
 {
+    if (!tool_may_change(addition->path))
+        return TOOL_ERROR;
     bloomery_options opening = BLOOMERY_OPTIONS;
     opening.open_flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = addition->memory;

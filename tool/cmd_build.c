@@ -65,10 +65,14 @@ static const char help[] =
     "\n"
     "How a line becomes a key, in this order; the filter keeps it, and query and add follow it:\n"
     "\n" TOOL_RULE_HELP "\n"
-    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it.\n"
+    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it\n"
+    "if the first line of an input ends so. Where every line lacks field N, that is an error and\n"
+    "nothing is written. A line of column names is a line like others; 'tail -n +2' leaves it "
+    "out.\n"
     "\n"
     "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
     "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
+    "  tail -n +2 people.csv | bloomery build --csv -F 2 --trim -n 1M -o names.bloom\n"
     "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
 
 struct build {
@@ -196,6 +200,10 @@ static bool fits_together(const struct build *build)
     }
     if (build->options.lines > 0 && build->kind == BLOOMERY_CLASSIC) {
         tool_usage("--lines is for blocked filters; a classic one has none");
+        return false;
+    }
+    if (build->options.folds > 0 && build->kind == BLOOMERY_SCALABLE) {
+        tool_usage("--folds is for filters of one link; chains (--kind scalable) are not folded");
         return false;
     }
     if (build->options.seed != 0 && build->options.hash == BLOOMERY_HASH_SIPHASH) {

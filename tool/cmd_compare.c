@@ -51,19 +51,20 @@ struct answer {
     double jaccard[2];
 };
 
-/* The number of keys in each is known far better than how many are common, so the interval of the
- * one gives that of the other. The lower bound of both is 0, the upper one the smaller filter. */
+/* The common keys are none at least, and at most those of the smaller filter. */
 static void find_intervals(struct answer *answer)
 {
     const bloomery_comparison *found = &answer->found;
-    const double sum = found->keys[0] + found->keys[1];
     const double most = fmin(found->keys[0], found->keys[1]);
     answer->common[0] = fmax(0, found->common_keys - DEVIATIONS * found->deviation);
     answer->common[1] =
         fmax(answer->common[0], fmin(most, found->common_keys + DEVIATIONS * found->deviation));
-    for (int i = 0; i < 2; i++) {
-        const double common = answer->common[i];
-        answer->jaccard[i] = sum > common ? fmin(1, common / (sum - common)) : 0;
+    const double off = DEVIATIONS * found->jaccard_deviation;
+    answer->jaccard[0] = fmax(0, found->jaccard - off);
+    answer->jaccard[1] = fmin(1, found->jaccard + off);
+    if (isnan(found->jaccard)) { /* every bit of the union is set: nothing is known */
+        answer->common[0] = answer->common[1] = NAN;
+        answer->jaccard[0] = answer->jaccard[1] = NAN;
     }
 }
 

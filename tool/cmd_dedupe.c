@@ -6,7 +6,8 @@
  * append to, so that two of us never wait for each other; filter or table; what counts as seen; the
  * inputs. A state is written last, when everything that it holds was delivered: whatever ends the
  * command before leaves the old one, and what was printed since comes again. A command that lost its
- * reader (SIGPIPE) ends so, too.
+ * reader (SIGPIPE) ends so, too. A first signal that asks it to end (interrupt.c) ends the input, and
+ * the state is written.
  *
  * How lines are compared: dedupe.c. What they are remembered in: dedupe_start.c. What happens when
  * there is no more room: seen.c.
@@ -71,7 +72,9 @@ static const char help[] =
     "when\n"
     "                       everything has been printed; or where it stopped, being full. Its "
     "size\n"
-    "                       and rate are those of the first time\n"
+    "                       and rate are those of the first time. SIGINT, SIGTERM and SIGHUP end\n"
+    "                       the input there, and it is written; a second one does not wait\n"
+    "      --key-file FILE  the key of filters that don't carry it (--state, --against)\n"
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
     "cores.\n"
     "                       The output is the same, and in the same order, whatever N is\n"
@@ -100,6 +103,7 @@ enum {
     OPTION_APPEND,
     OPTION_STATE,
     OPTION_JSON,
+    OPTION_KEY_FILE,
 };
 
 static const struct option options[] = {
@@ -117,6 +121,7 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -175,6 +180,9 @@ static bool take_value(struct tool_dedupe_command *command, int option)
     case OPTION_STATE:
         command->state = optarg;
         return true;
+    case OPTION_KEY_FILE:
+        command->key_file = optarg;
+        return true;
     default:
         return tool_rule_option(&command->choice, option);
     }
@@ -226,6 +234,8 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state keeps a filter; --exact has none to keep");
     if (command->state != NULL && tool_path_is_stdin(command->state))
         return !tool_usage("--state needs a file; '-' is none");
+    if (command->key_file != NULL && command->state == NULL && command->against_given == 0)
+        return !tool_usage("--key-file is for the filters of --state and --against");
     if (command->append != NULL && tool_path_is_stdin(command->append))
         return !tool_usage("--append needs a file; what is kept is printed on standard output");
     if (command->state != NULL && command->append != NULL &&
@@ -282,6 +292,7 @@ static bool save_state(struct tool_dedupe_command *command)
     bloomery_error error;
     if (command->state == NULL)
         return true;
+    tool_interrupt_remove(NULL); /* there will be more than the empty file */
     if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
         return !tool_library_error(command->state, &error);
     command->state_made = false;
@@ -301,7 +312,10 @@ static bool finish_output(struct tool_dedupe_command *command)
 static int run(struct tool_dedupe_command *command)
 {
     struct tool_dedupe *dedupe = &command->dedupe;
-    bool good = learn_lists(command) && tool_dedupe_run(dedupe, &command->source);
+    bool good = learn_lists(command);
+    if (good && command->state != NULL)
+        dedupe->interrupt = tool_interrupt_take();
+    good = good && tool_dedupe_run(dedupe, &command->source);
     bool delivered =
         (good || dedupe->stopped) && !tool_out_failed(&dedupe->out) && !dedupe->append_failed;
     if (delivered || tool_out_failed(&dedupe->out))
@@ -314,6 +328,9 @@ static int run(struct tool_dedupe_command *command)
         return TOOL_ERROR;
     }
     int code = save_state(command) && good ? TOOL_FOUND : TOOL_ERROR;
+    if (tool_interrupt_came(dedupe->interrupt) && code == TOOL_FOUND && !command->quiet)
+        tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
+                 command->state);
     if (dedupe->stopped)
         tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
     if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was printed as it is"))
@@ -325,6 +342,7 @@ static void clean_up(struct tool_dedupe_command *command)
 {
     if (command->append != NULL)
         tool_appended_close(&command->appended);
+    tool_interrupt_remove(NULL);
     if (command->state_made)
         unlink(command->state);
     tool_filter_unlock(command->lock);
@@ -374,6 +392,7 @@ static int dedupe_main(int argc, char **argv)
         code = prepare_and_run(command);
     clean_up(command);
     free(command);
+    tool_interrupt_pass_on();
     return code;
 }
 

@@ -38,7 +38,9 @@ static const char help[] =
     "      --measure N      ask N random keys that nobody added, and judge the rate\n"
     "      --seed S         other random keys. Default 0\n"
     "      --canary FILE    ask for the lines of this file, keys that must not be in it, by the\n"
-    "                       filter's rule, and show those that may be\n"
+    "                       filter's rule, and show those that may be. Digests in\n"
+    "                       hexadecimal digits that would be in it in the other case are hinted\n"
+    "                       at on standard error, and are no finding\n"
     "      --key-file FILE  the key of a filter that does not carry it; only --measure and "
     "--canary\n"
     "                       need it\n"
@@ -424,7 +426,8 @@ static int inspect_filter(const struct tool_inspection *request, const bloomery_
     }
     if (request->measure > 0)
         measure(filter, request, &report);
-    if (request->canary != NULL && !tool_canaries_ask(request->canary, filter, &report.canaries))
+    if (request->canary != NULL &&
+        !tool_canaries_ask(request->canary, request->path, filter, &report.canaries))
         return TOOL_ERROR;
     return request->json ? tool_inspect_json(request, &report) : print_text(request, &report);
 }
@@ -453,6 +456,8 @@ static int inspect_main(int argc, char **argv)
     }
     bloomery_filter *filter = NULL;
     bloomery_error error;
+    if (!tool_filter_is_file(request.path))
+        return TOOL_ERROR;
     if (bloomery_open(request.path, &opening, &filter, &error) != BLOOMERY_OK)
         return report_unreadable(&request, &error);
     int code = inspect_filter(&request, filter);

@@ -27,7 +27,8 @@ static const char help[] =
     "those\n"
     "that fold to the least one are folded. Parts that were built with one plan, for the keys of "
     "all\n"
-    "parts, make the very filter that a single build makes. OUT may be one of the inputs; it is\n"
+    "parts, make the very filter that a single build of all these lines makes. OUT may be one of "
+    "the inputs; it is\n"
     "replaced at once, or not at all. Plan, key options and note are those of the first filter.\n"
     "Scalable filters are put one behind the other, and their rates add up.\n"
     "\n"
@@ -329,6 +330,9 @@ static int merge_main(int argc, char **argv)
     if (merging.count == 0)
         return tool_usage("which filters? Name their files, as in 'bloomery merge -o all.bloom "
                           "one.bloom other.bloom'");
+    if (merging.check_only && merging.output.path != NULL)
+        return tool_usage("--check-only writes nothing, so -o %s does not go with it",
+                          merging.output.path);
     if (!merging.check_only && !tool_output_begin(&merging.output)) {
         tool_output_end(&merging.output);
         return TOOL_ERROR;

@@ -29,7 +29,10 @@ static const char help[] =
     "Remove only what was added, and no more often: then no line that is still in the filter is\n"
     "ever lost. A line that was never added, but is taken for one that was, takes away counts "
     "that\n"
-    "others need; that happens at the filter's rate. A counter that has reached its maximum (15, "
+    "others need; that happens at the filter's rate, and a warning says how often where it is to "
+    "be\n"
+    "expected at all (of lines removed twice, for example). A counter that has reached its maximum "
+    "(15, "
     "or\n"
     "255 with --counter-bits 8) stays there, so what it belongs to may never go entirely.\n"
     "\n"
@@ -62,7 +65,8 @@ struct outcome {
     uint64_t absent;
     uint64_t cleared; /* counters that became 0 */
     uint64_t passed_over;
-    bloomery_info info; /* afterwards, scanned */
+    double expected_wrong; /* of those removed: never added, but taken for such */
+    bloomery_info info;    /* afterwards, scanned */
 };
 
 enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_STRICT, OPTION_JSON };
@@ -157,7 +161,23 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
     bool good = tool_blocks_close(blocks);
     outcome->passed_over = tally.passed_over;
     tally.not_hex = tally.not_hex > 0;
-    return tool_tally_say(&tally, rule, "--hex can make no key of it") && good;
+    return tool_tally_say(&tally, rule, "--hex can make no key of it") && good &&
+           tool_tally_has_keys(&tally, rule, outcome->removed + outcome->absent);
+}
+
+/*
+ * Of lines that were never added a share as large as the rate is taken for added ones; the others are
+ * those that were surely absent. So for `absent` of these absent * rate / (1 - rate) were removed
+ * wrongly. The rate falls while lines are removed; its mean before and after is taken.
+ */
+static double wrong_removals(const struct outcome *outcome, double rate_before)
+{
+    const double rate = (rate_before + outcome->info.live_rate) / 2;
+    const double most = (double)outcome->removed;
+    if (!(rate < 1))
+        return most;
+    double wrong = (double)outcome->absent * rate / (1 - rate);
+    return wrong < most ? wrong : most;
 }
 
 /* ---- What is said ---------------------------------------------------------------------------- */
@@ -183,6 +203,7 @@ static int print_json(const struct removal *removal, const struct outcome *outco
     tool_json_add(object, "passed_over", tool_json_count(outcome->passed_over));
     tool_json_add(object, "removed", tool_json_count(outcome->removed));
     tool_json_add(object, "absent", tool_json_count(outcome->absent));
+    tool_json_add(object, "expected_wrong_removals", tool_json_number(outcome->expected_wrong));
     tool_json_add(object, "cleared", tool_json_count(outcome->cleared));
     tool_json_add(object, "stuck_cells", tool_json_count(info->stuck_cells));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
@@ -193,12 +214,27 @@ static int print_json(const struct removal *removal, const struct outcome *outco
     return tool_json_print(object, code);
 }
 
+static void warn_of_wrong_ones(const struct removal *removal, const struct outcome *outcome)
+{
+    char absent[TOOL_NUMBER_BYTES], removed[TOOL_NUMBER_BYTES], wrong[TOOL_NUMBER_BYTES];
+    const uint64_t rounded = (uint64_t)(outcome->expected_wrong + 0.5);
+    if (outcome->expected_wrong < 1)
+        return;
+    tool_warning("%s: %s line%s surely absent; of the %s removed about %s %s probably never added "
+                 "either, and keys that share their counters may now be denied",
+                 removal->path, tool_format_count(absent, outcome->absent),
+                 outcome->absent == 1 ? " was" : "s were",
+                 tool_format_count(removed, outcome->removed), tool_format_count(wrong, rounded),
+                 rounded == 1 ? "was" : "were");
+}
+
 static int report(const struct removal *removal, const struct outcome *outcome)
 {
     char stuck[TOOL_NUMBER_BYTES];
     const int code = removal->strict && outcome->absent > 0 ? TOOL_NONE : TOOL_FOUND;
     if (!removal->quiet && !removal->json)
         say_removed(removal, outcome);
+    warn_of_wrong_ones(removal, outcome);
     if (outcome->info.stuck_cells > 0)
         tool_warning("%s: %s counter%s reached the maximum of %u and will not go down again: keys "
                      "that have only such counters stay",
@@ -223,6 +259,8 @@ static bool has_counters(const char *path, const bloomery_filter *filter)
 
 static int remove_locked(const struct removal *removal)
 {
+    if (!tool_may_change(removal->path))
+        return TOOL_ERROR;
     bloomery_filter *filter =
         tool_filter_open(removal->path, BLOOMERY_OPEN_COPY, removal->key_file);
     if (filter == NULL)
@@ -230,6 +268,8 @@ static int remove_locked(const struct removal *removal)
     bloomery_error error;
     bloomery_key_rule rule;
     struct outcome outcome = {.info = BLOOMERY_INFO};
+    bloomery_info before = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &before);
     int code = TOOL_ERROR;
     if (!has_counters(removal->path, filter) ||
         !tool_rule_settle(&removal->choice, removal->path, filter, false, &rule) ||
@@ -239,6 +279,7 @@ static int remove_locked(const struct removal *removal)
         tool_library_error(removal->path, &error);
     } else {
         bloomery_info_get(filter, true, &outcome.info);
+        outcome.expected_wrong = wrong_removals(&outcome, before.live_rate);
         code = report(removal, &outcome);
     }
     bloomery_free(filter);

@@ -100,6 +100,27 @@ bool tool_confirm_has(struct tool_confirm *confirm, bloomery_key key)
     return false;
 }
 
+/* Lines stand where their letters put them, so each case is a search of its own. */
+bool tool_confirm_has_hex(struct tool_confirm *confirm, bloomery_key digits)
+{
+    unsigned char small[256], *room = small;
+    const unsigned char *from = digits.data;
+    bool found = tool_confirm_has(confirm, digits);
+    if (digits.bytes > sizeof(small) && !found)
+        room = tool_allocate(digits.bytes);
+    for (int upper = 0; upper < 2 && !found; upper++) {
+        for (size_t i = 0; i < digits.bytes; i++)
+            room[i] = (unsigned char)(from[i] <= '9' ? from[i]
+                                      : upper        ? from[i] & ~0x20
+                                                     : from[i] | 0x20);
+        if (digits.bytes > 0 && memcmp(room, from, digits.bytes) != 0)
+            found = tool_confirm_has(confirm, bloomery_key_of(room, digits.bytes));
+    }
+    if (room != small)
+        free(room);
+    return found;
+}
+
 bool tool_confirm_is_sorted(const struct tool_confirm *confirm)
 {
     return !atomic_load(&confirm->unsorted);

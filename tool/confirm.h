@@ -19,6 +19,10 @@ struct tool_confirm *tool_confirm_open(const char *path, unsigned char delimiter
 /* Whether a line of the file is this key. Any number of threads. */
 bool tool_confirm_has(struct tool_confirm *confirm, bloomery_key key);
 
+/* The same of a key that is hexadecimal digits, whatever the case of its letters: looked for as it is
+ * written, in lower and in upper case. A line that mixes both is found by a key written like it. */
+bool tool_confirm_has_hex(struct tool_confirm *confirm, bloomery_key digits);
+
 /* Whether no search so far has come upon lines out of order: where one has, answers mean nothing. */
 bool tool_confirm_is_sorted(const struct tool_confirm *confirm);
 

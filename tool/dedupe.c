@@ -503,6 +503,7 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     struct tool_source stoppable = *source;
     stoppable.stoppable = true;
     stoppable.settled = dedupe->may_stop;
+    stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     struct run run = {.dedupe = dedupe, .learns = learns};
     run.plain = tool_rule_is_none(&dedupe->rule) && (learns || dedupe->against_count == 0);
     run.blocks = tool_blocks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");

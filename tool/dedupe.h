@@ -30,7 +30,8 @@ struct tool_dedupe {
     bool invert;     /* the dropped records are printed, not the kept ones */
     bool count_only; /* nothing is printed */
     bool may_stop;   /* where it is full; nothing is then said of inputs that come after that */
-    struct tool_appended *appended; /* where kept records go too; NULL: nowhere */
+    const struct tool_interrupt *interrupt; /* ends the reading; NULL: nothing does */
+    struct tool_appended *appended;         /* where kept records go too; NULL: nowhere */
 
     /* What came out, of records that were not only learned. */
     uint64_t lines, kept, dropped;

@@ -36,7 +36,9 @@ static void get_facts(const struct tool_dedupe_command *command, struct tool_see
 static const char *say_drops(char text[TOOL_NUMBER_BYTES + 16], double drops)
 {
     char number[TOOL_NUMBER_BYTES];
-    if (!(drops < 1e15))
+    if (drops > 0 && drops < 0.01)
+        snprintf(text, TOOL_NUMBER_BYTES + 16, "less than 0.01");
+    else if (!(drops < 1e15))
         snprintf(text, TOOL_NUMBER_BYTES + 16, "countless");
     else if (drops >= 1000)
         snprintf(text, TOOL_NUMBER_BYTES + 16, "about %s",
@@ -60,12 +62,12 @@ static void say_report(const struct tool_dedupe_command *command,
     tool_format_count(kept, command->seen.unremembered);
     if (command->seen.unremembered > 0)
         snprintf(more + strlen(more), sizeof(more) - strlen(more), " (%s not remembered)", kept);
-    tool_say(
-        "dedupe: read %s lines, kept %s%s, dropped %s; memory %s; %s lines dropped wrongly are "
-        "expected",
-        tool_format_count(lines, dedupe->lines), tool_format_count(kept, dedupe->kept), more,
-        tool_format_count(dropped, dedupe->dropped), tool_format_size(size, facts->bytes),
-        say_drops(drops, facts->wrong_drops));
+    tool_say("dedupe: read %s %s, kept %s%s, dropped %s; memory %s; %s lines dropped wrongly are "
+             "expected",
+             tool_format_count(lines, dedupe->lines), dedupe->lines == 1 ? "line" : "lines",
+             tool_format_count(kept, dedupe->kept), more,
+             tool_format_count(dropped, dedupe->dropped), tool_format_size(size, facts->bytes),
+             say_drops(drops, facts->wrong_drops));
 }
 
 static json_t *json_report(const struct tool_dedupe_command *command,

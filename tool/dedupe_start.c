@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,37 +148,70 @@ static bool create_table(struct tool_dedupe_command *command)
     return false;
 }
 
-/* Whether options for a new filter were given beside one that is there. */
+/* Whether the filter that is there is what -n and -p would make. A plan's rate is a little below the
+ * one that was asked for, so what was asked for is planned again. */
+static bool is_as_asked(const struct tool_dedupe_command *command, const bloomery_info *info,
+                        const bloomery_link_info *first)
+{
+    if (command->keys > 0 && command->keys != first->planned_keys)
+        return false;
+    if (command->rate == 0 || first->planned_keys == 0)
+        return command->rate == 0;
+    bloomery_plan plan = {.kind = info->kind, .keys = first->planned_keys, .rate = command->rate};
+    return bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
+           fabs(plan.rate - info->planned_rate) <= 1e-6 * plan.rate;
+}
+
+/* A command that is repeated has the options of the first time: those are no mistake. Others change
+ * nothing, which is said. */
+static void warn_of_others(const struct tool_dedupe_command *command, const bloomery_info *info)
+{
+    bloomery_link_info first = BLOOMERY_LINK_INFO;
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    bloomery_link_info_get(command->seen.filter, 0, false, &first);
+    if (!is_as_asked(command, info, &first))
+        tool_warning("%s: is there already, planned for %s keys and a rate of %s, and stays so; -n "
+                     "and -p are for a new one",
+                     command->state, tool_format_count(keys, first.planned_keys),
+                     tool_format_odds(odds, info->planned_rate));
+    else if (info->kind != BLOOMERY_SCALABLE && command->keys == 0 &&
+             command->memory > info->bytes + info->bytes / 8)
+        tool_warning("%s: is there already, takes %s and can't grow; a larger --memory is for a "
+                     "new one",
+                     command->state, tool_format_size(keys, info->bytes));
+}
+
+/* Whether the options beside a filter that is there can be followed. */
 static bool agrees_with_state(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
     const bool grows = info->kind == BLOOMERY_SCALABLE;
-    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    if (command->keys > 0 || command->rate > 0 || (command->memory > 0 && !grows)) {
-        tool_usage("%s: is there already, a %s filter planned for %s keys and a rate of %s; -n, -p "
-                   "and --memory are for a new one",
-                   command->state, bloomery_kind_name((int)info->kind),
-                   tool_format_count(keys, info->planned_keys),
-                   tool_format_odds(odds, info->planned_rate));
+    char taken[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
+    if (command->memory > 0 && info->bytes > command->memory) {
+        tool_error("%s: takes %s already, and --memory is %s", command->state,
+                   tool_format_size(taken, info->bytes), tool_format_size(given, command->memory));
         return false;
     }
-    if (command->on_full >= 0 && grows != (command->on_full == TOOL_FULL_GROW)) {
+    /* One that grows up to a limit may stop there, or let pass. */
+    if (command->on_full >= 0 && grows != (command->on_full == TOOL_FULL_GROW) &&
+        !(grows && command->memory > 0)) {
         tool_usage("%s: is there already, a %s filter, which %s; --on-full=%s is not for it",
                    command->state, bloomery_kind_name((int)info->kind),
                    grows ? "grows" : "can't grow", tool_on_full_names[command->on_full]);
         return false;
     }
+    warn_of_others(command, info);
     return true;
 }
 
 static bool open_state(struct tool_dedupe_command *command)
 {
-    bloomery_error error;
     bloomery_options open_options = BLOOMERY_OPTIONS;
     bloomery_info info = BLOOMERY_INFO;
     open_options.open_flags = BLOOMERY_OPEN_COPY;
     open_options.memory_limit = command->memory;
-    if (bloomery_open(command->state, &open_options, &command->seen.filter, &error) != BLOOMERY_OK)
-        return !tool_library_error(command->state, &error);
+    command->seen.filter = tool_filter_open_with(command->state, open_options, command->key_file);
+    if (command->seen.filter == NULL)
+        return false;
     bloomery_info_get(command->seen.filter, false, &info);
     if (command->on_full < 0 && info.kind != BLOOMERY_SCALABLE)
         command->seen.on_full = TOOL_FULL_STOP;
@@ -196,8 +230,10 @@ static bool lock_state(struct tool_dedupe_command *command, bool *there)
             return false;
         int made = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         command->state_made = made >= 0;
-        if (made >= 0)
+        if (made >= 0) {
+            tool_interrupt_remove(command->state);
             close(made);
+        }
     }
     command->lock = tool_filter_lock(command->state);
     if (command->lock < 0)
@@ -210,6 +246,28 @@ static bool lock_state(struct tool_dedupe_command *command, bool *there)
     return true;
 }
 
+/* What holds more, where it is full. Only what would work here. */
+static const char *advice(const struct tool_dedupe_command *command, bool there)
+{
+    const bool limited = command->memory > 0, grows = command->seen.grows;
+    if (!limited && (grows || command->seen.table != NULL))
+        return "with --memory SIZE and --on-full=pass it would go on without remembering";
+    if (grows && !there)
+        return "a larger --memory holds more";
+    if (grows || command->seen.table != NULL)
+        return "a larger --memory holds more, --on-full=pass goes on without remembering";
+    if (command->state != NULL)
+        return "a new --state with more room holds more, --on-full=pass goes on without "
+               "remembering";
+    if (limited)
+        return command->keys > 0 ? "a larger -n or --memory holds more, --on-full=pass goes on "
+                                   "without remembering"
+                                 : "a larger --memory holds more, --on-full=pass goes on without "
+                                   "remembering";
+    return "a larger -n holds more, --on-full=grow goes on with more memory, --on-full=pass "
+           "without remembering";
+}
+
 bool tool_dedupe_prepare(struct tool_dedupe_command *command)
 {
     bool there = false;
@@ -219,10 +277,17 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     command->dedupe.rule = command->choice.rule;
     if (command->state != NULL && !lock_state(command, &there))
         return false;
+    if (!there && command->key_file != NULL && command->against_given == 0) {
+        tool_error("%s: is not there, and would be made without a key; 'bloomery build --key-file' "
+                   "makes one with a key, also of no lines",
+                   command->state);
+        return false;
+    }
     if (there ? !open_state(command)
               : !(command->exact > 0 ? create_table(command) : create_filter(command)))
         return false;
     tool_seen_start(&command->seen, command->target);
+    command->seen.advice = advice(command, there);
     command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
     return true;
 }
@@ -260,7 +325,8 @@ bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
             continue;
         }
         struct tool_against *against = &filters[command->dedupe.against_count];
-        *against = (struct tool_against){.path = path, .filter = tool_filter_open(path, 0, NULL)};
+        *against = (struct tool_against){.path = path,
+                                         .filter = tool_filter_open(path, 0, command->key_file)};
         if (against->filter == NULL)
             return false;
         command->dedupe.against_count++;

@@ -23,8 +23,9 @@
  *     (b - a) R / (1 - R)  of them were dropped by the older links, and
  *     D(a, b)              by the newest.
  *
- * These are summed over the links that were the newest one after the other. A link is full with the
- * keys that it was planned for; the newest one has what is left of those that were kept.
+ * These are summed over the links that were the newest one after the other. Where a link ended (a
+ * little behind the keys that it was planned for) and what its rate is now is read off its bits; the
+ * newest one has what is left of those that were kept.
  *
  * f is smooth, so sixteen points of the rule of Gauss give the integral to more digits than the
  * report shows; few keys are summed one by one.
@@ -164,14 +165,15 @@ void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *b
     chain->links = info.links;
     for (uint32_t i = before->links - 1; i < info.links; i++) {
         struct tool_chain_link *link = &chain->link[i];
-        if (i >= before->links)
-            read_link(filter, info.kind, i, false, link);
         const double from = i < before->links ? link->keys : 0;
-        link->keys = tool_expected_keys(&link->plan, from, left > 0 ? left : 0);
-        if (i + 1 < info.links && link->keys > (double)link->plan.keys)
-            link->keys = fmax(from, (double)link->plan.keys);
+        const bool is_newest = i + 1 == info.links;
+        if (i >= before->links || !is_newest)
+            read_link(filter, info.kind, i, !is_newest, link);
+        if (is_newest) {
+            link->keys = tool_expected_keys(&link->plan, from, left > 0 ? left : 0);
+            link->rate = rate_with(&link->plan, link->keys);
+        }
         left -= tool_expected_new(&link->plan, from, link->keys);
-        link->rate = rate_with(&link->plan, link->keys);
     }
 }
 

@@ -157,6 +157,18 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+bool tool_filter_is_file(const char *path)
+{
+    struct stat facts;
+    bool there = stat(path, &facts) == 0;
+    if (there ? S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode) : strcmp(path, "-") != 0)
+        return true;
+    tool_error("%s: is not a regular file; a filter is mapped, and must be one: write it to a file "
+               "first",
+               path);
+    return false;
+}
+
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
 {
     bloomery_options options = BLOOMERY_OPTIONS;
@@ -171,6 +183,8 @@ bloomery_filter *tool_filter_open_with(const char *path, bloomery_options option
     bloomery_filter *filter = NULL;
     bloomery_error error;
 
+    if (!tool_filter_is_file(path))
+        return NULL;
     if (key_file != NULL) {
         if (!tool_key_read(key_file, key))
             return NULL;
@@ -200,19 +214,23 @@ void tool_warn_overfull(const char *path, const bloomery_info *info)
     tool_format_odds(now, info->live_rate);
     tool_format_odds(then, info->planned_rate);
     if (info->estimated_keys < 1e15)
-        tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not %s",
+        tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not "
+                     "%s; build it with a larger -n, or with --kind scalable",
                      path, tool_format_count(all, (uint64_t)(info->estimated_keys + 0.5)), planned,
                      now, then);
     else
         tool_warning(
-            "%s: is full, every bit set, and was planned for %s keys: its rate is 1, not %s", path,
-            planned, then);
+            "%s: is full, every bit set, and was planned for %s keys: its rate is 1, not %s; build "
+            "it with a larger -n, or with --kind scalable",
+            path, planned, then);
 }
 
 /* ---- Locks ----------------------------------------------------------------------------------- */
 
 int tool_filter_lock(const char *path)
 {
+    if (!tool_filter_is_file(path))
+        return -1;
     while (true) {
         /* O_NONBLOCK: a FIFO given by mistake must not hang here; the library then refuses it. */
         int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -270,6 +288,11 @@ static bool directory_takes_files(const char *path)
         tool_error("%s: directory %s %s", path, directory, why);
     free(copy);
     return why == NULL;
+}
+
+bool tool_may_change(const char *path)
+{
+    return directory_takes_files(path);
 }
 
 bool tool_may_replace(const char *path, bool force)

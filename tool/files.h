@@ -28,6 +28,10 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
                                        const char *key_file);
 
+/* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there is
+ * for the opening to tell. False after a message. */
+bool tool_filter_is_file(const char *path);
+
 /* Warns where a filter holds more keys than it was planned for. `info` has been scanned. */
 void tool_warn_overfull(const char *path, const bloomery_info *info);
 
@@ -43,6 +47,10 @@ void tool_filter_unlock(int descriptor);
 /* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
  * anything else that is no regular file: never; nor where its directory takes no new file. False after a message. */
 bool tool_may_replace(const char *path, bool force);
+
+/* Whether a filter that is there can be replaced by a changed one: its directory takes new files.
+ * False after a message. */
+bool tool_may_change(const char *path);
 
 /* Whether two paths name the same file, be it there or still to be made. */
 bool tool_same_file(const char *one, const char *other);

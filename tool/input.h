@@ -12,6 +12,7 @@
 #ifndef BLOOMERY_TOOL_INPUT_H
 #define BLOOMERY_TOOL_INPUT_H
 
+#include "interrupt.h"
 #include "stream.h"
 
 #include <stdbool.h>
@@ -32,7 +33,9 @@ struct tool_source {
     bool stoppable;          /* who reads may stop early */
     bool settled;            /* and then nothing may be said of what comes later: an input is
                                 opened, or a failure told, when all blocks before are given back */
-    uint32_t threads;        /* that take part; 0: as many as the process may run at once */
+    const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
+                                               there; NULL: nothing does */
+    uint32_t threads; /* that take part; 0: as many as the process may run at once */
 };
 
 /* Path `index` of a source, and how many there are: stdin where none was named. */

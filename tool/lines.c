@@ -194,7 +194,7 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
     assert(tally.passed_over <= records);
     change->records = records - tally.passed_over;
     change->passed_over = tally.passed_over;
-    return true;
+    return tool_tally_has_keys(&tally, rule, change->records);
 }
 
 /* ---- What it did ----------------------------------------------------------------------------- */

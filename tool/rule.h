@@ -194,4 +194,9 @@ void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
                     const char *consequence);
 
+/* False after an error where there is not one key because no record had the field that it is in: the
+ * field or the delimiter is a mistake then. `keys`: how many there were. */
+bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
+                         uint64_t keys);
+
 #endif /* BLOOMERY_TOOL_RULE_H */

@@ -225,3 +225,18 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
                tally->input != NULL ? ": " : "", tally->shown, more, consequence);
     return false;
 }
+
+bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
+                         uint64_t keys)
+{
+    char delimiter[16];
+    const unsigned char byte = (unsigned char)rule->delimiter;
+    const bool tab = byte == '\t';
+    if (keys > 0 || tally->without_field == 0)
+        return true;
+    tool_error("no record has a field %d, so there is no key; fields are delimited by %s%s%s (-d)",
+               (int)rule->field, tab ? "" : "'",
+               tab ? "tabs" : tool_show_bytes(delimiter, sizeof(delimiter), &byte, 1),
+               tab ? "" : "'");
+    return false;
+}

@@ -260,11 +260,13 @@ void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *f
 
 void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t kept)
 {
-    char all[TOOL_NUMBER_BYTES], passed[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES];
+    char number[TOOL_NUMBER_BYTES], all[TOOL_NUMBER_BYTES + 8], passed[TOOL_NUMBER_BYTES],
+        keys[TOOL_NUMBER_BYTES];
     char size[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], target[TOOL_NUMBER_BYTES];
     struct tool_seen_facts facts;
     tool_seen_facts_get(seen, &facts);
-    tool_format_count(all, lines);
+    tool_format_count(number, lines);
+    snprintf(all, sizeof(all), "%s %s", number, lines == 1 ? "line" : "lines");
     tool_format_count(passed, kept);
     say_keys(keys, facts.keys);
     tool_format_size(size, facts.bytes);
@@ -272,18 +274,17 @@ void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t k
     tool_format_odds(target, seen->target);
     if (seen->table != NULL)
         tool_error(
-            "stopped after %s lines, of which %s were kept: the fingerprints of %s keys take "
-            "%s, and may take no more; a larger --memory holds more, --on-full=pass goes on "
-            "without remembering",
-            all, passed, keys, size);
+            "stopped after %s, of which %s were kept: the fingerprints of %s keys take %s, and may "
+            "take no more; %s",
+            all, passed, keys, size, seen->advice);
     else if (seen->grows)
-        tool_error("stopped after %s lines, of which %s were kept: the filter has about %s keys in "
-                   "%s and a rate of %s, and no memory to grow; a larger --memory holds more",
-                   all, passed, keys, size, rate);
+        tool_error(
+            "stopped after %s, of which %s were kept: the filter has about %s keys in %s and "
+            "a rate of %s, and no memory to grow; %s",
+            all, passed, keys, size, rate, seen->advice);
     else
         tool_error(
-            "stopped after %s lines, of which %s were kept: the filter is full, with about %s "
-            "keys and a rate of %s where %s was asked for; a larger -n or --memory holds more, "
-            "--on-full=grow goes on with more memory, --on-full=pass without remembering",
-            all, passed, keys, rate, target);
+            "stopped after %s, of which %s were kept: the filter is full, with about %s keys and a "
+            "rate of %s where %s was asked for; %s",
+            all, passed, keys, rate, target, seen->advice);
 }

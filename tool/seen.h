@@ -22,6 +22,7 @@ struct tool_seen {
     struct tool_fingerprints *table; /* NULL: a filter */
     uint32_t table_bits;             /* of a fingerprint */
     enum tool_on_full on_full;
+    const char *advice; /* what could be done where it is full */
 
     /* Of a filter: what it was at the start. */
     struct tool_chain start;

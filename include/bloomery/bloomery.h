@@ -112,7 +112,7 @@ enum {
     BLOOMERY_SEEN = 0,    /* every bit was set before: the key was probably added already */
     BLOOMERY_NEW = 1,     /* at least one bit was not set: the key was surely not in the filter */
     BLOOMERY_ABSENT = 0,  /* the key was surely not in the filter; nothing changed */
-    BLOOMERY_REMOVED = 1, /* its counters are one less */
+    BLOOMERY_REMOVED = 1, /* its counters are one less, but for those at their maximum */
 };
 
 /* Why something failed. Belongs to the caller; may be NULL wherever one is taken. */
@@ -167,8 +167,8 @@ enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
  * Where a filter's memory comes from. All NULL: the C library. `allocate` returns `bytes` bytes at
  * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL (any other
  * address is given back and counts as NULL); the contents may be anything. `release` gets the same
- * numbers back. Both are called by the thread that makes, writes, saves or frees the filter, within
- * that call; where several threads write one filter at once, the allocator must stand that.
+ * numbers back. Both are called within calls that make, write, save, merge or free the filter, build it with several
+ * threads, or add to a scalable one, by the calling thread; where several threads write one filter at once, the allocator must stand that.
  */
 typedef struct bloomery_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);
@@ -236,7 +236,8 @@ typedef struct bloomery_options {
                                added, one of 256, chosen by the key's hash, and 16 KiB */
     uint64_t memory_limit;  /* create, load, open with COPY of a scalable filter: the bytes that its
                                links may take together; 0: no limit. Not kept in the file. A key
-                               that would need a link beyond it is BLOOMERY_FULL */
+                               that would need a link beyond it is BLOOMERY_FULL; one that takes more
+                               already is opened all the same */
 } bloomery_options;
 
 enum { BLOOMERY_NOTE_BYTES = 4000 };
@@ -272,8 +273,8 @@ typedef struct bloomery_plan {
     uint32_t cell_bits;   /* may be set by the caller. 1; counting: 4 (the default) or 8 */
     uint64_t keys;        /* n: distinct keys it is made for */
     double rate;          /* p: false-positive rate with n keys in it, of the filter as built */
-    uint64_t bytes;       /* memory of the array; a filter takes some hundred bytes more, its file
-                           these and 8 bytes per 64 KiB */
+    uint64_t bytes;       /* memory of the array; a filter takes some hundred bytes more (a scalable
+                           one 7 KiB), its file these and 8 bytes per 64 KiB */
     uint64_t bits;        /* m: the cells of the array, bits or counters; a multiple of 512 but in a
                            classic filter */
     double bits_per_key;  /* memory: m cell_bits / n */
@@ -355,7 +356,7 @@ BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
  * Counting: each counter of the key is one more, whatever the answer (a key added twice can be
  * removed twice); see bloomery_remove. Scalable: a key that one of the links may have is SEEN and
  * not added again; a new one goes to the newest link and, where that holds the keys it is planned
- * for, to another of twice the size, made by this call. BLOOMERY_FULL where that link would pass
+ * for, to another for twice the keys, made by this call. BLOOMERY_FULL where that link would pass
  * `memory_limit` or the chain its 64 links, BLOOMERY_OUT_OF_MEMORY where there is no memory for it:
  * the key was not added then, and all others stay.
  */
@@ -452,9 +453,11 @@ BLOOMERY_PUBLIC uint32_t bloomery_count(const bloomery_filter *filter, bloomery_
 
 /*
  * A blocked filter of the same keys, of the same lines and positions: every counter that is not 0
- * becomes a bit. It is bit for bit the one to which the keys would have been added, and merges with
- * such. `options`: the allocator; hash, key, rule and note are the counting filter's. BLOOMERY_UNSUPPORTED where `filter` is not
- * counting, BLOOMERY_OUT_OF_MEMORY.
+ * becomes a bit. Its bits are those of the filter to which the keys would have been added - and of
+ * counters that got stuck, whatever was removed since - and it merges with such. The adds noted are
+ * the counting filter's. `options`: the allocator; hash, key, rule and note are the counting
+ * filter's. BLOOMERY_UNSUPPORTED where `filter` is not counting, BLOOMERY_CORRUPT where it is a map
+ * or a view of damaged bytes, BLOOMERY_OUT_OF_MEMORY.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
                                                        const bloomery_options *options,
@@ -537,8 +540,8 @@ BLOOMERY_PUBLIC uint64_t bloomery_bytes(const bloomery_filter *filter);
 /* Takes the next chunk of a file's bytes; anything but 0 stops the writing. */
 typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
 
-/* Sends the file form to a sink, front to back. The same keys in the same shape give the same
- * bytes. A map or a view is verified first, for what is damaged would get good checksums:
+/* Sends the file form to a sink, front to back. The same keys in the same shape (in a scalable filter:
+ * in the same order) give the same bytes. A map or a view is verified first, for what is damaged would get good checksums:
  * BLOOMERY_CORRUPT. BLOOMERY_IO_FAILED if the sink stops, BLOOMERY_OUT_OF_MEMORY if there is none for
  * the checksums (8 bytes per 64 KiB). */
 BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink,
@@ -575,7 +578,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     bloomery_error *error);
 
 /*
- * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there.
+ * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there (but
+ * for scalable filters, see below).
  * `from` may be the larger one, whose folded bits are then taken; where `into` is the larger one, it
  * is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. The two may
  * be the same filter: its counters double, bits stay as they are.
@@ -598,9 +602,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloo
 /*
  * Intersection: every key that is in both is in `into` afterwards; of counters the lesser one stays.
  * It is not the filter to which only the common keys were added: bits that different keys set in the
- * two stay as well. Its rate for keys that are in neither is at most the lower one of the two, and
- * about their product where the two have no keys in common; keys that are in one of them alone are
- * taken for common ones as often as the rate of the other. How many common keys were added is not
+ * two stay as well. Its rate for keys that are in neither is at most the lower one of the two rates at
+ * the size of `into`, and about their product where the two have no keys in common; keys that are in
+ * one of them alone are taken for common ones as often as the rate of the other at that size. How many common keys were added is not
  * known; the lesser number of adds is noted. BLOOMERY_UNSUPPORTED for scalable filters, else as
  * bloomery_merge.
  */
@@ -643,12 +647,13 @@ BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const
 typedef struct bloomery_comparison {
     double keys[2]; /* distinct keys of the one and of the other */
     double union_keys;
-    double common_keys; /* keys[0] + keys[1] - union_keys, and not less than 0 */
-    double jaccard;     /* common_keys / union_keys; 0 for two empty filters */
-    double deviation;   /* standard deviation of common_keys (docs/mathematics.md) */
-    bool within[2];     /* of the one: each of its bits is set in the other, which so seems to have
+    double common_keys;       /* keys[0] + keys[1] - union_keys, and not less than 0 */
+    double jaccard;           /* common_keys / union_keys; 0 for two empty filters */
+    double deviation;         /* standard deviation of common_keys (docs/mathematics.md) */
+    double jaccard_deviation; /* and of jaccard */
+    bool within[2]; /* of the one: each of its bits is set in the other, which so seems to have
                            all its keys; and the reverse. Of counters: those that are not 0 */
-    bool equal;         /* bit for bit, or counter for counter */
+    bool equal;     /* bit for bit, or counter for counter */
 } bloomery_comparison;
 
 /* Compares two compatible filters, of one size or not. Time: that of reading both. No memory is
@@ -665,7 +670,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
  * counters: are not 0). O(1): a caller who sums up `new_bits`, less `cleared`, from the `bits_set` of
  * an info on, knows the keys at any moment. Within 1 % or four standard deviations, at
  * any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity where all bits are set. Of a
- * scalable filter `bits_set` is that of the whole chain.
+ * scalable filter `bits_set` is that of the whole chain; the keys of its links are summed up, so in
+ * one into which another was merged those that both had count twice. In a map or a view of several
+ * links the older ones are read by each call.
  */
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 

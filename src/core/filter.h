@@ -34,6 +34,8 @@ struct bloomery_filter {
     struct bloomery_lock *stripes;
     struct bloomery_lock *growing; /* in concurrent chains: held by who adds a link */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
+    struct bloomery_link first; /* of a chain: what it begins with, and goes back to when cleared */
+    bloomery_plan next;         /* of a chain: its next link, once it was asked for; else 0 */
 
     enum bloomery_storage storage;
     /* Of the links that the filter was made with; later ones have memory of their own. */
@@ -97,7 +99,7 @@ static inline struct bloomery_link *bloomery_newest_link(struct bloomery_filter 
 /* The bytes of all links: those of the payload in the filter's file. */
 static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filter)
 {
-    const struct bloomery_link *last = &filter->links[filter->shape.link_count - 1];
+    const struct bloomery_link *last = &filter->links[bloomery_link_count(filter) - 1];
     return last->offset + last->bytes;
 }
 

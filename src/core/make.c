@@ -106,9 +106,10 @@ static bloomery_status check_link(const struct bloomery_shape *shape,
                              lines);
     if (!(link->rate >= 0 && link->rate <= 1)) /* so written, a value that is no number fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
-    if (kind->grows && (link->keys == 0 || !(link->rate > 0)))
+    if (kind->grows && (link->keys == 0 || link->keys > BLOOMERY_KEYS_MAX || !(link->rate > 0)))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a scalable filter needs to know the keys and the rate of its links");
+                             "a scalable filter needs to know the keys (1 to 2^48) and the rate of "
+                             "its links");
     return kind->check(shape, link, error);
 }
 
@@ -224,6 +225,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
     for (uint32_t i = 0; i < shape->link_count; i++)
         filter->links[i].payload = filter->payload + filter->links[i].offset;
+    filter->first = filter->links[0];
     *out = filter;
     return BLOOMERY_OK;
 }

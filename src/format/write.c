@@ -77,7 +77,7 @@ static size_t payload_offset_after(size_t records_end)
 size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
 {
     size_t end = BLOOMERY_HEADER_BYTES;
-    end += filter->shape.link_count * record_bytes(LINK_BODY_BYTES);
+    end += bloomery_link_count(filter) * record_bytes(LINK_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
     end += filter->key_in_file ? record_bytes(BLOOMERY_KEY_BYTES) : 0;
     end += filter->note_bytes > 0 ? record_bytes(filter->note_bytes) : 0;

@@ -53,6 +53,21 @@ static double spread(const struct pick *pick, double keys)
     return sum > 0 ? sum / pick->cells : 0;
 }
 
+double bloomery_overlap_jaccard(const struct bloomery_overlap *overlap)
+{
+    const struct pick pick = pick_of(overlap);
+    const double all = overlap->union_keys;
+    if (!(all < INFINITY))
+        return INFINITY;
+    if (pick.cells < 2 || !(all > 0))
+        return 0;
+    const double share = (overlap->keys[0] + overlap->keys[1]) / all;
+    const double parts = spread(&pick, overlap->keys[0]) + spread(&pick, overlap->keys[1]);
+    double variance = parts * (1 - 2 * share) + 2 * spread(&pick, overlap->common_keys) +
+                      share * share * spread(&pick, all);
+    return variance > 0 ? sqrt(variance) / (pick.count * -log1p(-pick.hit)) / all : 0;
+}
+
 double bloomery_overlap_deviation(const struct bloomery_overlap *overlap)
 {
     const struct pick pick = pick_of(overlap);

@@ -35,6 +35,9 @@ struct bloomery_overlap {
     double common_keys;
 };
 
+/* The standard deviation of the Jaccard index: of (n(A) + n(B)) / n(U) - 1, to the first order. */
+double bloomery_overlap_jaccard(const struct bloomery_overlap *overlap);
+
 /* The standard deviation of the common keys. Infinite where the union is. */
 double bloomery_overlap_deviation(const struct bloomery_overlap *overlap);
 

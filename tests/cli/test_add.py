@@ -9,7 +9,7 @@ import signal
 import stat
 import time
 
-from runner import case, has, main
+from runner import Skip, case, has, main
 
 
 def numbers(first, count):
@@ -268,6 +268,21 @@ def readers_need_no_lock(c):
     c.run("query f.bloom", stdin="old\nnew\n", stdout="old\n")
     adder.communicate(b"new\n", timeout=60)
     c.run("query f.bloom", stdin="old\nnew\n", stdout="old\nnew\n")
+
+
+@case
+def a_directory_that_takes_no_files_is_told_before_input_is_read(c):
+    os.mkdir(c.path("locked"))
+    c.run("build -q -n 10 --kind counting -o locked/f.bloom", stdin="a\n")
+    os.chmod(c.path("locked"), 0o555)
+    if os.access(c.path("locked"), os.W_OK):
+        raise Skip("root may write everywhere")
+    for command in ("add", "remove"):
+        process = c.start(f"{command} locked/f.bloom")  # its input stays open
+        c.expect(process.wait(30) == 2, "not refused")
+        expected = f"bloomery: {command}: locked/f.bloom: directory locked is not writable\n".encode()
+        found = process.stderr.read()
+        c.expect(found == expected, f"it says {found}")
 
 
 main()

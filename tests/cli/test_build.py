@@ -119,6 +119,7 @@ def rate_and_memory_that_fit_take_no_more_than_the_rate_needs(c):
 def more_keys_than_planned_are_warned_about(c):
     c.run("build -n 5000 -p 0.01 -o f.bloom", stdin=KEYS,
           stderr=has("wrote f.bloom: 10,000 records, about ", " different keys, ",
+                     "; build it with a larger -n, or with --kind scalable\n",
                      "warning: f.bloom: holds about ", " keys and was planned for 5,000: its rate is "
                      "now 1 in ", ", not 1 in 10"))
     c.run("query -c f.bloom", stdin=KEYS, stdout="10000\n")

@@ -258,4 +258,24 @@ def wrong_wishes_get_a_sentence(c):
     c.run("convert --help", stdout=has("bloomery convert -o OUT --kind KIND FILTER"))
 
 
+@case
+def removing_lines_twice_is_warned_about(c):
+    """Of the absent lines some are taken for others, at the rate of the moment; their number follows."""
+    c.run("build -q -p 0.02 --kind counting -n 2000 -o f.bloom", stdin=numbers(0, 4000), stderr=None)
+    c.run("remove f.bloom", stdin=numbers(0, 1000), stderr="f.bloom: removed 1,000 keys\n")
+    c.file("copy.bloom", c.read("f.bloom"))
+    c.run("query -c copy.bloom", stdin=numbers(1000, 3000), stdout="3000\n")
+    report = json.loads(c.run("remove --json f.bloom", stdin=numbers(0, 1000), stdout=None, stderr=has(
+        "warning: f.bloom: ", " lines were surely absent; of the ", " were probably never added either"))[0])
+    c.expect(report["removed"] + report["absent"] == 1000 and report["removed"] > 20, f"{report}")
+    expected = report["expected_wrong_removals"]
+    c.expect(report["removed"] / 2 < expected <= report["removed"], f"{report}")
+    denied = 3000 - int(c.run("query -c f.bloom", stdin=numbers(1000, 3000), stdout=None)[0])
+    c.expect(denied > 0, "no key was lost, so this case shows nothing")
+    # Of ten lines less than one is expected, and nothing is said.
+    c.run("build -q -p 1e-3 --kind counting -n 2000 -o g.bloom", stdin=numbers(0, 2000))
+    c.run("remove g.bloom", stdin=numbers(0, 100) + numbers(5000, 10), stderr=has("g.bloom: removed 1"))
+    c.run("remove -q g.bloom", stdin=numbers(6000, 10))
+
+
 main()

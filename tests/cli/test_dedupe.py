@@ -290,20 +290,76 @@ def two_runs_with_a_state_are_as_one(c):
 @case
 def state_keeps_its_shape(c):
     c.run("dedupe -q --state s.bloom -n 1000 -p 1e-9", stdin="a\n", stdout="a\n")
-    for option in ("-n 2000", "-p 1e-9"):
-        c.run(f"dedupe --state s.bloom {option}", stdin="b\n", code=2,
-              stderr=has("s.bloom: is there already, a scalable filter planned for 1,000 keys"))
+    warning = "warning: s.bloom: is there already, planned for 1,000 keys and a rate of "
+    for option in ("-n 2000", "-p 2e-9", "-n 1000 -p 2e-9"):
+        c.run(f"dedupe --state s.bloom {option}", stdin="a\n", stderr=has(warning))
     c.run("dedupe --state s.bloom --on-full=stop", stdin="b\n", code=2, stderr=has("which grows"))
     c.run("dedupe -q --state s.bloom --memory 1MiB", stdin="a\nb\n", stdout="b\n")
     c.run("build -q -n 1000 -p 1e-9 -o f.bloom", stdin="a\nb\n")
     c.run("dedupe -q --state f.bloom", stdin="b\nc\n", stdout="c\n")
     c.run("query f.bloom", stdin="a\nb\nc\nd\n", stdout="a\nb\nc\n")
     c.run("dedupe --state f.bloom --on-full=grow", stdin="b\n", code=2, stderr=has("can't grow"))
-    c.run("dedupe --state f.bloom --memory 1MiB", stdin="b\n", code=2, stderr=has("for a new one"))
+    c.run("dedupe --state f.bloom --memory 1MiB", stdin="b\n", stderr=has("for a new one"))
+    for name in ("s.bloom", "f.bloom"):
+        c.run(f"dedupe --state {name} --memory 1KiB", stdin="b\n", code=2,
+              stderr=has(f"{name}: takes ", " already, and --memory is 1.00 KiB"))
     c.run("dedupe --state f.bloom --exact", stdin="b\n", code=2, stderr=has("--exact has none"))
     c.file("text", "no filter, and long enough to have been one\n" * 100)
     c.run("dedupe --state text", stdin="b\n", code=2, stderr=has("text: "))
     c.run("dedupe --state -", stdin="b\n", code=2, stderr=has("--state needs a file"))
+
+
+@case
+def a_repeated_command_says_nothing_of_its_state(c):
+    for options in ("-n 1000 -p 1e-4", "-n 1000", "-p 1e-3", "-n 1000 -p 1e-4 --on-full=stop",
+                    "--memory 100KiB", "--memory 100KiB -p 1e-3", "--memory 100KiB -n 1000",
+                    "--memory 100KiB -n 1000 -p 1e-4", "--memory 8MiB --on-full=grow"):
+        for line in ("a\n", "b\n", "c\n"):
+            _, said = c.run(f"dedupe --state s.bloom {options}", stdin=line, stdout=line,
+                            stderr=None)
+            c.expect(said.count(b"\n") == 1 and b"read 1 line, kept 1" in said, f"{said}")
+        os.unlink(c.path("s.bloom"))
+
+
+@case
+def chain_with_a_limit_stops_or_passes(c):
+    c.run("dedupe -q --state s.bloom -n 1000", stdin="a\n", stdout="a\n")
+    many = numbers(0, 3000)
+    c.run("dedupe -q --state s.bloom --memory 8KiB --on-full=pass", stdin=many, stdout=many,
+          stderr=has("no longer remembered"))
+    c.run("dedupe -q --state s.bloom --memory 8KiB", stdin=numbers(5000, 100), code=2, stdout=None,
+          stderr=has("no memory to grow; a larger --memory holds more, --on-full=pass"))
+    c.run("dedupe -q --state s.bloom --memory 1MiB", stdin=numbers(5000, 100), stdout=numbers(5000, 100))
+
+
+@case
+def advice_can_be_followed(c):
+    many = numbers(0, 5000)
+    for options, advice in (
+            ("-n 100 --on-full=stop", b"a larger -n holds more, --on-full=grow goes on with more "
+                                      b"memory, --on-full=pass without remembering"),
+            ("--memory 1KiB", b"a larger --memory holds more, --on-full=pass goes on"),
+            ("--memory 1KiB --on-full=grow", b"a larger --memory holds more"),
+            ("-n 100 --on-full=stop --state s.bloom", b"a new --state with more room holds more, "
+                                                      b"--on-full=pass goes on")):
+        _, said = c.run(f"dedupe -q {options}", stdin=many, code=2, stdout=None, stderr=None)
+        c.expect(advice in said, f"{options}: {said}")
+        c.expect((b"--on-full=grow" in said) == ("-n 100 --on-full=stop" == options), f"{said}")
+    c.run("dedupe -q --state s.bloom --on-full=pass", stdin=many, stdout=None,
+          stderr=has("no longer remembered"))
+
+
+@case
+def keyed_filters_get_their_key(c):
+    c.run("build -q -n 1000 -p 1e-9 --key-file key -o keyed.bloom", stdin="a\n")
+    c.run("dedupe -q --against keyed.bloom", stdin="a\n", code=2, stderr=has("--key-file"))
+    c.run("dedupe -q --against keyed.bloom --key-file key", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --state keyed.bloom", stdin="b\n", code=2, stderr=has("--key-file"))
+    c.run("dedupe -q --state keyed.bloom --key-file key", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --state keyed.bloom --key-file key", stdin="b\nc\n", stdout="c\n")
+    c.run("dedupe --key-file key", stdin="b\n", code=2, stderr=has("--key-file is for the filters"))
+    c.run("dedupe --key-file key --state new", stdin="b\n", code=2, stderr=has("without a key"))
+    c.expect(c.names() == ["key", "keyed.bloom"], f"{c.names()}")
 
 
 @case
@@ -340,15 +396,92 @@ def state_that_was_not_delivered_is_not_kept(c):
 def killed_dedupe_leaves_the_old_state(c):
     c.run("dedupe -q --state s.bloom", stdin="old\n", stdout="old\n")
     before = c.read("s.bloom")
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
-        process = c.start("dedupe --state s.bloom")
-        process.stdin.write(b"new\n")
-        process.stdin.flush()
-        c.expect(process.stdout.read(4) == b"new\n", "no line came")
-        process.send_signal(number)
+    process = started(c, "dedupe --state s.bloom", b"new\n", b"new\n")
+    process.kill()
+    process.communicate()
+    c.expect(process.returncode == -signal.SIGKILL, f"exit code {process.returncode}")
+    c.expect(c.read("s.bloom") == before and c.names() == ["s.bloom"], f"{c.names()}")
+
+
+def started(c, line, text, printed):
+    """A command that got some input, printed some output, and waits for more."""
+    process = c.start(line)
+    process.stdin.write(text)
+    process.stdin.flush()
+    c.expect(process.stdout.read(len(printed)) == printed, "no line came")
+    return process
+
+
+@case
+def signal_ends_the_input_and_the_state_is_written(c):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for threads in (1, 2, 4):
+            for there in (False, True):
+                line = f"dedupe --state s.bloom -j {threads}"
+                text = b"old\nnew\nold\n" if there else b"old\nold\n"
+                process = started(c, line, text + b"broken off", b"new\n" if there else b"old\n")
+                process.send_signal(number)
+                code = process.wait(timeout=60)  # its input stays open
+                c.expect(code == -number, f"exit code {code}")
+                said = process.stderr.read()
+                c.expect(number.name.encode() + b" ended the input" in said and
+                         (b"read 3 lines, kept 1, dropped 2" if there else
+                          b"read 2 lines, kept 1, dropped 1") in said, f"{said}")
+                c.expect(process.stdout.read() == b"", "there was more output")
+                process.communicate()
+            c.run("query s.bloom", stdin="old\nnew\nbroken off\n", stdout="old\nnew\n")
+            os.unlink(c.path("s.bloom"))
+
+
+@case
+def signal_in_a_flood_keeps_what_was_printed(c):
+    """Everything printed is in the state, and everything in the state was printed."""
+    c.file("many", numbers(0, 3_000_000))
+    for threads in (1, 4):
+        process = c.start(f"dedupe --state s.bloom -n 3000000 -p 1e-9 -j {threads} many")
+        out = process.stdout.read(1_000_000)
+        process.send_signal(signal.SIGTERM)
+        out += process.stdout.read()
+        code = process.wait(timeout=60)
+        kept = out.count(b"\n")
+        c.expect(code == -signal.SIGTERM and out == numbers(0, kept).encode(), f"{code}, {kept}")
+        c.expect(kept < 3_000_000, "all of it was read")
+        c.run("query -c s.bloom many", stdout=f"{kept}\n")
         process.communicate()
-        c.expect(process.returncode == -number, f"exit code {process.returncode}")
-        c.expect(c.read("s.bloom") == before and c.names() == ["s.bloom"], f"{c.names()}")
+        os.unlink(c.path("s.bloom"))
+
+
+@case
+def second_signal_does_not_wait(c):
+    c.run("dedupe -q --state s.bloom", stdin="old\n", stdout="old\n")
+    before = c.read("s.bloom")
+    c.file("many", numbers(0, 300_000))
+    process = c.start("dedupe --state s.bloom many")  # nobody reads its output
+    process.stdout.read(10)
+    process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    c.expect(process.poll() is None, "it did not wait for its reader")
+    process.send_signal(signal.SIGTERM)
+    c.expect(process.wait(timeout=60) == -signal.SIGTERM, f"exit code {process.returncode}")
+    process.communicate()
+    c.expect(c.read("s.bloom") == before and c.names() == ["many", "s.bloom"], f"{c.names()}")
+
+
+@case
+def first_run_that_is_killed_leaves_no_empty_state(c):
+    c.file("many", numbers(0, 300_000))
+    process = c.start("dedupe --state s.bloom many")
+    process.stdout.read(10)
+    process.stdout.close()
+    c.expect(process.wait(timeout=60) == -signal.SIGPIPE, f"exit code {process.returncode}")
+    c.expect(c.names() == ["many"], f"{c.names()}")
+    for number in (signal.SIGINT, signal.SIGTERM):  # while it learns, which is no input to end
+        process = c.start("dedupe --state s.bloom --against - many")
+        wait_for_lock(c, "s.bloom")
+        process.send_signal(number)
+        c.expect(process.wait(timeout=60) == -number, f"exit code {process.returncode}")
+        process.communicate()
+        c.expect(c.names() == ["many"], f"{c.names()}")
 
 
 @case
@@ -492,6 +625,8 @@ def expected_wrong_drops_are_what_is_dropped(c):
     Six deviations are passed by one run in 500 million; the lines are fixed, so a pass stays one."""
     for line, count in (("-n 20000 -p 0.01 --on-full=stop", 20_000),
                         ("-n 1000 -p 0.01", 60_000),
+                        ("-n 1000 -p 0.01", 400_000),
+                        ("-n 500 -p 0.1", 100_000),
                         ("-n 20000 -p 0.05 --on-full=pass", 60_000),
                         ("-n 3000 -p 0.2 --on-full=stop", 3_000)):
         dropped = expected = 0.0
@@ -501,6 +636,14 @@ def expected_wrong_drops_are_what_is_dropped(c):
             expected += report["expected_wrong_drops"]
         c.expect(expected > 20 and abs(dropped - expected) < 6 * expected ** 0.5,
                  f"{line}: {dropped} dropped, {expected} expected")
+
+
+@case
+def expected_rate_is_that_of_the_state(c):
+    report = report_of(c, "--state s.bloom -n 1000 -p 0.01", stdin=numbers(0, 100_000))
+    text, _ = c.run("inspect --json s.bloom", stdout=None)
+    live = json.loads(text)["live_rate"]
+    c.expect(abs(report["expected_rate"] / live - 1) < 0.02, f"{report}, {live}")
 
 
 @case
@@ -525,6 +668,9 @@ def expected_wrong_drops_count_those_of_other_filters(c):
 
 @case
 def report_says_what_was_done(c):
+    c.run("dedupe", stdin="a\n", stdout="a\n", stderr=has("dedupe: read 1 line, kept 1"))
+    c.run("dedupe --exact", stdin="a\nb\n", stdout="a\nb\n",
+          stderr=has("less than 0.01 lines dropped wrongly are expected"))
     c.run("dedupe", stdin="a\nb\na\n", stdout="a\nb\n",
           stderr=has("dedupe: read 3 lines, kept 2, dropped 1; memory ", "lines dropped wrongly are "
                      "expected\n"))

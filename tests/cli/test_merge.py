@@ -99,6 +99,11 @@ def misfits_are_named(c):
           stderr="bloomery: merge: a.bloom and k.bloom do not fit together: the kinds differ: "
                  "blocked, and classic\n")
     c.expect(c.names() == before, f"{c.names()}")
+    c.run("build -q -n 5000 -p 1% -o n.bloom", stdin="")
+    c.run("merge --check-only a.bloom n.bloom", code=1, stdout=has(
+        " and n.bloom do not fit together: the sizes differ: ", " bits, and ",
+        "gives the smaller one: plan all parts for the same keys and rate\n"))
+    os.remove(c.path("n.bloom"))
     c.run("merge --check-only a.bloom b.bloom c.bloom", stdout="3 filters fit together\n")
     c.run("merge --check-only a.bloom k.bloom b.bloom s.bloom", code=1,
           stdout="a.bloom and k.bloom do not fit together: the kinds differ: blocked, and classic\n"
@@ -118,6 +123,7 @@ def usage_is_told(c):
     c.run("merge -o m.bloom missing", code=2,
           stderr="bloomery: merge: missing: No such file or directory\n")
     c.run("merge --json -o - a.bloom", code=2, stderr=has("standard output"))
+    c.run("merge --check-only -o m.bloom a.bloom", code=2, stderr=has("--check-only writes nothing"))
     c.expect(not c.names(), f"{c.names()}")
     c.file("text", "no filter\n")
     parts(c)

@@ -377,4 +377,19 @@ def verify_finds_damage_before_anything_is_asked(c):
     c.expect(int(found) < 1000, "the damage hides no key, so this case shows nothing")
 
 
+@case
+def filters_are_files_and_no_pipes(c):
+    set_up(c)
+    sentence = ": is not a regular file; a filter is mapped, and must be one: write it to a file first\n"
+    whole = c.read("a.bloom")
+    for line in ("query", "query -v -k a1 -f", "inspect", "inspect --verify", "add", "remove", "merge -o x", "compare a.bloom"):
+        for name in ("-", "/dev/stdin"):
+            command = line.split()[0]
+            c.run(f"{line} {name}", stdin=whole, code=2, stderr=f"bloomery: {command}: {name}{sentence}")
+    with open(c.path("a.bloom"), "rb") as file:
+        process = c.start("query -k a1 /dev/stdin", stdin=file)
+        out, _ = process.communicate(timeout=60)
+    c.expect(process.returncode == 0 and out == b"a1\n", f"{process.returncode}")
+
+
 main()

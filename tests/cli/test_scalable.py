@@ -68,6 +68,10 @@ def at_its_limit_it_stops_and_says_where_it_stands(c):
     c.run("build --kind scalable -n 1000 --memory 20KB -o f.bloom", stdin=KEYS, code=2,
           stderr=has("bloomery: build: f.bloom: full with about ", " keys in ", " links of ",
                      "would pass the limit of "))
+    c.run("build --kind scalable -n 1000 --memory 4KiB -o f.bloom", stdin=KEYS, code=2,
+          stderr=has(" keys in 1 link of ", "would pass the limit of 4096 bytes"))
+    c.run("build --kind scalable --folds 2 -n 1000 -o f.bloom", stdin=KEYS, code=2,
+          stderr=has("chains (--kind scalable) are not folded\n"))
     c.expect(c.names() == [], "a refused build left a file")
     c.run("build -q -n 10 -o f.bloom", stdin="a\n")
     before = c.read("f.bloom")
@@ -75,7 +79,7 @@ def at_its_limit_it_stops_and_says_where_it_stands(c):
           stderr=has("full with about"))
     c.expect(c.read("f.bloom") == before, "the old file was lost")
     c.run("build --kind scalable -n 1M --memory 20KB -o f.bloom", stdin=KEYS, code=2,
-          stderr=has("the limit is 20000"))
+          stderr=has("the filter takes ", " MiB to begin with, and the limit is 19.54 KiB; plan it for fewer keys"))
     c.run("build -q --kind scalable -n 1000 --memory 1MiB -o f.bloom", stdin=KEYS)
     c.expect(os.path.getsize(c.path("f.bloom")) < (1 << 20) + 2048, "larger than --memory")
 

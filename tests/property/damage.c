@@ -430,6 +430,25 @@ static void damage_is_not_written_again_as_good(void **state)
     test_directory_remove(&directory);
 }
 
+/* Nor without its counters. */
+static void damage_does_not_leave_with_the_counters(void **state)
+{
+    (void)state;
+    bloomery_plan plan = {.kind = BLOOMERY_COUNTING, .keys = 300, .rate = 0.01};
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    bloomery_filter *view = NULL;
+    bloomery_filter *dropped = filter;
+    struct test_bytes file = test_written(filter);
+    file.data[forge_payload(&file) + 100] = 0x11;
+    assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_drop_counters(view, NULL, &dropped, NULL), BLOOMERY_CORRUPT);
+    assert_null(dropped);
+    bloomery_free(view);
+    bloomery_free(filter);
+    test_bytes_free(&file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +462,7 @@ int main(void)
         cmocka_unit_test(checksums_of_another_file_are_found),
         cmocka_unit_test(set_spare_bits_are_found),
         cmocka_unit_test(damage_is_not_written_again_as_good),
+        cmocka_unit_test(damage_does_not_leave_with_the_counters),
         cmocka_unit_test(random_payload_is_safe_to_ask),
     };
     return test_run_group("damage", tests, NULL, NULL);

@@ -164,6 +164,39 @@ static void a_view_of_a_chain_is_merged_like_the_chain(void **state)
     test_keys_free(&keys);
 }
 
+/* Whichever link came first by merging: cleared, it is the chain that was made. */
+static void a_merged_chain_is_cleared_to_its_own_plan(void **state)
+{
+    (void)state;
+    for (unsigned loaded = 0; loaded < 2; loaded++) {
+        struct test_memory memory = {0};
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.allocator = test_allocator(&memory);
+        bloomery_filter *fresh = chain_of(5000, 0, 0, NULL);
+        bloomery_filter *into = chain_of(5000, 0, 3000, &options);
+        bloomery_filter *from = chain_of(100, 100000, 2000, NULL);
+        if (loaded) { /* its links then lie in one piece */
+            struct test_bytes bytes = test_written(into);
+            bloomery_free(into);
+            assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &into, NULL), 0);
+            test_bytes_free(&bytes);
+        }
+        const uint64_t before = memory.bytes;
+        assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_clear(into), BLOOMERY_OK);
+        assert_int_equal(memory.bytes, before);
+        struct test_bytes one = test_written(into);
+        struct test_bytes other = test_written(fresh);
+        assert_true(test_bytes_equal(&one, &other));
+        test_bytes_free(&one);
+        test_bytes_free(&other);
+        bloomery_free(fresh);
+        bloomery_free(into);
+        bloomery_free(from);
+        assert_int_equal(memory.live, 0);
+    }
+}
+
 static void a_merged_chain_can_be_cleared_and_used_again(void **state)
 {
     (void)state;
@@ -287,6 +320,7 @@ int main(void)
         cmocka_unit_test(keys_are_added_to_the_larger_link),
         cmocka_unit_test(a_view_of_a_chain_is_merged_like_the_chain),
         cmocka_unit_test(a_merged_chain_can_be_cleared_and_used_again),
+        cmocka_unit_test(a_merged_chain_is_cleared_to_its_own_plan),
         cmocka_unit_test(a_chain_takes_no_more_than_it_may),
         cmocka_unit_test(every_allocation_fails_once),
         cmocka_unit_test(what_chains_cannot_do_is_refused),

@@ -478,12 +478,22 @@ struct adder {
 static void *add_all(void *argument)
 {
     struct adder *adder = argument;
-    for (size_t i = 0; i < SHARED; i++) {
+    bloomery_info info = BLOOMERY_INFO;
+    for (size_t i = 0; i < SHARED; i += adder->number % 2 ? 50 : 1) {
         size_t at = (i + adder->number * 100) % SHARED;
-        int found = bloomery_add(adder->filter, adder->keys->keys[at], NULL);
-        adder->failed = adder->failed || found < 0 ||
-                        !bloomery_may_contain(adder->filter, adder->keys->keys[at]);
-        atomic_fetch_add(&adder->fresh[at], (unsigned)(found == BLOOMERY_NEW));
+        const bloomery_key *keys = adder->keys->keys + at;
+        uint64_t answers = 0;
+        if (adder->number % 2) { /* SHARED is a multiple of 50 */
+            adder->failed |= bloomery_add_batch(adder->filter, keys, 50, &answers, NULL) != 0;
+            adder->failed |= bloomery_may_contain_batch(adder->filter, keys, 50, NULL) != 50;
+        } else {
+            answers = bloomery_add(adder->filter, *keys, NULL) == BLOOMERY_NEW;
+            adder->failed |= !bloomery_may_contain(adder->filter, *keys);
+        }
+        for (size_t key = 0; key < 50; key++)
+            atomic_fetch_add(&adder->fresh[(at + key) % SHARED], answers >> key & 1);
+        bloomery_info_get(adder->filter, false, &info);
+        adder->failed |= info.links < 1 || info.bytes % 64 != 0 || info.bits != info.bytes * 8;
     }
     return NULL;
 }
@@ -515,6 +525,13 @@ static void many_adders_lose_nothing_while_it_grows(void **state)
         bloomery_info info = info_of(filter);
         assert_int_equal(info.adds, THREADS * SHARED);
         assert_int_equal(info.links, 7);
+        /* Threads that come to a full link at once do not fill it further. */
+        for (uint32_t i = 0; i < info.links; i++) {
+            bloomery_link_info link = BLOOMERY_LINK_INFO;
+            assert_int_equal(bloomery_link_info_get(filter, i, true, &link), BLOOMERY_OK);
+            double planned = (double)link.planned_keys;
+            assert_true(link.estimated_keys < planned + 2 * sqrt(planned) + THREADS);
+        }
         assert_true(bloomery_estimate(filter, info.bits_set) > 0);
         struct test_bytes bytes = test_written(filter);
         bloomery_filter *loaded = NULL;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a signal does to a command that has something to bring to an end: interrupt.c. */
+#ifndef BLOOMERY_TOOL_INTERRUPT_H
+#define BLOOMERY_TOOL_INTERRUPT_H
+
+#include <stdbool.h>
+
+struct tool_interrupt;
+
+/* From now on `path` is removed where a signal ends the process; NULL: nothing is. It must stay. */
+void tool_interrupt_remove(const char *path);
+
+/* From now on the first SIGINT, SIGTERM or SIGHUP only ends reading; the second ends the process.
+ * NULL where the system has no pipe to spare: then the first does. */
+const struct tool_interrupt *tool_interrupt_take(void);
+
+/* Whether such a signal came. */
+bool tool_interrupt_came(const struct tool_interrupt *of);
+
+/* Its name, "" where none came. */
+const char *tool_interrupt_name(void);
+
+/* The ends of a pipe that has a byte when it came. Whoever wants to wake for another reason may write
+ * one, too: nobody reads it. */
+int tool_interrupt_read_end(const struct tool_interrupt *of);
+int tool_interrupt_write_end(const struct tool_interrupt *of);
+
+/* Ends the process by the signal that came, if one did. */
+void tool_interrupt_pass_on(void);
+
+#endif /* BLOOMERY_TOOL_INTERRUPT_H */
