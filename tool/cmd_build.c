@@ -283,9 +283,8 @@ static bool must_grow(const struct build *build)
  * whether the memory is for the keys that are there or for as many as it takes. */
 static bool count_keys(struct build *build)
 {
-    bool from_stdin = build->source.count == 0;
-    for (size_t i = 0; i < build->source.count; i++)
-        from_stdin = from_stdin || strcmp(build->source.paths[i], "-") == 0;
+    const char *culprit;
+    const bool read_once = !tool_source_readable_twice(&build->source, &culprit);
     if (must_grow(build)) {
         build->kind = BLOOMERY_SCALABLE;
         build->options.memory_limit = build->memory;
@@ -294,7 +293,7 @@ static bool count_keys(struct build *build)
             build->keys = TOOL_CHAIN_KEYS;
         return true;
     }
-    if (build->keys > 0 || (from_stdin && build->memory > 0))
+    if (build->keys > 0 || (read_once && build->memory > 0))
         return true;
     if (!tool_lines_count(&build->source, &build->options.rule,
                           "can't be read twice to count its keys; say how many with -n, or how "

@@ -438,6 +438,8 @@ static int plan_main(int argc, char **argv)
     bloomery_error error;
     if (!solve(&wish, wish.kind, wish.options.lines, &chosen, &error))
         return tool_library_error(NULL, &error);
+    if (wish.grow_to > 0 && !tool_growth_reaches(&chosen, wish.grow_to))
+        return TOOL_ERROR;
     struct row rows[SHAPES];
     size_t count = solve_rows(&wish, &chosen, rows);
     if (wish.memory > 0 && chosen.bytes > wish.memory)

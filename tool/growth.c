@@ -2,6 +2,7 @@
 #include "growth.h"
 
 #include "numbers.h"
+#include "tool.h"
 
 #include <math.h>
 
@@ -15,6 +16,22 @@ static bool next_link(const bloomery_plan *plan, uint64_t keys, uint64_t room, u
                       bloomery_plan *link)
 {
     return room < keys && bloomery_plan_link(plan, index, link, NULL) == BLOOMERY_OK;
+}
+
+bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
+{
+    char most[TOOL_NUMBER_BYTES], wanted[TOOL_NUMBER_BYTES];
+    uint64_t room = 0;
+    bloomery_plan link;
+    for (uint32_t i = 0; next_link(plan, keys, room, i, &link); i++)
+        room += link.keys;
+    if (room >= keys)
+        return true;
+    tool_error(
+        "a scalable filter that begins with these keys and this rate grows to %s keys at the "
+        "most, not to %s",
+        tool_format_count(most, room), tool_format_count(wanted, keys));
+    return false;
 }
 
 void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys)

@@ -8,7 +8,11 @@
 
 #include <bloomery/bloomery.h>
 
+#include <stdbool.h>
 #include <stdint.h>
+
+/* Whether a chain of this plan can ever hold so many keys. Prints how many it can where not. */
+bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
 
 /* The links that a chain of this plan will have with `keys` keys, and what they take together. */
 void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys);

@@ -4,9 +4,11 @@
 #include "tool.h"
 #include "unpack.h"
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static const struct tool_command *const commands[] = {
@@ -112,10 +114,25 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
+/* Where a standard stream is closed, the next file to be opened would take its place, and get what is
+ * printed. Its place is taken by what can neither be written (stdin, stdout) nor read. */
+static bool take_standard_places(void)
+{
+    for (int place = STDIN_FILENO; place <= STDERR_FILENO; place++)
+        if (fcntl(place, F_GETFD) < 0 &&
+            open("/dev/null", place == STDERR_FILENO ? O_WRONLY : O_RDONLY) != place)
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    /* A reader that went away ends us quietly, also where our parent ignores the signal. */
+    /* A reader that went away ends us quietly, also where our parent ignores the signal. A file that
+     * may grow no further is a failed write like any other. */
     signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN);
+    if (!take_standard_places())
+        return TOOL_ERROR;
 
     const char *first = argc > 1 ? argv[1] : "--help";
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)

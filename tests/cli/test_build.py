@@ -84,6 +84,17 @@ def stdin_and_pipes_need_a_size_or_grow(c):
 
 
 @case
+def a_pipe_with_a_name_is_a_pipe(c):
+    set_up(c)
+    os.mkfifo(c.path("fifo"))
+    writer = c.spawn(["sh", "-c", "cat keys > fifo"])
+    c.run("build -q --memory 1MiB -o f.bloom fifo")
+    writer.wait()
+    c.run("build -q --memory 1MiB -o g.bloom", stdin=KEYS)
+    c.expect(c.read("f.bloom") == c.read("g.bloom"), "a named pipe differs from standard input")
+
+
+@case
 def memory_alone_bounds_the_filter(c):
     set_up(c)
     c.run("build --memory 8KiB -o f.bloom keys", stderr=has("wrote f.bloom: 10,000 keys, "))

@@ -3,6 +3,7 @@
 
 import os
 import re
+import subprocess
 
 from runner import case, has, main
 
@@ -146,6 +147,21 @@ def options_may_follow_operands_and_two_dashes_end_them(c):
     c.run("query f.bloom -c keys", stdout="1\n")
     c.file("-c", "a\n")
     c.run("query f.bloom -- -c", stdout="a\n")
+
+
+
+@case
+def nothing_takes_the_place_of_a_closed_stream(c):
+    c.run("build -q -n 10 -o f.bloom", stdin="a\nb\n")
+    for closed in (">&-", "2>&-", "<&-", ">&- 2>&- <&-"):
+        c.file("had", "x\n")
+        process = c.spawn(["sh", "-c", f'printf "a\nb\n" > in; "$0" dedupe --append had in {closed}', *c.arguments([])],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process.wait()
+        c.expect(c.read("had") in (b"x\n", b"x\na\nb\n"), f"{closed}: {c.read('had')}")
+        process = c.spawn(["sh", "-c", f'"$0" query f.bloom in {closed}', *c.arguments([])],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        c.expect(process.wait() == (2 if ">&-" in closed.replace("2>&-", "") else 0), f"query {closed}")
 
 
 main()

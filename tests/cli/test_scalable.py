@@ -112,6 +112,8 @@ def plan_says_what_it_will_cost(c):
     c.expect([link["bytes"] for link in plan["links"]] == [link["bytes"] for link in chain] and
              [link["rate"] for link in plan["links"]] == [link["planned_rate"] for link in chain],
              f"{plan['links']} is not what became of it: {chain}")
+    c.run("plan --kind scalable -n 1M --grow-to 50T", code=2,
+          stderr=has("grows to ", " keys at the most, not to 50,000,000,000,000"))
     c.run("plan --kind scalable -p 0.01 --memory 1MiB", code=2, stderr=has("planned by -n and -p"))
     c.run("plan --kind blocked -n 10 --grow-to 100", code=2, stderr=has("others do not grow"))
     c.run("plan --kind scalable -n 10 -p 1e-13", code=2, stderr=has("1e-12"))
