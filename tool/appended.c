@@ -103,8 +103,12 @@ static bool cut_back(struct tool_appended *file, const unsigned char *records, s
     const unsigned char *last = memrchr(records, file->delimiter, written);
     size_t whole = last == NULL ? 0 : (size_t)(last - records) + 1;
     const char *more = "";
-    if (whole < written && ftruncate(file->descriptor, (off_t)(file->bytes + whole)) != 0)
-        more = "; its last line may be a part of one";
+    struct stat facts;
+    /* Where others have written too, what is to be cut off is not at its end. */
+    if (whole < written &&
+        (fstat(file->descriptor, &facts) != 0 || (uint64_t)facts.st_size != file->bytes + written ||
+         ftruncate(file->descriptor, (off_t)(file->bytes + whole)) != 0))
+        more = "; a line in it may be a part of one";
     file->bytes += whole;
     tool_error("%s: appending: %s%s", file->path, strerror(reason), more);
     return false;
@@ -141,9 +145,13 @@ bool tool_appended_close(struct tool_appended *file)
 {
     if (file->descriptor < 0)
         return true;
-    if (file->made && file->bytes == 0)
+    struct stat facts;
+    if (file->made && fstat(file->descriptor, &facts) == 0 && facts.st_size == 0)
         unlink(file->path);
+    /* What is remembered as printed must not outlive it. */
+    bool synced = file->bytes == 0 || fdatasync(file->descriptor) == 0 || errno == EINVAL ||
+                  complain(file, strerror(errno));
     int closed = close(file->descriptor);
     file->descriptor = -1;
-    return closed == 0 || errno == EINTR || complain(file, strerror(errno));
+    return (closed == 0 || errno == EINTR || complain(file, strerror(errno))) && synced;
 }

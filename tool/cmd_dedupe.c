@@ -230,6 +230,11 @@ static bool fits_together(const struct tool_dedupe_command *command)
 {
     if (command->exact > 0 && command->rate > 0)
         return !tool_usage("-p is the rate of a filter; --exact keeps fingerprints instead");
+    if (command->rate >= 0.5)
+        return !tool_usage("-p must be below 0.5; with more, most new lines would be dropped");
+    if (command->exact > 0 && command->on_full >= 0 && command->on_full != TOOL_FULL_GROW &&
+        command->memory == 0)
+        return !tool_usage("--exact is full where its memory is: --on-full goes with --memory");
     if (command->exact > 0 && command->state != NULL)
         return !tool_usage("--state keeps a filter; --exact has none to keep");
     if (command->state != NULL && tool_path_is_stdin(command->state))
@@ -259,9 +264,23 @@ static bool is_input(const struct tool_dedupe_command *command, int descriptor, 
     return false;
 }
 
+/* Whether what is printed goes to this open file as well. */
+static bool is_output(int descriptor)
+{
+    struct stat output, other;
+    return descriptor >= 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+           fstat(descriptor, &other) == 0 && S_ISREG(output.st_mode) &&
+           output.st_dev == other.st_dev && output.st_ino == other.st_ino;
+}
+
 static bool output_is_no_input(const struct tool_dedupe_command *command)
 {
     const char *name;
+    if (is_output(command->lock) || is_output(command->appended.descriptor)) {
+        tool_error("standard output goes to %s too: it would be written twice, or lost",
+                   is_output(command->lock) ? command->state : command->append);
+        return false;
+    }
     if (!command->dedupe.count_only && is_input(command, STDOUT_FILENO, &name)) {
         tool_error("%s: is also the output", tool_path_said(name));
         return false;
@@ -313,7 +332,7 @@ static int run(struct tool_dedupe_command *command)
 {
     struct tool_dedupe *dedupe = &command->dedupe;
     bool good = learn_lists(command);
-    if (good && command->state != NULL)
+    if (good && (command->state != NULL || command->append != NULL))
         dedupe->interrupt = tool_interrupt_take();
     good = good && tool_dedupe_run(dedupe, &command->source);
     bool delivered =
@@ -327,15 +346,19 @@ static int run(struct tool_dedupe_command *command)
             tool_say("%s was not changed", command->state);
         return TOOL_ERROR;
     }
+    /* What goes to standard output is delivered before the state says so. */
+    const bool early = command->json && dedupe->count_only;
+    if (early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
+        return TOOL_ERROR;
     int code = save_state(command) && good ? TOOL_FOUND : TOOL_ERROR;
     if (tool_interrupt_came(dedupe->interrupt) && code == TOOL_FOUND && !command->quiet)
         tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
-                 command->state);
+                 command->state != NULL ? command->state : command->append);
     if (dedupe->stopped)
         tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
     if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was printed as it is"))
         code = TOOL_ERROR;
-    return tool_dedupe_report(command, code);
+    return early ? code : tool_dedupe_report(command, code);
 }
 
 static void clean_up(struct tool_dedupe_command *command)

@@ -17,6 +17,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,7 +80,7 @@ static bool plan_growing(const struct tool_dedupe_command *command, bloomery_pla
             return refuse_memory(command, keys, plan->bytes);
         uint64_t fitting =
             (uint64_t)(0.99 * (double)keys * (double)command->memory / (double)plan->bytes);
-        keys = fitting < keys && fitting > 0 ? fitting : keys - 1;
+        keys = fitting == 0 ? 1 : fitting < keys ? fitting : keys - 1;
     }
 }
 
@@ -213,6 +215,13 @@ static bool open_state(struct tool_dedupe_command *command)
     if (command->seen.filter == NULL)
         return false;
     bloomery_info_get(command->seen.filter, false, &info);
+    if (info.kind == BLOOMERY_COUNTING) {
+        tool_error(
+            "%s: is a counting filter, and would count dropped lines too; 'bloomery convert' "
+            "makes a blocked one of it",
+            command->state);
+        return false;
+    }
     if (command->on_full < 0 && info.kind != BLOOMERY_SCALABLE)
         command->seen.on_full = TOOL_FULL_STOP;
     return agrees_with_state(command, &info) &&
@@ -220,29 +229,59 @@ static bool open_state(struct tool_dedupe_command *command)
                             &command->dedupe.rule);
 }
 
+/* Locks the file that has this name when it is locked, or -1 with errno: ENOENT also where it lost its
+ * name while we waited. */
+static int lock_named(const char *path, struct stat *held)
+{
+    struct stat named;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return -1;
+    int locked;
+    do
+        locked = flock(descriptor, LOCK_EX);
+    while (locked != 0 && errno == EINTR);
+    if (locked == 0 && fstat(descriptor, held) == 0 && stat(path, &named) == 0) {
+        if (held->st_dev == named.st_dev && held->st_ino == named.st_ino)
+            return descriptor;
+        errno = ENOENT;
+    }
+    const int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return -1;
+}
+
 /* Locks the state. Where there is none, an empty file is made to hold the lock, so that of two that
- * begin at once the second waits for the first one's state. True in `there`: it is to be opened. */
+ * begin at once the second waits for the first one's state; and where the first fails and takes its
+ * empty file away, the second makes another. True in `there`: it is to be opened. */
 static bool lock_state(struct tool_dedupe_command *command, bool *there)
 {
-    struct stat facts;
-    if (stat(command->state, &facts) != 0 && errno == ENOENT) {
-        if (!tool_may_replace(command->state, false))
+    struct stat made = {0}, held = {0};
+    while (command->lock < 0) {
+        bool old = stat(command->state, &held) == 0;
+        if ((!old || S_ISREG(held.st_mode)) && !tool_may_replace(command->state, old))
             return false;
-        int made = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        command->state_made = made >= 0;
-        if (made >= 0) {
-            tool_interrupt_remove(command->state);
-            close(made);
+        int file = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        bool ours = file >= 0 && fstat(file, &made) == 0;
+        if (file >= 0)
+            close(file);
+        command->lock = lock_named(command->state, &held);
+        if (command->lock < 0 && errno != ENOENT) {
+            tool_error("%s: %s", command->state, strerror(errno));
+            return false;
         }
+        /* Ours to take away again, unless another run has saved its state there meanwhile. */
+        command->state_made = command->lock >= 0 && ours && held.st_dev == made.st_dev &&
+                              held.st_ino == made.st_ino && held.st_size == 0;
     }
-    command->lock = tool_filter_lock(command->state);
-    if (command->lock < 0)
-        return false;
-    if (fstat(command->lock, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+    if (!S_ISREG(held.st_mode)) {
         tool_error("%s: is not a regular file", command->state);
         return false;
     }
-    *there = facts.st_size > 0;
+    if (command->state_made)
+        tool_interrupt_remove(command->state);
+    *there = held.st_size > 0;
     return true;
 }
 
