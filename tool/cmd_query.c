@@ -174,6 +174,12 @@ static bool open_filters(struct query *query)
     }
     if (query->confirm != NULL)
         query->question.confirm = tool_confirm_open(query->confirm, query->question.delimiter);
+    if (query->question.confirm != NULL) {
+        bool returns_taken = false;
+        for (size_t i = 0; i < query->question.rule_count; i++)
+            returns_taken |= (query->question.rules[i].flags & BLOOMERY_RULE_CRLF) != 0;
+        tool_confirm_warn(query->question.confirm, returns_taken);
+    }
     return query->confirm == NULL || query->question.confirm != NULL;
 }
 

@@ -70,6 +70,18 @@ static size_t behind(const struct tool_confirm *confirm, struct line line)
     return end < confirm->bytes ? end + 1 : end;
 }
 
+void tool_confirm_warn(const struct tool_confirm *confirm, bool returns_taken)
+{
+    const unsigned char *end =
+        confirm->data == NULL ? NULL : memchr(confirm->data, confirm->delimiter, confirm->bytes);
+    if (confirm->bytes >= 3 && memcmp(confirm->data, "\xef\xbb\xbf", 3) == 0)
+        tool_warning("%s: begins with a UTF-8 byte order mark, which no key has", confirm->path);
+    if (returns_taken && end != NULL && end > confirm->data && end[-1] == '\r')
+        tool_warning("%s: its lines end in a carriage return, which keys have lost by --crlf; take "
+                     "them off with tr -d '\\r'",
+                     confirm->path);
+}
+
 bool tool_confirm_has(struct tool_confirm *confirm, bloomery_key key)
 {
     const struct line wanted = {key.data, key.bytes};

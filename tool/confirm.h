@@ -16,6 +16,10 @@ struct tool_confirm;
  * after a message: also where it is packed, no file, or is seen to be out of order. */
 struct tool_confirm *tool_confirm_open(const char *path, unsigned char delimiter);
 
+/* Warns where its first line begins with a byte order mark, or where `returns_taken` (keys are made without
+ * the carriage return at their end) ends in one: no key is such a line. */
+void tool_confirm_warn(const struct tool_confirm *confirm, bool returns_taken);
+
 /* Whether a line of the file is this key. Any number of threads. */
 bool tool_confirm_has(struct tool_confirm *confirm, bloomery_key key);
 

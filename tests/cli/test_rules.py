@@ -597,4 +597,18 @@ def a_field_that_no_record_has_is_an_error(c):
     c.expect(c.read("f.bloom") == before, "the filter was changed")
 
 
+@case
+def a_sorted_file_with_marks_or_returns_is_warned_about(c):
+    c.file("windows", "a\r\nb\r\n")
+    c.run("build -q --crlf -n 10 -o f.bloom windows")
+    c.run("query -c --confirm windows f.bloom windows", stdout="0\n", code=1,
+          stderr=has("warning: windows: its lines end in a carriage return"))
+    c.file("marked", b"\xef\xbb\xbfa\n")
+    c.run("query -c --confirm marked f.bloom", stdin="a\n", stdout="0\n", code=1,
+          stderr=has("warning: marked: begins with a UTF-8 byte order mark"))
+    c.run("build -q -n 10 -o g.bloom", stdin="a\nb\n")
+    c.file("plain", "a\nb\n")
+    c.run("query -c --confirm plain g.bloom", stdin="b\n", stdout="1\n")
+
+
 main()
