@@ -79,8 +79,9 @@ static void compound_rate_stays_under_the_one_asked_for(void **state)
     (void)state;
     static const double rates[] = {0.1, 0.01, 1e-3, 1e-6};
     const uint64_t first = 1000;
-    const uint64_t times = test_long() ? 1024 : 128;
-    const size_t absent = 200000;
+    const bool emulated = test_emulator() != NULL; /* where arithmetic takes minutes */
+    const uint64_t times = test_long() ? 1024 : emulated ? 16 : 128;
+    const size_t absent = emulated ? 20000 : 200000;
     struct test_keys keys = test_keys_make(TEST_IDS, 3, 0, first * times + absent);
     double risk = 1e-9;
     for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
@@ -102,7 +103,7 @@ static void compound_rate_stays_under_the_one_asked_for(void **state)
         print_message("# rate %g: at worst %.3f of it, in %u links\n", rates[r], worst,
                       info_of(filter).links);
         /* A chain that wasted its rate would pass too. */
-        assert_true(worst > 0.7);
+        assert_true(worst > (emulated ? 0.5 : 0.7));
         bloomery_free(filter);
     }
     test_keys_free(&keys);
@@ -155,7 +156,7 @@ static void a_chain_with_its_planned_keys_has_one_link(void **state)
     (void)state;
     static const uint64_t planned[] = {1, 2, 10, 100, 1000, 20000};
     for (size_t p = 0; p < sizeof planned / sizeof planned[0]; p++)
-        for (uint64_t seed = 0; seed < 60; seed++) {
+        for (uint64_t seed = 0; seed < (test_emulator() != NULL ? 6 : 60); seed++) {
             bloomery_options options = BLOOMERY_OPTIONS;
             options.seed = seed;
             struct test_keys keys = test_keys_make(TEST_IDS, 9, 0, 2 * planned[p] + 20);
