@@ -14,7 +14,7 @@ import resource
 import signal
 import time
 
-from runner import Skip, case, has, main
+from runner import Skip, case, has, keyed, main
 
 BLOCKS = ("16", "100", "5000", "")
 THREADS = (1, 2, 3, 8)
@@ -350,6 +350,7 @@ def advice_can_be_followed(c):
 
 
 @case
+@keyed
 def keyed_filters_get_their_key(c):
     c.run("build -q -n 1000 -p 1e-9 --key-file key -o keyed.bloom", stdin="a\n")
     c.run("dedupe -q --against keyed.bloom", stdin="a\n", code=2, stderr=has("--key-file"))
