@@ -72,8 +72,9 @@ static size_t behind(const struct tool_confirm *confirm, struct line line)
 
 void tool_confirm_warn(const struct tool_confirm *confirm, bool returns_taken)
 {
-    const unsigned char *end =
-        confirm->data == NULL ? NULL : memchr(confirm->data, confirm->delimiter, confirm->bytes);
+    if (confirm->data == NULL) /* empty */
+        return;
+    const unsigned char *end = memchr(confirm->data, confirm->delimiter, confirm->bytes);
     if (confirm->bytes >= 3 && memcmp(confirm->data, "\xef\xbb\xbf", 3) == 0)
         tool_warning("%s: begins with a UTF-8 byte order mark, which no key has", confirm->path);
     if (returns_taken && end != NULL && end > confirm->data && end[-1] == '\r')
