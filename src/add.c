@@ -33,8 +33,8 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
 {
     struct bloomery_link *link = bloomery_newest_link(filter);
-    if (filter->kind
-            ->grows) /* grow.c counts by itself: only there it is known which link was the newest */
+    /* Chains count by themselves: only grow.c knows which link was the newest. */
+    if (filter->kind->grows)
         return;
     if (filter->concurrent)
         __atomic_fetch_add(&link->adds, adds, __ATOMIC_RELAXED);
@@ -129,14 +129,8 @@ static size_t add_to_link(struct adding *adding, const bloomery_hash *hashes, si
     return count;
 }
 
-static size_t add_to_chain(struct adding *adding, const bloomery_hash *hashes, size_t count,
-                           uint64_t *answers)
-{
-    return bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->new_bits,
-                                   &adding->status, adding->error);
-}
-
-/* Each key under its stripe; the window around it still hides the memory's latency. */
+/* Each key by itself, under its stripe where there are any; the window around it still hides the
+ * memory's latency. */
 static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, size_t count,
                          uint64_t *answers)
 {
@@ -153,6 +147,14 @@ static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, siz
             *adding->new_bits += set;
     }
     return count;
+}
+
+static size_t add_to_chain(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                           uint64_t *answers)
+{
+    if (bloomery_chain_add_word(adding->filter, hashes, count, answers, adding->new_bits))
+        return count;
+    return add_singly(adding, hashes, count, answers);
 }
 
 static inline __attribute__((always_inline)) void add_word(struct adding *adding, size_t word,

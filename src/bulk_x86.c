@@ -251,11 +251,10 @@ INLINE_AVX2 void or_avx2(uint8_t *at, struct line256 line)
 const struct bloomery_bulk *bloomery_bulk_of(const bloomery_filter *filter)
 {
     const struct bloomery_link *link = filter->links;
-    const bool lines =
-        filter->shape.kind == BLOOMERY_BLOCKED || filter->shape.kind == BLOOMERY_SCALABLE;
     if (filter->concurrent) /* first: its links may become more */
         return NULL;
-    if (!lines || filter->shape.hash != BLOOMERY_HASH_XXH3 || filter->shape.dialect != 0 ||
+    if (filter->shape.block_bits != BLOOMERY_BLOCK_BITS || filter->shape.cell_bits != 1 ||
+        filter->shape.hash != BLOOMERY_HASH_XXH3 || filter->shape.dialect != 0 ||
         filter->shape.link_count != 1 || link->blocks > UINT32_MAX)
         return NULL;
     switch (bloomery_cpu_level()) {

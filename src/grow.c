@@ -37,7 +37,8 @@
  *
  * Where several threads add, a link is made by one of them, under a lock, and becomes visible to all
  * others with the number of links. Links never move. Some keys may then still go to the link that
- * was full, one for each thread at the most: who adds many at once counts their bits before.
+ * was full, one for each thread at the most: who adds a word of keys counts their bits before, and takes
+ * back what they did not set. While others do so a link can seem full some words of keys early.
  */
 #include "grow.h"
 
@@ -312,25 +313,6 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
     return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
 }
 
-/* One after the other, where the newest link may become full with the next. */
-static size_t add_singly(struct bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
-                         uint64_t *answers, uint64_t *new_bits, bloomery_status *status,
-                         bloomery_error *error)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t set = 0;
-        int found = bloomery_chain_add(filter, hashes[i], &set, error);
-        if (found < 0) {
-            *status = (bloomery_status)found;
-            return i;
-        }
-        *answers |= (uint64_t)(found == BLOOMERY_NEW) << i;
-        if (new_bits != NULL)
-            *new_bits += set;
-    }
-    return count;
-}
-
 /* Leaves those in `hashes` that `link` surely does not have; `place` says where they were. */
 static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_link *link,
                           bloomery_hash *hashes, uint8_t *place, size_t count)
@@ -397,21 +379,20 @@ static bool may_guess(const struct bloomery_filter *filter, struct bloomery_link
  * did not set is taken back after. So threads that add at once do not fill the same room. */
 static bool reserve(const struct bloomery_filter *filter, struct bloomery_link *link, uint64_t most)
 {
-    if (!filter->concurrent) {
-        if (link->bits_set + link->unsure + most > link->full_at)
+    uint64_t known = __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
+    do {
+        if (known + link->unsure + most > link->full_at)
             return false;
-        link->bits_set += most;
-        return true;
-    }
-    if (__atomic_add_fetch(&link->bits_set, most, __ATOMIC_RELAXED) <= link->full_at)
-        return true;
-    __atomic_sub_fetch(&link->bits_set, most, __ATOMIC_RELAXED);
-    return false;
+    } while (filter->concurrent &&
+             !__atomic_compare_exchange_n(&link->bits_set, &known, known + most, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    if (!filter->concurrent)
+        link->bits_set = known + most;
+    return true;
 }
 
-size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                               size_t keys, uint64_t *answers, uint64_t *new_bits,
-                               bloomery_status *status, bloomery_error *error)
+bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                             size_t keys, uint64_t *answers, uint64_t *new_bits)
 {
     const uint32_t links = bloomery_link_count(filter);
     struct bloomery_link *link = &filter->links[links - 1];
@@ -419,20 +400,18 @@ size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_ha
     const uint64_t most = (uint64_t)keys * each;
     uint64_t set = 0;
     assert(keys <= 64 && filter->stripes == NULL);
-    *answers = 0;
-    *status = BLOOMERY_OK;
     if (new_bits == NULL && may_guess(filter, link, most)) {
         *answers = add_to_newest(filter, links, hashes, keys, NULL);
         link->unsure += (uint64_t)__builtin_popcountll(*answers) * each;
         count(filter, link, keys, 0);
-        return keys;
+        return true;
     }
     if (!reserve(filter, link, most))
-        return add_singly(filter, hashes, keys, answers, new_bits, status, error);
+        return false;
     *answers = add_to_newest(filter, links, hashes, keys, &set);
     assert(set <= most);
     count(filter, link, keys, set - most);
     if (new_bits != NULL)
         *new_bits += set;
-    return keys;
+    return true;
 }

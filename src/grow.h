@@ -23,14 +23,11 @@ void bloomery_chain_open(struct bloomery_filter *filter);
 int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                        bloomery_error *error);
 
-/*
- * Adds up to 64 keys in order, as bloomery_chain_add does one by one. Returns how many were added or
- * seen: all, or those before the first for which the chain could not grow, and `status` says why.
- * `answers` gets bit i set where key i was new; `new_bits` is added to, unless NULL.
- */
-size_t bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
-                               size_t keys, uint64_t *answers, uint64_t *new_bits,
-                               bloomery_status *status, bloomery_error *error);
+/* Adds up to 64 keys in order, as bloomery_chain_add does one by one: `answers` gets bit i set where key
+ * i was new; `new_bits` is added to, unless NULL. False where one of them might make the newest link
+ * full: nothing was added then, and each is to be added by itself. Not for filters with stripes. */
+bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                             size_t keys, uint64_t *answers, uint64_t *new_bits);
 
 /* The plan of a chain's first link, from the plan of the chain; and of the link after `newest`. */
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,

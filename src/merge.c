@@ -142,19 +142,6 @@ static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bi
     return shape;
 }
 
-static struct bloomery_traits traits_of(const bloomery_filter *filter)
-{
-    return (struct bloomery_traits){
-        .allocator = filter->allocator,
-        .secret = filter->secret,
-        .key_known = filter->key_known,
-        .key_in_file = filter->key_in_file,
-        .rule = filter->rule,
-        .note = filter->note,
-        .note_bytes = filter->note_bytes,
-    };
-}
-
 static bloomery_status check_folds(const bloomery_filter *filter, uint32_t times,
                                    bloomery_error *error)
 {
@@ -195,7 +182,7 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
         return status;
     const struct bloomery_shape shape =
         shape_at(filter, filter->links->bits >> times, &link, &payload_bytes);
-    struct bloomery_traits traits = traits_of(filter);
+    struct bloomery_traits traits = bloomery_traits_of(filter);
     traits.allocator = options.allocator;
     traits.concurrent = options.concurrent_adds;
     traits.exactly_once = options.exactly_once;
@@ -272,7 +259,7 @@ bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_
         return status;
     const struct bloomery_shape shape = shape_at(filters[0], stream.bits, &link, &payload_bytes);
     link.adds = adds;
-    struct bloomery_traits traits = traits_of(filters[0]);
+    struct bloomery_traits traits = bloomery_traits_of(filters[0]);
     /* What the file's head is written from: the payload that it views is not looked at. */
     status =
         bloomery_make(&shape, &traits, filters[0]->links->payload, payload_bytes, &head, error);

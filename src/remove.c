@@ -86,15 +86,8 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloo
     shape.kind = BLOOMERY_BLOCKED;
     shape.cell_bits = 1;
     shape.links = &link;
-    struct bloomery_traits traits = {
-        .allocator = options.allocator,
-        .secret = filter->secret,
-        .key_known = filter->key_known,
-        .key_in_file = filter->key_in_file,
-        .rule = filter->rule,
-        .note = filter->note,
-        .note_bytes = filter->note_bytes,
-    };
+    struct bloomery_traits traits = bloomery_traits_of(filter);
+    traits.allocator = options.allocator;
     status = bloomery_shape_lay_out(&shape, &bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&shape, bytes, error);

@@ -45,6 +45,16 @@ static inline bool bloomery_bit_test_atomic(const uint8_t *bytes, uint64_t bit)
     return __atomic_load_n(bytes + (bit >> 3), __ATOMIC_RELAXED) >> (bit & 7) & 1;
 }
 
+/* One bit, the lowest, of each cell of a word that is not 0. Cells have 1, 4 or 8 bits. */
+static inline uint64_t bloomery_used_cells(uint64_t word, uint32_t cell_bits)
+{
+    for (uint32_t half = cell_bits / 2; half > 0; half /= 2)
+        word |= word >> half;
+    return cell_bits == 1   ? word
+           : cell_bits == 4 ? word & UINT64_C(0x1111111111111111)
+                            : word & UINT64_C(0x0101010101010101);
+}
+
 /* Set bits of `words` 64-bit words; their byte order does not matter. */
 static inline uint64_t bloomery_count_bits(const uint8_t *bytes, size_t words)
 {

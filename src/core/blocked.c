@@ -22,16 +22,11 @@
 bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
                                        const struct bloomery_link *link, bloomery_error *error)
 {
-    if (shape->block_bits != BLOOMERY_BLOCK_BITS || shape->cell_bits != 1)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "a blocked filter with blocks of %u cells of %u bits is not known to "
-                             "this version",
-                             shape->block_bits, shape->cell_bits);
-    return bloomery_blocked_check_link(link, error);
-}
-
-bloomery_status bloomery_blocked_check_link(const struct bloomery_link *link, bloomery_error *error)
-{
+    if (shape->block_bits != BLOOMERY_BLOCK_BITS)
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            "a filter of lines with blocks of %u cells is not known to this version",
+            shape->block_bits);
     if (link->lines < 1 || link->lines > BLOOMERY_LINES_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a blocked filter has 1 to 3 lines per key, not %u", link->lines);

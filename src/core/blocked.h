@@ -18,10 +18,6 @@ void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uin
 void bloomery_blocked_prefetch_line(const struct bloomery_link *link, const uint8_t *payload,
                                     const bloomery_hash *hashes, size_t count, uint32_t line);
 
-/* The geometry of a link of lines, whatever its cells are. */
-bloomery_status bloomery_blocked_check_link(const struct bloomery_link *link,
-                                            bloomery_error *error);
-
 /* The rate of these very cells, and how many are not 0, from the number of lines with so many. */
 double bloomery_blocked_live_rate(const struct bloomery_link *link,
                                   const uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1],

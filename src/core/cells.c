@@ -225,22 +225,9 @@ const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t 
 
 /* ---- Counting ------------------------------------------------------------------------------- */
 
-/* One bit for each cell of a word that is not 0. */
-static inline uint64_t not_zero(uint32_t cell_bits, uint64_t word)
-{
-    if (cell_bits == 1)
-        return word;
-    word |= word >> 1;
-    word |= word >> 2;
-    if (cell_bits == 4)
-        return word & 0x1111111111111111;
-    return (word | word >> 4) & 0x0101010101010101;
-}
-
 static uint64_t word_of(const uint8_t *bytes)
 {
-    uint64_t
-        word; /* a count does not depend on the order of the bytes: none of the host's matters */
+    uint64_t word; /* a count does not depend on the order of the bytes */
     memcpy(&word, bytes, sizeof word);
     return word;
 }
@@ -257,7 +244,7 @@ uint64_t bloomery_cells_count_either(uint32_t cell_bits, const uint8_t *one, con
     assert(bytes % 8 == 0);
     for (size_t i = 0; i < bytes; i += 8) {
         uint64_t word = word_of(one + i) | word_of(other + i);
-        count += (uint64_t)__builtin_popcountll(not_zero(cell_bits, word));
+        count += (uint64_t)__builtin_popcountll(bloomery_used_cells(word, cell_bits));
     }
     return count;
 }

@@ -17,9 +17,8 @@
 bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
                                        const struct bloomery_link *link, bloomery_error *error)
 {
-    if (shape->block_bits != 0 || link->blocks != 0 || shape->cell_bits != 1)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "a classic filter has no blocks, and cells of a single bit");
+    if (shape->block_bits != 0 || link->blocks != 0)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a classic filter has no blocks");
     if (link->lines != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a classic filter has no lines");
     return BLOOMERY_OK;

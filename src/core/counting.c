@@ -39,7 +39,7 @@
 #include "core/counting.h"
 
 #include "base/bytes.h"
-#include "base/error.h"
+#include "core/bits.h"
 #include "core/blocked.h"
 #include "core/derive.h"
 
@@ -50,17 +50,11 @@ enum { CELLS = BLOOMERY_BLOCK_BITS, TOUCHED_MAX = 64, FIRST_PROBES = 2 };
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* The geometry is that of blocked; which counters there are, the row of the kind says. */
 bloomery_status bloomery_counting_check(const struct bloomery_shape *shape,
                                         const struct bloomery_link *link, bloomery_error *error)
 {
-    if (shape->block_bits != BLOOMERY_BLOCK_BITS ||
-        (shape->cell_bits != 4 && shape->cell_bits != 8))
-        return bloomery_fail(
-            error, BLOOMERY_UNSUPPORTED, 0,
-            "a counting filter has blocks of 512 counters of 4 or 8 bits; blocks of "
-            "%u cells of %u bits are not known to this version",
-            shape->block_bits, shape->cell_bits);
-    return bloomery_blocked_check_link(link, error);
+    return bloomery_blocked_check(shape, link, error);
 }
 
 /* ---- One counter ----------------------------------------------------------------------------- */
@@ -238,15 +232,7 @@ double bloomery_counting_estimate(const struct bloomery_link *link, uint64_t bit
     return bloomery_blocked_estimate(link, bits_set);
 }
 
-/* The lowest bit of each counter of a word: set in `some` where the counter is not 0, and in `all`
- * where it is at its maximum. */
-INLINE uint64_t some(uint64_t word, const uint32_t bits)
-{
-    for (uint32_t half = bits / 2; half > 0; half /= 2)
-        word |= word >> half;
-    return word & (bits == 4 ? UINT64_C(0x1111111111111111) : UINT64_C(0x0101010101010101));
-}
-
+/* The lowest bit of each counter of a word that is at its maximum. */
 INLINE uint64_t all(uint64_t word, const uint32_t bits)
 {
     for (uint32_t half = bits / 2; half > 0; half /= 2)
@@ -264,7 +250,7 @@ INLINE void scan_with(const struct bloomery_link *link, const uint8_t *payload,
         uint64_t used = 0;
         for (size_t i = 0; i < words; i++, payload += 8) {
             const uint64_t word = bloomery_load_u64(payload);
-            used += (uint64_t)__builtin_popcountll(some(word, bits));
+            used += (uint64_t)__builtin_popcountll(bloomery_used_cells(word, bits));
             scan->stuck += (uint64_t)__builtin_popcountll(all(word, bits));
         }
         assert(used <= CELLS);
@@ -306,8 +292,8 @@ void bloomery_counting_drop(const struct bloomery_link *link, uint32_t cell_bits
     for (uint64_t i = 0; i < words; i++) {
         const uint64_t word = bloomery_load_u64(payload + 8 * i);
         if (cell_bits == 4)
-            bloomery_store_u16(bits + 2 * i, gather_nibbles(some(word, 4)));
+            bloomery_store_u16(bits + 2 * i, gather_nibbles(bloomery_used_cells(word, 4)));
         else
-            bits[i] = gather_bytes(some(word, 8));
+            bits[i] = gather_bytes(bloomery_used_cells(word, 8));
     }
 }

@@ -67,6 +67,10 @@ struct bloomery_traits {
     size_t note_bytes;
 };
 
+/* What a filter that is made of this one has as well: all but how threads may use it. The secret is
+ * the caller's to wipe. */
+struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
+
 /* Lays the links of a shape out in a payload: fills their offset and bytes and gives the total. For
  * shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a link has no bits or too many. */
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,

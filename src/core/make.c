@@ -143,6 +143,19 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     return status;
 }
 
+struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
+{
+    return (struct bloomery_traits){
+        .allocator = filter->allocator,
+        .secret = filter->secret,
+        .key_known = filter->key_known,
+        .key_in_file = filter->key_in_file,
+        .rule = filter->rule,
+        .note = filter->note,
+        .note_bytes = filter->note_bytes,
+    };
+}
+
 /* The filter's own block: the struct, its links, its note. A chain has room for all links it may ever get,
  * so that links never move while others ask. */
 static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
