@@ -20,6 +20,7 @@
  */
 #include "ask.h"
 
+#include "bits.h"
 #include "blocks.h"
 #include "team.h"
 #include "tool.h"
@@ -104,14 +105,6 @@ static uint64_t tail_mask(size_t count)
     return count % 64 == 0 ? ~UINT64_C(0) : (UINT64_C(1) << count % 64) - 1;
 }
 
-static size_t count_ones(const uint64_t *words, size_t count)
-{
-    size_t ones = 0;
-    for (size_t w = 0; w < count; w++)
-        ones += (size_t)__builtin_popcountll(words[w]);
-    return ones;
-}
-
 /* Asks all filters for the same keys, the records. */
 static void ask_plainly(struct asker *asker, size_t count)
 {
@@ -171,7 +164,7 @@ static void ask_by_rule(struct asker *asker, size_t rule, size_t count)
     for (size_t f = 0; f < question->filter_count; f++) {
         if (question->filters[f].rule != rule)
             continue;
-        asker->hits[f] += count_ones(asker->answers[f], key_words);
+        asker->hits[f] += tool_ones_in(asker->answers[f], key_count);
         if (key_count < count) {
             uint64_t of_keys[TOOL_BATCH_WORDS];
             memcpy(of_keys, asker->answers[f], key_words * sizeof(uint64_t));
@@ -202,13 +195,13 @@ static size_t ask(struct asker *asker, size_t count)
             ask_by_rule(asker, r, count);
     }
     asker->with_key[words - 1] &= tail_mask(count);
-    const size_t asked = asker->plain ? count : count_ones(asker->with_key, words);
+    const size_t asked = asker->plain ? count : tool_ones_in(asker->with_key, count);
     asker->asked += asked;
     asker->passed_over += count - asked;
     if (question->invert)
         for (size_t w = 0; w < words; w++)
             asker->selected[w] = ~asker->selected[w] & asker->with_key[w];
-    return count_ones(asker->selected, words);
+    return tool_ones_in(asker->selected, count);
 }
 
 /* Whether no filter has any of the keys so far. */
@@ -231,20 +224,6 @@ static void keep_first_keys(struct asker *asker, size_t count)
                    made != NULL ? made->count : count);
 }
 
-/* The first key from `from` on whose bit is `value`, or `count`. */
-static size_t next_key(const uint64_t *words, size_t from, size_t count, bool value)
-{
-    while (from < count) {
-        uint64_t word = (value ? words[from / 64] : ~words[from / 64]) >> from % 64;
-        if (word != 0) {
-            from += (size_t)__builtin_ctzll(word);
-            break;
-        }
-        from += 64 - from % 64;
-    }
-    return from < count ? from : count;
-}
-
 static void append(struct asker *asker, const void *bytes, size_t count)
 {
     if (count > asker->text_capacity - asker->text_bytes) {
@@ -258,23 +237,23 @@ static void append(struct asker *asker, const void *bytes, size_t count)
 static void append_runs(struct asker *asker, size_t count)
 {
     const bloomery_key *keys = asker->keys;
-    size_t from = next_key(asker->selected, 0, count, true);
+    size_t from = tool_next_bit(asker->selected, 0, count, true);
     while (from < count) {
-        size_t to = next_key(asker->selected, from, count, false);
+        size_t to = tool_next_bit(asker->selected, from, count, false);
         const char *first = keys[from].data;
         const char *last = keys[to - 1].data;
         assert(last >= first);
         assert(last[keys[to - 1].bytes] == (char)asker->question->delimiter);
         append(asker, first, (size_t)(last - first) + keys[to - 1].bytes + 1);
-        from = next_key(asker->selected, to, count, true);
+        from = tool_next_bit(asker->selected, to, count, true);
     }
 }
 
 static void append_with_names(struct asker *asker, size_t count)
 {
     const struct tool_question *question = asker->question;
-    size_t at = next_key(asker->selected, 0, count, true);
-    for (; at < count; at = next_key(asker->selected, at + 1, count, true))
+    size_t at = tool_next_bit(asker->selected, 0, count, true);
+    for (; at < count; at = tool_next_bit(asker->selected, at + 1, count, true))
         for (size_t f = 0; f < question->filter_count; f++)
             if (asker->answers[f][at / 64] >> at % 64 & 1) {
                 append(asker, question->filters[f].name, strlen(question->filters[f].name));

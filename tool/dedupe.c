@@ -30,6 +30,7 @@
  */
 #include "dedupe.h"
 
+#include "bits.h"
 #include "blocks.h"
 #include "team.h"
 #include "tool.h"
@@ -120,11 +121,6 @@ static void worker_free(struct worker *worker, struct tool_dedupe *dedupe)
 
 /* ---- Bits ------------------------------------------------------------------------------------ */
 
-static size_t words_of(size_t bits)
-{
-    return (bits + 63) / 64;
-}
-
 static bool bit_of(const uint64_t *words, size_t index)
 {
     return words[index / 64] >> index % 64 & 1;
@@ -135,35 +131,13 @@ static void set_bit(uint64_t *words, size_t index)
     words[index / 64] |= UINT64_C(1) << index % 64;
 }
 
-static uint64_t ones_in(const uint64_t *words, size_t count)
-{
-    uint64_t ones = 0;
-    for (size_t w = 0; w < words_of(count); w++)
-        ones += (uint64_t)__builtin_popcountll(words[w]);
-    return ones;
-}
-
 /* Zeros from bit `count` on, to the end of `room` bits. */
 static void cut_bits(uint64_t *words, size_t count, size_t room)
 {
-    size_t whole = words_of(count);
+    size_t whole = tool_words_of(count);
     if (count % 64 != 0)
         words[whole - 1] &= (UINT64_C(1) << count % 64) - 1;
-    memset(words + whole, 0, (words_of(room) - whole) * sizeof(*words));
-}
-
-/* The first bit from `from` on that is `value`, or `count`. */
-static size_t next_bit(const uint64_t *words, size_t from, size_t count, bool value)
-{
-    while (from < count) {
-        uint64_t word = (value ? words[from / 64] : ~words[from / 64]) >> from % 64;
-        if (word != 0) {
-            from += (size_t)__builtin_ctzll(word);
-            break;
-        }
-        from += 64 - from % 64;
-    }
-    return from < count ? from : count;
+    memset(words + whole, 0, (tool_words_of(room) - whole) * sizeof(*words));
 }
 
 /* ---- Keys and hashes ------------------------------------------------------------------------- */
@@ -174,7 +148,7 @@ static void make_room(struct worker *worker)
     if (worker->room - worker->count >= TOOL_BATCH_ROOM)
         return;
     worker->room = 2 * worker->room + 4 * (size_t)TOOL_BATCH_ROOM;
-    const size_t bytes = words_of(worker->room) * sizeof(uint64_t);
+    const size_t bytes = tool_words_of(worker->room) * sizeof(uint64_t);
     worker->records = tool_reallocate(worker->records, worker->room * sizeof(*worker->records));
     worker->hashes = tool_reallocate(worker->hashes, worker->room * sizeof(*worker->hashes));
     worker->answers = tool_reallocate(worker->answers, bytes);
@@ -209,7 +183,7 @@ static void find_against(struct worker *worker, const bloomery_key *records, siz
         }
         bloomery_may_contain_batch(against->filter, made->keys, made->count, of_keys);
         tool_made_spread(made, count, of_keys, of_records);
-        for (size_t w = 0; w < words_of(count); w++)
+        for (size_t w = 0; w < tool_words_of(count); w++)
             dropped[w] |= of_records[w];
     }
 }
@@ -268,9 +242,9 @@ static size_t record_of(const struct worker *worker, size_t index)
 {
     if (worker->run->plain)
         return index;
-    size_t record = next_bit(worker->candidates, 0, worker->count, true);
+    size_t record = tool_next_bit(worker->candidates, 0, worker->count, true);
     while (index-- > 0)
-        record = next_bit(worker->candidates, record + 1, worker->count, true);
+        record = tool_next_bit(worker->candidates, record + 1, worker->count, true);
     return record;
 }
 
@@ -354,7 +328,7 @@ static bool add_block(struct worker *worker)
 /* From bits of candidates to bits of records: which are kept. */
 static void find_kept(struct worker *worker)
 {
-    size_t words = words_of(worker->limit), candidate = 0;
+    size_t words = tool_words_of(worker->limit), candidate = 0;
     if (worker->run->plain) {
         memcpy(worker->kept, worker->answers, words * sizeof(uint64_t));
         cut_bits(worker->kept, worker->limit, worker->limit);
@@ -371,8 +345,8 @@ static void find_kept(struct worker *worker)
         worker->kept[w] = kept;
     }
     cut_bits(worker->kept, worker->limit, worker->limit);
-    for (size_t i = next_bit(worker->keyed, 0, worker->limit, false); i < worker->limit;
-         i = next_bit(worker->keyed, i + 1, worker->limit, false))
+    for (size_t i = tool_next_bit(worker->keyed, 0, worker->limit, false); i < worker->limit;
+         i = tool_next_bit(worker->keyed, i + 1, worker->limit, false))
         worker->without_key++;
 }
 
@@ -382,9 +356,9 @@ static size_t gather(const struct worker *worker, bool value, unsigned char *to)
 {
     const size_t limit = worker->limit;
     size_t bytes = 0;
-    size_t from = next_bit(worker->kept, 0, limit, value);
+    size_t from = tool_next_bit(worker->kept, 0, limit, value);
     while (from < limit) {
-        size_t end = next_bit(worker->kept, from, limit, !value);
+        size_t end = tool_next_bit(worker->kept, from, limit, !value);
         const unsigned char *first = worker->records[from].data;
         const unsigned char *last = worker->records[end - 1].data;
         size_t length = (size_t)(last - first) + worker->records[end - 1].bytes + 1;
@@ -392,7 +366,7 @@ static size_t gather(const struct worker *worker, bool value, unsigned char *to)
         if (to + bytes != first)
             memmove(to + bytes, first, length);
         bytes += length;
-        from = next_bit(worker->kept, end, limit, value);
+        from = tool_next_bit(worker->kept, end, limit, value);
     }
     return bytes;
 }
@@ -435,7 +409,7 @@ static bool deliver_block(struct worker *worker)
     const struct tool_dedupe *dedupe = worker->run->dedupe;
     size_t bytes = 0;
     find_kept(worker);
-    uint64_t kept = ones_in(worker->kept, worker->limit);
+    uint64_t kept = tool_ones_in(worker->kept, worker->limit);
     worker->kept_count += kept;
     worker->dropped_count += worker->limit - kept;
     if (dedupe->count_only && dedupe->appended == NULL)

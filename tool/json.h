@@ -39,6 +39,9 @@ json_t *tool_json_object(void);
  * message where writing failed. */
 int tool_json_print(json_t *object, int code);
 
+/* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
+void tool_json_add_facts(json_t *report, const bloomery_info *info);
+
 /* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
 void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
 

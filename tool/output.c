@@ -72,14 +72,6 @@ void tool_output_add_facts(json_t *report, const struct tool_output *output,
     tool_json_add(report, "file", tool_json_text(output->path));
     tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
     tool_json_add(report, "links", tool_json_count(info->links));
-    tool_json_add(report, "bytes", tool_json_count(info->bytes));
-    tool_json_add(report, "file_bytes", tool_json_count(info->file_bytes));
-    tool_json_add(report, "planned_keys",
-                  info->planned_keys > 0 ? tool_json_count(info->planned_keys) : tool_json_null());
-    tool_json_add(report, "planned_rate",
-                  info->planned_rate > 0 ? tool_json_number(info->planned_rate) : tool_json_null());
     tool_json_add(report, "adds", tool_json_count(info->adds));
-    tool_json_add(report, "estimated_keys", tool_json_number(info->estimated_keys));
-    tool_json_add(report, "predicted_rate", tool_json_number(info->expected_rate));
-    tool_json_add(report, "live_rate", tool_json_number(info->live_rate));
+    tool_json_add_facts(report, info);
 }

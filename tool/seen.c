@@ -24,6 +24,7 @@
  */
 #include "seen.h"
 
+#include "bits.h"
 #include "numbers.h"
 #include "tool.h"
 
@@ -139,14 +140,6 @@ static void warn_passing(struct tool_seen *seen)
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-static uint64_t ones_in(const uint64_t *words, size_t count)
-{
-    uint64_t ones = 0;
-    for (size_t w = 0; w < (count + 63) / 64; w++)
-        ones += (uint64_t)__builtin_popcountll(words[w]);
-    return ones;
-}
-
 /* Writes `count` bits into `to` from bit `at` on, where there are zeros. */
 static void put_bits(uint64_t *to, size_t at, const uint64_t *bits, size_t count)
 {
@@ -170,7 +163,7 @@ static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size
         }
     }
     assert(added <= count);
-    seen->kept += ones_in(answers, count);
+    seen->kept += tool_ones_in(answers, count);
     return added;
 }
 
@@ -187,7 +180,7 @@ static void ask_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t
         if (count % 64 != 0)
             answers[count / 64] &= (UINT64_C(1) << count % 64) - 1;
     }
-    seen->unremembered += ones_in(answers, count);
+    seen->unremembered += tool_ones_in(answers, count);
 }
 
 /* Adds no more than there is room for before the next mark, so that the marks are met exactly. */
