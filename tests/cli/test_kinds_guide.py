@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/kinds.md: every command in it does what it says. (scripts/check-docs looks at what it names.)"""
+"""docs/kinds.md: every command in it does what it says, and its sizes are those of `plan`.
 
+(scripts/check-docs looks at what it names.)"""
+
+import json
 import os
 import re
 import shlex
 import subprocess
 
-from runner import EMULATOR, TOOL, case, main
+from runner import EMULATOR, TOOL, case, has, main
 
 GUIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs", "kinds.md")
 
@@ -35,6 +38,21 @@ def commands_of_the_guide_work(c):
     c.expect(c.read("members-small.bloom") != b"" and c.read("unique.txt") == ids.encode(), "files differ")
     # A key was removed before, so the two are of one size and need not be equal.
     c.expect(len(c.read("members-small.bloom")) == len(c.read("ids.bloom")), "sizes differ")
+
+
+@case
+def sizes_of_the_table_are_those_of_plan(c):
+    kinds = ("blocked", "classic", "counting", "scalable")
+    rows = {"1e-2": "bits per key at 1 in 100", "1e-4": "at 1 in 10,000", "1e-6": "at 1 in a million"}
+    with open(GUIDE, encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    for rate, title in rows.items():
+        line = next(line for line in lines if line.startswith("|") and title in line.split("|")[1])
+        for kind, cell in zip(kinds, line.split("|")[2:]):
+            stated = re.match(r" ([0-9.]+) ", cell).group(1)
+            output, _ = c.run(f"plan -n 20M -p {rate} --kind {kind} --json", stdout=has("{"))
+            plan = next(plan for plan in json.loads(output)["plans"] if plan["recommended"])
+            c.expect(stated == f"{plan['bits_per_key']:.2f}", f"{kind} at {rate}: {stated}, {plan}")
 
 
 main()
