@@ -13,10 +13,12 @@
 #include "base/error.h"
 #include "bulk.h"
 #include "core/derive.h"
+#include "foreign.h"
 #include "grow.h"
 #include "window.h"
 
 #include <assert.h>
+#include <string.h>
 
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error)
 {
@@ -79,21 +81,43 @@ static int add_once(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
     return found;
 }
 
-static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+/* What a call that adds one key leaves behind. */
+static int added(bloomery_filter *filter, int found, uint32_t set, uint32_t *new_bits)
 {
-    uint32_t set = 0;
-    int found = add_once(filter, hash, &set, NULL);
-    assert(set <= 64);
+    assert(set <= BLOOMERY_POSITIONS_MAX);
     if (found >= 0)
-        bloomery_count_adds(filter, 1);
+        bloomery_count_adds(filter, bloomery_counts_new(filter) ? found == BLOOMERY_NEW : 1);
     if (new_bits != NULL)
         *new_bits = set;
     return found;
 }
 
+static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+{
+    uint32_t set = 0;
+    int found = add_once(filter, hash, &set, NULL);
+    return added(filter, found, set, new_bits);
+}
+
+/* A key whose hash hands out positions; under the stripe of another hash of it. */
+static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
+                         bloomery_error *error)
+{
+    static const struct bloomery_hash_secret none;
+    struct bloomery_lock *stripe = NULL;
+    uint32_t set = 0;
+    if (filter->stripes != NULL)
+        stripe = bloomery_stripe_take(filter, bloomery_xxh3_any(&none, key));
+    int found = bloomery_positions_add(filter, key, &set, error);
+    bloomery_stripe_open(stripe);
+    return added(filter, found, set, new_bits);
+}
+
 int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
 {
     bloomery_status status = bloomery_can_add(filter, NULL);
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
+        status = BLOOMERY_UNSUPPORTED;
     return status == BLOOMERY_OK ? add_hash(filter, hash, new_bits) : (int)status;
 }
 
@@ -102,6 +126,8 @@ int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
     bloomery_status status = bloomery_can_add(filter, NULL);
     if (status != BLOOMERY_OK)
         return status;
+    if (bloomery_by_positions(filter))
+        return add_positions(filter, key, new_bits, NULL);
     return add_hash(filter, filter->hash->one(&filter->secret, key), new_bits);
 }
 
@@ -112,6 +138,7 @@ struct adding {
     uint64_t *answers;
     uint64_t *new_bits;
     size_t added;
+    size_t found_new; /* of them */
     bloomery_status status;
     bloomery_error *error;
 };
@@ -164,6 +191,7 @@ static inline __attribute__((always_inline)) void add_word(struct adding *adding
     uint64_t answers = 0;
     if (adding->status == BLOOMERY_OK)
         adding->added += some(adding, hashes, count, &answers);
+    adding->found_new += (size_t)__builtin_popcountll(answers);
     if (adding->answers != NULL)
         adding->answers[word] = answers;
 }
@@ -188,7 +216,7 @@ static bloomery_status add_many(bloomery_filter *filter, const bloomery_key *key
                                 const bloomery_hash *hashes, size_t count, uint64_t *answers,
                                 uint64_t *new_bits, bloomery_error *error)
 {
-    struct adding adding = {filter, answers, new_bits, 0, BLOOMERY_OK, error};
+    struct adding adding = {filter, answers, new_bits, 0, 0, BLOOMERY_OK, error};
     bloomery_status status = bloomery_can_add(filter, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -201,13 +229,40 @@ static bloomery_status add_many(bloomery_filter *filter, const bloomery_key *key
     else
         bloomery_walk(filter, keys, hashes, count, true, add_word_plain, &adding);
     assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
-    bloomery_count_adds(filter, adding.added);
+    bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : adding.added);
     return adding.status;
+}
+
+/* Keys whose hash hands out positions, one by one: a digest takes longer than the way to memory. */
+static bloomery_status add_many_positions(bloomery_filter *filter, const bloomery_key *keys,
+                                          size_t count, uint64_t *answers, uint64_t *new_bits,
+                                          bloomery_error *error)
+{
+    bloomery_status status = bloomery_can_add(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (answers != NULL && count > 0)
+        memset(answers, 0, (count + 63) / 64 * sizeof *answers);
+    if (new_bits != NULL)
+        *new_bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t set = 0;
+        int found = add_positions(filter, keys[i], &set, error);
+        if (found < 0)
+            return (bloomery_status)found;
+        if (answers != NULL)
+            answers[i / 64] |= (uint64_t)(found == BLOOMERY_NEW) << i % 64;
+        if (new_bits != NULL)
+            *new_bits += set;
+    }
+    return BLOOMERY_OK;
 }
 
 bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                   uint64_t *answers, uint64_t *new_bits, bloomery_error *error)
 {
+    if (bloomery_by_positions(filter))
+        return add_many_positions(filter, keys, count, answers, new_bits, error);
     const struct bloomery_bulk *bulk = new_bits == NULL ? bloomery_bulk_of(filter) : NULL;
     if (bulk == NULL || filter->kind->grows || count == 0 ||
         bloomery_can_add(filter, NULL) != BLOOMERY_OK)
@@ -226,5 +281,7 @@ bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *
 bloomery_status bloomery_add_hashes(bloomery_filter *filter, const bloomery_hash *hashes,
                                     size_t count, uint64_t *answers, uint64_t *new_bits)
 {
+    if (bloomery_by_positions(filter))
+        return BLOOMERY_UNSUPPORTED;
     return add_many(filter, NULL, hashes, count, answers, new_bits, NULL);
 }

@@ -17,6 +17,7 @@
  * no lock here, for a build tells nobody NEW.
  */
 #include "add.h"
+#include "foreign.h"
 #include "ranges.h"
 #include "window.h"
 
@@ -114,7 +115,8 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     const uint32_t count = team->shares < THREADS_MAX ? team->shares : THREADS_MAX;
     const size_t bytes = count * sizeof(struct member);
     struct member *members = bloomery_allocate(&filter->allocator, bytes, 64);
-    team->by_range = bloomery_newest_link(filter)->blocks > 0 && !filter->concurrent;
+    team->by_range =
+        bloomery_newest_link(filter)->blocks > 0 && !filter->concurrent && !filter->foreign;
     team->operations = filter->kind->operations(filter->shape.cell_bits, true);
     if (members == NULL ||
         (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count))) {
@@ -142,7 +144,7 @@ bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source sou
                         .source = source,
                         .context = context,
                         .shares = threads > 0 ? threads : bloomery_threads()};
-    if (status == BLOOMERY_OK && team.shares > 1 && !filter->kind->grows)
+    if (status == BLOOMERY_OK && team.shares > 1 && !bloomery_adds_in_order(filter))
         return build_together(&team, error);
     for (uint32_t share = 0; share < team.shares; share++)
         for (size_t count; status == BLOOMERY_OK && (count = source(context, share, &keys)) > 0;)

@@ -72,6 +72,9 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     bloomery_status status = bloomery_compatible(one, other, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (one->foreign && one->links->blocks > 0)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of blocks of another system can't be compared");
     if (one->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "scalable filters can't be compared: the same keys in another order "

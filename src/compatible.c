@@ -145,9 +145,16 @@ bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
 
 static bloomery_status compare_sizes(const struct bloomery_link *one,
                                      const struct bloomery_link *other, const char *cells,
-                                     bloomery_error *error)
+                                     bool foreign, bloomery_error *error)
 {
     uint32_t folds;
+    if (one->bits == other->bits)
+        return BLOOMERY_OK;
+    if (foreign)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "the sizes differ: %llu %s, and %llu; filters of other systems fit "
+                             "only where they are of one size",
+                             (unsigned long long)one->bits, cells, (unsigned long long)other->bits);
     if (bloomery_folds_between(one->bits, other->bits, &folds) ||
         bloomery_folds_between(other->bits, one->bits, &folds))
         return BLOOMERY_OK;
@@ -161,7 +168,7 @@ static bloomery_status compare_sizes(const struct bloomery_link *one,
 /* Links of a chain differ among themselves in all of this. */
 static bloomery_status compare_links(const struct bloomery_link *one,
                                      const struct bloomery_link *other, const char *cells,
-                                     bloomery_error *error)
+                                     bool foreign, bloomery_error *error)
 {
     const struct number numbers[] = {
         {"the lines of a key", "", "", one->lines, other->lines},
@@ -169,7 +176,7 @@ static bloomery_status compare_links(const struct bloomery_link *one,
          other->probes},
     };
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
-    return status == BLOOMERY_OK ? compare_sizes(one, other, cells, error) : status;
+    return status == BLOOMERY_OK ? compare_sizes(one, other, cells, foreign, error) : status;
 }
 
 static bloomery_status compare_geometry(const bloomery_filter *one, const bloomery_filter *other,
@@ -188,7 +195,7 @@ static bloomery_status compare_geometry(const bloomery_filter *one, const bloome
     if (status != BLOOMERY_OK || one->kind->grows)
         return status;
     return compare_links(one->links, other->links, first->cell_bits > 1 ? "counters" : "bits",
-                         error);
+                         one->foreign, error);
 }
 
 bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_filter *other,

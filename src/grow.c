@@ -42,6 +42,8 @@
  */
 #include "grow.h"
 
+#include "foreign.h"
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/bits.h"
@@ -151,7 +153,7 @@ static uint64_t full_at(const struct bloomery_link *link)
 
 void bloomery_chain_open(struct bloomery_filter *filter)
 {
-    if (!filter->kind->grows || filter->storage != BLOOMERY_OWNED)
+    if (!filter->kind->grows || filter->foreign || filter->storage != BLOOMERY_OWNED)
         return;
     filter->next.keys = 0;
     for (uint32_t i = 0; i < filter->shape.link_count; i++) {
@@ -295,6 +297,8 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
     struct bloomery_link *link = &filter->links[links - 1];
     uint32_t set = 0;
     bool seen = false;
+    if (filter->foreign)
+        return bloomery_foreign_chain_add(filter, hash, new_bits, error);
     for (uint32_t i = links - 1; i-- > 0 && !seen;)
         seen = may_contain(filter, i, hash);
     while (!seen && is_full(link)) {
@@ -400,6 +404,8 @@ bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash
     const uint64_t most = (uint64_t)keys * each;
     uint64_t set = 0;
     assert(keys <= 64 && filter->stripes == NULL);
+    if (filter->foreign)
+        return false;
     if (new_bits == NULL && may_guess(filter, link, most)) {
         *answers = add_to_newest(filter, links, hashes, keys, NULL);
         link->unsure += (uint64_t)__builtin_popcountll(*answers) * each;

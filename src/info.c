@@ -25,6 +25,19 @@ static void read_links(const bloomery_filter *filter, bloomery_info *info)
     } while (info->links != bloomery_link_count(filter));
 }
 
+/* In chains of other systems each link has `tightening` times the rate of the one before. */
+static double planned_rate(const bloomery_filter *filter, uint32_t links)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    if (!filter->kind->grows)
+        return filter->links[links - 1].rate;
+    if (!filter->foreign)
+        return bloomery_chain_rate(filter->links, links);
+    if (shape->growth == 0)
+        return filter->links[0].rate;
+    return fmin(1, filter->links[0].rate / (1 - shape->tightening));
+}
+
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
 {
     const struct bloomery_shape *shape = &filter->shape;
@@ -36,8 +49,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->probes = newest->probes;
     info->cell_bits = shape->cell_bits;
     info->counter_most = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
-    info->planned_rate =
-        filter->kind->grows ? bloomery_chain_rate(filter->links, info->links) : newest->rate;
+    info->planned_rate = planned_rate(filter, info->links);
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
     info->key_fingerprint = shape->key_fingerprint;
@@ -126,7 +138,8 @@ bloomery_status bloomery_link_info_get(const bloomery_filter *filter, uint32_t i
 static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_link *link)
 {
     struct bloomery_scan scan;
-    if (filter->kind->grows && filter->storage == BLOOMERY_OWNED && link->unsure == 0)
+    if (filter->kind->grows && !filter->foreign && filter->storage == BLOOMERY_OWNED &&
+        link->unsure == 0)
         return __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
     filter->kind->scan(&filter->shape, link, link->payload, &scan);
     return scan.bits_set;

@@ -30,6 +30,9 @@ struct bloomery_cells bloomery_cells_at(const bloomery_filter *filter, uint64_t 
 static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
                                 bloomery_error *error)
 {
+    if (filter->foreign && filter->kind->grows)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "chains of other systems can't be %s",
+                             what);
     if (!filter->kind->grows)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "scalable filters can't be %s", what);
@@ -98,6 +101,8 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
     bloomery_status status = check_join(into, from, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (into->foreign && into->kind->grows)
+        return no_chain(into, "merged", error);
     if (into->kind->grows) {
         status = from == into ? BLOOMERY_OK : bloomery_chain_join(into, from, error);
     } else {
@@ -174,6 +179,10 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     bloomery_status status = bloomery_options_read(given, &options, error);
     if (status == BLOOMERY_OK)
         status = no_chain(filter, "folded", error);
+    if (status == BLOOMERY_OK && filter->foreign)
+        status = bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                               "filters of other systems can't be halved: their positions are no "
+                               "longer the same then");
     if (status == BLOOMERY_OK)
         status = check_folds(filter, times, error);
     if (status == BLOOMERY_OK)

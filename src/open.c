@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "dialect/dialects.h"
 #include "format/format.h"
 #include "grow.h"
 
@@ -31,9 +32,9 @@ static bloomery_status find_key(const struct bloomery_parsed *parsed,
     traits->key_in_file = parsed->has_key;
     if (parsed->has_key)
         memcpy(traits->secret.key, parsed->key, BLOOMERY_KEY_BYTES);
-    traits->key_known = !hash->keyed;
+    traits->key_known = !hash->keyed && bloomery_hash_usable(hash);
     if (!hash->keyed)
-        return BLOOMERY_OK;
+        return traits->key_known || inspect ? BLOOMERY_OK : bloomery_dialect_no_hash(hash, error);
     if (!hash->available)
         return inspect ? BLOOMERY_OK
                        : bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -65,7 +66,12 @@ static bloomery_status read_traits(const struct bloomery_parsed *parsed,
         .rule = parsed->rule,
         .note = parsed->note,
         .note_bytes = parsed->note_bytes,
+        .extra = parsed->extra,
+        .extra_bytes = parsed->extra_bytes,
     };
+    bloomery_status status = bloomery_dialect_may_open(&parsed->shape, traits, error);
+    if (status != BLOOMERY_OK)
+        return status;
     return find_key(parsed, options, traits, error);
 }
 

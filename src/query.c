@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
 #include "bulk.h"
+#include "foreign.h"
 #include "window.h"
 
 #include "hash/xxh3_inline.h"
@@ -13,6 +14,8 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
 {
     if (!filter->key_known)
         return BLOOMERY_KEY_NEEDED;
+    if (bloomery_by_positions(filter))
+        return BLOOMERY_UNSUPPORTED;
     *hash = filter->hash->one(&filter->secret, key);
     return BLOOMERY_OK;
 }
@@ -22,14 +25,18 @@ bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomer
 {
     if (!filter->key_known)
         return BLOOMERY_KEY_NEEDED;
+    if (bloomery_by_positions(filter))
+        return BLOOMERY_UNSUPPORTED;
     if (count > 0)
-        filter->hash->many(&filter->secret, keys, count, hashes);
+        bloomery_hash_many(filter->hash, &filter->secret, keys, count, hashes);
     return BLOOMERY_OK;
 }
 
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
     const uint32_t links = bloomery_link_count(filter);
+    if (filter->operations.may_contain == NULL) /* no hash tells its positions */
+        return true;
     if (__builtin_expect(links == 1, 1))
         return filter->operations.may_contain(&filter->links[0], filter->links[0].payload, hash);
     /* The newest link first: it is the largest, and holds what was added last. */
@@ -43,6 +50,8 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
 
 void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
+    if (filter->operations.prefetch_add == NULL)
+        return;
     for (uint32_t i = bloomery_link_count(filter); i-- > 0;) {
         const struct bloomery_link *link = &filter->links[i];
         filter->operations.prefetch_add(link, link->payload, &hash, 1);
@@ -54,6 +63,8 @@ static __attribute__((noinline)) bool may_contain_any(const bloomery_filter *fil
 {
     if (!filter->key_known) /* whatever was added, "maybe" is never wrong */
         return true;
+    if (bloomery_by_positions(filter))
+        return bloomery_positions_may_contain(filter, key);
     return bloomery_may_contain_hash(filter, filter->hash->one(&filter->secret, key));
 }
 
@@ -112,12 +123,29 @@ static size_t all_maybe(size_t count, uint64_t *answers)
     return count;
 }
 
+static size_t ask_positions(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                            uint64_t *answers)
+{
+    size_t found = 0;
+    if (answers != NULL && count > 0)
+        memset(answers, 0, (count + 63) / 64 * sizeof *answers);
+    for (size_t i = 0; i < count; i++) {
+        const bool there = bloomery_positions_may_contain(filter, keys[i]);
+        found += there;
+        if (answers != NULL)
+            answers[i / 64] |= (uint64_t)there << i % 64;
+    }
+    return found;
+}
+
 size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                   size_t count, uint64_t *answers)
 {
     struct asking asking = {filter, answers, 0};
     if (!filter->key_known)
         return all_maybe(count, answers);
+    if (bloomery_by_positions(filter))
+        return ask_positions(filter, keys, count, answers);
     const struct bloomery_bulk *bulk = bloomery_bulk_of(filter);
     if (bulk != NULL && count > 0)
         return bulk->ask(filter, keys, count, answers);
@@ -129,7 +157,7 @@ size_t bloomery_may_contain_hashes(const bloomery_filter *filter, const bloomery
                                    size_t count, uint64_t *answers)
 {
     struct asking asking = {filter, answers, 0};
-    if (!filter->key_known)
+    if (!filter->key_known || bloomery_by_positions(filter))
         return all_maybe(count, answers);
     bloomery_walk(filter, NULL, hashes, count, false, ask_word, &asking);
     return asking.found;

@@ -4,6 +4,7 @@
  * not change the filter's count of adds: that counts calls of add.
  */
 #include "add.h"
+#include "foreign.h"
 #include "options.h"
 
 #include "base/error.h"
@@ -16,7 +17,7 @@
 
 static bloomery_status can_remove(const bloomery_filter *filter)
 {
-    if (filter->operations.remove == NULL)
+    if (filter->operations.remove == NULL && filter->operations.remove_positions == NULL)
         return BLOOMERY_UNSUPPORTED;
     return bloomery_can_add(filter, NULL);
 }
@@ -35,9 +36,22 @@ static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cl
     return removed ? BLOOMERY_REMOVED : BLOOMERY_ABSENT;
 }
 
+static int remove_positions(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
+{
+    uint32_t zero = 0;
+    assert(filter->stripes == NULL);
+    const bool removed = bloomery_positions_remove(filter, key, &zero);
+    assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
+    if (cleared != NULL)
+        *cleared = zero;
+    return removed ? BLOOMERY_REMOVED : BLOOMERY_ABSENT;
+}
+
 int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
 {
     bloomery_status status = can_remove(filter);
+    if (status == BLOOMERY_OK && bloomery_by_positions(filter))
+        status = BLOOMERY_UNSUPPORTED;
     return status == BLOOMERY_OK ? remove_hash(filter, hash, cleared) : (int)status;
 }
 
@@ -46,6 +60,8 @@ int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared
     bloomery_status status = can_remove(filter);
     if (status != BLOOMERY_OK)
         return status;
+    if (bloomery_by_positions(filter))
+        return remove_positions(filter, key, cleared);
     return remove_hash(filter, filter->hash->one(&filter->secret, key), cleared);
 }
 
@@ -54,10 +70,12 @@ int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared
 uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key)
 {
     const struct bloomery_link *link = filter->links;
-    if (filter->operations.count == NULL)
+    if (filter->operations.count == NULL && filter->operations.count_positions == NULL)
         return bloomery_may_contain(filter, key) ? 1 : 0;
     if (!filter->key_known) /* whatever was added, that is never too low */
         return bloomery_counter_most(filter->shape.cell_bits);
+    if (bloomery_by_positions(filter))
+        return bloomery_positions_count(filter, key);
     return filter->operations.count(link, link->payload, filter->hash->one(&filter->secret, key));
 }
 
@@ -72,6 +90,9 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloo
     bloomery_status status = bloomery_options_read(given, &options, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (filter->foreign)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "the counters of a filter of another system can't be dropped");
     if (filter->shape.kind != BLOOMERY_COUNTING)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",

@@ -93,10 +93,14 @@ static bloomery_status write_payload(const struct source *source, struct writer 
     return writer->write(writer, memory, (size_t)(room - memory));
 }
 
-/* What was not read yet may be damaged, and would get good checksums. */
+/* Whether it can be written at all. What was not read yet may be damaged, and would get good
+ * checksums. */
 static bloomery_status check_unread(const struct source *source, bloomery_error *error)
 {
     const bloomery_filter *filter = source->filter;
+    bloomery_status status = bloomery_format_check(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
     if (source->spans != bloomery_filter_spans || filter->checksums == NULL)
         return BLOOMERY_OK;
     return bloomery_verify(filter, error);

@@ -55,7 +55,8 @@ bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, const blo
             size_t now = bloomery_word_count(count, word);
             bloomery_hash *hashes = ring[word % BLOOMERY_RING];
             if (given == NULL)
-                filter->hash->many(&filter->secret, keys + word * BLOOMERY_WORD, now, hashes);
+                bloomery_hash_many(filter->hash, &filter->secret, keys + word * BLOOMERY_WORD, now,
+                                   hashes);
             bloomery_walk_prefetch(filter, given != NULL ? given + word * BLOOMERY_WORD : hashes,
                                    now, adding);
         }

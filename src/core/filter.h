@@ -29,6 +29,7 @@ struct bloomery_filter {
     bool key_known;   /* keys can be hashed */
     bool key_in_file; /* written with the filter */
     bool concurrent;
+    bool foreign; /* by the rules of another system */
     bool plain; /* XXH3, and one link that begins where the payload does: query.c has a short way */
     /* BLOOMERY_STRIPES of them where each key is told NEW exactly once, else NULL. */
     struct bloomery_lock *stripes;
@@ -49,7 +50,11 @@ struct bloomery_filter {
     bloomery_key_rule rule;
     size_t note_bytes; /* 0: none */
     char *note;        /* NUL-terminated, in the same block of memory as the filter */
-    size_t own_bytes;  /* of that block: filter, links and note */
+    /* What another system's bytes say that has no meaning here, kept to be written again: in the
+     * same block of memory as the filter. */
+    uint8_t *extra;
+    size_t extra_bytes;
+    size_t own_bytes;  /* of that block: filter, links, extra and note */
     struct bloomery_link links[];
 };
 
@@ -65,6 +70,8 @@ struct bloomery_traits {
     bloomery_key_rule rule;
     const char *note; /* not NUL-terminated */
     size_t note_bytes;
+    const uint8_t *extra;
+    size_t extra_bytes;
 };
 
 /* What a filter that is made of this one has as well: all but how threads may use it. The secret is

@@ -44,6 +44,18 @@ struct bloomery_operations {
     bool (*remove)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
                    uint32_t *cleared);
     uint32_t (*count)(const struct bloomery_link *link, const uint8_t *payload, bloomery_hash hash);
+    /* Where hashes hand out positions (core/rules.h: POSITIONS) these stand for those above, which are
+     * NULL: the same by a key's k positions. Else NULL. */
+    uint32_t (*add_positions)(const struct bloomery_link *link, uint8_t *payload,
+                              const uint64_t *positions);
+    bool (*may_contain_positions)(const struct bloomery_link *link, const uint8_t *payload,
+                                  const uint64_t *positions);
+    bool (*remove_positions)(const struct bloomery_link *link, uint8_t *payload,
+                             const uint64_t *positions, uint32_t *cleared);
+    uint32_t (*count_positions)(const struct bloomery_link *link, const uint8_t *payload,
+                                const uint64_t *positions);
+    /* In rules of other systems: the positions of a hash, k of them. */
+    void (*positions_of)(const struct bloomery_link *link, bloomery_hash hash, uint64_t *positions);
 };
 
 /* What reading all bits of a link tells. */
@@ -55,6 +67,10 @@ struct bloomery_scan {
 
 struct bloomery_kind_row {
     bloomery_kind id;
+    uint32_t block_rule; /* core/rules.h; our own kinds have 0 for these */
+    uint32_t probe_rule;
+    uint32_t repeat_rule;
+    uint32_t probes_most; /* of a key: k L; 0 stands for BLOOMERY_PROBES_MAX */
     /* Checks a link's geometry and the shape fields that the kind reads; says what is wrong. */
     bloomery_status (*check)(const struct bloomery_shape *shape, const struct bloomery_link *link,
                              bloomery_error *error);
@@ -64,6 +80,11 @@ struct bloomery_kind_row {
     double (*estimate)(const struct bloomery_link *link, uint64_t bits_set);
     void (*scan)(const struct bloomery_shape *shape, const struct bloomery_link *link,
                  const uint8_t *payload, struct bloomery_scan *scan);
+    /* Of chains of other systems: the geometry (bits, probes, keys, rate) of the link after `newest`,
+     * which has got as many keys as it was planned for. NULL: src/grow.c knows. */
+    bloomery_status (*next_link)(const struct bloomery_shape *shape,
+                                 const struct bloomery_link *newest, struct bloomery_link *next,
+                                 bloomery_error *error);
     uint32_t block_bits; /* of a shape made from a plan */
     uint32_t cell_sizes; /* bit b is set where cells of b bits are known */
     bool grows;          /* a chain to which links are added; else one link */

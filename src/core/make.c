@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "core/derive.h"
+#include "core/rules.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -48,25 +49,48 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     return BLOOMERY_OK;
 }
 
-static bloomery_status check_rules(const struct bloomery_shape *shape, bloomery_error *error)
+static bloomery_status check_rules(const struct bloomery_shape *shape,
+                                   const struct bloomery_kind_row *row, bloomery_error *error)
 {
     const struct {
         const char *name;
         uint32_t value;
         uint32_t known;
     } fields[] = {
-        {"dialect", shape->dialect, 0},
-        {"block rule", shape->block_rule, BLOOMERY_RULE_NATIVE},
-        {"probe rule", shape->probe_rule, BLOOMERY_RULE_NATIVE},
         {"bit order", shape->bit_order, BLOOMERY_RULE_NATIVE},
-        {"repeat rule", shape->repeat_rule, BLOOMERY_RULE_NATIVE},
+        {"repeat rule", shape->repeat_rule, row->repeat_rule},
     };
+    const bool foreign = bloomery_is_foreign(shape);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].value != fields[i].known)
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                                  "%s %u is not known to this version", fields[i].name,
                                  fields[i].value);
+    if (shape->count_rule > BLOOMERY_COUNTS_NEW)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "count rule %u is not known to this version", shape->count_rule);
+    if (foreign != (shape->dialect != 0) ||
+        (!foreign && (shape->count_rule != 0 || shape->growth != 0 || shape->tightening != 0)))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "rules of other systems, and a dialect, go together");
+    if (!(shape->tightening >= 0 && shape->tightening <= 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the rate of a further link is 0 to 1 times that of the one before");
     return BLOOMERY_OK;
+}
+
+/* The rules of other systems are made for their hashes: ours have no positions to hand out, theirs no
+ * key. */
+static bloomery_status check_pair(const struct bloomery_shape *shape,
+                                  const struct bloomery_hash_row *hash, bloomery_error *error)
+{
+    const bool foreign = bloomery_is_foreign(shape);
+    const bool positions = shape->probe_rule == BLOOMERY_PROBES_POSITIONS;
+    if (foreign == ((uint32_t)hash->id >= BLOOMERY_HASH_FOREIGN) &&
+        positions == (hash->positions != NULL))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "hash %s does not go with probe rule %u",
+                         hash->name, shape->probe_rule);
 }
 
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
@@ -81,6 +105,25 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
     if (hash->keyed && shape->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a keyed filter has no seed: its key takes that part");
+    return check_pair(shape, hash, error);
+}
+
+static bloomery_status check_probes(const struct bloomery_shape *shape,
+                                    const struct bloomery_kind_row *kind,
+                                    const struct bloomery_link *link, bloomery_error *error)
+{
+    const uint32_t lines = link->lines > 0 ? link->lines : 1;
+    const uint32_t most = kind->probes_most > 0 ? kind->probes_most : BLOOMERY_PROBES_MAX;
+    const struct bloomery_hash_row *hash = bloomery_hash_find(shape->hash);
+    if (link->probes < 1 || link->probes > most || lines > BLOOMERY_PROBES_MAX ||
+        link->probes * lines > most)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a key sets 1 to %u bits, not %u in each of %u lines", most,
+                             link->probes, lines);
+    if (hash->fits != NULL && !hash->fits(link->bits, link->probes))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "hash %s has no %u positions in %llu bits", hash->name, link->probes,
+                             (unsigned long long)link->bits);
     return BLOOMERY_OK;
 }
 
@@ -98,12 +141,9 @@ static bloomery_status check_link(const struct bloomery_shape *shape,
             "a link of %llu cells must take %llu bytes from byte %llu of the payload",
             (unsigned long long)link->bits, (unsigned long long)bytes,
             (unsigned long long)expected_offset);
-    uint32_t lines = link->lines > 0 ? link->lines : 1;
-    if (link->probes < 1 || link->probes > BLOOMERY_PROBES_MAX || lines > BLOOMERY_PROBES_MAX ||
-        link->probes * lines > BLOOMERY_PROBES_MAX)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key sets 1 to 64 bits, not %u in each of %u lines", link->probes,
-                             lines);
+    bloomery_status status = check_probes(shape, kind, link, error);
+    if (status != BLOOMERY_OK)
+        return status;
     if (!(link->rate >= 0 && link->rate <= 1)) /* so written, a value that is no number fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
     if (kind->grows && (link->keys == 0 || link->keys > BLOOMERY_KEYS_MAX || !(link->rate > 0)))
@@ -116,10 +156,14 @@ static bloomery_status check_link(const struct bloomery_shape *shape,
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
                                      bloomery_error *error)
 {
-    const struct bloomery_kind_row *kind = bloomery_kind_row(shape->kind);
+    const struct bloomery_kind_row *kind = bloomery_row_of(shape);
     if (kind == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of kind %u are not available in this version", shape->kind);
+                             bloomery_is_foreign(shape)
+                                 ? "filters of kind %u with block rule %u and probe rule %u are "
+                                   "not known to this version"
+                                 : "filters of kind %u are not available in this version",
+                             shape->kind, shape->block_rule, shape->probe_rule);
     if (shape->link_count < 1 || shape->link_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
                              kind->grows ? "1 to 64 links" : "one link", shape->link_count);
@@ -128,7 +172,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "cells of %u bits are not known in filters of this kind",
                              shape->cell_bits);
-    bloomery_status status = check_rules(shape, error);
+    bloomery_status status = check_rules(shape, kind, error);
     if (status == BLOOMERY_OK)
         status = check_hash(shape, error);
     uint64_t end = 0;
@@ -153,25 +197,33 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
         .rule = filter->rule,
         .note = filter->note,
         .note_bytes = filter->note_bytes,
+        .extra = filter->extra,
+        .extra_bytes = filter->extra_bytes,
     };
 }
 
-/* The filter's own block: the struct, its links, its note. A chain has room for all links it may ever get,
+/* The filter's own block: the struct, its links, what it has of another system, its note. A chain has room for all links it may ever get,
  * so that links never move while others ask. */
 static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
                                                const struct bloomery_traits *traits)
 {
-    const bool grows = bloomery_kind_row(shape->kind)->grows;
+    const bool grows = bloomery_row_of(shape)->grows;
     size_t links = (grows ? BLOOMERY_CHAIN_MAX : shape->link_count) * sizeof(struct bloomery_link);
     size_t bytes = sizeof(struct bloomery_filter) + links + traits->note_bytes + 1;
-    struct bloomery_filter *filter = bloomery_allocate(&traits->allocator, bytes, 64);
+    struct bloomery_filter *filter = NULL;
+    if (!__builtin_add_overflow(bytes, traits->extra_bytes, &bytes))
+        filter = bloomery_allocate(&traits->allocator, bytes, 64);
     if (filter == NULL)
         return NULL;
     filter->own_bytes = bytes;
     filter->shape = *shape;
     filter->shape.links = filter->links;
     memcpy(filter->links, shape->links, shape->link_count * sizeof(struct bloomery_link));
-    filter->note = (char *)filter + sizeof(struct bloomery_filter) + links;
+    filter->extra = (uint8_t *)filter + sizeof(struct bloomery_filter) + links;
+    filter->extra_bytes = traits->extra_bytes;
+    if (traits->extra_bytes > 0)
+        memcpy(filter->extra, traits->extra, traits->extra_bytes);
+    filter->note = (char *)filter->extra + traits->extra_bytes;
     filter->note_bytes = traits->note_bytes;
     if (traits->note_bytes > 0)
         memcpy(filter->note, traits->note, traits->note_bytes);
@@ -201,7 +253,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
     filter->allocator = traits->allocator;
-    filter->kind = bloomery_kind_row(shape->kind);
+    filter->kind = bloomery_row_of(shape);
+    filter->foreign = bloomery_is_foreign(shape);
     filter->hash = bloomery_hash_find(shape->hash);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
     if (filter->operations.may_contain_word != NULL && !filter->kind->grows &&

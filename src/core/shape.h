@@ -40,8 +40,8 @@ struct bloomery_link {
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 
-/* How a position becomes a cell and a key becomes positions. 0 is our own rule; dialects add
- * theirs. */
+/* How a position becomes a cell and a key becomes positions. 0 is our own rule; core/rules.h has those
+ * of dialects. */
 enum { BLOOMERY_RULE_NATIVE = 0 };
 
 struct bloomery_shape {
@@ -54,10 +54,20 @@ struct bloomery_shape {
     uint32_t probe_rule;  /* which cells it touches there */
     uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */
     uint32_t repeat_rule; /* what a repeated position does */
+    uint32_t count_rule;  /* which adds are counted */
+    uint32_t growth;      /* of chains of other systems: a link has so many times the keys of the one
+                           before, 0: there is no next one; */
+    double tightening;    /* and so many times its rate */
     uint64_t seed;
     uint64_t key_fingerprint; /* 0: not keyed */
     uint32_t link_count;
     struct bloomery_link *links; /* not owned */
 };
+
+/* Whether rules of another system decide which cells a key touches. */
+static inline bool bloomery_is_foreign(const struct bloomery_shape *shape)
+{
+    return shape->block_rule != BLOOMERY_RULE_NATIVE || shape->probe_rule != BLOOMERY_RULE_NATIVE;
+}
 
 #endif

@@ -18,6 +18,7 @@ enum {
     BLOOMERY_HEADER_BYTES = 128,
     BLOOMERY_PREFIX_MAX = 16384, /* everything before the payload */
     BLOOMERY_CHECKSUM_SPAN = 65536,
+    BLOOMERY_EXTRA_MAX = 6144, /* of what another system's bytes say besides */
 };
 
 /* What the bytes before the payload say. */
@@ -31,6 +32,8 @@ struct bloomery_parsed {
     bool has_key;
     uint8_t key[BLOOMERY_KEY_BYTES];
     bloomery_key_rule rule;
+    const uint8_t *extra; /* in the prefix */
+    size_t extra_bytes;
     const char *note; /* in the prefix, not NUL-terminated */
     size_t note_bytes;
 };
@@ -53,6 +56,10 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
  * gives the checksum in the header. */
 size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
                               uint64_t *header_checksum);
+
+/* Whether a filter has a file form: not where another system's bytes have more beside the filter than
+ * fits. */
+bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error);
 
 /* Where the payload begins in the filter's file form. */
 size_t bloomery_format_payload_offset(const struct bloomery_filter *filter);

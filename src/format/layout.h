@@ -31,7 +31,7 @@ enum {
     HEADER_BLOCK_RULE = 68,      /* u8 */
     HEADER_PROBE_RULE = 69,      /* u8 */
     HEADER_REPEAT_RULE = 70,     /* u8 */
-    HEADER_RESERVED_B = 71,      /* u8, zero */
+    HEADER_COUNT_RULE = 71,      /* u8 */
     HEADER_REQUIRED = 72,        /* u32 of must-be-zero bits */
     HEADER_IGNORABLE = 76,       /* u32 of bits that a reader ignores */
     HEADER_RESERVED_C = 80,      /* 40 bytes, zero */
@@ -49,7 +49,7 @@ enum {
     RECORD_LINK = 1,
     RECORD_KEY_RULE = 2,
     RECORD_SECRET_KEY = 3,
-    RECORD_DIALECT = 4, /* reserved: a dialect's parameters */
+    RECORD_DIALECT = 4, /* of chains of another system how they grow; what else its bytes say */
     RECORD_NOTE = 5,
     RECORD_SOURCE = 6, /* reserved: where the keys came from */
 };
@@ -65,6 +65,11 @@ enum {
     LINK_BYTES = 48,    /* u64 */
     LINK_RESERVED = 56, /* u64, zero */
     LINK_BODY_BYTES = 64,
+
+    DIALECT_TIGHTENING = 0, /* f64 */
+    DIALECT_GROWTH = 8,     /* u32 */
+    DIALECT_RESERVED = 12,  /* u32, zero */
+    DIALECT_EXTRA = 16,     /* up to BLOOMERY_EXTRA_MAX bytes */
 
     RULE_FLAGS = 0,     /* u32 */
     RULE_DELIMITER = 4, /* u32 */

@@ -58,7 +58,6 @@ static bloomery_status check_reserved(const struct prefix *prefix, bloomery_erro
         unsigned offset;
         unsigned bytes;
     } zero[] = {{HEADER_RESERVED_A, 2},
-                {HEADER_RESERVED_B, 1},
                 {HEADER_REQUIRED, 4},
                 {HEADER_RESERVED_C, HEADER_CHECKSUM - HEADER_RESERVED_C}};
     for (size_t i = 0; i < sizeof zero / sizeof zero[0]; i++)
@@ -133,6 +132,7 @@ static void read_shape(const uint8_t *header, struct bloomery_parsed *parsed)
         .probe_rule = header[HEADER_PROBE_RULE],
         .bit_order = header[HEADER_BIT_ORDER],
         .repeat_rule = header[HEADER_REPEAT_RULE],
+        .count_rule = header[HEADER_COUNT_RULE],
         .seed = bloomery_load_u64(header + HEADER_SEED),
         .key_fingerprint = bloomery_load_u64(header + HEADER_KEY_FINGERPRINT),
         .link_count = 0,
@@ -198,6 +198,19 @@ static bloomery_status read_rule(const uint8_t *body, uint64_t at, struct bloome
     return BLOOMERY_OK;
 }
 
+static bloomery_status read_dialect(const uint8_t *body, uint32_t bytes, uint64_t at,
+                                    struct bloomery_parsed *parsed, bloomery_error *error)
+{
+    if (bloomery_load_u32(body + DIALECT_RESERVED) != 0)
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at + DIALECT_RESERVED,
+                             "reserved bytes of a dialect must be zero in this version");
+    parsed->shape.tightening = bloomery_load_f64(body + DIALECT_TIGHTENING);
+    parsed->shape.growth = bloomery_load_u32(body + DIALECT_GROWTH);
+    parsed->extra = body + DIALECT_EXTRA;
+    parsed->extra_bytes = bytes - DIALECT_EXTRA;
+    return BLOOMERY_OK;
+}
+
 static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t *seen,
                                    struct bloomery_parsed *parsed, bloomery_error *error)
 {
@@ -221,6 +234,10 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t 
         parsed->has_key = true;
         memcpy(parsed->key, body, BLOOMERY_KEY_BYTES);
         return BLOOMERY_OK;
+    case RECORD_DIALECT:
+        return bytes >= DIALECT_EXTRA && bytes <= DIALECT_EXTRA + BLOOMERY_EXTRA_MAX && !again
+                   ? read_dialect(body, bytes, at + RECORD_BODY, parsed, error)
+                   : wrong_size(record, at, error);
     case RECORD_NOTE:
         if (bytes > BLOOMERY_NOTE_BYTES || again)
             return wrong_size(record, at, error);

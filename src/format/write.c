@@ -3,6 +3,7 @@
 #include "format/layout.h"
 
 #include "base/bytes.h"
+#include "base/error.h"
 
 #include <assert.h>
 #include <string.h>
@@ -15,6 +16,21 @@ static size_t record_bytes(size_t body)
 static bool has_rule(const struct bloomery_filter *filter)
 {
     return filter->rule.flags != 0 || filter->rule.field != 0 || filter->rule.comment != 0;
+}
+
+static bool has_dialect(const struct bloomery_filter *filter)
+{
+    return filter->shape.growth != 0 || filter->shape.tightening != 0 || filter->extra_bytes > 0;
+}
+
+bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error)
+{
+    if (filter->extra_bytes <= BLOOMERY_EXTRA_MAX)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                         "%llu bytes are attached to the filter, and a file of ours keeps %d at "
+                         "most: write it in its own format",
+                         (unsigned long long)filter->extra_bytes, BLOOMERY_EXTRA_MAX);
 }
 
 /* Begins a record and returns its body; `at` moves past it. The prefix is zeroed, so padding is
@@ -62,6 +78,14 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     if (filter->key_in_file)
         memcpy(begin_record(prefix, &at, RECORD_SECRET_KEY, RECORD_REQUIRED, BLOOMERY_KEY_BYTES),
                filter->secret.key, BLOOMERY_KEY_BYTES);
+    if (has_dialect(filter)) {
+        uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
+                                     DIALECT_EXTRA + filter->extra_bytes);
+        bloomery_store_f64(body + DIALECT_TIGHTENING, filter->shape.tightening);
+        bloomery_store_u32(body + DIALECT_GROWTH, filter->shape.growth);
+        if (filter->extra_bytes > 0)
+            memcpy(body + DIALECT_EXTRA, filter->extra, filter->extra_bytes);
+    }
     if (filter->note_bytes > 0)
         memcpy(begin_record(prefix, &at, RECORD_NOTE, 0, filter->note_bytes), filter->note,
                filter->note_bytes);
@@ -79,6 +103,7 @@ size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
     size_t end = BLOOMERY_HEADER_BYTES;
     end += bloomery_link_count(filter) * record_bytes(LINK_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
+    end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + filter->extra_bytes) : 0;
     end += filter->key_in_file ? record_bytes(BLOOMERY_KEY_BYTES) : 0;
     end += filter->note_bytes > 0 ? record_bytes(filter->note_bytes) : 0;
     return payload_offset_after(end);
@@ -110,6 +135,7 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     prefix[HEADER_BLOCK_RULE] = (uint8_t)shape->block_rule;
     prefix[HEADER_PROBE_RULE] = (uint8_t)shape->probe_rule;
     prefix[HEADER_REPEAT_RULE] = (uint8_t)shape->repeat_rule;
+    prefix[HEADER_COUNT_RULE] = (uint8_t)shape->count_rule;
     *header_checksum = bloomery_checksum(prefix, offset, 0);
     bloomery_store_u64(prefix + HEADER_CHECKSUM, *header_checksum);
     return offset;

@@ -9,11 +9,29 @@ const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
     static const struct bloomery_hash_row *const rows[] = {
         &bloomery_hash_xxh3,
         &bloomery_hash_siphash,
+        &bloomery_hash_murmur3,
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((uint32_t)rows[i]->id == id)
             return rows[i];
     return NULL;
+}
+
+bool bloomery_hash_usable(const struct bloomery_hash_row *hash)
+{
+    return hash->available && (hash->ready == NULL || hash->ready());
+}
+
+void bloomery_hash_many(const struct bloomery_hash_row *hash,
+                        const struct bloomery_hash_secret *secret, const bloomery_key *keys,
+                        size_t count, bloomery_hash *hashes)
+{
+    if (hash->many != NULL) {
+        hash->many(secret, keys, count, hashes);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = hash->one(secret, keys[i]);
 }
 
 uint64_t bloomery_key_fingerprint(const uint8_t key[BLOOMERY_KEY_BYTES])

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Double hashing in flat arrays, as several systems have it: probe i goes to a + i b, reduced to m.
+ * core/rules.h has the formulas. They differ in the width in which sums wrap, and in what becomes of
+ * numbers that those systems' languages take for negative.
+ */
+#include "core/rules.h"
+
+#include "plan/classic_rate.h"
+
+#include "core/steps.h"
+
+#include <math.h>
+
+/* ---- Statistics ------------------------------------------------------------------------------ */
+
+bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
+                                    const struct bloomery_link *link, bloomery_error *error)
+{
+    return bloomery_classic_check(shape, link, error);
+}
+
+void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                        const uint8_t *payload, struct bloomery_scan *scan)
+{
+    bloomery_classic_scan(shape, link, payload, scan);
+}
+
+/* A rule that reaches only the first cells of a large array is a filter of those. */
+static struct bloomery_link reached(const struct bloomery_link *link, uint64_t most)
+{
+    struct bloomery_link lesser = *link;
+    lesser.bits = link->bits < most ? link->bits : most;
+    return lesser;
+}
+
+/* ---- Guava, 64 bits -------------------------------------------------------------------------- */
+
+static inline struct bloomery_steps masked_double_begin(const struct bloomery_link *link,
+                                                        bloomery_hash hash)
+{
+    (void)link;
+    return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
+}
+
+static inline uint64_t masked_double_next(const struct bloomery_link *link,
+                                          struct bloomery_steps *steps, uint32_t i)
+{
+    const uint64_t at = steps->at;
+    (void)i;
+    steps->at += steps->step;
+    return (at & INT64_MAX) % link->bits;
+}
+
+#define RULE masked_double
+#include "core/ruled_template.h"
+
+/* ---- Without a mask -------------------------------------------------------------------------- */
+
+static inline struct bloomery_steps double_begin(const struct bloomery_link *link,
+                                                 bloomery_hash hash)
+{
+    (void)link;
+    return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
+}
+
+static inline uint64_t double_next(const struct bloomery_link *link, struct bloomery_steps *steps,
+                                   uint32_t i)
+{
+    const uint64_t at = steps->at;
+    (void)i;
+    steps->at += steps->step;
+    return at % link->bits;
+}
+
+#define RULE double
+#include "core/ruled_template.h"
+
+/* ---- 32 bits, the sign turned ---------------------------------------------------------------- */
+
+enum { SIGNED_BITS = 31 };
+
+static inline struct bloomery_steps flipped_double_32_begin(const struct bloomery_link *link,
+                                                            bloomery_hash hash)
+{
+    (void)link;
+    return (struct bloomery_steps){.at = hash.lo, .step = hash.lo >> 32};
+}
+
+static inline uint64_t flipped_double_32_next(const struct bloomery_link *link,
+                                              struct bloomery_steps *steps, uint32_t i)
+{
+    (void)i;
+    steps->at += steps->step;
+    return bloomery_flip_32((uint32_t)steps->at) % link->bits;
+}
+
+#define RULE flipped_double_32
+#include "core/ruled_template.h"
+
+double bloomery_flipped_double_32_expected_rate(const struct bloomery_link *link, uint64_t keys)
+{
+    const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
+    return bloomery_classic_expected_rate(&lesser, keys);
+}
+
+double bloomery_flipped_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
+    return bloomery_classic_estimate(&lesser, bits_set);
+}
+
+void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
+                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     struct bloomery_scan *scan)
+{
+    const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
+    bloomery_flat_scan(shape, link, payload, scan);
+    scan->live_rate = pow(fmin(1, (double)scan->bits_set / (double)lesser.bits), link->probes);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the probe rules of other systems have in common: where a walk over positions stands. */
+#ifndef BLOOMERY_CORE_STEPS_H
+#define BLOOMERY_CORE_STEPS_H
+
+#include "core/bits.h"
+#include "core/kinds.h"
+
+#include <assert.h>
+
+struct bloomery_steps {
+    uint64_t at;
+    uint64_t step;
+    uint64_t base; /* of rules with blocks: the first cell of the block */
+};
+
+enum { BLOOMERY_PREFETCHED = 8 };
+
+static inline uint32_t bloomery_rotate_right_32(uint32_t value, unsigned bits)
+{
+    return value >> bits | value << (32 - bits);
+}
+
+/* A signed number that is negative becomes its complement, which is not: -1 becomes 0. */
+static inline uint64_t bloomery_flip_32(uint32_t value)
+{
+    return (value >> 31) != 0 ? (uint32_t)~value : value;
+}
+
+#endif

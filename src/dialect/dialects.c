@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dialect/dialects.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "plan/describe.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct bloomery_dialect_row *const rows[] = {
+#define ROW(row) &row,
+    BLOOMERY_DIALECT_ROWS(ROW)
+#undef ROW
+};
+
+static const size_t row_count = sizeof rows / sizeof rows[0];
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+const struct bloomery_dialect_row *bloomery_dialect_row(uint32_t id)
+{
+    for (size_t i = 0; i < row_count; i++)
+        if (rows[i]->facts.id == id)
+            return rows[i];
+    return NULL;
+}
+
+const bloomery_dialect *bloomery_dialect_at(size_t index)
+{
+    return index < row_count ? &rows[index]->facts : NULL;
+}
+
+const bloomery_dialect *bloomery_dialect_get(uint32_t id)
+{
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(id);
+    return row != NULL ? &row->facts : NULL;
+}
+
+const bloomery_dialect *bloomery_dialect_find(const char *name)
+{
+    for (size_t i = 0; i < row_count; i++)
+        if (strcmp(rows[i]->facts.name, name) == 0)
+            return &rows[i]->facts;
+    return NULL;
+}
+
+const bloomery_dialect *bloomery_dialect_sniff(const void *data, size_t bytes)
+{
+    for (size_t i = 0; i < row_count; i++)
+        if (rows[i]->sniff != NULL && rows[i]->sniff(data, bytes))
+            return &rows[i]->facts;
+    return NULL;
+}
+
+bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
+                                         bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                         hash->available
+                             ? "hash %s needs libcrypto (package libssl3), which is not there"
+                             : "this build has no hash %s: it was made without libcrypto",
+                         hash->name);
+}
+
+bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
+                                          const struct bloomery_traits *traits,
+                                          bloomery_error *error)
+{
+    if (shape->dialect != 0 && bloomery_dialect_row(shape->dialect) == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "dialect %u is not known to this version", shape->dialect);
+    if (shape->dialect != 0 && traits->concurrent && bloomery_row_of(shape)->grows)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a chain of another system can't be added to by several threads");
+    return BLOOMERY_OK;
+}
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error)
+{
+    int number = 0;
+    if (wanted == NULL)
+        return 0;
+    for (const char *name = variants; name != NULL; number++) {
+        const char *end = strstr(name, ", ");
+        const size_t length = end != NULL ? (size_t)(end - name) : strlen(name);
+        if (strlen(wanted) == length && memcmp(name, wanted, length) == 0)
+            return number;
+        name = end != NULL ? end + 2 : NULL;
+    }
+    bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no variant \"%.40s\", only %s", wanted,
+                  variants);
+    return -1;
+}
+
+void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
+                          uint64_t bits, uint32_t probes)
+{
+    design->shape.kind = BLOOMERY_CLASSIC;
+    design->shape.hash = hash;
+    design->shape.probe_rule = probe_rule;
+    design->shape.cell_bits = 1;
+    design->shape.link_count = 1;
+    design->links[0] = (struct bloomery_link){.bits = bits, .probes = probes};
+}
+
+/* ---- Bits ------------------------------------------------------------------------------------ */
+
+static uint8_t turn_byte(uint8_t byte)
+{
+    byte = (uint8_t)((byte >> 4 & 0x0f) | (byte << 4 & 0xf0));
+    byte = (uint8_t)((byte >> 2 & 0x33) | (byte << 2 & 0xcc));
+    return (uint8_t)((byte >> 1 & 0x55) | (byte << 1 & 0xaa));
+}
+
+void bloomery_turn_bits(enum bloomery_layout layout, const uint8_t *from, uint8_t *to, size_t bytes)
+{
+    switch (layout) {
+    case BLOOMERY_LAYOUT_BYTES:
+        memcpy(to, from, bytes);
+        break;
+    case BLOOMERY_LAYOUT_BE_WORDS:
+        assert(bytes % 8 == 0);
+        for (size_t at = 0; at < bytes; at += 8)
+            bloomery_store_u64(to + at, bloomery_load_be(from + at, 8));
+        break;
+    case BLOOMERY_LAYOUT_MSB_FIRST:
+        for (size_t at = 0; at < bytes; at++)
+            to[at] = turn_byte(from[at]);
+        break;
+    }
+}
+
+bloomery_status bloomery_emit(struct bloomery_emitter *emitter, const void *data, size_t bytes)
+{
+    if (bytes > 0 && emitter->sink(emitter->context, data, bytes) != 0)
+        return bloomery_fail(emitter->error, BLOOMERY_IO_FAILED, 0,
+                             "writing was stopped by the receiver of the bytes");
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
+                                   const struct bloomery_link *link, uint64_t bytes,
+                                   enum bloomery_layout layout)
+{
+    uint8_t room[4096];
+    assert(bytes <= link->bytes);
+    for (uint64_t at = 0; at < bytes; at += sizeof room) {
+        const size_t now = bytes - at < sizeof room ? (size_t)(bytes - at) : sizeof room;
+        bloomery_turn_bits(layout, link->payload + at, room, now);
+        bloomery_status status = bloomery_emit(emitter, room, now);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+    return BLOOMERY_OK;
+}
+
+/* ---- Remarks --------------------------------------------------------------------------------- */
+
+bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room)
+{
+    const struct bloomery_link *link = &filter->links[0];
+    struct bloomery_phrase is, asked;
+    if (link->keys == 0 || !(link->rate > 0))
+        return false;
+    const double rate = filter->kind->expected_rate(link, link->keys);
+    if (!(rate > link->rate * factor))
+        return false;
+    snprintf(
+        text, room,
+        "with the %llu keys it was made for, this dialect's rate at this size is %s, not the %s "
+        "it was asked for",
+        (unsigned long long)link->keys, bloomery_phrase_rate(&is, rate),
+        bloomery_phrase_rate(&asked, link->rate));
+    return true;
+}

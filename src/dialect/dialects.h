@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Other systems' filters. One file per system, one row in a table, and two directions:
+ *
+ *     bytes ── parse ──> design ── src/dialects.c ──> core/make.c ──> filter ── write ──> bytes
+ *     numbers ─ plan ──────^
+ *
+ * A design is a shape and, for each of its links, where in the bytes its bits lie and in which order.
+ * Parsing fills it and checks every number against the length of the bytes; it allocates nothing. What
+ * the bytes say besides (a version, a number that is no shape) goes to `extra` and comes back when the
+ * filter is written. In memory bits always lie as ours do: bit p is bit p & 7 of byte p >> 3.
+ */
+#ifndef BLOOMERY_DIALECT_DIALECTS_H
+#define BLOOMERY_DIALECT_DIALECTS_H
+
+#include "core/filter.h"
+#include "core/rules.h"
+
+#include <bloomery/dialect.h>
+
+/* How another system lays out the bits of a link. */
+enum bloomery_layout {
+    BLOOMERY_LAYOUT_BYTES,     /* as we do; little-endian words of any size are the same */
+    BLOOMERY_LAYOUT_BE_WORDS,  /* in 64-bit words, most significant byte first */
+    BLOOMERY_LAYOUT_MSB_FIRST, /* bit p is bit 7 - (p & 7) of byte p >> 3 */
+};
+
+enum { BLOOMERY_DESIGN_EXTRA = 4096 };
+
+struct bloomery_design {
+    struct bloomery_shape shape; /* `links` points to those here */
+    struct bloomery_link links[BLOOMERY_CHAIN_MAX];
+    /* Of a design that was parsed: link i is at bits[i], bit_bytes[i] bytes in this layout. */
+    enum bloomery_layout layout;
+    const uint8_t *bits[BLOOMERY_CHAIN_MAX];
+    uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
+    /* What to keep: points into the bytes that were parsed, or to `small`. */
+    const uint8_t *extra;
+    size_t extra_bytes;
+    uint8_t small[BLOOMERY_DESIGN_EXTRA];
+};
+
+/* A design of one flat link, all of whose numbers are those of core/rules.h. `hash` is a number of
+ * hash/hashes.h. */
+void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
+                          uint64_t bits, uint32_t probes);
+
+/* Where the bytes of a filter go. */
+struct bloomery_emitter {
+    bloomery_sink sink;
+    void *context;
+    bloomery_error *error;
+};
+
+struct bloomery_dialect_row {
+    bloomery_dialect facts;
+    /* NULL where there is no magic. */
+    bool (*sniff)(const uint8_t *data, size_t bytes);
+    /* Of an empty filter; NULL: unsupported. `parameters` is never NULL; fields that the row's
+     * `takes` does not name are 0. */
+    bloomery_status (*plan)(const bloomery_dialect_parameters *parameters,
+                            struct bloomery_design *design, bloomery_error *error);
+    /* NULL: unsupported. */
+    bloomery_status (*parse)(const uint8_t *data, size_t bytes,
+                             const bloomery_dialect_parameters *parameters,
+                             struct bloomery_design *design, bloomery_error *error);
+    /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may come
+     * from a file of ours. */
+    bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
+    /* Whether the filter's hash, rules and numbers are this dialect's; says what is not. NULL: those of
+     * every filter whose shape names the dialect, and of no other. */
+    bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
+    bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
+    const char *(*variant)(const bloomery_filter *filter);
+    uint32_t plan_takes;  /* BLOOMERY_TAKES_... */
+    uint32_t parse_takes; /* and the same for parse */
+};
+
+/* Fields of bloomery_dialect_parameters. */
+enum {
+    BLOOMERY_TAKES_VARIANT = 1,
+    BLOOMERY_TAKES_KEYS = 2,
+    BLOOMERY_TAKES_RATE = 4,
+    BLOOMERY_TAKES_BITS = 8,
+    BLOOMERY_TAKES_BYTES = 16,
+    BLOOMERY_TAKES_PROBES = 32,
+    BLOOMERY_TAKES_BITS_PER_KEY = 64,
+    BLOOMERY_TAKES_SEED = 128,
+    BLOOMERY_TAKES_GROWTH = 256,
+    BLOOMERY_TAKES_COLUMNS = 512,
+    BLOOMERY_TAKES_INDEX = 1024,
+    BLOOMERY_TAKES_CELL_BITS = 2048,
+};
+
+/* The rows, one per file. */
+#define BLOOMERY_DIALECT_ROWS(ROW)    ROW(bloomery_dialect_guava)
+#define BLOOMERY_DECLARE_DIALECT(row) extern const struct bloomery_dialect_row row;
+BLOOMERY_DIALECT_ROWS(BLOOMERY_DECLARE_DIALECT)
+#undef BLOOMERY_DECLARE_DIALECT
+
+/* NULL for an unknown number. */
+const struct bloomery_dialect_row *bloomery_dialect_row(uint32_t id);
+
+/* Whether a shape names a dialect that is known here and traits that its chains can have. */
+bloomery_status bloomery_dialect_may_open(const struct bloomery_shape *shape,
+                                          const struct bloomery_traits *traits,
+                                          bloomery_error *error);
+
+/* Says that a hash is not available. */
+bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
+                                         bloomery_error *error);
+
+/* ---- For the rows' functions ----------------------------------------------------------------- */
+
+/* The number of `wanted` among names separated by ", "; 0 where it is NULL. -1: none of them, and
+ * `error` says so. */
+int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error);
+
+/* Sends bytes; and the first `bytes` bytes of a link's bits, in a layout. */
+bloomery_status bloomery_emit(struct bloomery_emitter *emitter, const void *data, size_t bytes);
+bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
+                                   const struct bloomery_link *link, uint64_t bytes,
+                                   enum bloomery_layout layout);
+
+/* Copies bits from a layout to ours, or from ours to it: each layout is its own opposite. `bytes` is a
+ * multiple of 8 with BE_WORDS. */
+void bloomery_turn_bits(enum bloomery_layout layout, const uint8_t *from, uint8_t *to,
+                        size_t bytes);
+
+/* Big-endian loads and stores. */
+static inline uint64_t bloomery_load_be(const uint8_t *from, unsigned bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value = value << 8 | from[i];
+    return value;
+}
+
+static inline void bloomery_store_be(uint8_t *to, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = bytes; i-- > 0; value >>= 8)
+        to[i] = (uint8_t)value;
+}
+
+/* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it was asked for",
+ * where X is the rule's own and more than `factor` times Y; false where it is not, or nothing was asked for. */
+bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room);
+
+#endif

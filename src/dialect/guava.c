@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guava's BloomFilter (com.google.common.hash, 31.1 and before and after it), and the stream of its
+ * writeTo:
+ *
+ *     byte 0    strategy: 0 MURMUR128_MITZ_32, 1 MURMUR128_MITZ_64
+ *     byte 1    k, 1 to 255
+ *     byte 2    W, the number of 64-bit words, big-endian, 1 to 2^31 - 1
+ *     byte 6    the words, big-endian; bit p is bit p & 63 of word p >> 6. m = 64 W
+ *
+ * Keys are hashed by murmur3 x64 128 with seed 0, as the bytes that a funnel makes of an object. Neither
+ * n nor p nor the funnel is in the stream.
+ *
+ * Sizing (31.1): bits = trunc(-n ln p / (ln2 ln2)), n = 0 counting as 1; W = ceil(bits / 64); and k =
+ * max(1, round(bits / n ln2)) from the bits before they are rounded up to words.
+ */
+#include "dialect/dialects.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { HEADER = 6, HASH = 16, MITZ_64 = 0, MITZ_32 = 1, PROBES_MOST = 255 };
+
+static const uint64_t words_most = INT32_MAX;
+
+static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
+{
+    bloomery_design_flat(design, HASH,
+                         variant == MITZ_32 ? BLOOMERY_PROBES_FLIPPED_DOUBLE_32
+                                            : BLOOMERY_PROBES_MASKED_DOUBLE,
+                         words * 64, probes);
+}
+
+/* Java's Math.round, of numbers that are not negative. */
+static double round_half_up(double value)
+{
+    return floor(value + 0.5);
+}
+
+/* Raw numbers, or Guava's from n and p. */
+static bloomery_status plan(const bloomery_dialect_parameters *given,
+                            struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose("mitz64, mitz32", given->variant, error);
+    double bits = (double)given->bits;
+    double probes = given->probes;
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    if (given->bits == 0 && given->probes == 0) {
+        const double keys = given->keys > 0 ? (double)given->keys : 1;
+        const double ln2 = log(2);
+        if (!(given->rate > 0 && given->rate < 1))
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                 "Guava takes keys and a rate above 0 and below 1, or bits and "
+                                 "probes");
+        bits = trunc(-keys * log(given->rate) / (ln2 * ln2));
+        probes = fmax(1, round_half_up(bits / keys * ln2));
+    }
+    const double words = ceil(bits / 64);
+    if (!(words >= 1 && words <= (double)words_most) || !(probes >= 1 && probes <= PROBES_MOST))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "Guava's filters have 1 to 137,438,953,408 bits and 1 to 255 probes; "
+                             "these numbers make another");
+    lay_out(design, variant, (uint64_t)words, (uint32_t)probes);
+    design->links[0].keys = given->keys;
+    design->links[0].rate = given->rate;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status parse(const uint8_t *data, size_t bytes,
+                             const bloomery_dialect_parameters *given,
+                             struct bloomery_design *design, bloomery_error *error)
+{
+    (void)given;
+    if (bytes < HEADER)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
+                             "cut short: a stream of Guava's begins with 6 bytes, there are %zu",
+                             bytes);
+    const uint32_t strategy = data[0];
+    const uint32_t probes = data[1];
+    const uint64_t words = bloomery_load_be(data + 2, 4);
+    if (strategy > 1)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "not a stream of Guava's: there is no strategy %u", strategy);
+    if (probes == 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 1, "damaged: a filter without probes");
+    if (words == 0 || words > words_most)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 2, "damaged: %llu words are not 1 to 2^31-1",
+                             (unsigned long long)words);
+    if (words != (bytes - HEADER) / 8 || (bytes - HEADER) % 8 != 0)
+        return bloomery_fail(
+            error, BLOOMERY_TRUNCATED, bytes, "%s: %llu words take %llu bytes, there are %zu",
+            words > (bytes - HEADER) / 8 ? "cut short" : "something follows the filter",
+            (unsigned long long)words, (unsigned long long)(HEADER + words * 8), bytes);
+    lay_out(design, strategy == 0 ? MITZ_32 : MITZ_64, words, probes);
+    design->layout = BLOOMERY_LAYOUT_BE_WORDS;
+    design->bits[0] = data + HEADER;
+    design->bit_bytes[0] = words * 8;
+    return BLOOMERY_OK;
+}
+
+/* Any filter with Guava's hash and one of its rules is one of Guava's. */
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_link *link = filter->links;
+    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
+        filter->shape.seed != 0 ||
+        (filter->shape.probe_rule != BLOOMERY_PROBES_MASKED_DOUBLE &&
+         filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32))
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "Guava hashes by murmur3 with seed 0 and steps by one of its two "
+                             "strategies");
+    if (link->bits % 64 != 0 || link->bits / 64 > words_most || link->probes > PROBES_MOST)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "Guava's filters have whole words of 64 bits, 2^31-1 at most, and at "
+                             "most 255 probes");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
+{
+    const struct bloomery_link *link = filter->links;
+    uint8_t header[HEADER];
+    assert(link->probes <= PROBES_MOST && link->bits % 64 == 0);
+    header[0] = filter->shape.probe_rule == BLOOMERY_PROBES_MASKED_DOUBLE;
+    header[1] = (uint8_t)link->probes;
+    bloomery_store_be(header + 2, link->bits / 64, 4);
+    bloomery_status status = bloomery_emit(emitter, header, sizeof header);
+    return status == BLOOMERY_OK
+               ? bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BE_WORDS)
+               : status;
+}
+
+static const char *variant(const bloomery_filter *filter)
+{
+    return filter->shape.probe_rule == BLOOMERY_PROBES_MASKED_DOUBLE ? "mitz64" : "mitz32";
+}
+
+/* mitz32 leaves everything past bit 2^31 empty: expected_rate knows. */
+static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+{
+    return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);
+}
+
+const struct bloomery_dialect_row bloomery_dialect_guava = {
+    .facts =
+        {
+            .id = BLOOMERY_DIALECT_GUAVA,
+            .name = "guava",
+            .note = "Guava's BloomFilter, the stream of its writeTo",
+            .variants = "mitz64, mitz32",
+            .reads = true,
+            .writes = true,
+            .creates = true,
+            .hashes = true,
+        },
+    .plan = plan,
+    .parse = parse,
+    .write = write,
+    .fits = fits,
+    .remark = remark,
+    .variant = variant,
+    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
+                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
+};
