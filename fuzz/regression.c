@@ -60,7 +60,13 @@ static int compare_names(const void *one, const void *other)
     return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* All *.bloom of a directory, by name, so that every machine runs the same mutations. */
+static int ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name);
+    return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
+}
+
+/* All *.bloom and *.input of a directory, by name, so that every machine runs the same mutations. */
 static int read_directory(const char *path)
 {
     DIR *directory = opendir(path);
@@ -70,8 +76,7 @@ static int read_directory(const char *path)
     if (directory == NULL)
         return -1;
     for (struct dirent *entry; (entry = readdir(directory)) != NULL && count < FILES_MAX;) {
-        size_t length = strlen(entry->d_name);
-        if (length > 6 && strcmp(entry->d_name + length - 6, ".bloom") == 0)
+        if (ends_with(entry->d_name, ".bloom") || ends_with(entry->d_name, ".input"))
             names[count++] = strdup(entry->d_name);
     }
     closedir(directory);

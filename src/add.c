@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "bulk.h"
 #include "core/derive.h"
+#include "dialect/dialects.h"
 #include "foreign.h"
 #include "grow.h"
 #include "window.h"
@@ -26,6 +27,8 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
         return bloomery_fail(
             error, BLOOMERY_READ_ONLY, 0,
             "the filter is read-only: open it with BLOOMERY_OPEN_COPY to add keys");
+    if (!filter->key_known && filter->foreign)
+        return bloomery_dialect_no_hash(filter->hash, error);
     if (!filter->key_known)
         return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
                              "keys can't be added: the filter is keyed and its key was not given");
@@ -53,6 +56,13 @@ struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloome
     struct bloomery_lock *stripe = &filter->stripes[bloomery_fastrange(mixed, BLOOMERY_STRIPES)];
     bloomery_lock_take(stripe);
     return stripe;
+}
+
+struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key)
+{
+    static const struct bloomery_hash_secret none;
+    return filter->stripes != NULL ? bloomery_stripe_take(filter, bloomery_xxh3_any(&none, key))
+                                   : NULL;
 }
 
 void bloomery_stripe_open(struct bloomery_lock *stripe)
@@ -99,15 +109,12 @@ static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
     return added(filter, found, set, new_bits);
 }
 
-/* A key whose hash hands out positions; under the stripe of another hash of it. */
+/* A key whose hash hands out positions. */
 static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
                          bloomery_error *error)
 {
-    static const struct bloomery_hash_secret none;
-    struct bloomery_lock *stripe = NULL;
+    struct bloomery_lock *stripe = bloomery_stripe_take_key(filter, key);
     uint32_t set = 0;
-    if (filter->stripes != NULL)
-        stripe = bloomery_stripe_take(filter, bloomery_xxh3_any(&none, key));
     int found = bloomery_positions_add(filter, key, &set, error);
     bloomery_stripe_open(stripe);
     return added(filter, found, set, new_bits);

@@ -5,7 +5,8 @@
 
 #include "core/filter.h"
 
-/* BLOOMERY_OK, BLOOMERY_READ_ONLY or BLOOMERY_KEY_NEEDED. */
+/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
+ * system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
 /* bloomery_add_batch that says why a chain could not grow. */
@@ -15,6 +16,8 @@ bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *k
 /* In a filter that tells each key NEW exactly once: waits for the lock that adds and removals of this
  * hash hold, and opens it again. Else NULL, and nothing to open. */
 struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash);
+/* The same of a key whose hash hands out positions: by another hash of it. */
+struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key);
 void bloomery_stripe_open(struct bloomery_lock *stripe);
 
 /* Counts keys that were added, in a concurrent filter while others do so too. */

@@ -86,6 +86,9 @@ static bloomery_status compare_flags(uint32_t one, uint32_t other, bloomery_erro
         {BLOOMERY_RULE_CRLF, "a carriage return at the end removed", "carriage returns kept"},
         {BLOOMERY_RULE_SKIP_EMPTY, "empty records are no keys", "they are"},
         {BLOOMERY_RULE_CSV, "fields quoted as in CSV", "fields not quoted"},
+        {BLOOMERY_RULE_INT64, "numbers made 8 bytes", "numbers not made 8 bytes"},
+        {BLOOMERY_RULE_INT32, "numbers made 4 bytes", "numbers not made 4 bytes"},
+        {BLOOMERY_RULE_UTF16, "text made UTF-16", "not made UTF-16"},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (((one ^ other) & words[i].flag) != 0)

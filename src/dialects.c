@@ -3,15 +3,18 @@
  * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and here
  * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
-#include "dialect/dialects.h"
+#include "design.h"
 #include "foreign.h"
 #include "options.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "core/derive.h"
 #include "format/format.h"
+#include "plan/rate_table.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Parameters ------------------------------------------------------------------------------ */
@@ -69,6 +72,26 @@ static bloomery_status check_parameters(const struct bloomery_dialect_row *row, 
     return BLOOMERY_OK;
 }
 
+const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creating, char *text,
+                                   size_t room)
+{
+    /* By the bits BLOOMERY_TAKES_... */
+    static const char *const names[] = {"variant", "keys",    "rate",         "bits",
+                                        "bytes",   "probes",  "bits_per_key", "seed",
+                                        "growth",  "columns", "index",        "cell_bits"};
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
+    const uint32_t takes = row == NULL ? 0 : creating ? row->plan_takes : row->parse_takes;
+    size_t used = 0;
+    if (room > 0)
+        text[0] = 0;
+    assert(takes >> (sizeof names / sizeof names[0]) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && used < room; i++)
+        if ((takes >> i & 1) != 0)
+            used +=
+                (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", names[i]);
+    return text;
+}
+
 static bloomery_status check_options(const bloomery_options *options, bloomery_error *error)
 {
     if (options->hash != BLOOMERY_HASH_DEFAULT || options->seed != 0 || options->key != NULL ||
@@ -86,16 +109,19 @@ static void copy_bits(const struct bloomery_design *design, bloomery_filter *fil
 {
     for (uint32_t i = 0; i < filter->shape.link_count; i++) {
         assert(design->bit_bytes[i] <= filter->links[i].bytes);
-        if (design->bits[i] != NULL)
+        if (design->gather != NULL)
+            design->gather(design, i, filter->links[i].payload);
+        else if (design->bits[i] != NULL)
             bloomery_turn_bits(design->layout, design->bits[i], filter->links[i].payload,
                                (size_t)design->bit_bytes[i]);
     }
 }
 
 /* The design's numbers are those of bytes, or what follows from parameters. */
-static bloomery_status make(const struct bloomery_dialect_row *row, struct bloomery_design *design,
-                            const bloomery_options *options, bloomery_filter **filter,
-                            bloomery_error *error)
+bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
+                                     struct bloomery_design *design,
+                                     const bloomery_options *options, bloomery_filter **filter,
+                                     bloomery_error *error)
 {
     uint64_t payload_bytes = 0;
     design->shape.dialect = row->facts.id;
@@ -134,6 +160,15 @@ static bloomery_status make(const struct bloomery_dialect_row *row, struct bloom
     return status;
 }
 
+bloomery_status bloomery_design_begin(const bloomery_options *given, bloomery_options *options,
+                                      struct bloomery_design *design, bloomery_error *error)
+{
+    bloomery_status status = bloomery_options_read(given, options, error);
+    memset(design, 0, sizeof *design);
+    design->shape.links = design->links;
+    return status == BLOOMERY_OK ? check_options(options, error) : status;
+}
+
 /* What creating and loading begin with. */
 static bloomery_status begin(const bloomery_dialect *dialect,
                              const bloomery_dialect_parameters *given,
@@ -141,15 +176,11 @@ static bloomery_status begin(const bloomery_dialect *dialect,
                              bloomery_dialect_parameters *parameters, bloomery_options *options,
                              struct bloomery_design *design, bloomery_error *error)
 {
-    bloomery_status status = bloomery_options_read(given_options, options, error);
-    if (status == BLOOMERY_OK)
-        status = check_options(options, error);
+    bloomery_status status = bloomery_design_begin(given_options, options, design, error);
     if (status == BLOOMERY_OK)
         status = read_parameters(given, parameters, error);
     if (status == BLOOMERY_OK && bloomery_dialect_row(dialect->id) == NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no such dialect");
-    memset(design, 0, sizeof *design);
-    design->shape.links = design->links;
     return status;
 }
 
@@ -173,7 +204,9 @@ bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
     status = check_parameters(row, row->plan_takes, &parameters, error);
     if (status == BLOOMERY_OK)
         status = row->plan(&parameters, &design, error);
-    return status == BLOOMERY_OK ? make(row, &design, &options, filter, error) : status;
+    return status == BLOOMERY_OK 
+               ? bloomery_design_make(row, &design, &options, filter, error)
+               : status;
 }
 
 bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const void *data,
@@ -198,7 +231,7 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
         status = row->parse(data, bytes, &parameters, &design, error);
     if (status != BLOOMERY_OK)
         return status;
-    status = make(row, &design, &options, filter, error);
+    status = bloomery_design_make(row, &design, &options, filter, error);
     /* Nobody's argument: the bytes' own numbers. But parameters may be at fault as well. */
     if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
         if (error != NULL)
@@ -240,6 +273,36 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
 }
 
+/* A file that is to hold the bytes, and why it can't. */
+struct target {
+    struct bloomery_replacement replacement;
+    bloomery_error error;
+};
+
+static int write_to_target(void *context, const void *data, size_t bytes)
+{
+    struct target *target = context;
+    return (int)bloomery_replacement_write(&target->replacement, data, bytes, &target->error);
+}
+
+bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
+                                      const bloomery_dialect *dialect, const char *path,
+                                      bloomery_error *error)
+{
+    struct target target = {.error = {.status = BLOOMERY_OK}};
+    bloomery_status status = bloomery_replacement_begin(&target.replacement, path, 0666, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = bloomery_dialect_write(filter, dialect, write_to_target, &target, error);
+    if (target.error.status != BLOOMERY_OK && error != NULL)
+        *error = target.error; /* of the file, where the sink only knows that it was stopped */
+    if (status == BLOOMERY_OK)
+        status = bloomery_replacement_commit(&target.replacement, error);
+    if (status != BLOOMERY_OK)
+        bloomery_replacement_abandon(&target.replacement);
+    return status;
+}
+
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
 bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
@@ -252,6 +315,13 @@ const char *bloomery_dialect_variant(const bloomery_filter *filter)
 {
     const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
     return row != NULL && row->variant != NULL ? row->variant(filter) : NULL;
+}
+
+double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes)
+{
+    return bits_per_key >= 2 && bits_per_key < BLOOMERY_RATE_TABLE_ROWS && probes >= 1
+               ? bloomery_rate_table(bits_per_key, probes)
+               : 0;
 }
 
 const char *bloomery_hash_name(uint32_t id)

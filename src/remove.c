@@ -38,9 +38,10 @@ static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cl
 
 static int remove_positions(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
 {
+    struct bloomery_lock *stripe = bloomery_stripe_take_key(filter, key);
     uint32_t zero = 0;
-    assert(filter->stripes == NULL);
     const bool removed = bloomery_positions_remove(filter, key, &zero);
+    bloomery_stripe_open(stripe);
     assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
     if (cleared != NULL)
         *cleared = zero;

@@ -151,8 +151,8 @@ static void ask_by_rule(struct asker *asker, size_t rule, size_t count)
         key_count = tool_rule_apply(&asker->rules[rule], asker->block.open ? &asker->block : NULL,
                                     asker->keys, count, made);
         keys = made->keys;
-        bool hex = (asker->rules[rule].flags & BLOOMERY_RULE_HEX) != 0;
-        texts = hex ? made->texts : made->keys;
+        bool forms = (asker->rules[rule].flags & TOOL_RULE_FORMS) != 0;
+        texts = forms ? made->texts : made->keys;
     }
     const size_t words = (count + 63) / 64, key_words = (key_count + 63) / 64;
     for (size_t f = 0; f < question->filter_count; f++)
@@ -402,5 +402,7 @@ bool tool_ask_source(struct tool_question *question, const struct tool_source *s
     for (uint32_t i = 0; i < threads; i++)
         asker_free(asking.askers[i], question);
     free(asking.askers);
+    for (size_t r = 0; r < question->rule_count; r++)
+        tool_tally_place(&question->tallies[r], blocks);
     return tool_blocks_close(blocks);
 }

@@ -45,6 +45,13 @@
  * 128 KiB to 1 MiB take the same time within 5 %. */
 enum { BLOCK_BYTES = 1 << 18 };
 
+struct past {
+    uint64_t records; /* UNKNOWN where the block was not split to its end, or not yet */
+    bool begins_input;
+};
+
+#define UNKNOWN UINT64_MAX
+
 struct tool_blocks {
     struct tool_source source;
     size_t block_bytes;
@@ -62,6 +69,8 @@ struct tool_blocks {
     uint64_t taken; /* blocks handed out */
     uint64_t done;  /* and given back */
     uint64_t records;
+    struct past *past; /* of all that were taken, so that a record's line can be told */
+    size_t past_room;
 
     /* The baton's. */
     struct tool_input input;
@@ -134,9 +143,42 @@ static void give_back(struct tool_blocks *blocks, struct tool_block *block)
         return;
     block->open = false;
     blocks->records += block->records;
+    if (block->from == block->end)
+        blocks->past[block->number].records = block->records;
     blocks->done++;
     assert(blocks->done <= blocks->taken);
     pthread_cond_broadcast(&blocks->given_back);
+}
+
+void tool_blocks_give_back(struct tool_blocks *blocks, struct tool_block *block)
+{
+    pthread_mutex_lock(&blocks->mutex);
+    give_back(blocks, block);
+    pthread_mutex_unlock(&blocks->mutex);
+}
+
+/* A block gets its number. */
+static void remember(struct tool_blocks *blocks, struct tool_block *block)
+{
+    block->number = blocks->taken++;
+    if (block->number == blocks->past_room) {
+        blocks->past_room = 2 * blocks->past_room + 64;
+        blocks->past = tool_reallocate(blocks->past, blocks->past_room * sizeof(*blocks->past));
+    }
+    blocks->past[block->number] = (struct past){UNKNOWN, block->begins_input};
+}
+
+uint64_t tool_blocks_line(const struct tool_blocks *blocks, uint64_t number, uint64_t record)
+{
+    uint64_t line = record + 1;
+    assert(number < blocks->taken);
+    while (!blocks->past[number].begins_input) {
+        assert(number > 0);
+        if (blocks->past[--number].records == UNKNOWN)
+            return 0;
+        line += blocks->past[number].records;
+    }
+    return line;
 }
 
 /* True: the baton is ours. False: there are no more blocks. */
@@ -167,7 +209,7 @@ static bool hand_on(struct tool_blocks *blocks, struct tool_block *block, bool f
     if (filled) {
         block->open = true;
         block->records = 0;
-        block->number = blocks->taken++;
+        remember(blocks, block);
         pthread_cond_signal(&blocks->baton_free);
     } else {
         blocks->ended = true;
@@ -266,6 +308,7 @@ static void set_records(struct tool_blocks *blocks, struct tool_block *block, si
     block->end = block->buffer + end;
     block->delimiter = blocks->source.delimiter;
     block->input = blocks->input.name;
+    block->begins_input = blocks->first_record;
     assert(block->end[-1] == block->delimiter);
     if (is_marked(blocks, block->from, end))
         block->from += MARK_BYTES;
@@ -391,6 +434,7 @@ bool tool_blocks_close(struct tool_blocks *blocks)
     pthread_cond_destroy(&blocks->given_back);
     pthread_cond_destroy(&blocks->baton_free);
     pthread_mutex_destroy(&blocks->mutex);
+    free(blocks->past);
     free(blocks->rest);
     free(blocks);
     return whole;

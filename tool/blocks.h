@@ -43,6 +43,7 @@ struct tool_block {
     uint64_t number;   /* from 0 on, in the order of the input */
     uint64_t records;  /* that were taken out of it */
     const char *input; /* what it was read from: a path of the source */
+    bool begins_input; /* it is the first one of that */
     bool open;         /* taken and not yet given back */
 };
 
@@ -56,6 +57,9 @@ uint32_t tool_blocks_threads(const struct tool_blocks *blocks);
 /* Gives the block back that this thread had, and takes the next. False at the end, or after
  * tool_blocks_stop. */
 bool tool_blocks_take(struct tool_blocks *blocks, struct tool_block *block);
+
+/* Gives the block back without taking another: for a thread that ends early, so that its records count. */
+void tool_blocks_give_back(struct tool_blocks *blocks, struct tool_block *block);
 
 /*
  * The next 1 to TOOL_BATCH_KEYS keys of a block, 0 at its end. They are valid until the next block
@@ -78,6 +82,10 @@ void tool_blocks_stop(struct tool_blocks *blocks);
 
 /* Records of all blocks given back. */
 uint64_t tool_blocks_records(const struct tool_blocks *blocks);
+
+/* The number of a record in its input, counted from 1: of record `record`, counted from 0, of block `number`.
+ * When all blocks have been given back; 0 where one before it was not split to its end. */
+uint64_t tool_blocks_line(const struct tool_blocks *blocks, uint64_t number, uint64_t record);
 
 /* Releases everything but the threads' blocks. True where all inputs were read to their end;
  * otherwise the messages have been printed. */

@@ -33,8 +33,7 @@ static void ask_batch(const bloomery_filter *filter, const bloomery_key *records
 static void say_hint(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
                      const bloomery_key_rule *rule)
 {
-    const uint32_t cases = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX;
-    if ((rule->flags & cases) == 0)
+    if ((rule->flags & TOOL_RULE_CHANGES) == 0)
         tool_hint_say(hint, name, filter, false);
 }
 
@@ -66,6 +65,7 @@ bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter
             ask_batch(filter, records, count, made, canaries);
         }
     }
+    tool_tally_place(&made->tally, blocks);
     bool all_read = tool_blocks_close(blocks);
     bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not asked for") &&
                     tool_tally_has_keys(&made->tally, &info.rule, canaries->asked);

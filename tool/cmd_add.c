@@ -7,6 +7,7 @@
  * written and nothing is lost. Whatever goes wrong before the rename leaves the file as it was.
  */
 #include "files.h"
+#include "foreign_file.h"
 #include "json.h"
 #include "lines.h"
 #include "numbers.h"
@@ -31,6 +32,11 @@ static const char help[] =
     "past\n"
     "                       that, nothing is added. Others do not grow\n"
     "      --key-file FILE  the key of a filter that doesn't carry it\n"
+    "      --dialect D      FILTER is another system's file, NAME[,parameter=value...] as "
+    "'bloomery\n"
+    "                       dialects' lists them; those with a magic need not be named. It does "
+    "not\n"
+    "                       keep a rule for keys: give it each time\n"
     "  -q, --quiet          no line about what was added\n"
     "      --json           say it on standard output as one JSON object, numbers unrounded\n"
     "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"
@@ -38,8 +44,8 @@ static const char help[] =
     "\n"
     "Lines become keys by the rule that the filter was built with. The options of that rule (-F, "
     "-d,\n"
-    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --skip-empty; 'bloomery help "
-    "build')\n"
+    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16,\n"
+    "--skip-empty; 'bloomery help build')\n"
     "need not be given; where they are, they must agree with it. Where every line lacks the field "
     "of\n"
     "the rule, that is an error and nothing is added.\n"
@@ -55,18 +61,20 @@ struct addition {
     const char *path;
     const char *key_file;
     uint64_t memory; /* 0: no limit */
+    struct tool_dialect_choice dialect;
     struct tool_rule_choice choice;
     struct tool_source source;
     bool quiet, json;
 };
 
-enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_JSON };
+enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_DIALECT, OPTION_JSON };
 
 static const struct option options[] = {
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_RULE_OPTIONS,
@@ -95,11 +103,14 @@ static void say_added(const struct addition *addition, const struct tool_change 
              one ? "" : "s", fresh);
 }
 
-static int report(const struct addition *addition, const struct tool_change *change)
+static int report(const struct addition *addition, const bloomery_filter *filter,
+                  const struct tool_change *change)
 {
     if (!addition->quiet && !addition->json)
         say_added(addition, change);
     tool_warn_overfull(addition->path, &change->info);
+    if (!addition->quiet)
+        tool_remarks_say(addition->path, filter);
     if (!addition->json)
         return TOOL_FOUND;
     json_t *object = tool_json_report("add");
@@ -107,17 +118,55 @@ static int report(const struct addition *addition, const struct tool_change *cha
     return tool_json_print(object, TOOL_FOUND);
 }
 
-static int add_locked(const struct addition *addition)
+/* The filter that is to change, and whose file it is. NULL after a message. */
+static bloomery_filter *open_filter(const struct addition *addition, struct tool_origin *origin)
 {
-    if (!tool_may_change(addition->path))
-        return TOOL_ERROR;
     bloomery_options opening = BLOOMERY_OPTIONS;
     opening.open_flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = addition->memory;
-    bloomery_filter *filter = tool_filter_open_with(addition->path, opening, addition->key_file);
+    if (!tool_may_change(addition->path))
+        return NULL;
+    bloomery_filter *filter = tool_filter_open_any(addition->path, opening, addition->key_file,
+                                                   &addition->dialect, origin);
+    const bool writable =
+        filter != NULL && origin->dialect != NULL && !origin->packed && origin->dialect->writes;
+    if (filter == NULL || origin->dialect == NULL ||
+        (writable && tool_foreign_is_whole(addition->path, filter, origin->dialect)))
+        return filter;
+    if (writable)
+        tool_error("%s: has more than this filter, which would be lost; 'bloomery convert --from' "
+                   "takes it out",
+                   addition->path);
+    else if (origin->packed)
+        tool_error(
+            "%s: is compressed, and would be replaced by a file that is not; unpack it first",
+            addition->path);
+    else
+        tool_error("%s: files of %s can be read, not written; 'bloomery convert --from %s' makes "
+                   "one of ours",
+                   addition->path, origin->dialect->name, origin->dialect->name);
+    bloomery_free(filter);
+    return NULL;
+}
+
+static bool save(const struct addition *addition, const struct tool_origin *origin,
+                 const bloomery_filter *filter)
+{
+    bloomery_error error;
+    if (origin->dialect != NULL)
+        return tool_foreign_write(filter, origin->dialect, addition->path, NULL);
+    if (bloomery_save(filter, addition->path, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(addition->path, &error);
+    return false;
+}
+
+static int add_locked(const struct addition *addition)
+{
+    struct tool_origin origin;
+    bloomery_filter *filter = open_filter(addition, &origin);
     if (filter == NULL)
         return TOOL_ERROR;
-    bloomery_error error;
     bloomery_key_rule rule;
     bloomery_info before = BLOOMERY_INFO;
     struct tool_change change;
@@ -129,16 +178,15 @@ static int add_locked(const struct addition *addition)
         return tool_usage("--memory limits scalable filters; %s is %s and does not grow",
                           addition->path, bloomery_kind_name((int)before.kind));
     }
-    bool agreed = tool_rule_settle(&addition->choice, addition->path, filter, false, &rule);
+    bool agreed =
+        tool_rule_settle(&addition->choice, addition->path, filter, origin.dialect != NULL, &rule);
     source.returns_taken = agreed && (rule.flags & BLOOMERY_RULE_CRLF) != 0;
     if (!agreed || !tool_lines_add(&source, &rule, filter, addition->path, "adding",
                                    addition->quiet, &change)) {
         tool_say("nothing was added to %s", addition->path);
-    } else if (change.records > 0 && bloomery_save(filter, addition->path, &error) != BLOOMERY_OK) {
-        tool_library_error(addition->path, &error);
-    } else {
+    } else if (change.records == 0 || save(addition, &origin, filter)) {
         tool_change_find(&before, filter, &change);
-        code = report(addition, &change);
+        code = report(addition, filter, &change);
     }
     bloomery_free(filter);
     return code;
@@ -165,6 +213,10 @@ static int add_main(int argc, char **argv)
             break;
         case OPTION_MEMORY:
             if (!tool_option_size("--memory", optarg, &addition.memory))
+                return TOOL_ERROR;
+            break;
+        case OPTION_DIALECT:
+            if (!tool_dialect_option("--dialect", optarg, &addition.dialect))
                 return TOOL_ERROR;
             break;
         case OPTION_JSON:

@@ -7,6 +7,7 @@
  * records - then the filter, the keys, and the file at once at the end. Before that end nothing
  * has been written, so an interrupted build leaves what was there.
  */
+#include "dialect_build.h"
 #include "files.h"
 #include "json.h"
 #include "lines.h"
@@ -23,6 +24,7 @@
 
 static const char help[] =
     "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
+    "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]\n"
     "\n"
     "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input; gzip, zstd, "
     "xz\n"
@@ -55,6 +57,13 @@ static const char help[] =
     "      --key-file FILE  keep the key in this file instead; made with a random key if it does\n"
     "                       not exist. Implies --keyed\n"
     "      --note TEXT      a remark to keep in the file\n"
+    "      --dialect D      write another system's file, by that system's sizing:\n"
+    "                       NAME[,parameter=value...] as 'bloomery dialects' lists them. -n and "
+    "-p\n"
+    "                       are its keys and rate. It keeps no rule for keys\n"
+    "      --ours           with --dialect: a file of ours that has that system's filter, and "
+    "keeps\n"
+    "                       rule and note\n"
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
     "cores.\n"
     "                       The filter is the same whatever N is\n"
@@ -73,6 +82,7 @@ static const char help[] =
     "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
     "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
     "  tail -n +2 people.csv | bloomery build --csv -F 2 --trim -n 1M -o names.bloom\n"
+    "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
     "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
 
 struct build {
@@ -85,8 +95,9 @@ struct build {
     bloomery_options options;
     const char *key_file;
     uint8_t key[BLOOMERY_KEY_BYTES];
-    bool force, quiet, json;
+    bool force, quiet, json, ours;
     struct tool_rule_choice choice; /* how lines become keys */
+    struct tool_dialect_choice dialect;
     struct tool_source source;
 };
 
@@ -100,6 +111,8 @@ enum {
     OPTION_KEYED,
     OPTION_KEY_FILE,
     OPTION_NOTE,
+    OPTION_DIALECT,
+    OPTION_OURS,
     OPTION_FORCE,
     OPTION_JSON,
 };
@@ -117,6 +130,8 @@ static const struct option options[] = {
     {"keyed", no_argument, NULL, OPTION_KEYED},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"note", required_argument, NULL, OPTION_NOTE},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"ours", no_argument, NULL, OPTION_OURS},
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
     {"force", no_argument, NULL, OPTION_FORCE},
@@ -162,6 +177,11 @@ static bool take_option(struct build *build, int option)
     case OPTION_NOTE:
         build->options.note = optarg;
         return true;
+    case OPTION_OURS:
+        build->ours = true;
+        return true;
+    case OPTION_DIALECT:
+        return tool_dialect_option("--dialect", optarg, &build->dialect);
     case 'j':
         return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &build->source.threads);
     case '0':
@@ -451,6 +471,37 @@ static int build_filter(struct build *build)
     return code;
 }
 
+/* Another system's file: what only ours can do is refused. */
+static int build_dialect(struct build *build)
+{
+    const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT           ? "--kind"
+                        : build->memory > 0                            ? "--memory"
+                        : build->counter_bits > 0                      ? "--counter-bits"
+                        : build->options.lines > 0                     ? "--lines"
+                        : build->options.folds > 0                     ? "--folds"
+                        : build->options.seed != 0                     ? "--seed"
+                        : build->options.hash == BLOOMERY_HASH_SIPHASH ? "--keyed"
+                        : build->options.note != NULL && !build->ours  ? "--note"
+                                                                       : NULL;
+    if (wrong != NULL)
+        return tool_usage("%s is for filters of ours; what a file of %s can have are the "
+                          "parameters of --dialect",
+                          wrong, build->dialect.dialect->name);
+    struct tool_dialect_build foreign = {.choice = &build->dialect,
+                                         .keys = build->keys,
+                                         .rate = build->rate,
+                                         .rule = &build->choice.rule,
+                                         .note = build->options.note,
+                                         .ours = build->ours,
+                                         .source = &build->source,
+                                         .output = {.path = build->output,
+                                                    .force = build->force,
+                                                    .quiet = build->quiet,
+                                                    .json = build->json,
+                                                    .lock = -1}};
+    return tool_dialect_build(&foreign);
+}
+
 static int build_main(int argc, char **argv)
 {
     struct build build = {.options = BLOOMERY_OPTIONS, .source = {.delimiter = '\n'}};
@@ -468,6 +519,10 @@ static int build_main(int argc, char **argv)
     build.source.returns_taken = (build.choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
     build.source.paths = argv + optind;
     build.source.count = (size_t)(argc - optind);
+    if (build.dialect.dialect != NULL)
+        return build_dialect(&build);
+    if (build.ours)
+        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
     if (!tool_counters_wanted(build.counter_bits, &build.kind) || !fits_together(&build))
         return TOOL_ERROR;
     assert(build.output != NULL);

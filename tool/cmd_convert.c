@@ -1,20 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * convert: a filter of another kind, made from what a filter holds. Keys are not in a filter, so only
- * what can be told from its cells can be made. What can, is a row of `conversions`.
+ * convert: a filter of another kind, or in another system's file, made from what a filter holds. Keys
+ * are not in a filter, so only what can be told from its cells can be made: which kinds, are rows of
+ * `conversions`; in which systems' files the same bits mean the same keys, the library knows.
+ *
+ *     --from D      D's file  -> a file of ours, whose dialect is D
+ *     --to D        a file of ours, or one that is recognised  -> D's file
+ *     both          one system's file -> another's
  */
 #include "files.h"
+#include "foreign_file.h"
 #include "json.h"
 #include "numbers.h"
 #include "output.h"
+#include "redis_commands.h"
+#include "rule.h"
 #include "tool.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static const char help[] =
     "bloomery convert -o OUT --kind KIND FILTER\n"
+    "bloomery convert -o OUT --from DIALECT [--to DIALECT] FILE\n"
+    "bloomery convert -o OUT --to DIALECT FILTER\n"
     "\n"
-    "Makes a filter of another kind from FILTER, without its keys, and answers as it does. So far: "
+    "With --from it reads another system's file (also one that is compressed, and '-', standard\n"
+    "input) and writes a filter of ours, with the same bits and the same answers, which knows its\n"
+    "dialect; with --to it writes another system's file from a filter whose hash and geometry are\n"
+    "that system's. Any other is refused: it would have to be built from its keys. DIALECT is\n"
+    "NAME[,parameter=value...], as in 'guava' or 'clickhouse,probes=3'; 'bloomery dialects' lists\n"
+    "them. OUT is not FILE, unless with --force.\n"
+    "\n"
+    "With --kind it makes a filter of another kind from FILTER, which answers as it does. So far: "
     "a\n"
     "counting filter becomes a blocked one of a quarter (or an eighth) of the size. Its bits are\n"
     "those that a build of the lines that are in it sets (a counter that is stuck at its maximum\n"
@@ -23,24 +41,55 @@ static const char help[] =
     "\n"
     "  -o, --output OUT   the new filter; '-' is standard output\n"
     "      --kind KIND    what it is to be: blocked\n"
+    "      --from DIALECT what FILE is\n"
+    "      --to DIALECT   what OUT is to be\n"
+    "      --redis-key K  with --to redisbloom: no file, but the commands BF.LOADCHUNK that make "
+    "the\n"
+    "                     filter under this name in a server; with -o -, for 'redis-cli --pipe'\n"
+    "      --note TEXT    with --from: a remark to keep in OUT\n"
     "      --force        overwrite OUT even if it is no filter\n"
     "  -q, --quiet        no line about what was written\n"
     "      --json         say it on standard output as one JSON object, numbers unrounded\n"
     "\n"
-    "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n";
+    "With --from, how lines become that system's keys, which OUT then keeps ('bloomery help "
+    "build'):\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
+    "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"
+    "  bloomery convert --to guava -o seen.bf seen.bloom\n";
 
 struct request {
     struct tool_output output;
     const char *path;
+    const char *note;
+    const char *redis_key;
     bloomery_kind kind;
+    struct tool_dialect_choice from, to;
+    struct tool_rule_choice choice;
 };
 
-enum { OPTION_KIND = TOOL_OPTION_OWN, OPTION_FORCE, OPTION_JSON };
+enum {
+    OPTION_KIND = TOOL_OPTION_OWN,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_REDIS_KEY,
+    OPTION_NOTE,
+    OPTION_FORCE,
+    OPTION_JSON
+};
 
 static const struct option options[] = {
-    {"output", required_argument, NULL, 'o'},   {"kind", required_argument, NULL, OPTION_KIND},
-    {"force", no_argument, NULL, OPTION_FORCE}, {"quiet", no_argument, NULL, 'q'},
-    {"json", no_argument, NULL, OPTION_JSON},   {NULL, 0, NULL, 0},
+    {"output", required_argument, NULL, 'o'},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"from", required_argument, NULL, OPTION_FROM},
+    {"to", required_argument, NULL, OPTION_TO},
+    {"redis-key", required_argument, NULL, OPTION_REDIS_KEY},
+    {"note", required_argument, NULL, OPTION_NOTE},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
 };
 
 static const struct conversion {
@@ -96,7 +145,7 @@ static int report(const struct request *request, const bloomery_info *before,
 }
 
 /* The checksums first: the new file would put good ones on damaged bits. */
-static int convert(const struct request *request, const bloomery_filter *filter)
+static int convert_kind(struct request *request, const bloomery_filter *filter)
 {
     bloomery_filter *made = NULL;
     bloomery_error error;
@@ -109,16 +158,152 @@ static int convert(const struct request *request, const bloomery_filter *filter)
         conversion->make(filter, NULL, &made, &error) != BLOOMERY_OK)
         return tool_library_error(request->path, &error);
     int code = TOOL_ERROR;
-    if (tool_output_write(&request->output, made) &&
+    if (tool_output_write(&request->output, made, NULL) &&
         tool_output_look(&request->output, made, &after))
         code = report(request, &before, &after);
     bloomery_free(made);
     return code;
 }
 
+/* ---- Dialects -------------------------------------------------------------------------------- */
+
+static const char *name_of(const bloomery_dialect *dialect)
+{
+    return dialect != NULL ? dialect->name : "ours";
+}
+
+static int report_dialect(const struct request *request, const struct tool_origin *origin,
+                          const bloomery_filter *filter, uint64_t bytes)
+{
+    char size[TOOL_NUMBER_BYTES];
+    const struct tool_output *output = &request->output;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, output->json, &info);
+    const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
+    if (!output->quiet && !output->json)
+        tool_say("wrote %s: a file of %s, %s, with a filter of %s", tool_output_said(output),
+                 name_of(output->dialect), tool_format_size(size, bytes), name_of(dialect));
+    if (!output->quiet && !output->json && output->dialect != NULL)
+        tool_foreign_say_reading(filter, output->dialect);
+    if (!output->quiet)
+        tool_remarks_say(request->path, filter);
+    if (!output->json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("convert");
+    tool_output_add_facts(object, output, &info);
+    tool_json_add(object, "from", tool_json_text(request->path));
+    tool_json_add(object, "from_dialect",
+                  origin->dialect != NULL ? tool_json_text(origin->dialect->name)
+                                          : tool_json_null());
+    tool_json_add(object, "to_dialect",
+                  output->dialect != NULL ? tool_json_text(output->dialect->name)
+                                          : tool_json_null());
+    tool_json_add(object, "dialect",
+                  dialect != NULL ? tool_json_text(dialect->name) : tool_json_null());
+    if (output->dialect != NULL) {
+        char reading[TOOL_READING_BYTES];
+        tool_foreign_reading(filter, output->dialect, reading);
+        tool_json_add(object, "read_as", tool_json_text(reading));
+    }
+    tool_json_add(object, "written_bytes", tool_json_count(bytes));
+    tool_json_add(object, "remarks", tool_remarks_json(filter));
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* Standard input is not looked at to see what it is: it was named. */
+static bloomery_filter *open_either(const struct request *request, struct tool_origin *origin)
+{
+    bloomery_options opening = BLOOMERY_OPTIONS;
+    bloomery_error error;
+    opening.open_flags = BLOOMERY_OPEN_INSPECT;
+    opening.rule = request->choice.rule;
+    opening.note = request->note;
+    if (request->from.dialect == NULL || strcmp(request->path, "-") != 0)
+        return tool_filter_open_any(request->path, opening, NULL, &request->from, origin);
+    *origin = (struct tool_origin){.dialect = request->from.dialect};
+    bloomery_filter *filter =
+        tool_filter_load(request->path, &opening, &request->from, origin, &error);
+    if (filter == NULL && error.status != BLOOMERY_OK)
+        tool_library_error("standard input", &error);
+    return filter;
+}
+
+static bool write_either(const struct request *request, const bloomery_filter *filter,
+                         uint64_t *bytes)
+{
+    if (request->redis_key != NULL)
+        return tool_redis_commands(filter, request->path, request->redis_key, bytes);
+    return tool_output_write(&request->output, filter, bytes);
+}
+
+static int convert_dialect(struct request *request)
+{
+    struct tool_origin origin = {.dialect = NULL};
+    uint64_t bytes = 0;
+    bloomery_filter *filter = open_either(request, &origin);
+    int code = TOOL_ERROR;
+    if (filter != NULL && origin.ours && request->from.dialect != NULL)
+        tool_error("%s: is a file of ours already; --from is for other systems' files",
+                   request->path);
+    else if (filter != NULL && write_either(request, filter, &bytes))
+        code = report_dialect(request, &origin, filter, bytes);
+    bloomery_free(filter);
+    return code;
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static bool dialects_fit_together(const struct request *request)
+{
+    const bool rule = !tool_rule_is_none(&request->choice.rule);
+    if (request->kind != BLOOMERY_KIND_DEFAULT) {
+        tool_usage("--kind changes what a filter of ours is, --from and --to whose file it is in: "
+                   "one after the other");
+        return false;
+    }
+    if (request->to.has_parameters) {
+        tool_usage("--to takes a name alone: all numbers are those of the filter");
+        return false;
+    }
+    if ((rule || request->note != NULL) &&
+        (request->from.dialect == NULL || request->to.dialect != NULL)) {
+        tool_usage("%s kept in a file of ours that --from makes",
+                   rule ? "options for keys are" : "--note is");
+        return false;
+    }
+    if (request->redis_key != NULL &&
+        (request->to.dialect == NULL || request->to.dialect->id != BLOOMERY_DIALECT_REDISBLOOM ||
+         request->output.path == NULL || strcmp(request->output.path, "-") != 0)) {
+        tool_usage("--redis-key goes with '--to redisbloom -o -'");
+        return false;
+    }
+    if (request->note != NULL && strlen(request->note) > BLOOMERY_NOTE_BYTES) {
+        tool_usage("--note is at most %d bytes", BLOOMERY_NOTE_BYTES);
+        return false;
+    }
+    if (request->output.path != NULL && !request->output.force &&
+        strcmp(request->output.path, "-") != 0 && strcmp(request->path, "-") != 0 &&
+        tool_same_file(request->path, request->output.path)) {
+        tool_usage("-o is the file that is read, %s; name another one (--force replaces it)",
+                   request->path);
+        return false;
+    }
+    return true;
+}
+
 static bool take_option(struct request *request, int option)
 {
     switch (option) {
+    case OPTION_FROM:
+        return tool_dialect_option("--from", optarg, &request->from);
+    case OPTION_TO:
+        return tool_dialect_option("--to", optarg, &request->to);
+    case OPTION_REDIS_KEY:
+        request->redis_key = optarg;
+        return true;
+    case OPTION_NOTE:
+        request->note = optarg;
+        return true;
     case 'o':
         request->output.path = optarg;
         return true;
@@ -134,38 +319,55 @@ static bool take_option(struct request *request, int option)
         request->output.json = true;
         return true;
     default:
-        return false;
+        return tool_rule_option(&request->choice, option);
     }
+}
+
+static int convert(struct request *request)
+{
+    const bool foreign = request->from.dialect != NULL || request->to.dialect != NULL;
+    if (!foreign && request->kind == BLOOMERY_KIND_DEFAULT)
+        return tool_usage("what is it to be? --kind blocked, or another system's: --from, --to");
+    if (!foreign && (request->note != NULL || request->redis_key != NULL ||
+                     !tool_rule_is_none(&request->choice.rule)))
+        return tool_usage("--note, --redis-key and options for keys go with --from and --to");
+    if (foreign && !dialects_fit_together(request))
+        return TOOL_ERROR;
+    int code = TOOL_ERROR;
+    bloomery_filter *filter = NULL;
+    request->output.dialect = request->to.dialect;
+    if (tool_output_begin(&request->output)) {
+        if (foreign)
+            code = convert_dialect(request);
+        else if ((filter = tool_filter_open(request->path, BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
+            code = convert_kind(request, filter);
+    }
+    bloomery_free(filter);
+    tool_output_end(&request->output);
+    return code;
 }
 
 static int convert_main(int argc, char **argv)
 {
-    struct request request = {.output.lock = -1};
+    struct request request = {.output.lock = -1, .from.option = "--from"};
     int option;
-    while ((option = tool_getopt(argc, argv, "o:q", options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "o:q" TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
             return TOOL_FOUND;
         if (!take_option(&request, option))
             return TOOL_ERROR;
     }
+    if (!tool_rule_complete(&request.choice))
+        return TOOL_ERROR;
     if (argc - optind != 1)
         return tool_usage("one filter must be named");
-    if (request.kind == BLOOMERY_KIND_DEFAULT)
-        return tool_usage("what is it to be? --kind blocked");
     request.path = argv[optind];
-    int code = TOOL_ERROR;
-    bloomery_filter *filter = NULL;
-    if (tool_output_begin(&request.output) &&
-        (filter = tool_filter_open(request.path, BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
-        code = convert(&request, filter);
-    bloomery_free(filter);
-    tool_output_end(&request.output);
-    return code;
+    return convert(&request);
 }
 
 const struct tool_command cmd_convert = {
     .name = "convert",
     .run = convert_main,
-    .summary = "make a filter of another kind of one",
+    .summary = "make a filter of another kind, or another system's file",
     .help = help,
 };

@@ -124,7 +124,7 @@ static int fold_filter(const struct folding *folding, const bloomery_filter *fil
         return tool_library_error(folding->path, &error);
     const bloomery_filter *result = folded != NULL ? folded : filter;
     int code = TOOL_ERROR;
-    if (tool_output_write(&folding->output, result) &&
+    if (tool_output_write(&folding->output, result, NULL) &&
         tool_output_look(&folding->output, result, &info))
         code = report(folding, &info, times);
     bloomery_free(folded);

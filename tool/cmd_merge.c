@@ -229,7 +229,7 @@ static bool merge_in_memory(const struct merging *merging, uint64_t least, bloom
         if (status != BLOOMERY_OK)
             return failed(merging, &error);
     }
-    return tool_output_write(&merging->output, *into);
+    return tool_output_write(&merging->output, *into, NULL);
 }
 
 static bool merge_to_file(const struct merging *merging)

@@ -7,6 +7,7 @@
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
+#include "rate_tables.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@
 static const char help[] =
     "bloomery plan -n N [-p RATE] [--memory SIZE]\n"
     "bloomery plan -p RATE --memory SIZE\n"
+    "bloomery plan --table [classic|clickhouse]\n"
     "\n"
     "Says what filters take, kind by kind, before one is made: memory, rate, speed. Give any two "
     "of\n"
@@ -31,6 +33,8 @@ static const char help[] =
     "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
     "      --lines L        only filters with L lines per key, 1 to 3\n"
     "      --folds D        plan so that the filter can be halved D times. Default 0\n"
+    "      --table [NAME]   instead of a plan the rates over bits per key and probes: the classic\n"
+    "                       table (default), or clickhouse: the one that ClickHouse sizes by\n"
     "      --json           one JSON object, numbers unrounded\n"
     "\n"
     "Columns: lines that a key touches, of 512 bits, or of as many counters; probes, the bits it\n"
@@ -41,7 +45,8 @@ static const char help[] =
     "\n"
     "  bloomery plan -n 20M -p 0.01\n"
     "  bloomery plan -n 1e9 --memory 2GiB\n"
-    "  bloomery plan -p 1e-6 --memory 512MiB --json\n";
+    "  bloomery plan -p 1e-6 --memory 512MiB --json\n"
+    "  bloomery plan --table clickhouse\n";
 
 /* What was asked; 0 where it was not. */
 struct wish {
@@ -53,6 +58,8 @@ struct wish {
     uint32_t counter_bits; /* 0: not given */
     bloomery_options options;
     bool json;
+    bool in_use;       /* an option was given that is for plans */
+    const char *table; /* NULL: a plan */
 };
 
 struct row {
@@ -86,6 +93,7 @@ enum {
     OPTION_COUNTER_BITS,
     OPTION_LINES,
     OPTION_FOLDS,
+    OPTION_TABLE,
     OPTION_JSON,
 };
 
@@ -98,12 +106,14 @@ static const struct option options[] = {
     {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
     {"lines", required_argument, NULL, OPTION_LINES},
     {"folds", required_argument, NULL, OPTION_FOLDS},
+    {"table", optional_argument, NULL, OPTION_TABLE},
     {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
 
 static bool take_option(struct wish *wish, int option)
 {
+    wish->in_use |= option != OPTION_TABLE && option != OPTION_JSON;
     switch (option) {
     case 'n':
         return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &wish->keys);
@@ -121,6 +131,9 @@ static bool take_option(struct wish *wish, int option)
         return tool_option_small("--lines", optarg, 1, 3, &wish->options.lines);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
+    case OPTION_TABLE:
+        wish->table = optarg != NULL ? optarg : "";
+        return true;
     case OPTION_JSON:
         wish->json = true;
         return true;
@@ -419,6 +432,17 @@ static int refuse(const struct wish *wish, const bloomery_plan *chosen, const st
     return TOOL_ERROR;
 }
 
+/* The table's name may be an operand: --table clickhouse is what one writes. */
+static int print_table(const struct wish *wish, int count, char **operands)
+{
+    const char *name = wish->table[0] != 0 ? wish->table : count > 0 ? *operands : "classic";
+    if (count > (wish->table[0] == 0))
+        return tool_usage("'%s': --table takes one name", operands[count - 1]);
+    if (wish->in_use)
+        return tool_usage("--table prints a table: it goes with --json and nothing else");
+    return tool_rate_table(name, wish->json);
+}
+
 static int plan_main(int argc, char **argv)
 {
     struct wish wish = {.options = BLOOMERY_OPTIONS};
@@ -429,6 +453,8 @@ static int plan_main(int argc, char **argv)
         if (!take_option(&wish, option))
             return TOOL_ERROR;
     }
+    if (wish.table != NULL)
+        return print_table(&wish, argc - optind, argv + optind);
     if (optind < argc)
         return tool_usage("'%s': plan takes no operands", argv[optind]);
     if (!fits_together(&wish))

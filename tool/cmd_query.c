@@ -2,9 +2,11 @@
 /* query: grep with a filter for a pattern. How lines are asked for and printed: ask.c. */
 #include "ask.h"
 #include "files.h"
+#include "foreign_file.h"
 #include "json.h"
 #include "numbers.h"
 #include "out.h"
+#include "print_positions.h"
 #include "rule.h"
 #include "team.h"
 #include "tool.h"
@@ -48,14 +50,25 @@ static const char help[] =
     "                        file too, which is sorted by bytes (LC_ALL=C sort); with -v the "
     "others\n"
     "                        are printed. Its lines are compared with the key as it is after all\n"
-    "                        steps of the rule but --hex, and no step is applied to them;\n"
+    "                        steps of the rule but --hex, --int64, --int32 and --utf16, and no "
+    "step\n"
+    "                        is applied to them;\n"
     "                        digits of --hex are looked for in lower and in upper case\n"
+    "      --dialect D       filters that are no files of ours are another system's, "
+    "NAME[,parameter=\n"
+    "                        value...] as 'bloomery dialects' lists them. Those with a magic need\n"
+    "                        not be named\n"
+    "      --positions       print before each line the positions of its bits in the filter, in "
+    "the\n"
+    "                        order in which they are touched, and a tab, whether it is in it or "
+    "not;\n"
+    "                        in a chain a line for each link, its number and a colon before them\n"
     "      --json            with -c: one JSON object, with the count of each filter\n"
     "\n"
     "Lines become keys by these steps, in this order. They need not be given for a filter that\n"
     "keeps them, and where they are, they must agree with it; they are for one that has none.\n"
     "Lines without a key are not printed and not counted, with or without -v. Of the steps only\n"
-    "--trim, --lower, --upper and --hex apply to a KEY of -k.\n"
+    "--trim and those that change bytes apply to a KEY of -k.\n"
     "\n" TOOL_RULE_HELP "\n"
     "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it\n"
     "if the first line of an input ends so.\n"
@@ -69,7 +82,8 @@ static const char help[] =
     "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom\n";
 
 struct query {
-    bool verify, json;
+    bool verify, json, positions;
+    struct tool_dialect_choice dialect;
     const char *key_file;
     const char *confirm;
     struct tool_rule_choice choice;
@@ -85,6 +99,8 @@ enum {
     OPTION_VERIFY,
     OPTION_KEY_FILE,
     OPTION_CONFIRM,
+    OPTION_DIALECT,
+    OPTION_POSITIONS,
     OPTION_JSON,
 };
 
@@ -101,6 +117,8 @@ static const struct option options[] = {
     {"verify", no_argument, NULL, OPTION_VERIFY},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"confirm", required_argument, NULL, OPTION_CONFIRM},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"positions", no_argument, NULL, OPTION_POSITIONS},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
@@ -159,9 +177,11 @@ static bool find_rule(struct query *query, struct tool_asked *asked)
 /* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
 static bool open_filters(struct query *query)
 {
+    const bloomery_options opening = BLOOMERY_OPTIONS;
     for (size_t f = 0; f < query->question.filter_count; f++) {
         struct tool_asked *asked = &query->question.filters[f];
-        asked->filter = tool_filter_open(asked->name, 0, query->key_file);
+        asked->filter =
+            tool_filter_open_any(asked->name, opening, query->key_file, &query->dialect, NULL);
         if (asked->filter == NULL)
             return false;
         bloomery_error damage;
@@ -218,6 +238,26 @@ static bool say_rest(struct query *query)
     return good;
 }
 
+/* Positions instead of answers. */
+static int print_positions(struct query *query, const struct tool_source *source)
+{
+    struct tool_question *question = &query->question;
+    bool good;
+    if (question->filter_count > 1)
+        return tool_usage("--positions is for one filter, not %zu", question->filter_count);
+    if (query->key_count > 0 && source->count > 0)
+        return tool_usage("--positions prints those of -k or those of inputs");
+    if (query->key_count > 0)
+        good = tool_positions_of_keys(question->filters[0].filter, &question->rules[0], query->keys,
+                                      query->key_count, question->delimiter, &question->out,
+                                      &question->asked);
+    else
+        good = tool_positions_of_source(question->filters[0].filter, &question->rules[0], source,
+                                        &question->out, &question->asked);
+    const int code = question->asked > 0 ? TOOL_FOUND : TOOL_NONE;
+    return tool_out_finish(&question->out, good ? code : TOOL_ERROR);
+}
+
 static int run_query(struct query *query, char **inputs, size_t input_count)
 {
     const struct tool_source source = {.paths = inputs,
@@ -227,6 +267,8 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                        .keep_bom = query->choice.keep_bom,
                                        .returns_taken = returns_are_taken(&query->question),
                                        .threads = query->threads};
+    if (query->positions)
+        return print_positions(query, &source);
 
     bool all_read = true;
     bool more =
@@ -267,10 +309,9 @@ static bool can_count(struct tool_question *question)
 
 static int ask_filters(struct query *query, char **inputs, size_t input_count)
 {
-    static const uint32_t cases = BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX;
     if (!open_filters(query) || !can_count(&query->question))
         return TOOL_ERROR;
-    if (!query->question.quiet && (query->question.rules[0].flags & cases) == 0)
+    if (!query->question.quiet && (query->question.rules[0].flags & TOOL_RULE_CHANGES) == 0)
         query->question.hint = tool_hint_new();
     return run_query(query, inputs, input_count);
 }
@@ -294,7 +335,67 @@ static bool fits_together(struct query *query)
                    "--with-filename");
         return false;
     }
+    if (query->positions &&
+        (query->question.invert || query->question.count_only || query->question.quiet ||
+         query->question.with_filename || query->question.counts || query->confirm != NULL)) {
+        tool_usage("--positions asks nothing; it does not go with -v, -c, -q, --counts, "
+                   "--with-filename or --confirm");
+        return false;
+    }
     return tool_rule_complete(&query->choice);
+}
+
+/* One option. False after a message. */
+static bool take_option(struct query *query, int option)
+{
+    switch (option) {
+    case 'f':
+        query->question.filters[query->question.filter_count++].name = optarg;
+        return true;
+    case 'v':
+        query->question.invert = true;
+        return true;
+    case 'c':
+        query->question.count_only = true;
+        return true;
+    case 'q':
+        query->question.quiet = true;
+        return true;
+    case 'k':
+        query->keys[query->key_count++] = optarg;
+        return true;
+    case 'j':
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &query->threads);
+    case '0':
+        query->question.delimiter = 0;
+        return true;
+    case OPTION_WITH_FILENAME:
+        query->question.with_filename = true;
+        return true;
+    case OPTION_COUNTS:
+        query->question.counts = true;
+        return true;
+    case OPTION_VERIFY:
+        query->verify = true;
+        return true;
+    case OPTION_KEY_FILE:
+        query->key_file = optarg;
+        return true;
+    case OPTION_CONFIRM:
+        query->confirm = optarg;
+        return true;
+    case OPTION_DIALECT:
+        query->dialect.ours_too = true;
+        return tool_dialect_option("--dialect", optarg, &query->dialect);
+    case OPTION_POSITIONS:
+        query->positions = true;
+        return true;
+    case OPTION_JSON:
+        query->json = true;
+        return true;
+    default:
+        return tool_rule_option(&query->choice, option);
+    }
 }
 
 /* Reads the options. False where there is nothing more to do; `*code` is then the exit code. */
@@ -303,57 +404,14 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
     int option;
     *code = TOOL_ERROR;
     while ((option = tool_getopt(argc, argv, "f:vcqk:j:0" TOOL_RULE_LETTERS, options)) != -1) {
-        switch (option) {
-        case 'f':
-            query->question.filters[query->question.filter_count++].name = optarg;
-            break;
-        case 'v':
-            query->question.invert = true;
-            break;
-        case 'c':
-            query->question.count_only = true;
-            break;
-        case 'q':
-            query->question.quiet = true;
-            break;
-        case 'k':
-            query->keys[query->key_count++] = optarg;
-            break;
-        case 'j':
-            if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &query->threads))
-                return false;
-            break;
-        case '0':
-            query->question.delimiter = 0;
-            break;
-        case OPTION_WITH_FILENAME:
-            query->question.with_filename = true;
-            break;
-        case OPTION_COUNTS:
-            query->question.counts = true;
-            break;
-        case OPTION_VERIFY:
-            query->verify = true;
-            break;
-        case OPTION_KEY_FILE:
-            query->key_file = optarg;
-            break;
-        case OPTION_CONFIRM:
-            query->confirm = optarg;
-            break;
-        case OPTION_JSON:
-            query->json = true;
-            break;
-        case TOOL_OPTION_HELP:
+        if (option == TOOL_OPTION_HELP)
             *code = TOOL_FOUND;
+        if (option == TOOL_OPTION_HELP || !take_option(query, option))
             return false;
-        default:
-            if (!tool_rule_option(&query->choice, option))
-                return false;
-        }
     }
     return fits_together(query);
 }
+
 static int query_main(int argc, char **argv)
 {
     struct query *query = tool_allocate(sizeof(*query));

@@ -96,13 +96,34 @@ struct worker {
 /* Far enough ahead that memory is there when it is needed, and near enough that it still is. */
 enum { AHEAD = 32 };
 
-/* A batch; its keys can be hashed, or the filter would not have been opened. */
+static void count_removal(struct outcome *outcome, int found, uint32_t cleared)
+{
+    assert(found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
+    outcome->removed += found == BLOOMERY_REMOVED;
+    outcome->absent += found == BLOOMERY_ABSENT;
+    outcome->cleared += cleared;
+}
+
+/* Where keys have positions and no hash, as with some other systems. */
+static void remove_one_by_one(struct worker *worker, const bloomery_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t cleared = 0;
+        const int found = bloomery_remove(worker->filter, keys[i], &cleared);
+        count_removal(worker->outcome, found, cleared);
+    }
+}
+
+/* A batch; its keys can be asked for, or the filter would not have been opened. */
 static void remove_keys(struct worker *worker, const bloomery_key *keys, size_t count)
 {
     bloomery_filter *filter = worker->filter;
     bloomery_status status = bloomery_hash_batch(filter, keys, count, worker->hashes);
+    if (status == BLOOMERY_UNSUPPORTED) {
+        remove_one_by_one(worker, keys, count);
+        return;
+    }
     assert(status == BLOOMERY_OK);
-    (void)status;
     for (size_t i = 0; i < count + AHEAD; i++) {
         uint32_t cleared = 0;
         if (i < count)
@@ -110,28 +131,26 @@ static void remove_keys(struct worker *worker, const bloomery_key *keys, size_t 
         if (i < AHEAD)
             continue;
         int found = bloomery_remove_hash(filter, worker->hashes[i - AHEAD], &cleared);
-        assert(found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
-        worker->outcome->removed += found == BLOOMERY_REMOVED;
-        worker->outcome->absent += found == BLOOMERY_ABSENT;
-        worker->outcome->cleared += cleared;
+        count_removal(worker->outcome, found, cleared);
     }
 }
 
-static bool all_is_hex(const struct worker *worker)
+static bool all_well_formed(const struct worker *worker)
 {
-    return worker->made == NULL || worker->made->tally.not_hex == 0;
+    return worker->made == NULL || worker->made->tally.malformed == 0;
 }
 
 static void remove_block(struct worker *worker, const bloomery_key_rule *rule)
 {
     size_t count;
-    while (all_is_hex(worker) && (count = tool_block_keys(&worker->block, worker->records)) > 0) {
+    while (all_well_formed(worker) &&
+           (count = tool_block_keys(&worker->block, worker->records)) > 0) {
         if (worker->made == NULL) {
             remove_keys(worker, worker->records, count);
             continue;
         }
         count = tool_rule_apply(rule, &worker->block, worker->records, count, worker->made);
-        if (all_is_hex(worker))
+        if (all_well_formed(worker))
             remove_keys(worker, worker->made->keys, count);
     }
 }
@@ -149,7 +168,7 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
     worker->outcome = outcome;
     worker->block = (struct tool_block){0};
     worker->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
-    while (all_is_hex(worker) && tool_blocks_take(blocks, &worker->block))
+    while (all_well_formed(worker) && tool_blocks_take(blocks, &worker->block))
         remove_block(worker, rule);
     struct tool_tally tally = {0};
     if (worker->made != NULL) {
@@ -158,10 +177,11 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
     }
     tool_block_free(&worker->block);
     free(worker);
+    tool_tally_place(&tally, blocks);
     bool good = tool_blocks_close(blocks);
     outcome->passed_over = tally.passed_over;
-    tally.not_hex = tally.not_hex > 0;
-    return tool_tally_say(&tally, rule, "--hex can make no key of it") && good &&
+    tally.malformed = tally.malformed > 0;
+    return tool_tally_say(&tally, rule, "no key can be made of it") && good &&
            tool_tally_has_keys(&tally, rule, outcome->removed + outcome->absent);
 }
 

@@ -479,11 +479,14 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     stoppable.settled = dedupe->may_stop;
     stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     struct run run = {.dedupe = dedupe, .learns = learns};
+    const bool told = dedupe->tally.malformed > 0; /* of other blocks than these */
     run.plain = tool_rule_is_none(&dedupe->rule) && (learns || dedupe->against_count == 0);
     run.blocks = tool_blocks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");
     start_threads(&run);
     tool_team_run(run.threads, work, &run);
     end_threads(&run);
+    if (!told)
+        tool_tally_place(&dedupe->tally, run.blocks);
     bool whole = tool_blocks_close(run.blocks);
     return whole && !dedupe->stopped && !dedupe->append_failed && !tool_out_failed(&dedupe->out);
 }

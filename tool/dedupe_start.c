@@ -10,9 +10,9 @@
 
 #include "estimate.h"
 #include "files.h"
+#include "foreign_file.h"
 #include "numbers.h"
 #include "tool.h"
-#include "unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -215,6 +215,12 @@ static bool open_state(struct tool_dedupe_command *command)
     if (command->seen.filter == NULL)
         return false;
     bloomery_info_get(command->seen.filter, false, &info);
+    if (info.dialect != 0) {
+        tool_error("%s: is a filter of another system, and what it remembers can't be reckoned "
+                   "with; --against takes it",
+                   command->state);
+        return false;
+    }
     if (info.kind == BLOOMERY_COUNTING) {
         tool_error(
             "%s: is a counting filter, and would count dropped lines too; 'bloomery convert' "
@@ -337,15 +343,19 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
 static bool is_filter(const char *path)
 {
     struct stat facts;
-    unsigned char head[64];
-    bool undecided;
+    struct tool_origin origin;
     if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
         return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = file < 0 ? -1 : read(file, head, sizeof(head));
-    if (file >= 0)
-        close(file);
-    return count > 0 && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER;
+    return tool_origin_find(path, NULL, &origin) && (origin.ours || origin.dialect != NULL);
+}
+
+/* Also one of another system, which has no key. */
+static bloomery_filter *open_against(const struct tool_dedupe_command *command, const char *path)
+{
+    const bloomery_options opening = BLOOMERY_OPTIONS;
+    struct tool_origin origin;
+    const bool foreign = tool_origin_find(path, NULL, &origin) && origin.dialect != NULL;
+    return tool_filter_open_any(path, opening, foreign ? NULL : command->key_file, NULL, NULL);
 }
 
 /* Tells the filters from the lists, opens those, and puts the file to append to before these. */
@@ -364,8 +374,7 @@ bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
             continue;
         }
         struct tool_against *against = &filters[command->dedupe.against_count];
-        *against = (struct tool_against){.path = path,
-                                         .filter = tool_filter_open(path, 0, command->key_file)};
+        *against = (struct tool_against){.path = path, .filter = open_against(command, path)};
         if (against->filter == NULL)
             return false;
         command->dedupe.against_count++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The structures of the lineage experiment behind one interface: four exact sets, a bitmap with one
- * hash, and Bloomery's filters. exact_sets.c, hash_sets.c and filter_sets.c tell how each works.
+ * hash, Bloomery's filters and those of the original experiment, here and on a JVM. exact_sets.c,
+ * hash_sets.c, filter_sets.c and jvm_sets.c tell how each works.
  *
  * They take the experiment's keys only: strings of TOOL_DIGITS decimal digits, one after the other.
  */
@@ -30,11 +31,17 @@ struct tool_meter {
 void *tool_meter_allocate(struct tool_meter *meter, uint64_t bytes, size_t alignment);
 void tool_meter_release(struct tool_meter *meter, void *memory, uint64_t bytes);
 
+struct tool_trial;
+
 struct tool_structure {
     const char *name;  /* on the command line and in JSON */
     const char *title; /* in the table */
     bool exact;
     bool asked_rate; /* made for the rate asked for; false: it has its own, or none */
+    bool on_jvm;     /* tool_jvm_sets_start comes first */
+
+    /* Whether this machine can make it; NULL: always. */
+    bool (*available)(void);
 
     /* Builds it of all keys. `rate` is for filters. NULL: not enough memory, or something else of
      * which a message has been printed, and then *told is set. */
@@ -51,6 +58,16 @@ struct tool_structure {
     double (*predicted_rate)(const void *set);
     double (*live_rate)(const void *set);
     double (*allowed_factor)(const void *set);
+
+    /* NULL where there is none: what its way from a hash to bits may add to the rate that the formula
+     * for independent bits gives, and predicted_rate with it. */
+    double (*excess)(const void *set);
+
+    /* Puts into the trial what only it knows: times that passed elsewhere, its geometry, its bytes. Is
+     * called once, when the queries have been answered. NULL: nothing. An exit code, after a message
+     * where it is not TOOL_FOUND. */
+    int (*tell)(void *set, struct tool_digits queries, const uint64_t *answers,
+                struct tool_trial *trial);
 };
 
 extern const struct tool_structure tool_string_set;
@@ -62,5 +79,9 @@ extern const struct tool_structure tool_digest_set;
 extern const struct tool_structure tool_one_hash_bitmap;
 extern const struct tool_structure tool_blocked_filter;
 extern const struct tool_structure tool_classic_filter;
+extern const struct tool_structure tool_guava_filter;
+extern const struct tool_structure tool_sha384_filter;
+extern const struct tool_structure tool_guava_on_jvm;
+extern const struct tool_structure tool_sha384_on_jvm;
 
 #endif /* BLOOMERY_TOOL_EXACT_SETS_H */

@@ -79,7 +79,8 @@ static void make_queries(char *text, uint64_t count, uint64_t seed)
 bool tool_experiment_start(struct tool_experiment *experiment, uint64_t keys, uint64_t queries,
                            double rate, uint64_t seed)
 {
-    *experiment = (struct tool_experiment){.rate = rate, .progress = isatty(STDERR_FILENO) == 1};
+    *experiment = (struct tool_experiment){
+        .rate = rate, .seed = seed, .progress = isatty(STDERR_FILENO) == 1};
     struct tool_meter *meter = &experiment->meter;
     say(experiment, "making the numbers", "");
     char *key_text = tool_meter_allocate(meter, keys * TOOL_DIGITS, 64);
@@ -231,6 +232,17 @@ static bool judge_answers(struct tool_experiment *experiment, const uint64_t *an
     return true;
 }
 
+/* Whether so many false positives are no more than the excess explains, on top of the rate predicted
+ * or that of these very bits. */
+static bool within_excess(const void *set, const struct tool_trial *trial, uint64_t absent)
+{
+    const double allowed = trial->predicted_rate * trial->structure->allowed_factor(set);
+    const double rate = fmin(fmax(trial->predicted_rate, trial->live_rate), allowed);
+    uint64_t least, most;
+    tool_plausible_hits(absent, fmin(rate + trial->structure->excess(set), 1), &least, &most);
+    return trial->false_positives >= trial->least_expected && trial->false_positives <= most;
+}
+
 static void judge_rate(const struct tool_experiment *experiment, const void *set,
                        struct tool_trial *trial)
 {
@@ -253,13 +265,15 @@ static void judge_rate(const struct tool_experiment *experiment, const void *set
     else if (tool_plausible(found, absent, trial->live_rate) &&
              trial->live_rate <= trial->predicted_rate * structure->allowed_factor(set))
         trial->verdict = TOOL_AS_THESE_BITS;
+    else if (structure->excess != NULL && within_excess(set, trial, absent))
+        trial->verdict = TOOL_AS_ITS_STEPS;
     else
         trial->verdict = TOOL_OFF;
 }
 
 /* ---- One structure --------------------------------------------------------------------------- */
 
-static int run_built(struct tool_experiment *experiment, const void *set, struct tool_trial *trial)
+static int run_built(struct tool_experiment *experiment, void *set, struct tool_trial *trial)
 {
     const struct tool_structure *structure = trial->structure;
     const uint64_t bytes = answer_words(experiment->queries) * sizeof(uint64_t);
@@ -273,10 +287,12 @@ static int run_built(struct tool_experiment *experiment, const void *set, struct
     structure->ask(set, experiment->queries, answers);
     trial->query_seconds = now() - begin;
 
-    int code = TOOL_FOUND;
-    if (!judge_answers(experiment, answers, trial) || !check_members(experiment, structure, set))
+    int code = judge_answers(experiment, answers, trial) ? TOOL_FOUND : TOOL_NONE;
+    if (code == TOOL_FOUND && structure->tell != NULL)
+        code = structure->tell(set, experiment->queries, answers, trial);
+    if (code == TOOL_FOUND && !check_members(experiment, structure, set))
         code = TOOL_NONE;
-    else
+    if (code == TOOL_FOUND)
         judge_rate(experiment, set, trial);
     tool_meter_release(&experiment->meter, answers, bytes);
     return code;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "files.h"
 
+#include "foreign_file.h"
 #include "numbers.h"
 #include "tool.h"
 
@@ -179,6 +180,12 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
                                        const char *key_file)
 {
+    return tool_filter_open_ours(path, options, key_file, NULL);
+}
+
+bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
+                                       const char *key_file, const char *dialect_option)
+{
     uint8_t key[BLOOMERY_KEY_BYTES];
     bloomery_filter *filter = NULL;
     bloomery_error error;
@@ -196,6 +203,7 @@ bloomery_filter *tool_filter_open_with(const char *path, bloomery_options option
         tool_library_error(path, &error);
         if (error.status == BLOOMERY_KEY_NEEDED && key_file == NULL)
             tool_say("--key-file FILE gives the key");
+        tool_foreign_hint(path, dialect_option, error.status);
         return NULL;
     }
     return filter;

@@ -28,6 +28,11 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
                                        const char *key_file);
 
+/* The same; `dialect_option` is the option by which this command takes other systems' files, for a hint
+ * where it is no file of ours. NULL: it takes none. */
+bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
+                                       const char *key_file, const char *dialect_option);
+
 /* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there is
  * for the opening to tell. False after a message. */
 bool tool_filter_is_file(const char *path);

@@ -4,6 +4,7 @@
 #define BLOOMERY_TOOL_INSPECT_H
 
 #include "canary.h"
+#include "foreign_file.h"
 #include "statistics.h"
 
 #include <bloomery/bloomery.h>
@@ -14,6 +15,7 @@
 struct tool_inspection {
     const char *path;
     const char *key_file;
+    struct tool_dialect_choice dialect;
     const char *canary; /* a file of keys, or NULL */
     uint64_t measure;   /* how many keys, 0: do not */
     uint64_t seed;
@@ -24,6 +26,8 @@ struct tool_inspection {
 /* What was found out, for text and JSON alike. */
 struct tool_findings {
     const bloomery_filter *filter;
+    struct tool_origin origin;
+    const bloomery_dialect *dialect; /* of the filter; NULL: our own */
     bloomery_info info;
     bool verified, intact;
     bloomery_error damage;
@@ -40,6 +44,12 @@ struct tool_findings {
 
 /* Whether there is anything that makes it exit with 1. */
 bool tool_findings_any(const struct tool_findings *report);
+
+/* Whether it is damaged, or measured and found wrong. */
+bool tool_findings_fault(const struct tool_findings *report);
+
+/* Prints all as text; the exit code. */
+int tool_inspect_text(const struct tool_inspection *request, const struct tool_findings *report);
 
 /* Prints all as one object; the exit code. */
 int tool_inspect_json(const struct tool_inspection *request, const struct tool_findings *report);

@@ -22,8 +22,25 @@ static json_t *decimal_text(uint64_t value)
     return tool_json_text(text);
 }
 
-static void add_header(json_t *object, const bloomery_info *info)
+static json_t *name_or_null(const char *name)
 {
+    return name != NULL ? tool_json_text(name) : tool_json_null();
+}
+
+static void add_dialect(json_t *object, const struct tool_findings *report)
+{
+    const bloomery_dialect *dialect = report->dialect, *origin = report->origin.dialect;
+    tool_json_add(object, "dialect", name_or_null(dialect != NULL ? dialect->name : NULL));
+    tool_json_add(object, "file_dialect", name_or_null(origin != NULL ? origin->name : NULL));
+    if (dialect == NULL)
+        return;
+    tool_json_add(object, "variant", name_or_null(bloomery_dialect_variant(report->filter)));
+    tool_json_add(object, "remarks", tool_remarks_json(report->filter));
+}
+
+static void add_header(json_t *object, const struct tool_findings *report)
+{
+    const bloomery_info *info = &report->info;
     tool_json_add(object, "format_version", tool_json_count(info->format_version));
     tool_json_add(object, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
     tool_json_add(object, "links", tool_json_count(info->links));
@@ -34,9 +51,11 @@ static void add_header(json_t *object, const bloomery_info *info)
     if (info->counter_most > 0)
         tool_json_add(object, "counter_most", tool_json_count(info->counter_most));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
-    tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
+    const bool foreign = report->origin.dialect != NULL;
+    tool_json_add(object, "file_bytes",
+                  tool_json_count(foreign ? report->origin.bytes : info->file_bytes));
     bool keyed = info->key_fingerprint != 0;
-    tool_json_add(object, "hash", tool_json_text(keyed ? "siphash" : "xxh3"));
+    tool_json_add(object, "hash", name_or_null(bloomery_hash_name(info->hash)));
     tool_json_add(object, "seed", decimal_text(info->seed));
     tool_json_add(object, "key_fingerprint",
                   keyed ? hex_text(info->key_fingerprint) : tool_json_null());
@@ -105,7 +124,8 @@ int tool_inspect_json(const struct tool_inspection *request, const struct tool_f
 {
     json_t *object = tool_json_report("inspect");
     tool_json_add(object, "file", tool_json_text(request->path));
-    add_header(object, &report->info);
+    add_dialect(object, report);
+    add_header(object, report);
     add_state(object, report);
     if (report->info.kind == BLOOMERY_SCALABLE)
         tool_json_add(object, "chain", tool_links_json(report->filter));

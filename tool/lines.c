@@ -13,7 +13,7 @@
 
 /* A record of which no key can be made ends it; the first one in the input is shown, however many
  * threads there are: blocks before it have been taken, and are looked at to their end. */
-static const char no_key[] = "--hex can make no key of it";
+static const char no_key[] = "no key can be made of it";
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ struct counting {
 static bool passes_over(const bloomery_key_rule *rule)
 {
     return rule->field != 0 || rule->comment != 0 ||
-           (rule->flags & (BLOOMERY_RULE_HEX | BLOOMERY_RULE_SKIP_EMPTY)) != 0;
+           (rule->flags & (TOOL_RULE_FORMS | BLOOMERY_RULE_SKIP_EMPTY)) != 0;
 }
 
 static void count_records(struct counting *counting)
@@ -45,14 +45,13 @@ static void count_keys(struct counting *counting, struct tool_tally *tally)
     struct tool_made *made = tool_made_new();
     bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
     while (!atomic_load(&counting->ended) && tool_blocks_take(counting->blocks, &block)) {
-        uint64_t keys = 0;
         size_t count;
-        while (made->tally.not_hex == 0 && (count = tool_block_keys(&block, records)) > 0)
-            keys += tool_rule_apply(counting->rule, &block, records, count, made);
-        block.records = keys;
-        if (made->tally.not_hex > 0)
+        while (made->tally.malformed == 0 && (count = tool_block_keys(&block, records)) > 0)
+            tool_rule_apply(counting->rule, &block, records, count, made);
+        if (made->tally.malformed > 0)
             atomic_store(&counting->ended, true);
     }
+    tool_blocks_give_back(counting->blocks, &block);
     tool_tally_add(tally, &made->tally);
     free(records);
     tool_made_free(made);
@@ -89,11 +88,12 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     for (uint32_t i = 0; i < threads; i++)
         tool_tally_add(&first, &counting.tallies[i]);
     free(counting.tallies);
-    *keys = tool_blocks_records(counting.blocks);
+    *keys = tool_blocks_records(counting.blocks) - first.passed_over;
+    tool_tally_place(&first, counting.blocks);
     bool all_read = tool_blocks_close(counting.blocks);
     /* What else there is to say is said when the keys are added. */
     first.without_field = first.open_quotes = 0;
-    first.not_hex = first.not_hex > 0;
+    first.malformed = first.malformed > 0;
     return tool_tally_say(&first, rule, no_key) && all_read;
 }
 
@@ -119,13 +119,13 @@ static size_t next_made(struct adding *adding, struct adder *adder)
 {
     struct tool_made *made = adder->made;
     size_t count;
-    while (made->tally.not_hex == 0 &&
+    while (made->tally.malformed == 0 &&
            (count = tool_block_keys(&adder->block, adder->records)) > 0) {
         size_t keys = tool_rule_apply(adding->rule, &adder->block, adder->records, count, made);
-        if (made->tally.not_hex == 0 && keys > 0)
+        if (made->tally.malformed == 0 && keys > 0)
             return keys;
     }
-    if (made->tally.not_hex > 0)
+    if (made->tally.malformed > 0)
         atomic_store(&adding->ended, true);
     return 0;
 }
@@ -144,7 +144,11 @@ static size_t next_keys(void *context, uint32_t thread, const bloomery_key **key
         *keys = adder->made != NULL ? adder->made->keys : adder->records;
         if (count > 0)
             return count;
-        if (atomic_load(&adding->ended) || !tool_blocks_take(adding->blocks, &adder->block))
+        if (atomic_load(&adding->ended)) {
+            tool_blocks_give_back(adding->blocks, &adder->block);
+            return 0;
+        }
+        if (!tool_blocks_take(adding->blocks, &adder->block))
             return 0;
     }
 }
@@ -185,10 +189,11 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
         adder_free(adding.adders[i], &tally);
     free(adding.adders);
     uint64_t records = tool_blocks_records(adding.blocks);
+    tool_tally_place(&tally, adding.blocks);
     bool all_read = tool_blocks_close(adding.blocks);
     if (status != BLOOMERY_OK)
         tool_library_error(name, &error);
-    tally.not_hex = tally.not_hex > 0;
+    tally.malformed = tally.malformed > 0;
     if (!tool_tally_say(&tally, rule, no_key) || !all_read || status != BLOOMERY_OK)
         return false;
     assert(tally.passed_over <= records);

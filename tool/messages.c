@@ -56,6 +56,14 @@ void tool_warning(const char *format, ...)
     va_end(arguments);
 }
 
+void tool_note(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    say_format("note: ", format, arguments);
+    va_end(arguments);
+}
+
 int tool_usage(const char *format, ...)
 {
     va_list arguments;

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "files.h"
+#include "foreign_file.h"
 #include "json.h"
 #include "tool.h"
 
@@ -11,6 +12,18 @@
 bool tool_output_is_stdout(const struct tool_output *output)
 {
     return strcmp(output->path, "-") == 0;
+}
+
+const char *tool_output_said(const struct tool_output *output)
+{
+    return tool_output_is_stdout(output) ? "stdout" : output->path;
+}
+
+static bool may_replace(const struct tool_output *output)
+{
+    if (output->dialect != NULL)
+        return tool_foreign_may_replace(output->path, output->dialect, output->force);
+    return tool_may_replace(output->path, output->force);
 }
 
 bool tool_output_begin(struct tool_output *output)
@@ -25,13 +38,13 @@ bool tool_output_begin(struct tool_output *output)
             tool_usage("--json and '-o -' both want standard output; name a file for the filter");
         return !output->json && tool_stdout_takes_bytes();
     }
-    if (!tool_may_replace(output->path, output->force))
+    if (!may_replace(output))
         return false;
     if (access(output->path, R_OK) != 0)
         return true;
     output->lock = tool_filter_lock(output->path);
     /* Waiting may have taken a while: what stands there now is looked at. */
-    return output->lock >= 0 && tool_may_replace(output->path, output->force);
+    return output->lock >= 0 && may_replace(output);
 }
 
 void tool_output_end(struct tool_output *output)
@@ -40,9 +53,14 @@ void tool_output_end(struct tool_output *output)
     output->lock = -1;
 }
 
-bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter)
+bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter,
+                       uint64_t *bytes)
 {
     bloomery_error error;
+    if (output->dialect != NULL)
+        return tool_foreign_write(filter, output->dialect, output->path, bytes);
+    if (bytes != NULL)
+        *bytes = bloomery_bytes(filter);
     if (tool_output_is_stdout(output))
         return tool_filter_to_stdout(filter);
     if (bloomery_save(filter, output->path, &error) == BLOOMERY_OK)

@@ -7,13 +7,14 @@
 #ifndef BLOOMERY_TOOL_OUTPUT_H
 #define BLOOMERY_TOOL_OUTPUT_H
 
-#include <bloomery/bloomery.h>
+#include <bloomery/dialect.h>
 
 #include <jansson.h>
 #include <stdbool.h>
 
 struct tool_output {
-    const char *path; /* "-": stdout */
+    const char *path;                /* "-": stdout */
+    const bloomery_dialect *dialect; /* whose file it is to be; NULL: ours */
     bool force, quiet, json;
     int lock; /* -1: none */
 };
@@ -23,11 +24,14 @@ struct tool_output {
 bool tool_output_begin(struct tool_output *output);
 void tool_output_end(struct tool_output *output);
 
-/* Whether it is stdout. */
+/* Whether it is stdout, and what messages call it. */
 bool tool_output_is_stdout(const struct tool_output *output);
+const char *tool_output_said(const struct tool_output *output);
 
-/* Writes a filter that is in memory. False after a message. */
-bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter);
+/* Writes a filter that is in memory; `bytes`, where not NULL, becomes their number. False after a
+ * message. */
+bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter,
+                       uint64_t *bytes);
 
 /* What the file holds now, scanned: from `filter`, or where that is NULL from the file. False after
  * a message. */

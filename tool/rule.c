@@ -9,9 +9,13 @@
  *     2  comment      a record that begins with this byte has no key
  *     3  field        the field of this number is taken; a record without it has no key
  *     4  trim         blanks and tabs at both ends are removed
- *     5  hex          pairs of hexadecimal digits become bytes; what is no such pairs has no key
- *        lower, upper ASCII letters change their case; of these three a rule has at most one
- *     6  skip-empty   what is empty now has no key
+ *     5  hex          pairs of hexadecimal digits become bytes
+ *        int64, int32 a decimal number becomes 8 or 4 bytes
+ *        lower, upper ASCII letters change their case; of these five a rule has at most one
+ *     6  utf16        UTF-8 becomes UTF-16; not with hex, int64 or int32
+ *     7  skip-empty   what is empty now has no key
+ *
+ * What is no such pairs, no such number or no UTF-8 has no key, and that is told of.
  *
  * The order is part of the file format (docs/format.md), since two programs that differ in it ask
  * for different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
@@ -38,11 +42,13 @@
  *
  * Most keys are spans of their records and cost no copy. Where bytes change (case, hex, doubled
  * quotes) the key is made in a scratch buffer; the record stays as it is, for it may be printed, and
- * another filter may make another key of it. A key is never longer than its record, and under hex
- * both the digits and the bytes are wanted, so twice the records' length is enough for a batch.
+ * another filter may make another key of it. A key is hardly ever longer than its record, and under hex
+ * both the digits and the bytes are wanted, so twice the records' length is enough for a batch. (Numbers
+ * and UTF-16 may be longer than their text: tool_rule_apply makes room for them.)
  */
 #include "rule.h"
 
+#include "key_forms.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -53,7 +59,7 @@ struct tool_made *tool_made_new(void)
 {
     struct tool_made *made = tool_allocate(sizeof(*made));
     made->count = 0;
-    made->not_hex = 0;
+    made->malformed = 0;
     memset(made->with_key, 0, sizeof(made->with_key));
     made->tally = (struct tool_tally){0};
     made->scratch = NULL;
@@ -260,6 +266,44 @@ static bool read_hex(struct span *text, unsigned char **scratch)
     return true;
 }
 
+static bool read_number(struct span *text, size_t width, unsigned char **scratch)
+{
+    unsigned char *to = *scratch;
+    assert(to != NULL);
+    if (!tool_form_number(text->at, text->bytes, width, to))
+        return false;
+    *text = (struct span){to, width};
+    *scratch += width;
+    return true;
+}
+
+static bool read_utf16(struct span *text, unsigned char **scratch)
+{
+    unsigned char *to = *scratch;
+    assert(to != NULL);
+    const size_t bytes = tool_form_utf16(text->at, text->bytes, to);
+    if (bytes == TOOL_FORM_NONE)
+        return false;
+    *text = (struct span){to, bytes};
+    *scratch += bytes;
+    return true;
+}
+
+/* Steps 5 and 6. False where the text is none that they can be done with. */
+static bool change_form(uint32_t flags, struct span *text, unsigned char **scratch)
+{
+    const uint32_t numbers = BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
+    if ((flags & BLOOMERY_RULE_HEX) != 0)
+        return read_hex(text, scratch);
+    if ((flags & numbers) != 0 && text->bytes == 0 && (flags & BLOOMERY_RULE_SKIP_EMPTY) != 0)
+        return true;
+    if ((flags & numbers) != 0)
+        return read_number(text, (flags & BLOOMERY_RULE_INT64) != 0 ? 8 : 4, scratch);
+    if ((flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER)) != 0)
+        change_case(text, (flags & BLOOMERY_RULE_LOWER) != 0 ? 'A' : 'a', scratch);
+    return (flags & BLOOMERY_RULE_UTF16) == 0 || read_utf16(text, scratch);
+}
+
 const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes)
 {
     static const char digits[] = "0123456789abcdef";
@@ -289,24 +333,27 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
     return text;
 }
 
-static void note_not_hex(struct tool_made *made, const struct tool_block *block,
-                         bloomery_key record)
+/* `left`: how many records of the batch come from this one on, itself included. */
+static void note_malformed(struct tool_made *made, const struct tool_block *block,
+                           bloomery_key record, size_t left)
 {
     struct tool_tally *tally = &made->tally;
-    made->not_hex++;
+    made->malformed++;
     /* A thread's blocks come in the order of the input, so its first is its earliest. */
-    if (tally->not_hex++ > 0)
+    if (tally->malformed++ > 0)
         return;
     tally->block_number = block != NULL ? block->number : 0;
+    tally->record = block != NULL ? block->records - left : 0;
     tally->input = block != NULL ? block->input : NULL;
     tool_show_bytes(tally->shown, sizeof(tally->shown), record.data, record.bytes);
 }
 
 /* ---- All steps ------------------------------------------------------------------------------- */
 
-/* Whether the record has a key, which is then behind the others. */
+/* Whether the record has a key, which is then behind the others. `left` as in note_malformed. */
 static bool make_key(const bloomery_key_rule *rule, const struct tool_block *block,
-                     bloomery_key record, unsigned char **scratch, struct tool_made *made)
+                     bloomery_key record, size_t left, unsigned char **scratch,
+                     struct tool_made *made)
 {
     struct span text = {record.data, record.bytes};
     const uint32_t flags = rule->flags;
@@ -321,13 +368,9 @@ static bool make_key(const bloomery_key_rule *rule, const struct tool_block *blo
     if ((flags & BLOOMERY_RULE_TRIM) != 0)
         trim(&text);
     made->texts[made->count] = bloomery_key_of(text.at, text.bytes);
-    if ((flags & BLOOMERY_RULE_HEX) != 0) {
-        if (!read_hex(&text, scratch)) {
-            note_not_hex(made, block, record);
-            return false;
-        }
-    } else if ((flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER)) != 0) {
-        change_case(&text, (flags & BLOOMERY_RULE_LOWER) != 0 ? 'A' : 'a', scratch);
+    if ((flags & TOOL_RULE_CHANGES) != 0 && !change_form(flags, &text, scratch)) {
+        note_malformed(made, block, record, left);
+        return false;
     }
     if ((flags & BLOOMERY_RULE_SKIP_EMPTY) != 0 && text.bytes == 0)
         return false;
@@ -339,13 +382,14 @@ static bool make_key(const bloomery_key_rule *rule, const struct tool_block *blo
 static unsigned char *scratch_for(const bloomery_key_rule *rule, const bloomery_key *records,
                                   size_t count, struct tool_made *made)
 {
-    const uint32_t changing =
-        BLOOMERY_RULE_CSV | BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX;
+    static const uint32_t longer = BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16;
     size_t bytes = 0;
-    if ((rule->flags & changing) == 0)
+    if ((rule->flags & (BLOOMERY_RULE_CSV | TOOL_RULE_CHANGES)) == 0)
         return NULL;
     for (size_t i = 0; i < count; i++)
         bytes += 2 * records[i].bytes;
+    if ((rule->flags & longer) != 0) /* quotes off, case changed, two bytes for each; or a number */
+        bytes = 2 * bytes + 8 * count;
     if (bytes > made->capacity || made->scratch == NULL) {
         free(made->scratch);
         made->capacity = bytes + bytes / 2;
@@ -360,11 +404,12 @@ size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_block *b
     assert(count <= TOOL_BATCH_KEYS);
     unsigned char *scratch = scratch_for(rule, records, count, made);
     made->count = 0;
-    made->not_hex = 0;
+    made->malformed = 0;
     for (size_t first = 0; first < count; first += 64) {
         uint64_t word = 0;
         for (size_t i = first; i < count && i < first + 64; i++)
-            word |= (uint64_t)make_key(rule, block, records[i], &scratch, made) << i % 64;
+            word |= (uint64_t)make_key(rule, block, records[i], count - i, &scratch, made)
+                    << i % 64;
         made->with_key[first / 64] = word;
     }
     assert(made->scratch == NULL || scratch <= made->scratch + made->capacity);
@@ -396,13 +441,14 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
 
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from)
 {
-    if (from->not_hex > 0 && (into->not_hex == 0 || from->block_number < into->block_number)) {
+    if (from->malformed > 0 && (into->malformed == 0 || from->block_number < into->block_number)) {
         into->block_number = from->block_number;
+        into->record = from->record;
         into->input = from->input;
         memcpy(into->shown, from->shown, sizeof(into->shown));
     }
     into->without_field += from->without_field;
-    into->not_hex += from->not_hex;
+    into->malformed += from->malformed;
     into->open_quotes += from->open_quotes;
     into->passed_over += from->passed_over;
 }

@@ -65,6 +65,9 @@ enum {
     TOOL_OPTION_SKIP_EMPTY,
     TOOL_OPTION_COMMENT,
     TOOL_OPTION_KEEP_BOM,
+    TOOL_OPTION_INT64,
+    TOOL_OPTION_INT32,
+    TOOL_OPTION_UTF16,
 };
 
 #define TOOL_RULE_LETTERS "d:F:"
@@ -77,6 +80,9 @@ enum {
         {"lower", no_argument, NULL, TOOL_OPTION_LOWER},                                  \
         {"upper", no_argument, NULL, TOOL_OPTION_UPPER},                                  \
         {"hex", no_argument, NULL, TOOL_OPTION_HEX},                                      \
+        {"int64", no_argument, NULL, TOOL_OPTION_INT64},                                  \
+        {"int32", no_argument, NULL, TOOL_OPTION_INT32},                                  \
+        {"utf16", no_argument, NULL, TOOL_OPTION_UTF16},                                  \
         {"skip-empty", no_argument, NULL, TOOL_OPTION_SKIP_EMPTY},                        \
         {"comment", required_argument, NULL, TOOL_OPTION_COMMENT},                        \
     {                                                                                     \
@@ -98,6 +104,8 @@ enum {
     "      --trim           blanks and tabs at both ends of the key are removed\n"                \
     "      --lower, --upper ASCII letters of the key are made lower or upper case\n"              \
     "      --hex            the key is written in hexadecimal digits, two a byte\n"               \
+    "      --int64, --int32 the key is a whole number, made 8 or 4 bytes, the lowest one first\n" \
+    "      --utf16          the key is UTF-8, made UTF-16, the lower byte of a unit first\n"      \
     "      --skip-empty     an empty key is no key\n"
 
 /* Takes one option that tool_getopt returned. False where it is none of these ('?', whose message
@@ -111,8 +119,13 @@ bool tool_rule_complete(struct tool_rule_choice *choice);
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* What the flags are called: row i is the flag 1 << i. */
-enum { TOOL_RULE_NAMES = 7 };
+enum { TOOL_RULE_NAMES = 10 };
 extern const char *const tool_rule_names[TOOL_RULE_NAMES];
+
+/* Those that make other bytes of a key, and of these those that not every text can be made. */
+#define TOOL_RULE_FORMS \
+    (BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
+#define TOOL_RULE_CHANGES (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)
 
 /* Whether a key is a whole record. */
 bool tool_rule_is_none(const bloomery_key_rule *rule);
@@ -132,7 +145,7 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
                       const bloomery_filter *filter, bool asks, bloomery_key_rule *rule);
 
-/* The part of a rule that applies to a key given by itself (-k KEY): trim, case, hex. */
+/* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes bytes. */
 bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
 
 /* ---- Keys of records ------------------------------------------------------------------------- */
@@ -140,12 +153,14 @@ bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
 /* Records that gave no key without being told to (as comments and empty keys are). */
 struct tool_tally {
     uint64_t without_field;
-    uint64_t not_hex;
+    uint64_t malformed;   /* no hexadecimal digits, no number, no UTF-8 */
     uint64_t open_quotes; /* records that end within quotes; they have a key all the same */
     uint64_t passed_over; /* all without a key: comments, empty keys, and the first two */
 
-    /* The first that is no hex, in the order of the input; valid where not_hex > 0. */
+    /* The first that no key can be made of, in the order of the input; valid where malformed > 0. */
     uint64_t block_number;
+    uint64_t record;   /* in its block */
+    uint64_t line;     /* in its input, from 1 on; 0: not known */
     const char *input; /* its name; NULL: -k */
     char shown[80];    /* the record, escaped and cut */
 };
@@ -154,13 +169,13 @@ struct tool_tally {
 struct tool_made {
     size_t count;                        /* of keys */
     uint64_t with_key[TOOL_BATCH_WORDS]; /* the records that have one */
-    size_t not_hex;                      /* records of this batch that are no hex */
+    size_t malformed;                    /* records of this batch that no key can be made of */
     struct tool_tally tally;             /* of all batches so far */
 
     unsigned char *scratch; /* what keys are that are no spans of their records */
     size_t capacity;
     bloomery_key keys[TOOL_BATCH_ROOM];
-    bloomery_key texts[TOOL_BATCH_ROOM]; /* under hex: what the keys were before that step */
+    bloomery_key texts[TOOL_BATCH_ROOM]; /* before the forms: what the keys were as text */
 };
 
 /* Never NULL. */
@@ -188,9 +203,12 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
 /* Sums of threads. */
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);
 
-/* Warns of records without the field, and of quotes left open; says which record is no hex: that is
- * an error, the caller's to act on, and `consequence` ends the sentence ("nothing was added").
- * True where there was none. */
+/* Finds the line of the first record that no key can be made of; before the blocks are closed. */
+void tool_tally_place(struct tool_tally *tally, const struct tool_blocks *blocks);
+
+/* Warns of records without the field, and of quotes left open; says of which record no key can be
+ * made: that is an error, the caller's to act on, and `consequence` ends the sentence ("nothing was
+ * added"). True where there was none. */
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
                     const char *consequence);
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const tool_rule_names[TOOL_RULE_NAMES] = {"trim", "lower",      "upper", "hex",
-                                                      "crlf", "skip-empty", "csv"};
+const char *const tool_rule_names[TOOL_RULE_NAMES] = {
+    "trim", "lower", "upper", "hex", "crlf", "skip-empty", "csv", "int64", "int32", "utf16"};
 _Static_assert((1 << TOOL_RULE_NAMES) - 1 == BLOOMERY_RULE_KNOWN,
                "every flag of a key rule has a name");
 
@@ -67,6 +67,15 @@ bool tool_rule_option(struct tool_rule_choice *choice, int option)
     case TOOL_OPTION_HEX:
         rule->flags |= BLOOMERY_RULE_HEX;
         return true;
+    case TOOL_OPTION_INT64:
+        rule->flags |= BLOOMERY_RULE_INT64;
+        return true;
+    case TOOL_OPTION_INT32:
+        rule->flags |= BLOOMERY_RULE_INT32;
+        return true;
+    case TOOL_OPTION_UTF16:
+        rule->flags |= BLOOMERY_RULE_UTF16;
+        return true;
     case TOOL_OPTION_SKIP_EMPTY:
         rule->flags |= BLOOMERY_RULE_SKIP_EMPTY;
         return true;
@@ -82,10 +91,14 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
 {
     bloomery_key_rule *rule = &choice->rule;
     const bool csv = (rule->flags & BLOOMERY_RULE_CSV) != 0;
-    const uint32_t cases =
-        rule->flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX);
+    const uint32_t cases = rule->flags & (TOOL_RULE_CHANGES & ~(uint32_t)BLOOMERY_RULE_UTF16);
+    const uint32_t forms = rule->flags & TOOL_RULE_FORMS;
     if ((cases & (cases - 1)) != 0) {
-        tool_usage("--lower, --upper and --hex exclude each other");
+        tool_usage("--lower, --upper, --hex, --int64 and --int32 exclude each other");
+        return false;
+    }
+    if ((forms & (forms - 1)) != 0) {
+        tool_usage("--utf16 is for texts: it excludes --hex, --int64 and --int32");
         return false;
     }
     if (rule->field == 0 && (choice->delimiter_given || csv)) {
@@ -116,8 +129,7 @@ bool tool_rule_equal(const bloomery_key_rule *one, const bloomery_key_rule *othe
 
 bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule)
 {
-    return (bloomery_key_rule){.flags = rule->flags & (BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER |
-                                                       BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX)};
+    return (bloomery_key_rule){.flags = rule->flags & (BLOOMERY_RULE_TRIM | TOOL_RULE_CHANGES)};
 }
 
 enum { BYTE_NAME_BYTES = 12 };
@@ -200,6 +212,23 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
 
 /* ---- What was passed over -------------------------------------------------------------------- */
 
+void tool_tally_place(struct tool_tally *tally, const struct tool_blocks *blocks)
+{
+    if (tally->malformed > 0 && tally->input != NULL)
+        tally->line = tool_blocks_line(blocks, tally->block_number, tally->record);
+}
+
+static const char *wrong_form(const bloomery_key_rule *rule)
+{
+    if ((rule->flags & BLOOMERY_RULE_HEX) != 0)
+        return "is not pairs of hexadecimal digits";
+    if ((rule->flags & BLOOMERY_RULE_INT64) != 0)
+        return "is no whole number from -2^63 to 2^63-1";
+    if ((rule->flags & BLOOMERY_RULE_INT32) != 0)
+        return "is no whole number from -2^31 to 2^31-1";
+    return "is no UTF-8";
+}
+
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
                     const char *consequence)
 {
@@ -214,15 +243,18 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
                      "not supported, each line was taken for a record",
                      tool_format_count(number, tally->open_quotes),
                      tally->open_quotes == 1 ? " ends" : "s end");
-    if (tally->not_hex == 0)
+    if (tally->malformed == 0)
         return true;
     char more[TOOL_NUMBER_BYTES + 20] = "";
-    if (tally->not_hex > 1)
-        snprintf(more, sizeof(more), " (nor %s %s more)", tally->not_hex == 2 ? "is" : "are",
-                 tool_format_count(number, tally->not_hex - 1));
-    tool_error("%s%s'%s' is not pairs of hexadecimal digits%s; %s",
-               tally->input != NULL ? tool_path_said(tally->input) : "",
-               tally->input != NULL ? ": " : "", tally->shown, more, consequence);
+    if (tally->malformed > 1)
+        snprintf(more, sizeof(more), " (nor %s %s more)", tally->malformed == 2 ? "is" : "are",
+                 tool_format_count(number, tally->malformed - 1));
+    char line[TOOL_NUMBER_BYTES + 8] = "";
+    if (tally->line > 0)
+        snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)tally->line);
+    tool_error("%s%s%s'%s' %s%s; %s", tally->input != NULL ? tool_path_said(tally->input) : "",
+               tally->input != NULL ? ": " : "", line, tally->shown, wrong_form(rule), more,
+               consequence);
     return false;
 }
 

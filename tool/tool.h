@@ -50,6 +50,7 @@ extern const struct tool_command cmd_merge;
 extern const struct tool_command cmd_fold;
 extern const struct tool_command cmd_remove;
 extern const struct tool_command cmd_convert;
+extern const struct tool_command cmd_dialects;
 extern const struct tool_command cmd_compare;
 extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_generate;
@@ -68,6 +69,9 @@ int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "bloomery: COMMAND: warning: sentence", for what does not change the exit code. */
 void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same with "note: ", for what one should know and can't be helped. */
+void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A sentence on stderr without a prefix: the success line of a command that changed something. The
  * caller leaves it out under -q. */

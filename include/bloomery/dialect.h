@@ -92,6 +92,13 @@ BLOOMERY_PUBLIC const bloomery_dialect *bloomery_dialect_get(uint32_t id);
  * has it, and for all dialects without a magic: those are named, never guessed. */
 BLOOMERY_PUBLIC const bloomery_dialect *bloomery_dialect_sniff(const void *data, size_t bytes);
 
+/* What of bloomery_dialect_parameters a dialect has a use for: in bloomery_dialect_create where
+ * `creating`, else in _load. Writes the names of the fields, separated by ", ", cut to `room` bytes with
+ * their NUL, into `text`, and returns it; "" for none. BLOOMERY_DIALECT_TAKES_BYTES are enough. */
+enum { BLOOMERY_DIALECT_TAKES_BYTES = 200 };
+BLOOMERY_PUBLIC const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creating,
+                                                   char *text, size_t room);
+
 /* What the other system was told, or would be. Zero fields are not given; a field that the dialect or
  * the call has no use for is BLOOMERY_BAD_ARGUMENT. May grow at its end. */
 typedef struct bloomery_dialect_parameters {
@@ -146,14 +153,58 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_load(const bloomery_dialect *di
  * Sends the bytes in which the other system keeps such a filter to a sink, front to back: those that
  * were loaded, where nothing was added. `dialect` NULL: the filter's own. BLOOMERY_MISMATCH where
  * the filter's hash or geometry is not one of that dialect's; the text says which, and that the
- * filter must be built anew from its keys. BLOOMERY_UNSUPPORTED where the dialect has no bytes;
- * BLOOMERY_IO_FAILED if the sink stops; BLOOMERY_CORRUPT where a map's own checksums do not match.
+ * filter must be built anew from its keys. BLOOMERY_UNSUPPORTED where the dialect has no bytes, or
+ * where the filter was one of many in a file too large to be kept with it; BLOOMERY_IO_FAILED if the
+ * sink stops; BLOOMERY_CORRUPT where a map's own checksums do not match.
  * No memory is allocated.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
                                                        const bloomery_dialect *dialect,
                                                        bloomery_sink sink, void *context,
                                                        bloomery_error *error);
+
+/*
+ * Writes these bytes beside `path`, syncs them and renames them to `path`, as bloomery_save does it: a
+ * file that is there is replaced as a whole or stays, and keeps its mode. Failures of
+ * bloomery_dialect_write and of bloomery_save.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
+                                                      const bloomery_dialect *dialect,
+                                                      const char *path, bloomery_error *error);
+
+/*
+ * RedisBloom hands a filter out, and takes one, in chunks: the header first, then the links' bits, at most
+ * 16 MiB at once and never of two links. These are its BF.SCANDUMP and BF.LOADCHUNK; all chunks, one behind
+ * the other, are the bytes that bloomery_dialect_load and _write of dialect "redisbloom" know.
+ *
+ *     uint64_t iterator = 0;
+ *     do {
+ *         bloomery_redisbloom_scandump(filter, iterator, room, &data, &bytes, &iterator, &error);
+ *         send BF.LOADCHUNK key iterator data                        unless iterator is 0
+ *     } while (iterator != 0);
+ */
+enum { BLOOMERY_REDISBLOOM_HEADER = 3412, BLOOMERY_REDISBLOOM_CHUNK = 16777216 };
+
+/*
+ * The chunk that BF.SCANDUMP replies to an iterator: 0 asks for the header, what `next` was asks for what
+ * follows. `next` is what BF.LOADCHUNK wants with this chunk, and 0, with no bytes, past the end. `data`
+ * points to `header` or into the filter, until that is changed or freed. BLOOMERY_MISMATCH where the filter is
+ * none of RedisBloom's. O(links).
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(
+    const bloomery_filter *filter, uint64_t iterator, uint8_t header[BLOOMERY_REDISBLOOM_HEADER],
+    const void **data, size_t *bytes, uint64_t *next, bloomery_error *error);
+
+/*
+ * What BF.LOADCHUNK does. Iterator 1 is a header and makes a filter with all bits 0: *filter must be NULL,
+ * and `options` are those of bloomery_dialect_load; a memory_limit, if not 0, is kept. Any other is bits that end at
+ * iterator - 1, to be put into *filter. Any bytes are safe, but a header alone decides how much memory is
+ * taken. Adding keys before all chunks are there loses some. Statuses are those of bloomery_dialect_load;
+ * BLOOMERY_BAD_ARGUMENT for an iterator that does not go with the bytes; BLOOMERY_READ_ONLY.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(
+    bloomery_filter **filter, uint64_t iterator, const void *data, size_t bytes,
+    const bloomery_options *options, bloomery_error *error);
 
 /*
  * What a user of this filter should know: faults of the original that concern it, with numbers
@@ -167,6 +218,13 @@ BLOOMERY_PUBLIC bool bloomery_dialect_remark(const bloomery_filter *filter, uint
 
 /* The variant of a filter of a dialect with several, as in parameters.variant; else NULL. */
 BLOOMERY_PUBLIC const char *bloomery_dialect_variant(const bloomery_filter *filter);
+
+/*
+ * The table by which ClickHouse and Cassandra choose bits per key and probes: a rate of three digits for 2 to
+ * 20 bits and up to 14 probes, as many as are worth having there; 0 where it has no entry. (1 - e^(-k/b))^k
+ * is what it was made by. O(1).
+ */
+BLOOMERY_PUBLIC double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes);
 
 /* The name of a hash, "xxh3" or "murmur3-x64-128"; NULL for an unknown number. */
 BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);

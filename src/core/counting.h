@@ -3,13 +3,8 @@
 #ifndef BLOOMERY_CORE_COUNTING_H
 #define BLOOMERY_CORE_COUNTING_H
 
+#include "core/counters.h"
 #include "core/kinds.h"
-
-/* A counter of so many bits stays at this. */
-static inline uint32_t bloomery_counter_most(uint32_t cell_bits)
-{
-    return (1u << cell_bits) - 1;
-}
 
 /* Writes a bit for every counter of a link, set where it is not 0: the payload of a blocked link of
  * as many lines. */

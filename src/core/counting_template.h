@@ -33,7 +33,8 @@ INLINE uint32_t COUNTING_NAME(raise_line)(const struct bloomery_link *link, uint
     for (uint32_t probe = 0; probe < link->probes; probe++) {
         const uint32_t position = bloomery_draw_next(draw);
         if (mark(&marks, position))
-            fresh += counter_raise(block, position, 1, COUNTING_BITS, COUNTING_ATOMIC) == 0;
+            fresh +=
+                bloomery_counter_raise(block, position, 1, COUNTING_BITS, COUNTING_ATOMIC) == 0;
     }
     return fresh;
 }
@@ -88,7 +89,8 @@ INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, struct bloomery_draw
                                       uint32_t count)
 {
     for (uint32_t probe = 0; probe < count; probe++)
-        if (counter_get(block, bloomery_draw_next(draw), COUNTING_BITS, COUNTING_ATOMIC) == 0)
+        if (bloomery_counter_get(block, bloomery_draw_next(draw), COUNTING_BITS, COUNTING_ATOMIC) ==
+            0)
             return false;
     return true;
 }
@@ -108,7 +110,7 @@ INLINE void COUNTING_NAME(prefetch_probes)(const uint8_t *block, struct bloomery
                                            uint32_t count)
 {
     for (uint32_t probe = 0; probe < count; probe++)
-        __builtin_prefetch(block + byte_of(bloomery_draw_next(draw), COUNTING_BITS));
+        __builtin_prefetch(block + bloomery_counter_byte(bloomery_draw_next(draw), COUNTING_BITS));
 }
 
 static void COUNTING_NAME(prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
@@ -172,8 +174,8 @@ static uint64_t COUNTING_NAME(ask_word)(const struct bloomery_link *link, const 
 INLINE uint32_t COUNTING_NAME(value_of)(const struct touched *touched, const uint8_t *payload,
                                         uint32_t i)
 {
-    return counter_get(payload + touched->at[i].block * BLOCK_BYTES, touched->at[i].position,
-                       COUNTING_BITS, COUNTING_ATOMIC);
+    return bloomery_counter_get(payload + touched->at[i].block * BLOCK_BYTES,
+                                touched->at[i].position, COUNTING_BITS, COUNTING_ATOMIC);
 }
 
 /* Gives back what was taken from the first `count` counters. A counter that reached its maximum
@@ -183,8 +185,9 @@ static void COUNTING_NAME(put_back)(const struct touched *touched, uint8_t *payl
 {
     for (uint32_t i = 0; i < count; i++)
         if (taken[i] > 0)
-            counter_raise(payload + touched->at[i].block * BLOCK_BYTES, touched->at[i].position,
-                          taken[i], COUNTING_BITS, COUNTING_ATOMIC);
+            bloomery_counter_raise(payload + touched->at[i].block * BLOCK_BYTES,
+                                   touched->at[i].position, taken[i], COUNTING_BITS,
+                                   COUNTING_ATOMIC);
 }
 
 static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *payload,
@@ -201,14 +204,14 @@ static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *pay
     for (uint32_t i = 0; i < touched.count; i++) {
         const uint32_t times = touched.at[i].times;
         const uint32_t before =
-            counter_lower(payload + touched.at[i].block * BLOCK_BYTES, touched.at[i].position,
-                          times, COUNTING_BITS, COUNTING_ATOMIC);
+            bloomery_counter_lower(payload + touched.at[i].block * BLOCK_BYTES,
+                                   touched.at[i].position, times, COUNTING_BITS, COUNTING_ATOMIC);
         assert(before >= times || COUNTING_ATOMIC);
         if (before < times) { /* others were faster */
             COUNTING_NAME(put_back)(&touched, payload, taken, i);
             return false;
         }
-        taken[i] = before == most_of(COUNTING_BITS) ? 0 : (uint8_t)times;
+        taken[i] = before == bloomery_counter_most(COUNTING_BITS) ? 0 : (uint8_t)times;
         zero += before == times;
     }
     *cleared = zero;
@@ -220,11 +223,11 @@ static uint32_t COUNTING_NAME(count)(const struct bloomery_link *link, const uin
                                      bloomery_hash hash)
 {
     struct touched touched;
-    uint32_t least = most_of(COUNTING_BITS);
+    uint32_t least = bloomery_counter_most(COUNTING_BITS);
     touched_find(&touched, link, hash);
     for (uint32_t i = 0; i < touched.count; i++) {
         const uint32_t value = COUNTING_NAME(value_of)(&touched, payload, i);
-        if (value != most_of(COUNTING_BITS) && value / touched.at[i].times < least)
+        if (value != bloomery_counter_most(COUNTING_BITS) && value / touched.at[i].times < least)
             least = value / touched.at[i].times;
     }
     return least;

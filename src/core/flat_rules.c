@@ -9,6 +9,8 @@
 #include "plan/classic_rate.h"
 
 #include "core/steps.h"
+#include "plan/step_rate.h"
+#include "plan/turned_rate.h"
 
 #include <math.h>
 
@@ -76,6 +78,26 @@ static inline uint64_t double_next(const struct bloomery_link *link, struct bloo
 #define RULE double
 #include "core/ruled_template.h"
 
+double bloomery_double_expected_rate(const struct bloomery_link *link, uint64_t keys)
+{
+    return bloomery_step_rate(link->bits, link->probes, keys, true);
+}
+
+double bloomery_double_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    return bloomery_classic_estimate(link, bits_set);
+}
+
+void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                          const uint8_t *payload, struct bloomery_scan *scan)
+{
+    bloomery_flat_scan(shape, link, payload, scan);
+    const double fill = (double)scan->bits_set / (double)link->bits;
+    const double keys = bloomery_classic_estimate(link, scan->bits_set);
+    scan->live_rate =
+        fmin(1, scan->live_rate + bloomery_step_excess(link->bits, link->probes, keys, fill, true));
+}
+
 /* ---- 32 bits, the sign turned ---------------------------------------------------------------- */
 
 enum { SIGNED_BITS = 31 };
@@ -101,13 +123,14 @@ static inline uint64_t flipped_double_32_next(const struct bloomery_link *link,
 double bloomery_flipped_double_32_expected_rate(const struct bloomery_link *link, uint64_t keys)
 {
     const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
-    return bloomery_classic_expected_rate(&lesser, keys);
+    return bloomery_turned_rate(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes, keys);
 }
 
 double bloomery_flipped_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set)
 {
     const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
-    return bloomery_classic_estimate(&lesser, bits_set);
+    return bloomery_turned_keys(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
+                                fmin(1, (double)bits_set / (double)lesser.bits));
 }
 
 void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
@@ -116,5 +139,6 @@ void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
 {
     const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
     bloomery_flat_scan(shape, link, payload, scan);
-    scan->live_rate = pow(fmin(1, (double)scan->bits_set / (double)lesser.bits), link->probes);
+    scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
+                                           fmin(1, (double)scan->bits_set / (double)lesser.bits));
 }

@@ -49,6 +49,17 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     return BLOOMERY_OK;
 }
 
+/* Our own filters have nothing of other systems; theirs have a dialect and rules. */
+static bloomery_status check_origin(const struct bloomery_shape *shape, bloomery_error *error)
+{
+    const bool foreign = bloomery_is_foreign(shape);
+    if (foreign == (shape->dialect != 0) &&
+        (foreign || (shape->count_rule == 0 && shape->growth == 0 && shape->tightening == 0)))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                         "a dialect, and rules of other systems, go together");
+}
+
 static bloomery_status check_rules(const struct bloomery_shape *shape,
                                    const struct bloomery_kind_row *row, bloomery_error *error)
 {
@@ -60,7 +71,6 @@ static bloomery_status check_rules(const struct bloomery_shape *shape,
         {"bit order", shape->bit_order, BLOOMERY_RULE_NATIVE},
         {"repeat rule", shape->repeat_rule, row->repeat_rule},
     };
-    const bool foreign = bloomery_is_foreign(shape);
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].value != fields[i].known)
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -69,10 +79,6 @@ static bloomery_status check_rules(const struct bloomery_shape *shape,
     if (shape->count_rule > BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "count rule %u is not known to this version", shape->count_rule);
-    if (foreign != (shape->dialect != 0) ||
-        (!foreign && (shape->count_rule != 0 || shape->growth != 0 || shape->tightening != 0)))
-        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                             "rules of other systems, and a dialect, go together");
     if (!(shape->tightening >= 0 && shape->tightening <= 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the rate of a further link is 0 to 1 times that of the one before");
@@ -85,11 +91,11 @@ static bloomery_status check_pair(const struct bloomery_shape *shape,
                                   const struct bloomery_hash_row *hash, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
-    const bool positions = shape->probe_rule == BLOOMERY_PROBES_POSITIONS;
+    const bool positions = bloomery_hands_out(shape->probe_rule);
     if (foreign == ((uint32_t)hash->id >= BLOOMERY_HASH_FOREIGN) &&
         positions == (hash->positions != NULL))
         return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "hash %s does not go with probe rule %u",
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe rule %u",
                          hash->name, shape->probe_rule);
 }
 
@@ -157,6 +163,8 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
                                      bloomery_error *error)
 {
     const struct bloomery_kind_row *kind = bloomery_row_of(shape);
+    if (check_origin(shape, error) != BLOOMERY_OK)
+        return BLOOMERY_CORRUPT;
     if (kind == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              bloomery_is_foreign(shape)

@@ -3,6 +3,7 @@
  * The operations of a probe rule: a template, instantiated by defining before inclusion
  *
  *     RULE               the rule's name, as in bloomery_RULE_operations
+ *     RULE_BLOCKS        where a key's bits are all in one block, that of steps.base
  *
  * in a file that has
  *
@@ -58,6 +59,14 @@ static void RULE_NAME(positions_of)(const struct bloomery_link *link, bloomery_h
         positions[i] = RULE_NAME(next)(link, &steps, i);
 }
 
+#ifdef RULE_BLOCKS
+static void RULE_NAME(prefetch)(const struct bloomery_link *link, const uint8_t *payload,
+                                const bloomery_hash *hashes, size_t count)
+{
+    for (size_t key = 0; key < count; key++)
+        __builtin_prefetch(payload + (RULE_NAME(begin)(link, hashes[key]).base >> 3));
+}
+#else
 /* Asked for an absent key, a filter that is half full reads two bits on average, and hardly ever more
  * than eight. */
 static void RULE_NAME(prefetch)(const struct bloomery_link *link, const uint8_t *payload,
@@ -70,6 +79,7 @@ static void RULE_NAME(prefetch)(const struct bloomery_link *link, const uint8_t 
             __builtin_prefetch(payload + (RULE_NAME(next)(link, &steps, i) >> 3));
     }
 }
+#endif
 
 #define RULE_PLAIN(name)  RULE_PASTE(RULE_NAME(plain), name)
 #define RULE_ATOMIC(name) RULE_PASTE(RULE_NAME(atomic), name)
@@ -119,3 +129,4 @@ const struct bloomery_operations *RULE_PASTE(RULE_PASTE(bloomery, RULE),
 #undef RULE_PLAIN
 #undef RULE_ATOMIC
 #undef RULE
+#undef RULE_BLOCKS

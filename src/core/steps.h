@@ -27,4 +27,9 @@ static inline uint64_t bloomery_flip_32(uint32_t value)
     return (value >> 31) != 0 ? (uint32_t)~value : value;
 }
 
+static inline uint64_t bloomery_flip_64(uint64_t value)
+{
+    return (value >> 63) != 0 ? ~value : value;
+}
+
 #endif

@@ -34,6 +34,8 @@ struct bloomery_design {
     enum bloomery_layout layout;
     const uint8_t *bits[BLOOMERY_CHAIN_MAX];
     uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
+    /* Where a link's bits are not in one place: copies them, as ours, from wherever they are. Else NULL. */
+    void (*gather)(const struct bloomery_design *design, uint32_t link, uint8_t *to);
     /* What to keep: points into the bytes that were parsed, or to `small`. */
     const uint8_t *extra;
     size_t extra_bytes;
@@ -93,7 +95,25 @@ enum {
 };
 
 /* The rows, one per file. */
-#define BLOOMERY_DIALECT_ROWS(ROW)    ROW(bloomery_dialect_guava)
+#define BLOOMERY_DIALECT_ROWS(ROW)         \
+    ROW(bloomery_dialect_guava)            \
+    ROW(bloomery_dialect_clickhouse)       \
+    ROW(bloomery_dialect_clickhouse_index) \
+    ROW(bloomery_dialect_spark)            \
+    ROW(bloomery_dialect_orc)              \
+    ROW(bloomery_dialect_cassandra)        \
+    ROW(bloomery_dialect_leveldb)          \
+    ROW(bloomery_dialect_rocksdb)          \
+    ROW(bloomery_dialect_parquet)          \
+    ROW(bloomery_dialect_sha384_slices)    \
+    ROW(bloomery_dialect_sieve)            \
+    ROW(bloomery_dialect_simple_hash)      \
+    ROW(bloomery_dialect_md5_chain)        \
+    ROW(bloomery_dialect_pybloom)          \
+    ROW(bloomery_dialect_redisbloom)       \
+    ROW(bloomery_dialect_libbloom)         \
+    ROW(bloomery_dialect_dcso)             \
+    ROW(bloomery_dialect_bits_and_blooms)
 #define BLOOMERY_DECLARE_DIALECT(row) extern const struct bloomery_dialect_row row;
 BLOOMERY_DIALECT_ROWS(BLOOMERY_DECLARE_DIALECT)
 #undef BLOOMERY_DECLARE_DIALECT

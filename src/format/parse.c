@@ -175,9 +175,12 @@ static bloomery_status read_link(const uint8_t *body, uint64_t at, struct bloome
 
 bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
 {
-    const uint32_t cases =
-        rule->flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX);
+    static const uint32_t numbers = BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
+    const uint32_t cases = rule->flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | numbers);
+    const uint32_t forms = rule->flags & (BLOOMERY_RULE_UTF16 | numbers);
     if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || (cases & (cases - 1)) != 0)
+        return false;
+    if ((forms & (forms - 1)) != 0)
         return false;
     if (rule->field == 0 && (rule->delimiter != 0 || (rule->flags & BLOOMERY_RULE_CSV) != 0))
         return false;
@@ -273,6 +276,9 @@ static bloomery_status read_records(const struct prefix *prefix, struct bloomery
             return status;
         at += RECORD_BODY + padded;
     }
+    if (parsed->shape.dialect == 0 && (seen >> RECORD_DIALECT & 1) != 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_DIALECT,
+                             "damaged: a dialect's parameters in a filter of no dialect");
     if (parsed->shape.link_count != bloomery_load_u32(prefix->bytes + HEADER_LINKS))
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_LINKS,
                              "damaged: the header speaks of %u links, there are %u",

@@ -33,6 +33,7 @@
  *   ..  md5-chain-b .. g   releases (41: g)
  *   42  pybloom-3          positions: chunks of salted digests, MD5 where they fit in 128 bits
  *   43  pybloom-4          the same with XXH3-128 there
+ *   44  murmur3-cassandra-swapped  those of 17 in the other order
  *
  * The ids stand in files.
  */
@@ -73,6 +74,39 @@ enum { BLOOMERY_HASH_FOREIGN = 16 };
 extern const struct bloomery_hash_row bloomery_hash_xxh3;
 extern const struct bloomery_hash_row bloomery_hash_siphash;
 extern const struct bloomery_hash_row bloomery_hash_murmur3;
+extern const struct bloomery_hash_row bloomery_hash_murmur64a;
+extern const struct bloomery_hash_row bloomery_hash_murmur2;
+extern const struct bloomery_hash_row bloomery_hash_fnv1_modulo;
+extern const struct bloomery_hash_row bloomery_hash_murmur3_twice;
+extern const struct bloomery_hash_row bloomery_hash_city64_pair;
+extern const struct bloomery_hash_row bloomery_hash_city64;
+extern const struct bloomery_hash_row bloomery_hash_fmix64;
+extern const struct bloomery_hash_row bloomery_hash_murmur3_cassandra;
+extern const struct bloomery_hash_row bloomery_hash_murmur3_cassandra_swapped;
+extern const struct bloomery_hash_row bloomery_hash_orc_bytes;
+extern const struct bloomery_hash_row bloomery_hash_orc_long;
+extern const struct bloomery_hash_row bloomery_hash_spark_pair;
+extern const struct bloomery_hash_row bloomery_hash_xxh64;
+extern const struct bloomery_hash_row bloomery_hash_leveldb;
+extern const struct bloomery_hash_row bloomery_hash_rocksdb_legacy;
+extern const struct bloomery_hash_row bloomery_hash_xxph3;
+
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_a;
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_b;
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_c;
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_d;
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_e;
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_f;
+extern const struct bloomery_hash_row bloomery_hash_md5_chain_g;
+extern const struct bloomery_hash_row bloomery_hash_pybloom_3;
+extern const struct bloomery_hash_row bloomery_hash_pybloom_4;
+extern const struct bloomery_hash_row bloomery_hash_sha384_slices;
+extern const struct bloomery_hash_row bloomery_hash_simple_seven;
+extern const struct bloomery_hash_row bloomery_hash_simple_six;
+
+/* XXH3 of two pieces of bytes, one behind the other, with seed 0. */
+bloomery_hash bloomery_xxh3_salted(const void *salt, size_t salt_bytes, const void *data,
+                                   size_t bytes);
 
 /* XXH3 of a key of any length, as a call. */
 bloomery_hash bloomery_xxh3_any(const struct bloomery_hash_secret *secret, bloomery_key key);

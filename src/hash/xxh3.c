@@ -8,6 +8,19 @@ bloomery_hash bloomery_xxh3_any(const struct bloomery_hash_secret *secret, bloom
     return bloomery_xxh3(secret->seed, key.data, key.bytes);
 }
 
+bloomery_hash bloomery_xxh3_salted(const void *salt, size_t salt_bytes, const void *data,
+                                   size_t bytes)
+{
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    if (salt_bytes > 0)
+        XXH3_128bits_update(&state, salt, salt_bytes);
+    if (bytes > 0)
+        XXH3_128bits_update(&state, data, bytes);
+    const XXH128_hash_t whole = XXH3_128bits_digest(&state);
+    return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
+}
+
 __attribute__((flatten)) static void many(const struct bloomery_hash_secret *secret,
                                           const bloomery_key *keys, size_t count,
                                           bloomery_hash *hashes)

@@ -80,10 +80,9 @@ static double ratio(const struct loads *loads, uint64_t load)
     return (loads->trials - (double)load) / ((double)load + 1) * loads->odds;
 }
 
-typedef double load_function(void *context, uint64_t load);
-
-/* E[f(load)]. Weights are relative to the mode's and normalised at the end. */
-static double expect(double trials, double chance, load_function *function, void *context)
+/* Weights are relative to the mode's and normalised at the end. */
+double bloomery_expect_load(double trials, double chance, bloomery_load_function *function,
+                            void *context)
 {
     if (chance >= 1) /* a single line gets everything */
         return function(context, (uint64_t)trials);
@@ -138,7 +137,7 @@ static double shared_rate(void *context, uint64_t load)
         rest.lines == 1 && rest.taken < REMEMBERED ? now->last_line + rest.taken : NULL;
     if (remembered != NULL && *remembered >= 0)
         return rate * *remembered;
-    double others = expect(rest.trials, 1 / rest.blocks, shared_rate, &rest);
+    double others = bloomery_expect_load(rest.trials, 1 / rest.blocks, shared_rate, &rest);
     if (remembered != NULL)
         *remembered = others;
     return rate * others;
@@ -165,10 +164,11 @@ static double apart_rate(const struct shared *all, double picks)
         struct shared line = *all;
         line.times = all->times + i;
         line.lines = 1;
-        double expected = expect(picks, 1 / all->blocks, shared_rate, &line);
+        double expected = bloomery_expect_load(picks, 1 / all->blocks, shared_rate, &line);
         rate *= expected;
         if (all->lines > 1 && expected > 0) {
-            double more = expect(picks, 1 / all->blocks, one_more_rate, &line) / expected - 1;
+            double more =
+                bloomery_expect_load(picks, 1 / all->blocks, one_more_rate, &line) / expected - 1;
             sum += more;
             squares += more * more;
         }
@@ -189,7 +189,7 @@ static double distinct_rate(struct bloomery_line_rates *rates, uint64_t blocks, 
         return apart_rate(&all, picks);
     for (size_t i = 0; i < REMEMBERED; i++)
         last_line[i] = -1;
-    return expect(picks, 1 / (double)blocks, shared_rate, &all);
+    return bloomery_expect_load(picks, 1 / (double)blocks, shared_rate, &all);
 }
 
 double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t blocks, uint64_t keys)

@@ -57,4 +57,12 @@ double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t bl
 /* Both in one. */
 double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_t keys);
 
+/* What a line says yes to, when so many keys picked it. */
+typedef double bloomery_load_function(void *context, uint64_t load);
+
+/* E[function(load)], load being Binomial(trials, chance), trials >= 1: for blocks of other systems. Loads
+ * that weigh nothing are not asked for; O(sqrt(trials * chance)) calls. */
+double bloomery_expect_load(double trials, double chance, bloomery_load_function *function,
+                            void *context);
+
 #endif

@@ -14,11 +14,14 @@ static const double exact_throws = 8192;
 /* Cells are full, to double precision, after this many throws per cell. */
 static const double full_load = 60;
 
+enum { TINY_BITS = 256 };
+
 /* Fewer cells than probes: the factors of the recurrence would change sign, so the distribution of
- * X itself is stepped, as cheap with so few cells. */
+ * X itself is stepped, as cheap with so few cells; and where there are more probes than the recurrence
+ * has moments. */
 static double tiny_rate(uint64_t bits, uint32_t probes, double throws)
 {
-    double chance[BLOOMERY_MOMENTS_MAX + 1] = {1}; /* P(X = x) */
+    double chance[TINY_BITS + 1] = {1}; /* P(X = x) */
     double cells = (double)bits;
     for (double t = 0; t < throws; t++) {
         for (uint64_t x = bits; x > 0; x--)
@@ -35,15 +38,16 @@ static double tiny_rate(uint64_t bits, uint32_t probes, double throws)
 double bloomery_classic_rate(uint64_t bits, uint32_t probes, uint64_t keys)
 {
     assert(bits > 0);
-    assert(probes > 0 && probes <= BLOOMERY_MOMENTS_MAX);
+    assert(probes > 0);
     if (keys == 0)
         return 0;
     double throws = (double)probes * (double)keys;
     if (throws > full_load * (double)bits)
         return 1;
-    if (bits < probes)
+    if (bits <= TINY_BITS && (bits < probes || probes > BLOOMERY_MOMENTS_MAX))
         return tiny_rate(bits, probes, throws);
-    if (bits > exact_bits || (throws > exact_load * (double)bits && throws > exact_throws))
+    if (bits > exact_bits || probes > BLOOMERY_MOMENTS_MAX ||
+        (throws > exact_load * (double)bits && throws > exact_throws))
         return bloomery_occupancy_limit((double)bits, throws, probes);
     struct bloomery_occupancy occupancy;
     bloomery_occupancy_start(&occupancy, (double)bits, probes);

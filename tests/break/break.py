@@ -76,7 +76,7 @@ class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
     PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/unit", "tests/vectors",
-             "tests/cli"]
+             "tests/cli", "tests/dialect", "tests/reference"]
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "tree")
@@ -88,7 +88,8 @@ class Tree:
         sodium = has_package("libsodium")
         crypto = has_package("libcrypto")
         self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"),
-                              *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else [])]
+                              *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else []),
+                              *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
         self.tool_flags = ["-I" + self.path("include"), "-DBLOOMERY_TOOL_SWITCH",
                            *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
                            *pkg_config("--cflags", "jansson", "libarchive", "zlib", "libcrypto")]
@@ -153,6 +154,17 @@ class Tree:
                             "-lpthread"])
         if status != 0:
             raise Broken(f"{test or 'the command'} does not link:\n{said}")
+        shutil.copy(self.path("tool/jvm/FilterOnJvm.java"), self.objects)  # beside the command
+        return target
+
+    def driver(self, broken=None):
+        """The driver of the tests of dialects, linked."""
+        target = os.path.join(self.objects, "driver")
+        sources = ["tests/dialect/driver.c", *self.sources("src")]
+        status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
+                            *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])
+        if status != 0:
+            raise Broken(f"the driver does not link:\n{said}")
         return target
 
     def faults(self):
@@ -175,6 +187,10 @@ class Tree:
             environment["BLOOMERY_TOOL"] = self.command(broken)
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             ran = re.search(r"\b1 (passed|failed)", said)
+        elif program.startswith("dialect/"):
+            environment["BLOOMERY_DIALECT_DRIVER"] = self.driver(broken)
+            status, said = run([sys.executable, self.path("tests", program), name], env=environment)
+            ran = re.search(r"\b(1 passed|1 failed)", said)
         else:
             arguments = {"save_faults": [self.faults()], "golden": [self.path("tests/vectors")]}
             made = (self.command(broken, program) if program.startswith("unit/")

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""experiment: no number is lost, rates are as predicted, memory is counted; and it notices otherwise."""
+"""experiment: no number is lost, rates are as predicted, memory is counted; and it notices otherwise. With
+--jvm: the real Guava, where there is a JVM, and a program in its place that lies, where there need be none."""
 
+import hashlib
 import json
 import os
+import shutil
+import sys
+import zlib
 
 from runner import Skip, case, has, main
 
@@ -92,7 +97,7 @@ def text_tells_what_was_shown(c):
     c.run(f"experiment {SMALL}", stdout=has(
         "20,000 identification numbers were added to each structure; then 200,000 random numbers",
         "set of strings ", "sorted list ", "set of 64-bit integers ", "one-hash bitmap ",
-        "Bloomery, blocked ", "Bloomery, classic ", "191,701,168 bits", "268,435,456 bits", "0.0018",
+        "Bloomery, blocked ", "Bloomery, classic ", "Guava's filter, here ",
         "In short: no structure lost any of the 20,000 numbers added to it. Asked for a rate of 0.01,"
         "\nthe blocked filter predicted 0.0"))
 
@@ -138,6 +143,205 @@ def rate_that_is_not_as_predicted_is_a_finding(c):
           **lies)
     out, rows = report(c, SMALL + " --structures blocked", code=1, **lies)
     c.expect(out["finding"] and rows["blocked"]["verdict"] == "off", "no finding in JSON")
+
+
+# ---- The filters of the original ---------------------------------------------------------------------
+
+SLICED_BITS, SLICES = 1 << 28, 12
+
+
+def ids(c, count):
+    """The numbers that the experiment adds."""
+    return c.run(f"generate ids --count {count}", stdout=None)[0].split()
+
+
+def sliced(key):
+    """The twelve places of a key, by their definition."""
+    digest = hashlib.sha384(key).digest()
+    return [int.from_bytes(digest[4 * i:4 * i + 4], "big") % SLICED_BITS for i in range(SLICES)]
+
+
+def sha384_here(c):
+    """These cases need a libcrypto for the filter here."""
+    if "sha384-slices" not in report(c, "--keys 10 --queries 10")[1]:
+        raise Skip("no libcrypto")
+
+
+@case
+def sha384_filter_has_the_bits_of_its_definition(c):
+    sha384_here(c)
+    row = report(c, "--keys 3000 --queries 3000 --structures sha384-slices")[1]["sha384-slices"]
+    image = bytearray(SLICED_BITS // 8)
+    for key in ids(c, 3000):
+        for place in sliced(key):
+            image[place >> 3] |= 1 << (place & 7)
+    c.expect((row["bits"], row["probes"]) == (SLICED_BITS, SLICES), f"{row['bits']}, {row['probes']}")
+    c.expect((row["written_bytes"], row["written_crc32"]) == (len(image), zlib.crc32(image)), "other bytes")
+
+
+@case
+def guava_filter_has_the_size_of_guavas(c):
+    for keys, rate, bits, probes in ((1, 0.01, 64, 6), (20_000, 0.01, 191744, 7), (1000, 1e-4, 19200, 13)):
+        row = report(c, f"--keys {keys} --queries 1000 -p {rate} --structures guava")[1]["guava"]
+        c.expect((row["bits"], row["probes"]) == (bits, probes), f"{row['bits']}, {row['probes']}")
+        c.expect(row["written_bytes"] == 6 + bits // 8, f"{row['written_bytes']}")
+
+
+@case
+def filters_of_the_original_have_the_rate_predicted(c):
+    for rate in (0.3, 0.01, 1e-4):
+        out, rows = report(c, f"{SMALL} -p {rate} --without strings,sorted,bitmap,classic")
+        c.expect(not out["finding"], "a finding")
+        c.expect(0.8 < rows["guava"]["predicted_rate"] / rate < 1.2, f"{rows['guava']['predicted_rate']}")
+        c.expect(rows["guava"]["false_positives"] > 0, "no false positive")
+        c.expect(rows.get("sha384-slices", rows["guava"])["verdict"] != "off", "SHA-384")
+
+
+@case
+def small_filters_whose_bits_lie_in_steps_are_no_finding(c):
+    """Among them some whose only keys have steps that return at once."""
+    verdicts = set()
+    for keys, rate, seed in ((1, 1e-6, 4), (2, 1e-9, 5), (3, 1e-4, 2), (10, 1e-6, 0), (100, 0.01, 5), (1000, 1e-6, 0)):
+        row = report(c, f"--keys {keys} --queries 1M -p {rate} --seed {seed} --structures guava")[1]["guava"]
+        verdicts.add(row["verdict"])
+    c.expect("as its steps" in verdicts, f"{verdicts}")
+
+
+@case
+def figures_of_the_original_are_beside_what_was_measured(c):
+    c.run(f"experiment {SMALL} --structures guava,blocked", stdout=has(
+        "there              here\n", "191,701,168           191,744\n", "268,435,456                 -\n",
+        "10; 12                 -\n", "0.0018                 -\n", "5 / 11        --jvm asks\n"))
+    lineage = report(c, SMALL + " --structures blocked")[0]["lineage"]
+    c.expect(lineage == {"keys": 20_000_000, "guava_formula_bits": 191701168, "sha384_bits": 268435456,
+                         "sha384_best_probes": 10, "sha384_probes": 12, "sha384_rate": 0.0018,
+                         "guava_seconds": 5, "sha384_seconds": 11}, f"{lineage}")
+
+
+@case
+def structures_can_be_left_out(c):
+    rows = report(c, "--keys 100 --queries 100 --without sha384-slices,guava,strings")[1]
+    c.expect({"guava", "sha384-slices", "strings"}.isdisjoint(rows) and "blocked" in rows, f"{list(rows)}")
+    c.run("experiment --structures blocked --without blocked", code=2,
+          stderr=has("no structure is left\n", TRY))
+
+
+# ---- On a JVM ----------------------------------------------------------------------------------------
+
+GUAVA = "/usr/share/java/guava.jar"
+
+# In the place of `java`: the SHA-384 filter, which tells the truth or lies.
+FAKE = """#!{python}
+import hashlib, os, struct, sys
+lie = os.environ.get("FAKE_JAVA", "")
+take = sys.stdin.buffer
+bits = bytearray(1 << 25)
+def places(key):
+    digest = hashlib.sha384(key).digest()
+    return [int.from_bytes(digest[4 * i:4 * i + 4], "big") % (1 << 28) for i in range(12)]
+def tell(data):
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+if lie == "ends":
+    sys.exit(1)
+tell(b"\\x42\\x4c\\x4d\\x31" if lie != "babbles" else b"Usage: java [options]")
+while command := take.read(1):
+    if command in b"AQ":
+        keys = [take.read(12) for _ in range(struct.unpack(">I", take.read(4))[0])]
+    if command == b"A":
+        for key in keys:
+            for place in places(key):
+                bits[place >> 3] |= 1 << (place & 7)
+        if lie == "dies":
+            sys.exit(3)
+    elif command == b"Q":
+        answers = bytearray((len(keys) + 7) // 8)
+        for number, key in enumerate(keys):
+            found = all(bits[place >> 3] >> (place & 7) & 1 for place in places(key))
+            if lie == "invents" and number == 7 or found and lie != "forgets":
+                answers[number >> 3] |= 1 << (number & 7)
+        tell(bytes(answers))
+    elif command == b"S":
+        tell(struct.pack(">QQQQ", 4_000_000_000, 1_000_000_000, 7_000_000_000, 123 << 20))
+    else:
+        if lie == "adds":
+            bits[-1] |= 1
+        whole = bytes(bits).rstrip(b"\\0")
+        tell(struct.pack(">I", len(whole)) + whole)
+"""
+
+
+COMPILES = 'touch "$3/FilterOnJvm.class"'
+
+
+def jvm(c, lie="", javac=COMPILES):
+    """Options of c.run for programs in the place of the JDK's, and an empty place for temporary files."""
+    if shutil.which("sh") is None:
+        raise Skip("no shell")
+    for name, text in (("bin/java", FAKE.replace("{python}", sys.executable)), ("bin/javac", f"#!/bin/sh\n{javac}\n")):
+        os.makedirs(c.path("bin"), exist_ok=True)
+        os.makedirs(c.path("tmp"), exist_ok=True)
+        c.file(name, text)
+        os.chmod(c.path(name), 0o755)
+    c.file("guava.jar", "")
+    return {"environment": {"PATH": c.path("bin") + ":" + os.environ["PATH"], "TMPDIR": c.path("tmp"), "FAKE_JAVA": lie}}
+
+
+FAKED = "--keys 300 --queries 300 --guava guava.jar --structures sha384-slices,jvm-sha384"
+
+
+@case
+def program_on_a_jvm_is_judged_like_all(c):
+    sha384_here(c)
+    rows = report(c, FAKED, **jvm(c))[1]
+    here, there = rows["sha384-slices"], rows["jvm-sha384"]
+    c.expect(there["process"] == {"processor_seconds": 7.0, "most_bytes": 123 << 20}, f"{there['process']}")
+    c.expect(there["build_ns_per_key"] == 4e9 / 300 and there["query_ns_per_key"] == 1e9 / 300, "its clock")
+    c.expect(there["bytes"] == 1 << 25, "the memory of its bits")
+    c.expect(there["written_crc32"] == here["written_crc32"], "the same bytes")
+    c.expect(os.listdir(c.path("tmp")) == [], "what was compiled is left")
+    c.run("experiment " + FAKED, **jvm(c), stdout=has(
+        "SHA-384 filter, on a JVM: the process took 123 MiB and 7.0 s of processors.\n",
+        "Its filter is 33,554,432 bytes", "This program made the same bytes.\n", "- / 5.00\n"))
+
+
+@case
+def lies_of_a_program_on_a_jvm_are_seen(c):
+    sha384_here(c)
+    # Queries are no members here, so what is forgotten are added numbers.
+    c.run("experiment " + FAKED, **jvm(c, "forgets"), code=1,
+          stderr=has("FALSE NEGATIVE: SHA-384 filter, on a JVM says that "))
+    c.run("experiment " + FAKED, **jvm(c, "invents"), code=1,
+          stderr=has("its bytes, read by Bloomery, answer otherwise than it did\n"))
+    out = report(c, FAKED, **jvm(c, "adds"), code=1)[0]
+    c.expect(out["finding"], "other bytes are no finding")
+    c.run("experiment " + FAKED, **jvm(c, "adds"), code=1, stdout=has("THIS PROGRAM MADE OTHER BYTES.\n"))
+
+
+@case
+def without_a_jvm_one_sentence_says_what_it_takes(c):
+    fake = jvm(c)
+    needs = "--jvm needs a JDK, with 'java' and 'javac' among the commands, and Guava " \
+            "(Debian: default-jdk-headless, libguava-java)"
+    fake["environment"]["PATH"] = c.path("tmp")
+    c.run("experiment --jvm --guava guava.jar", **fake, code=2, stderr=has("cannot run 'javac': ", needs))
+    c.run("experiment --jvm --guava no.jar", **fake, code=2, stderr=has("no.jar: ", needs))
+    for lie, javac, sentence in (("", "exit 7", "'javac' failed on "), ("ends", COMPILES, "ended before it had answered"),
+                                 ("babbles", COMPILES, "says something else than its program would"),
+                                 ("dies", COMPILES, "ended before it had answered")):
+        c.run("experiment " + FAKED, **jvm(c, lie, javac), code=2, stderr=has(sentence, needs))
+        c.expect(os.listdir(c.path("tmp")) == [], "what was compiled is left")
+
+
+@case
+def guava_itself_has_the_same_bits(c):
+    if shutil.which("javac") is None or not os.path.exists(GUAVA):
+        raise Skip("no JDK, or no Guava")
+    rows = report(c, SMALL + " --jvm --without strings,sorted")[1]
+    for here, there in (("guava", "jvm-guava"), ("sha384-slices", "jvm-sha384")):
+        for name in ("bits", "probes", "written_bytes", "written_crc32", "false_positives", "predicted_rate"):
+            c.expect(here not in rows or rows[here][name] == rows[there][name], f"{there}: another {name}")
+    c.expect(rows["jvm-guava"]["process"]["processor_seconds"] > 0, "no processor time")
 
 
 @case

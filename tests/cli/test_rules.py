@@ -215,9 +215,9 @@ def options_that_exclude_each_other_are_refused(c):
     for command in ("build -n 9 -o f.bloom", "add f.bloom", "query f.bloom"):
         name = command.split(maxsplit=1)[0]
         for options, why in (
-                ("--lower --upper", "--lower, --upper and --hex exclude each other"),
-                ("--hex --upper", "--lower, --upper and --hex exclude each other"),
-                ("--hex --lower", "--lower, --upper and --hex exclude each other"),
+                ("--lower --upper", "--lower, --upper, --hex, --int64 and --int32 exclude each other"),
+                ("--hex --upper", "--lower, --upper, --hex, --int64 and --int32 exclude each other"),
+                ("--hex --lower", "--lower, --upper, --hex, --int64 and --int32 exclude each other"),
                 ("-d ,", "-d is about fields; -F N says which of them is the key"),
                 ("--csv", "--csv is about fields; -F N says which of them is the key"),
                 ("--csv -F 1 -d '\"'", "-d '\"': with --csv the double quote can't delimit fields"),
@@ -281,7 +281,7 @@ def no_hex_is_an_error_that_shows_the_first_line(c):
     c.file("good", good)
     c.file("bad", good + "q\x1b[31m" + "x" * 200 + "\n" + good + "zz\n")
     shown = "q\\x1b[31m" + "x" * 67 + "..."
-    said = f"bad: '{shown}' is not pairs of hexadecimal digits; --hex can make no key of it\n"
+    said = f"bad: line 3001: '{shown}' is not pairs of hexadecimal digits; no key can be made of it\n"
     c.run(f"build -q -n 9000 {SURE} --hex -o f.bloom good")
     before = c.read("f.bloom")
     for threads in (1, 4):
@@ -295,7 +295,7 @@ def no_hex_is_an_error_that_shows_the_first_line(c):
         c.expect(c.read("f.bloom") == before, "the filter was changed")
         c.run(f"query -j {threads} f.bloom good bad", stdout=good * 3, code=2,
               environment={"BLOOMERY_BLOCK_BYTES": "64"},
-              stderr=f"bloomery: query: bad: '{shown}' is not pairs of hexadecimal digits (nor is 1 more); such "
+              stderr=f"bloomery: query: bad: line 3001: '{shown}' is not pairs of hexadecimal digits (nor is 1 more); such "
               "records were not asked for\n")
     c.run("query -q f.bloom", stdin="zz\n00000001\n")
     c.run("query -q f.bloom", stdin="zz\n", code=2, stderr=has("'zz' is not pairs"))

@@ -98,8 +98,8 @@ def hexed(key):
 class Driver:
     """The program, with one filter at a time."""
 
-    def __init__(self):
-        self.process = subprocess.Popen(DRIVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # pylint: disable=consider-using-with
+    def __init__(self, **environment):
+        self.process = subprocess.Popen(DRIVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})  # pylint: disable=consider-using-with
         self.folder = tempfile.TemporaryDirectory(prefix="bloomery-dialect-")  # pylint: disable=consider-using-with
 
     def __enter__(self):
@@ -152,9 +152,19 @@ class Driver:
             file.write(data)
         self.ask_line("load", dialect, self.path("in"), *self.parameters(given))
 
+    def peek(self, dialect, data, **given):
+        """A filter from bytes, for inspection where its hash is not available."""
+        with open(self.path("in"), "wb") as file:
+            file.write(data)
+        self.ask_line("peek", dialect, self.path("in"), *self.parameters(given))
+
     def add(self, key):
         """1 where the key was new."""
         return int(self.ask_line("add", hexed(key)))
+
+    def add_hash(self, low, high=0):
+        """1 where the hash was new."""
+        return int(self.ask_line("add-hash", low, high))
 
     def add_all(self, keys):
         """A text of 0 and 1."""
@@ -205,6 +215,18 @@ class Driver:
         """Saves the filter in a file of ours and goes on with what is read from it."""
         self.ask_line("save", self.path("ours"))
         self.ask_line("open", self.path("ours"))
+
+    def scandump(self, iterator):
+        """A chunk of RedisBloom's: the next iterator, and bytes."""
+        following = int(self.ask_line("scandump", iterator, self.path("out")))
+        with open(self.path("out"), "rb") as file:
+            return following, file.read()
+
+    def loadchunk(self, iterator, data):
+        """Takes a chunk of RedisBloom's."""
+        with open(self.path("in"), "wb") as file:
+            file.write(data)
+        self.ask_line("loadchunk", iterator, self.path("in"))
 
     def sniff(self, data):
         """The name of a dialect, or "none"."""
@@ -280,6 +302,30 @@ def property_test(function):
         return check.done
 
     TESTS.append((function.__name__, run))
+    return run
+
+
+def needs_digests(function):
+    """A test of filters whose hash is of libcrypto: skipped in a build without it."""
+
+    @functools.wraps(function)
+    def run(check):
+        if os.environ.get("BLOOMERY_TEST_NO_LIBCRYPTO"):
+            raise Skip("built without libcrypto")
+        function(check)
+
+    return run
+
+
+def needs_time(function):
+    """A test that is too long for the quick tier."""
+
+    @functools.wraps(function)
+    def run(check):
+        if not os.environ.get("BLOOMERY_TEST_LONG"):
+            raise Skip("for the long tier")
+        function(check)
+
     return run
 
 

@@ -5,8 +5,10 @@
  *
  *     create DIALECT [NAME=VALUE...]      an empty filter, in the place of the one before
  *     load DIALECT FILE [NAME=VALUE...]   one from the bytes of a file
+ *     peek DIALECT FILE [NAME=VALUE...]   the same, for inspection where its hash is not available
  *     open FILE                           one from a file of ours, for adding
  *     add KEY                             1 new, 0 seen
+ *     add-hash LO HI                      as add, by a hash that no key need have
  *     add-all KEY...                      a digit for each, by one batch
  *     ask KEY                             1 maybe, 0 surely not
  *     ask-all KEY...                      a digit for each, by one batch
@@ -18,6 +20,9 @@
  *     remark NUMBER                       a sentence, or "none"
  *     write FILE [DIALECT]                in the dialect's own bytes
  *     save FILE                           in our file
+ *     scandump ITERATOR FILE              RedisBloom's chunk: the next iterator; its bytes are in the file
+ *     loadchunk ITERATOR FILE             such a chunk; the header's makes a filter, in the place of the
+ *                                         one before
  *     sniff FILE                          a name, or "none"
  *     list                                a line for each dialect, then "end"
  *
@@ -187,13 +192,15 @@ static void create(void)
     made(bloomery_dialect_create(dialect_of(words[1]), &parameters, NULL, &filter, &error), &error);
 }
 
-static void load(void)
+static void load(bool peeking)
 {
     bloomery_error error = {.text = ""};
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.open_flags = peeking ? BLOOMERY_OPEN_INSPECT : 0;
     struct bytes bytes = read_file(words[2]);
     const bloomery_dialect_parameters parameters = parameters_from(3);
     bloomery_free(filter);
-    made(bloomery_dialect_load(dialect_of(words[1]), bytes.data, bytes.bytes, &parameters, NULL,
+    made(bloomery_dialect_load(dialect_of(words[1]), bytes.data, bytes.bytes, &parameters, &options,
                                &filter, &error),
          &error);
     munmap(bytes.map, bytes.map_bytes);
@@ -214,6 +221,12 @@ static void answer(int found)
         say_error(NULL, found);
     else
         printf("%d\n", found);
+}
+
+static void add_hash(void)
+{
+    const bloomery_hash hash = {strtoull(words[1], NULL, 10), strtoull(words[2], NULL, 10)};
+    answer(bloomery_add_hash(filter, hash, NULL));
 }
 
 /* One batch of all keys of the line. */
@@ -293,6 +306,38 @@ static void write_out(bool ours)
     made(status, &error);
 }
 
+static void scandump(void)
+{
+    bloomery_error error = {.text = ""};
+    static uint8_t header[BLOOMERY_REDISBLOOM_HEADER];
+    const void *data;
+    size_t bytes;
+    uint64_t next;
+    const int status = bloomery_redisbloom_scandump(filter, strtoull(words[1], NULL, 10), header,
+                                                    &data, &bytes, &next, &error);
+    FILE *file = fopen(words[2], "wb");
+    if (file == NULL || fwrite(data, 1, bytes, file) != bytes || fclose(file) != 0)
+        fail("a file can't be written");
+    if (status == BLOOMERY_OK)
+        printf("%" PRIu64 "\n", next);
+    else
+        say_error(&error, status);
+}
+
+static void loadchunk(void)
+{
+    bloomery_error error = {.text = ""};
+    const uint64_t iterator = strtoull(words[1], NULL, 10);
+    struct bytes bytes = read_file(words[2]);
+    if (iterator == 1) {
+        bloomery_free(filter);
+        filter = NULL;
+    }
+    made(bloomery_redisbloom_loadchunk(&filter, iterator, bytes.data, bytes.bytes, NULL, &error),
+         &error);
+    munmap(bytes.map, bytes.map_bytes);
+}
+
 static void sniff(void)
 {
     struct bytes bytes = read_file(words[1]);
@@ -305,9 +350,10 @@ static void list(void)
 {
     const bloomery_dialect *dialect;
     for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++)
-        printf("%u %s reads=%d writes=%d creates=%d magic=%d hashes=%d\n", dialect->id,
-               dialect->name, dialect->reads, dialect->writes, dialect->creates, dialect->magic,
-               dialect->hashes);
+        printf(
+            "name=%s\tid=%u\treads=%d\twrites=%d\tcreates=%d\tmagic=%d\thashes=%d\tvariants=%s\n",
+            dialect->name, dialect->id, dialect->reads, dialect->writes, dialect->creates,
+            dialect->magic, dialect->hashes, dialect->variants != NULL ? dialect->variants : "");
     puts("end");
 }
 
@@ -315,12 +361,14 @@ static bool obey_without_filter(const char *verb)
 {
     if (strcmp(verb, "create") == 0 && word_count >= 2)
         create();
-    else if (strcmp(verb, "load") == 0 && word_count >= 3)
-        load();
+    else if ((strcmp(verb, "load") == 0 || strcmp(verb, "peek") == 0) && word_count >= 3)
+        load(verb[0] == 'p');
     else if (strcmp(verb, "open") == 0 && word_count == 2)
         open_ours();
     else if (strcmp(verb, "sniff") == 0 && word_count == 2)
         sniff();
+    else if (strcmp(verb, "loadchunk") == 0 && word_count == 3)
+        loadchunk();
     else if (strcmp(verb, "list") == 0)
         list();
     else
@@ -336,6 +384,8 @@ static void obey(const char *verb)
         fail("there is no filter");
     if (strcmp(verb, "add") == 0)
         answer(bloomery_add(filter, key_of(words[1]), NULL));
+    else if (strcmp(verb, "add-hash") == 0 && word_count == 3)
+        add_hash();
     else if (strcmp(verb, "ask") == 0)
         answer(bloomery_may_contain(filter, key_of(words[1])));
     else if (strcmp(verb, "remove") == 0)
@@ -352,6 +402,8 @@ static void obey(const char *verb)
         say_link();
     else if (strcmp(verb, "write") == 0 || strcmp(verb, "save") == 0)
         write_out(verb[0] == 's');
+    else if (strcmp(verb, "scandump") == 0 && word_count == 3)
+        scandump();
     else if (strcmp(verb, "remark") == 0 && most == 2)
         puts(bloomery_dialect_remark(filter, (uint32_t)strtoul(words[1], NULL, 10), text,
                                      sizeof text)

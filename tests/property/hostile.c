@@ -132,19 +132,20 @@ static const struct edit header_edits[] = {
     {"hash 3", FORGE_HASH, 2, 3, ONE(UNSUPPORTED)},
     {"a keyed hash without a key", FORGE_HASH, 2, 2, ONE(CORRUPT)},
     {"reserved bytes", FORGE_RESERVED_A, 2, 1, ONE(WRONG_VERSION)},
-    {"a reserved byte", FORGE_RESERVED_B, 1, 128, ONE(WRONG_VERSION)},
+    {"a count rule", FORGE_COUNT_RULE, 1, 128, ONE(CORRUPT)},
     {"a required bit", FORGE_REQUIRED, 4, 1u << 31, ONE(WRONG_VERSION)},
     {"the first of the rest", FORGE_RESERVED_C, 1, 1, ONE(WRONG_VERSION)},
     {"the last of the rest", FORGE_CHECKSUM - 1, 1, 1, ONE(WRONG_VERSION)},
-    {"dialect 1", FORGE_DIALECT, 4, 1, ONE(UNSUPPORTED)},
+    {"dialect 1", FORGE_DIALECT, 4, 1, ONE(CORRUPT)},
+    {"hash 16", FORGE_HASH, 2, 16, ONE(UNSUPPORTED)},
     {"blocks of 0 bits", FORGE_BLOCK_BITS, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
     {"blocks of 256 bits", FORGE_BLOCK_BITS, 2, 256, EITHER(UNSUPPORTED, CORRUPT)},
     {"blocks of 65535 bits", FORGE_BLOCK_BITS, 2, 65535, EITHER(UNSUPPORTED, CORRUPT)},
     {"cells of 0 bits", FORGE_CELL_BITS, 1, 0, EITHER(UNSUPPORTED, CORRUPT)},
     {"cells of 4 bits", FORGE_CELL_BITS, 1, 4, EITHER(UNSUPPORTED, CORRUPT)},
     {"bit order 1", FORGE_BIT_ORDER, 1, 1, ONE(UNSUPPORTED)},
-    {"block rule 255", FORGE_BLOCK_RULE, 1, 255, ONE(UNSUPPORTED)},
-    {"probe rule 1", FORGE_PROBE_RULE, 1, 1, ONE(UNSUPPORTED)},
+    {"block rule 255", FORGE_BLOCK_RULE, 1, 255, ONE(CORRUPT)},
+    {"probe rule 1", FORGE_PROBE_RULE, 1, 1, ONE(CORRUPT)},
     {"repeat rule 1", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
 };
 
@@ -332,7 +333,7 @@ static void unknown_key_rules_are_refused(void **state)
 {
     (void)state;
     static const uint32_t bodies[][4] = {
-        {128, 0, 0, 0},
+        {BLOOMERY_RULE_KNOWN + 1, 0, 0, 0},
         {1u << 31, 0, 0, 0},
         {UINT32_MAX, 0, 0, 0},
         {0, 256, 1, 0},
@@ -341,6 +342,11 @@ static void unknown_key_rules_are_refused(void **state)
         {BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER, 0, 0, 0},
         {BLOOMERY_RULE_LOWER | BLOOMERY_RULE_HEX, 0, 0, 0},
         {BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX, 0, 0, 0},
+        {BLOOMERY_RULE_UPPER | BLOOMERY_RULE_INT64, 0, 0, 0},
+        {BLOOMERY_RULE_INT32 | BLOOMERY_RULE_INT64, 0, 0, 0},
+        {BLOOMERY_RULE_INT32 | BLOOMERY_RULE_HEX, 0, 0, 0},
+        {BLOOMERY_RULE_UTF16 | BLOOMERY_RULE_HEX, 0, 0, 0},
+        {BLOOMERY_RULE_UTF16 | BLOOMERY_RULE_INT32, 0, 0, 0},
         {0, ',', 0, 0},
         {BLOOMERY_RULE_CSV, 0, 0, 0},
     };

@@ -30,14 +30,15 @@ HEADER_BYTES = 128
 PREFIX_BYTES_MOST = 16384
 SPAN_BYTES = 65536
 NOTE_BYTES_MOST = 4000
-RULE_FLAGS_KNOWN = 127
-RULE_CASES, RULE_CSV = 2 | 4 | 8, 64
+RULE_FLAGS_KNOWN = 1023
+RULE_CASES, RULE_FORMS, RULE_CSV = 2 | 4 | 8 | 128 | 256, 8 | 128 | 256 | 512, 64
 FINGERPRINTED = b"bloomery key fingerprint 1"
 BLOCKED, CLASSIC, COUNTING, SCALABLE = 1, 2, 3, 4
 OF_LINES = (BLOCKED, COUNTING, SCALABLE)
 CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,)}
 XXH3, SIPHASH = 1, 2
-LINK, RULE, SECRET, NOTE = KNOWN = 1, 2, 3, 5
+LINK, RULE, SECRET, DIALECT, NOTE = KNOWN = 1, 2, 3, 4, 5
+DIALECT_BYTES = range(16, 16 + 6144 + 1)
 REQUIRED = 1
 LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIiI")
 BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16}
@@ -87,7 +88,7 @@ class Header:  # pylint: disable=too-many-instance-attributes
     block_rule: int
     probe_rule: int
     repeat_rule: int
-    zero_b: int
+    count_rule: int
     required: int
     ignorable: int
     zero_c: bytes
@@ -138,7 +139,7 @@ def check_start(data):
 
 def check_zeros(header):
     """3: what version 1 does not know must not be there."""
-    need(header.zero_a == 0 and header.zero_b == 0 and not any(header.zero_c) and header.required == 0,
+    need(header.zero_a == 0 and not any(header.zero_c) and header.required == 0,
          LATER, "a field is set that is zero in version 1")
 
 
@@ -165,13 +166,17 @@ def check_record(kind, body, at):
     where = f"record of type {kind} at {at}"
     need(len(body) == BODY_BYTES.get(kind, len(body)), DAMAGED, f"{where} has {len(body)} bytes")
     need(kind != NOTE or len(body) <= NOTE_BYTES_MOST, DAMAGED, f"{where} is too long")
+    if kind == DIALECT:
+        need(len(body) in DIALECT_BYTES, DAMAGED, f"{where} has {len(body)} bytes")
+        need(body[12:16] == bytes(4), LATER, f"{where}: a zero field is not")
     if kind == LINK:
         need(Link(*LINK_BODY.unpack(body)).zero == 0, LATER, f"{where}: a zero field is not")
     if kind == RULE:
         flags, delimiter, field_number, comment = RULE_BODY.unpack(body)
         need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, LATER,
              f"{where}: unknown rules")
-        need((flags & RULE_CASES).bit_count() <= 1, LATER, f"{where}: two of lower, upper, hex")
+        need((flags & RULE_CASES).bit_count() <= 1, LATER, f"{where}: two of lower, upper, hex, int64, int32")
+        need((flags & RULE_FORMS).bit_count() <= 1, LATER, f"{where}: two of hex, int64, int32, utf16")
         need(field_number != 0 or (delimiter == 0 and not flags & RULE_CSV), LATER,
              f"{where}: a delimiter or CSV without a field")
 
@@ -195,8 +200,13 @@ def read_records(data, header):
     return records
 
 
-def check_known(header):
+def check_known(header, records):
     """7: what decides where a key's bits are."""
+    need(header.dialect != 0 or all(kind != DIALECT for kind, _ in records), DAMAGED,
+         "a dialect's parameters without a dialect")
+    ruled = header.block_rule != 0 or header.probe_rule != 0
+    need(ruled == (header.dialect != 0), DAMAGED, "rules without a dialect, or the reverse")
+    need(ruled or header.count_rule == 0, DAMAGED, "a count rule without a dialect")
     need(header.kind in CELL_BITS, UNSUPPORTED, f"kind {header.kind}")
     need(header.hash in (XXH3, SIPHASH), UNSUPPORTED, f"hash {header.hash}")
     need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
@@ -259,7 +269,7 @@ def parse(data, key=None):
     check_sizes(header, len(data))
     check_header_checksum(data, header)
     filter_ = Filter(data, header, read_records(data, header))
-    check_known(header)
+    check_known(header, filter_.records)
     check_carried_key(filter_)
     check_links(filter_)
     check_given_key(filter_, key)

@@ -23,6 +23,9 @@ enum {
     CRLF = BLOOMERY_RULE_CRLF,
     SKIP_EMPTY = BLOOMERY_RULE_SKIP_EMPTY,
     CSV = BLOOMERY_RULE_CSV,
+    INT64 = BLOOMERY_RULE_INT64,
+    INT32 = BLOOMERY_RULE_INT32,
+    UTF16 = BLOOMERY_RULE_UTF16,
 };
 
 /* Fails unless the record gives this key, or none where `key` is NULL. */
@@ -100,6 +103,83 @@ static void each_step_does_its_part_alone(void **unused)
     ASSERT_EXAMPLES(((bloomery_key_rule){SKIP_EMPTY, 0, 0, 0}), skip);
 }
 
+/* A record and its key as spans; NULL: none. */
+static void assert_form(uint32_t flags, const char *record, const char *key, size_t key_bytes)
+{
+    struct tool_made *made = tool_made_new();
+    const bloomery_key_rule rule = {.flags = flags};
+    const bloomery_key one = bloomery_key_of(record, strlen(record));
+    const size_t count = tool_rule_apply(&rule, NULL, &one, 1, made);
+    if (count != (key != NULL))
+        fail_msg("'%s' gives %zu keys", record, count);
+    if (key != NULL &&
+        (made->keys[0].bytes != key_bytes || memcmp(made->keys[0].data, key, key_bytes) != 0))
+        fail_msg("'%s' gives %zu other bytes", record, made->keys[0].bytes);
+    if (key != NULL)
+        assert_int_equal(made->texts[0].bytes, one.bytes);
+    tool_made_free(made);
+}
+
+static void numbers_become_bytes_in_twos_complement(void **unused)
+{
+    (void)unused;
+    assert_form(INT64, "1", "\1\0\0\0\0\0\0\0", 8);
+    assert_form(INT64, "-2", "\376\377\377\377\377\377\377\377", 8);
+    assert_form(INT64, "+0072623859790382856", "\10\7\6\5\4\3\2\1", 8);
+    assert_form(INT64, "9223372036854775807", "\377\377\377\377\377\377\377\177", 8);
+    assert_form(INT64, "-9223372036854775808", "\0\0\0\0\0\0\0\200", 8);
+    assert_form(INT64, "-0", "\0\0\0\0\0\0\0\0", 8);
+    assert_form(INT32, "-2147483648", "\0\0\0\200", 4);
+    assert_form(INT32, "2147483647", "\377\377\377\177", 4);
+    static const char *const none[] = {"",
+                                       "-",
+                                       "+",
+                                       "1.0",
+                                       "0x1",
+                                       "1 ",
+                                       " 1",
+                                       "--1",
+                                       "9223372036854775808",
+                                       "-9223372036854775809",
+                                       "18446744073709551617",
+                                       "1e3",
+                                       "a"};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        assert_form(INT64, none[i], NULL, 0);
+        assert_form(INT32, none[i], NULL, 0);
+    }
+    assert_form(INT32, "2147483648", NULL, 0);
+    assert_form(INT32, "-2147483649", NULL, 0);
+    /* Empty is no number, and told of, but not where empty keys are none. */
+    assert_key(&(bloomery_key_rule){INT64 | SKIP_EMPTY, 0, 0, 0}, "", NULL);
+    assert_key(&(bloomery_key_rule){INT32 | TRIM, 0, 0, 0}, " 16909060 ", "\4\3\2\1");
+    assert_key(&(bloomery_key_rule){CSV | INT32, ',', 2, 0}, "a,\"16909060\"", "\4\3\2\1");
+}
+
+static void texts_become_utf16(void **unused)
+{
+    (void)unused;
+    assert_form(UTF16, "", "", 0);
+    assert_form(UTF16, "aZ", "a\0Z\0", 4);
+    assert_form(UTF16, "\xc3\xa4\xe2\x82\xac", "\xe4\0\xac\x20", 4);
+    assert_form(UTF16, "\xf0\x9f\x98\x80", "\x3d\xd8\0\xde", 4);
+    assert_form(UTF16, "\xf4\x8f\xbf\xbf", "\xff\xdb\xff\xdf", 4);
+    assert_form(UTF16, "\xed\xa0\x80x", "\0\xd8x\0", 4); /* a surrogate by itself */
+    assert_form(LOWER | UTF16, "A\xc3\x84", "a\0\xc4\0", 4);
+    static const char *const none[] = {"\x80",
+                                       "a\xc3",
+                                       "\xc3(",
+                                       "\xc0\xaf",
+                                       "\xe0\x9f\xbf",
+                                       "\xf0\x8f\xbf\xbf",
+                                       "\xf4\x90\x80\x80",
+                                       "\xf8\x88\x80\x80\x80",
+                                       "\xff",
+                                       "\xe2\x82"};
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+        assert_form(UTF16, none[i], NULL, 0);
+}
+
 static void fields_are_counted_from_both_ends(void **unused)
 {
     (void)unused;
@@ -160,8 +240,8 @@ static void what_is_passed_over_is_counted_by_reason(void **unused)
         records[i] = bloomery_key_of(texts[i], strlen(texts[i]));
     assert_int_equal(tool_rule_apply(&rule, &block, records, TEXTS, made), 3);
     assert_int_equal(made->with_key[0], 1 << 0 | 1 << 6 | 1 << 9);
-    assert_int_equal(made->not_hex, 2);
-    assert_int_equal(made->tally.not_hex, 2);
+    assert_int_equal(made->malformed, 2);
+    assert_int_equal(made->tally.malformed, 2);
     assert_int_equal(made->tally.without_field, 3);
     assert_int_equal(made->tally.open_quotes, 2);
     assert_int_equal(made->tally.passed_over, 7);
@@ -178,13 +258,13 @@ static void what_is_passed_over_is_counted_by_reason(void **unused)
     tool_tally_add(&sum, &early);
     tool_tally_add(&sum, &made->tally);
     assert_string_equal(sum.shown, "early");
-    assert_int_equal(sum.not_hex, 6);
+    assert_int_equal(sum.malformed, 6);
     assert_int_equal(sum.passed_over, 21);
 
     /* A batch begins anew, the tally does not. */
     assert_int_equal(tool_rule_apply(&rule, &block, records, 1, made), 1);
-    assert_int_equal(made->not_hex, 0);
-    assert_int_equal(made->tally.not_hex, 2);
+    assert_int_equal(made->malformed, 0);
+    assert_int_equal(made->tally.malformed, 2);
     tool_made_free(made);
 }
 
@@ -225,10 +305,12 @@ static void answers_to_keys_are_spread_over_their_records(void **unused)
 
 static bloomery_key_rule random_rule(void)
 {
-    static const uint32_t cases[] = {0, LOWER, UPPER, HEX};
-    bloomery_key_rule rule = {.flags = chance(BLOOMERY_RULE_KNOWN + 1) &
-                                       ~(uint32_t)(LOWER | UPPER | HEX | CSV)};
-    rule.flags |= cases[chance(4)];
+    static const uint32_t cases[] = {0,     LOWER, UPPER,         HEX,          INT64,
+                                     INT32, UTF16, LOWER | UTF16, UPPER | UTF16};
+    bloomery_key_rule rule = {.flags =
+                                  chance(BLOOMERY_RULE_KNOWN + 1) &
+                                  ~(uint32_t)(LOWER | UPPER | HEX | CSV | INT64 | INT32 | UTF16)};
+    rule.flags |= cases[chance(9)];
     rule.comment = chance(2) == 0 ? '#' : 0;
     if (chance(3) > 0) {
         rule.flags |= chance(2) == 0 ? CSV : 0;
@@ -243,7 +325,7 @@ static bloomery_key_rule random_rule(void)
 static void no_rule_reads_outside_its_records(void **unused)
 {
     (void)unused;
-    static const char letters[] = "a,,\"\"\" \t\r#4F";
+    static const char letters[] = "a,,\"\"\" \t\r#4F-79\xc3\x84\xf0\x9f\x98\x80";
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     unsigned char *map = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(map != MAP_FAILED);
@@ -260,7 +342,9 @@ static void no_rule_reads_outside_its_records(void **unused)
         const bloomery_key record = bloomery_key_of(at, bytes);
         if (tool_rule_apply(&rule, NULL, &record, 1, made) == 1) {
             const unsigned char *key = made->keys[0].data;
-            assert_true(made->keys[0].bytes <= bytes);
+            const bool numbers = (rule.flags & (INT64 | INT32)) != 0;
+            const size_t most = numbers ? 8 : (rule.flags & UTF16) != 0 ? 2 * bytes : bytes;
+            assert_true(made->keys[0].bytes <= most);
             bool within = key >= at && key + made->keys[0].bytes <= at + bytes;
             bool made_of_it = made->scratch != NULL && key >= made->scratch &&
                               key + made->keys[0].bytes <= made->scratch + made->capacity;
@@ -282,7 +366,7 @@ static void rules_are_described_whole(void **unused)
     rule = (bloomery_key_rule){BLOOMERY_RULE_KNOWN, 255, INT32_MIN, 255};
     assert_string_equal(tool_rule_describe(&rule, text),
                         "field -2147483648, delimited by byte 255, trim, lower, upper, hex, crlf, "
-                        "skip-empty, csv, comments begin with byte 255");
+                        "skip-empty, csv, int64, int32, utf16, comments begin with byte 255");
     rule = (bloomery_key_rule){.comment = '#'};
     assert_string_equal(tool_rule_describe(&rule, text), "comments begin with '#'");
     assert_false(tool_rule_is_none(&rule));
@@ -304,6 +388,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rule_gives_the_worked_examples),
         cmocka_unit_test(each_step_does_its_part_alone),
+        cmocka_unit_test(numbers_become_bytes_in_twos_complement),
+        cmocka_unit_test(texts_become_utf16),
         cmocka_unit_test(fields_are_counted_from_both_ends),
         cmocka_unit_test(steps_come_in_their_order),
         cmocka_unit_test(what_is_passed_over_is_counted_by_reason),

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RedisBloom's chunks. Iterators count the bytes of bits that were handed out, plus 1: links lie in that
+ * count one behind the other, without what rounds them up in our payload.
+ *
+ *     iterator asked    0        1           1+b0                1+b0+b1
+ *     chunk             header | bits of 0 | bits of 1 .. 16 MiB at once .. | nothing
+ *     next              1        1+b0        1+b0+b1             0
+ */
+#include "design.h"
+#include "dialect/redisbloom.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* The link in which byte `at` of all bits lies, and where in it; NULL past the end. */
+static const struct bloomery_link *link_at(const bloomery_filter *filter, uint64_t *at)
+{
+    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
+        const uint64_t bytes = filter->links[i].bits / 8;
+        if (*at < bytes)
+            return &filter->links[i];
+        *at -= bytes;
+    }
+    return NULL;
+}
+
+bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint64_t iterator,
+                                             uint8_t header[BLOOMERY_REDISBLOOM_HEADER],
+                                             const void **data, size_t *bytes, uint64_t *next,
+                                             bloomery_error *error)
+{
+    *data = header;
+    *bytes = 0;
+    *next = 0;
+    bloomery_status status = bloomery_redisbloom_fits(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (iterator == 0) {
+        *bytes = bloomery_redisbloom_write_header(filter, header);
+        *next = 1;
+        return BLOOMERY_OK;
+    }
+    uint64_t at = iterator - 1;
+    const struct bloomery_link *link = link_at(filter, &at);
+    if (link == NULL)
+        return BLOOMERY_OK;
+    const uint64_t left = link->bits / 8 - at;
+    *data = link->payload + at;
+    *bytes = left < BLOOMERY_REDISBLOOM_CHUNK ? (size_t)left : BLOOMERY_REDISBLOOM_CHUNK;
+    *next = iterator + *bytes;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status load_header(bloomery_filter **filter, const void *data, size_t bytes,
+                                   const bloomery_options *given, bloomery_error *error)
+{
+    struct bloomery_design design;
+    bloomery_options options;
+    size_t header = 0;
+    uint64_t payload = 0;
+    if (*filter != NULL)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "iterator 1 is a header and begins a filter, and there is one already");
+    bloomery_status status = bloomery_design_begin(given, &options, &design, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_redisbloom_parse_header(data, bytes, &design, &header, error);
+    if (status == BLOOMERY_OK && header != bytes)
+        status = bloomery_fail(error, BLOOMERY_CORRUPT, header,
+                               "a header of %u links has %zu bytes, not %zu",
+                               design.shape.link_count, header, bytes);
+    if (status != BLOOMERY_OK)
+        return status;
+    for (uint32_t i = 0; i < design.shape.link_count; i++)
+        payload += design.links[i].bits / 8;
+    if (options.memory_limit > 0 && payload > options.memory_limit)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "a filter of %llu bytes would pass the limit of memory",
+                             (unsigned long long)payload);
+    return bloomery_design_make(bloomery_dialect_row(BLOOMERY_DIALECT_REDISBLOOM), &design,
+                                &options, filter, error);
+}
+
+bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t iterator,
+                                              const void *data, size_t bytes,
+                                              const bloomery_options *options,
+                                              bloomery_error *error)
+{
+    if (iterator == 1)
+        return load_header(filter, data, bytes, options, error);
+    if (*filter == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the first chunk is the header, with iterator 1");
+    bloomery_status status = bloomery_redisbloom_fits(*filter, error);
+    if (status == BLOOMERY_OK && (*filter)->storage != BLOOMERY_OWNED)
+        status = bloomery_fail(error, BLOOMERY_READ_ONLY, 0, "the filter is read-only");
+    if (status != BLOOMERY_OK)
+        return status;
+    if (iterator == 0 || bytes > iterator - 1)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "%zu bytes can't end at iterator %llu", bytes,
+                             (unsigned long long)iterator);
+    uint64_t at = iterator - 1 - bytes;
+    const struct bloomery_link *link = link_at(*filter, &at);
+    if (link == NULL || bytes > link->bits / 8 - at)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "%zu bytes that end at iterator %llu are not in one link of this filter", bytes,
+            (unsigned long long)iterator);
+    assert(at + bytes <= link->bytes);
+    if (bytes > 0)
+        memcpy(link->payload + at, data, bytes);
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters of github.com/bits-and-blooms/bloom (Go, 3.x), the bytes of its WriteTo, GobEncode and
+ * MarshalBinary:
+ *
+ *     byte 0     m                          u64, big-endian
+ *     byte 8     k                          u64, big-endian
+ *     byte 16    L, the bitset's length in bits   u64
+ *     byte 24    ceil(L / 64) words, bit p being bit p & 63 of word p >> 6
+ *
+ * L and the words are big-endian, unless the program called its bitset package's LittleEndian(): then they
+ * are little-endian, and m and k are not. Nothing in the bytes says so: variant "little-endian".
+ *
+ * L is m but for filters made by New(0, k): those have m = 1 and begin with L = 0, which grows to 1 with the
+ * first key. Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
+ * hash/murmur3_twice.c.
+ */
+#include "dialect/dialects.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "core/bits.h"
+#include "plan/solve.h"
+
+#include <math.h>
+
+enum { HASH = 31, HEADER = 24, EXTRA = 9, BIG_ENDIAN_WORDS = 0, LITTLE_ENDIAN_WORDS = 1 };
+
+/* Extra: the byte order, and L. */
+static void lay_out(struct bloomery_design *design, int order, uint64_t bits, uint32_t probes,
+                    uint64_t length)
+{
+    bloomery_design_flat(design, HASH, BLOOMERY_PROBES_POSITIONS, bits, probes);
+    design->layout =
+        order == LITTLE_ENDIAN_WORDS ? BLOOMERY_LAYOUT_BYTES : BLOOMERY_LAYOUT_BE_WORDS;
+    design->small[0] = (uint8_t)order;
+    bloomery_store_u64(design->small + 1, length);
+    design->extra = design->small;
+    design->extra_bytes = EXTRA;
+}
+
+/* Keys and rate; or bits and probes, as for New(m, k), where either may be 0 for 1. */
+static bloomery_status plan(const bloomery_dialect_parameters *given,
+                            struct bloomery_design *design, bloomery_error *error)
+{
+    const int order = bloomery_dialect_choose("big-endian, little-endian", given->variant, error);
+    const double keys = (double)given->keys;
+    const double ln2 = log(2);
+    double bits = (double)given->bits;
+    double probes = given->probes;
+    if (order < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    if (given->bits == 0 && given->probes == 0 && given->keys > 0 && given->rate > 0 &&
+        given->rate < 1) {
+        bits = ceil(-1 * keys * log(given->rate) / (ln2 * ln2));
+        probes = ceil(ln2 * bits / keys);
+    }
+    if ((bits == 0 && probes == 0) || !(bits >= 0 && bits <= (double)BLOOMERY_BITS_MAX) ||
+        !(probes >= 0 && probes <= BLOOMERY_POSITIONS_MAX))
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "filters of bits-and-blooms take keys and a rate above 0 and below 1, or bits "
+            "and probes, that make at most 2^50 bits and 1024 probes");
+    lay_out(design, order, (uint64_t)fmax(1, bits), (uint32_t)fmax(1, probes), (uint64_t)bits);
+    design->links[0].keys = given->keys;
+    design->links[0].rate = given->rate;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_header(const uint8_t *data, size_t bytes, int order,
+                                    bloomery_error *error)
+{
+    if (bytes < HEADER)
+        return bloomery_fail(
+            error, BLOOMERY_TRUNCATED, bytes,
+            "cut short: a filter of bits-and-blooms begins with 24 bytes, there are %zu", bytes);
+    const uint64_t bits = bloomery_load_be(data, 8);
+    const uint64_t probes = bloomery_load_be(data + 8, 8);
+    const uint64_t length = order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(data + 16)
+                                                         : bloomery_load_be(data + 16, 8);
+    const uint64_t other = order == LITTLE_ENDIAN_WORDS ? bloomery_load_be(data + 16, 8)
+                                                        : bloomery_load_u64(data + 16);
+    if (bits == 0 || probes == 0 || bits > BLOOMERY_BITS_MAX || probes > BLOOMERY_POSITIONS_MAX)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "damaged: %llu probes in %llu bits are not 1 to 1024 in 1 to 2^50",
+                             (unsigned long long)probes, (unsigned long long)bits);
+    if (length > (bits + 63) / 64 * 64)
+        return bloomery_fail(error, other == bits ? BLOOMERY_BAD_ARGUMENT : BLOOMERY_CORRUPT, 16,
+                             "%s: a bitset of %llu bits in a filter of %llu",
+                             other == bits ? "this is the variant of the other byte order"
+                                           : "damaged",
+                             (unsigned long long)length, (unsigned long long)bits);
+    const uint64_t words = (length + 63) / 64;
+    if ((bytes - HEADER) % 8 != 0 || (bytes - HEADER) / 8 != words)
+        return bloomery_fail(
+            error, BLOOMERY_TRUNCATED, bytes,
+            "%s: a bitset of %llu bits takes %llu bytes, there are %zu",
+            words > (bytes - HEADER) / 8 ? "cut short" : "something follows the filter",
+            (unsigned long long)length, (unsigned long long)(words * 8), bytes - HEADER);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status parse(const uint8_t *data, size_t bytes,
+                             const bloomery_dialect_parameters *given,
+                             struct bloomery_design *design, bloomery_error *error)
+{
+    const int order = bloomery_dialect_choose("big-endian, little-endian", given->variant, error);
+    if (order < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    bloomery_status status = check_header(data, bytes, order, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const uint64_t length = order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(data + 16)
+                                                         : bloomery_load_be(data + 16, 8);
+    lay_out(design, order, bloomery_load_be(data, 8), (uint32_t)bloomery_load_be(data + 8, 8),
+            length);
+    design->bits[0] = data + HEADER;
+    design->bit_bytes[0] = (length + 63) / 64 * 8;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
+        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_POSITIONS)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "bits-and-blooms takes four words of two murmur3 hashes of a key");
+    return BLOOMERY_OK;
+}
+
+static bool is_little_endian(const bloomery_filter *filter)
+{
+    return filter->extra_bytes >= EXTRA && filter->extra[0] == LITTLE_ENDIAN_WORDS;
+}
+
+/* As long as it was, or longer where a key was added past that. */
+static uint64_t length_of(const bloomery_filter *filter)
+{
+    const struct bloomery_link *link = filter->links;
+    const uint64_t kept =
+        filter->extra_bytes >= EXTRA ? bloomery_load_u64(filter->extra + 1) : link->bits;
+    uint64_t last = link->bits;
+    if (kept >= link->bits)
+        return kept <= (link->bits + 63) / 64 * 64 ? kept : link->bits;
+    while (last > kept && !bloomery_bit_test(link->payload, last - 1))
+        last--;
+    return last;
+}
+
+static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
+{
+    const struct bloomery_link *link = filter->links;
+    const bool little = is_little_endian(filter);
+    const uint64_t length = length_of(filter);
+    uint8_t header[HEADER];
+    bloomery_store_be(header, link->bits, 8);
+    bloomery_store_be(header + 8, link->probes, 8);
+    if (little)
+        bloomery_store_u64(header + 16, length);
+    else
+        bloomery_store_be(header + 16, length, 8);
+    bloomery_status status = bloomery_emit(emitter, header, sizeof header);
+    return status == BLOOMERY_OK
+               ? bloomery_emit_bits(emitter, link, (length + 63) / 64 * 8,
+                                    little ? BLOOMERY_LAYOUT_BYTES : BLOOMERY_LAYOUT_BE_WORDS)
+               : status;
+}
+
+static const char *variant(const bloomery_filter *filter)
+{
+    return is_little_endian(filter) ? "little-endian" : "big-endian";
+}
+
+static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+{
+    return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);
+}
+
+const struct bloomery_dialect_row bloomery_dialect_bits_and_blooms = {
+    .facts =
+        {
+            .id = BLOOMERY_DIALECT_BITS_AND_BLOOMS,
+            .name = "bits-and-blooms",
+            .note = "filters of the Go package bits-and-blooms/bloom, the bytes of its WriteTo",
+            .variants = "big-endian, little-endian",
+            .reads = true,
+            .writes = true,
+            .creates = true,
+        },
+    .plan = plan,
+    .parse = parse,
+    .write = write,
+    .fits = fits,
+    .remark = remark,
+    .variant = variant,
+    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
+                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
+    .parse_takes = BLOOMERY_TAKES_VARIANT,
+};

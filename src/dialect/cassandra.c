@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The Bloom filters of Apache Cassandra's tables: Filter.db, big-endian.
+ *
+ *     0  k
+ *     4  W, the number of 64-bit words, 1 to 2^31 - 1
+ *     8  8 W bytes. m = 64 W
+ *            new (4.0 and later)    bit p is bit p & 7 of byte p >> 3
+ *            old (up to 3.x)        words, big-endian; bit p is bit p & 63 of word p >> 6
+ *
+ * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/murmur3_cassandra.c) with seed 0, and
+ * probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits: old filters have base h1 and step
+ * h2, new ones the reverse. Nothing in the bytes tells the two, so whoever reads an old one must say so.
+ * (Filters of versions before 1.2 are others again and not known here.)
+ *
+ * Sizing: a table of rates (plan/rate_table.h), T[b][K] with b bits for a key and K probes, gives the
+ * least b from 2 on with min over K of T[b][K] <= p, then the least K that is reached by going down from the
+ * best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
+ *
+ * Known faults: where p is T[2][1] = 0.393 at least, the original means 2 bits and 1 probe, and makes 1 bit
+ * and 2 probes, of which keys are many. Rates under 6.71e-05 it has none; and for a rate of 1 it makes no
+ * filter but something that always says yes.
+ */
+#include "dialect/dialects.h"
+
+#include "base/error.h"
+#include "plan/rate_table.h"
+
+#include <assert.h>
+
+enum { NEW = 0, OLD = 1, HASH_OLD = 17, HASH_NEW = 44, HEADER = 8, EXCESS = 20 };
+
+static const char variants[] = "new, old";
+static const uint64_t words_most = INT32_MAX;
+
+static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
+{
+    bloomery_design_flat(design, variant == OLD ? HASH_OLD : HASH_NEW,
+                         BLOOMERY_PROBES_ABSOLUTE_DOUBLE, words * 64, probes);
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+/* Bits for a key, and probes. 0.393 <= p: the two were meant the other way round. */
+static bloomery_status specify(double rate, uint64_t *bits, uint32_t *probes, bloomery_error *error)
+{
+    const uint32_t last = BLOOMERY_RATE_TABLE_ROWS - 1;
+    if (rate == 1)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "for a rate of 1 Cassandra makes no filter: it takes every key for "
+                             "present");
+    if (!(rate >= bloomery_rate_table(last, bloomery_rate_table_best(last)) && rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "Cassandra's rates are 0.0000671 to 1; and it takes keys with a rate, "
+                             "or bits and probes");
+    *bits = 1;
+    *probes = 2;
+    if (rate >= bloomery_rate_table(2, 1))
+        return BLOOMERY_OK;
+    uint32_t row = 2;
+    while (bloomery_rate_table(row, bloomery_rate_table_best(row)) > rate)
+        row++;
+    assert(row <= last);
+    *bits = row;
+    *probes = bloomery_rate_table_best(row);
+    while (bloomery_rate_table(row, *probes - 1) <= rate)
+        --*probes;
+    assert(*probes > 0);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status plan(const bloomery_dialect_parameters *given,
+                            struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose(variants, given->variant, error);
+    uint64_t bits = given->bits;
+    uint32_t probes = given->probes;
+    bloomery_status status = BLOOMERY_OK;
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    if (bits == 0 && probes == 0) {
+        status = specify(given->rate, &bits, &probes, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (__builtin_mul_overflow(bits, given->keys, &bits) ||
+            __builtin_add_overflow(bits, EXCESS, &bits))
+            bits = UINT64_MAX;
+    }
+    const uint64_t words = bits / 64 + (bits % 64 != 0);
+    if (words < 1 || words > words_most || probes < 1 || probes > BLOOMERY_POSITIONS_MAX)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "Cassandra's filters have 1 to 137,438,953,408 bits and here 1 to %d "
+                             "probes; these numbers make another",
+                             BLOOMERY_POSITIONS_MAX);
+    lay_out(design, variant, words, probes);
+    design->links[0].keys = given->keys;
+    design->links[0].rate = given->rate;
+    return BLOOMERY_OK;
+}
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+static enum bloomery_layout layout_of(int variant)
+{
+    return variant == OLD ? BLOOMERY_LAYOUT_BE_WORDS : BLOOMERY_LAYOUT_BYTES;
+}
+
+static bloomery_status parse(const uint8_t *data, size_t bytes,
+                             const bloomery_dialect_parameters *given,
+                             struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose(variants, given->variant, error);
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    if (bytes < HEADER)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
+                             "cut short: a Filter.db begins with 8 bytes, there are %zu", bytes);
+    const uint64_t probes = bloomery_load_be(data, 4);
+    const uint64_t words = bloomery_load_be(data + 4, 4);
+    if (probes == 0 || probes > BLOOMERY_POSITIONS_MAX)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "not a Filter.db: %llu probes are not 1 to %d",
+                             (unsigned long long)probes, BLOOMERY_POSITIONS_MAX);
+    if (words == 0 || words > words_most)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 4, "damaged: %llu words are not 1 to 2^31-1",
+                             (unsigned long long)words);
+    if (words != (bytes - HEADER) / 8 || (bytes - HEADER) % 8 != 0)
+        return bloomery_fail(
+            error, BLOOMERY_TRUNCATED, bytes, "%s: %llu words take %llu bytes, there are %zu",
+            words > (bytes - HEADER) / 8 ? "cut short" : "something follows the filter",
+            (unsigned long long)words, (unsigned long long)(HEADER + words * 8), bytes);
+    lay_out(design, variant, words, (uint32_t)probes);
+    design->layout = layout_of(variant);
+    design->bits[0] = data + HEADER;
+    design->bit_bytes[0] = words * 8;
+    return BLOOMERY_OK;
+}
+
+static int variant_of(const bloomery_filter *filter)
+{
+    return filter->shape.hash == HASH_OLD ? OLD : NEW;
+}
+
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_link *link = filter->links;
+    if (filter->shape.kind != BLOOMERY_CLASSIC ||
+        (filter->shape.hash != HASH_OLD && filter->shape.hash != HASH_NEW) ||
+        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "Cassandra hashes by its own murmur3 and takes signs away");
+    if (link->bits % 64 != 0 || link->bits / 64 > words_most)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "Cassandra's filters have whole words of 64 bits, 2^31-1 at most");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
+{
+    const struct bloomery_link *link = filter->links;
+    uint8_t header[HEADER];
+    assert(link->bits % 64 == 0 && link->bits / 64 <= words_most);
+    bloomery_store_be(header, link->probes, 4);
+    bloomery_store_be(header + 4, link->bits / 64, 4);
+    bloomery_status status = bloomery_emit(emitter, header, sizeof header);
+    return status == BLOOMERY_OK
+               ? bloomery_emit_bits(emitter, link, link->bits / 8, layout_of(variant_of(filter)))
+               : status;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static const char *variant(const bloomery_filter *filter)
+{
+    return variant_of(filter) == OLD ? "old" : "new";
+}
+
+/* Two probes in one bit for a key: as expected_rate tells. */
+static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+{
+    return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);
+}
+
+const struct bloomery_dialect_row bloomery_dialect_cassandra = {
+    .facts =
+        {
+            .id = BLOOMERY_DIALECT_CASSANDRA,
+            .name = "cassandra",
+            .note = "the Filter.db of Apache Cassandra's tables",
+            .variants = variants,
+            .reads = true,
+            .writes = true,
+            .creates = true,
+            .hashes = true,
+        },
+    .plan = plan,
+    .parse = parse,
+    .write = write,
+    .fits = fits,
+    .remark = remark,
+    .variant = variant,
+    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
+                  BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,
+    .parse_takes = BLOOMERY_TAKES_VARIANT,
+};

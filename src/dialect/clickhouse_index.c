@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ClickHouse's skip index bloom_filter(p), granule by granule, as it is or in its file
+ * (dialect/clickhouse_frame.c):
+ *
+ *     rows     7 bits a byte, low ones first, the top bit says that there are more; 1 or more
+ *     then     for each column of the index B = ceil(bits_per_key rows / 8) bytes; bit p is bit p & 7 of
+ *              byte p >> 3
+ *
+ * Rows are the distinct values of the column that has most of them (in older releases all rows, or all
+ * elements of arrays). Bits per key and the k probes follow from p (plan/best_practice.h; 8 and 4 for the default p of
+ * 0.025), which is in the table's definition and not in the bytes, like the number of columns. Filters are
+ * counted from 0 through all granules: `index` is granule times columns plus column.
+ *
+ * A value has one hash: of strings (FixedString with its zeros) CityHash64, of numbers fmix64
+ * (hash/fmix64.c), of a Float32 that of the double. Position i is H128(hash, salt i) mod 8 B
+ * (core/salted_pair.c), k at most 15. NULL counts as the type's default value; a granule whose arrays are all
+ * empty has the hash 0, which is fmix64's of an empty key.
+ *
+ * Known faults: 0.0 and -0.0, which are equal, have different hashes, so that a query for 0.0 loses rows
+ * with -0.0. Of numbers of 256 bits the highest 64 are lost. And those of the table.
+ */
+#include "dialect/clickhouse.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { CITY64 = 19, FMIX64 = 20, COLUMNS_MOST = 65536, ROWS_BYTES = 9 };
+enum { BITS_LEAST = 2, BITS_MOST = 19 }; /* per key, by plan/best_practice.h */
+
+/* By its number; from the third on with the doubles of older releases. */
+enum { STRINGS, NUMBERS, STRINGS_DOUBLE, NUMBERS_DOUBLE };
+#define VARIANTS "strings, numbers, strings-double, numbers-double"
+
+static const uint64_t rows_most = UINT64_C(1) << 48;
+
+static bloomery_status lay_out(int variant, double rate, uint64_t rows, uint64_t bytes,
+                               uint32_t probes, struct bloomery_design *design,
+                               bloomery_error *error)
+{
+    if (bytes < 1 || bytes > (UINT64_C(1) << 47))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a filter of an index has 1 to 2^47 bytes, not %llu",
+                             (unsigned long long)bytes);
+    if (probes < 1 || probes > BLOOMERY_SALTED_PAIR_PROBES)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "ClickHouse's index has 1 to 15 probes, not %u: give the probes, or "
+                             "the rate of the index",
+                             probes);
+    bloomery_design_flat(design, variant == NUMBERS || variant == NUMBERS_DOUBLE ? FMIX64 : CITY64,
+                         BLOOMERY_PROBES_SALTED_PAIR, bytes * 8, probes);
+    design->links[0].keys = rows;
+    design->links[0].rate = rate;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status plan(const bloomery_dialect_parameters *given,
+                            struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose(VARIANTS, given->variant, error);
+    struct bloomery_practice practice;
+    uint64_t bytes = given->bytes;
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    bloomery_status status =
+        bloomery_clickhouse_practice(given, variant >= STRINGS_DOUBLE, &practice, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (given->keys == 0 || given->keys > rows_most || (bytes != 0) == (practice.bits_per_key != 0))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "ClickHouse's index takes keys (1 to 2^48) and a rate, or keys, "
+                             "probes and one of bits_per_key and bytes");
+    if (bytes == 0 && !bloomery_clickhouse_bytes(practice.bits_per_key, given->keys, &bytes))
+        bytes = UINT64_MAX;
+    return lay_out(variant, given->rate, given->keys, bytes, practice.probes, design, error);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* A granule, from its first byte on. */
+struct granule {
+    uint64_t at;
+    uint64_t rows;
+    uint64_t bits;         /* where its filters begin */
+    uint64_t filter_bytes; /* of each of its columns */
+};
+
+/* The number of rows, and moves past it. In its shortest form, as ClickHouse writes it. */
+static bloomery_status read_rows(struct bloomery_clickhouse_payload *payload,
+                                 struct granule *granule, bloomery_error *error)
+{
+    uint8_t byte = 0x80;
+    granule->bits = granule->at;
+    granule->rows = 0;
+    for (unsigned i = 0; i < ROWS_BYTES && (byte & 0x80) != 0; i++) {
+        if (granule->bits == payload->bytes)
+            return bloomery_fail(error, BLOOMERY_TRUNCATED, 0,
+                                 "cut short: there is no number of rows at byte %llu",
+                                 (unsigned long long)granule->at);
+        bloomery_clickhouse_read(payload, granule->bits++, &byte, 1);
+        granule->rows |= (uint64_t)(byte & 0x7f) << (7 * i);
+    }
+    if ((byte & 0x80) != 0 || (byte == 0 && granule->bits > granule->at + 1) ||
+        granule->rows == 0 || granule->rows > rows_most)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "damaged: the number of rows at byte %llu is not 1 to 2^48, in as few "
+                             "bytes as it needs",
+                             (unsigned long long)granule->at);
+    return BLOOMERY_OK;
+}
+
+/* One granule is all that there is: its size must be that of some whole number of bits per key, and of one that
+ * ClickHouse's table has. */
+static bloomery_status size_of_only(const struct bloomery_clickhouse_payload *payload,
+                                    uint32_t columns, struct granule *granule,
+                                    bloomery_error *error)
+{
+    const uint64_t left = payload->bytes - granule->bits;
+    granule->filter_bytes = left / columns;
+    for (uint32_t bits = BITS_LEAST; bits <= BITS_MOST && left % columns == 0; bits++) {
+        uint64_t wanted;
+        if (bloomery_clickhouse_bytes(bits, granule->rows, &wanted) &&
+            wanted == granule->filter_bytes)
+            return BLOOMERY_OK;
+    }
+    return bloomery_fail(error, BLOOMERY_TRUNCATED, 0,
+                         "cut short, or not one granule: %llu bytes for %llu rows and %u column%s "
+                         "are not 2 to 19 bits for each; for several granules give the "
+                         "rate of the index, or bits_per_key",
+                         (unsigned long long)left, (unsigned long long)granule->rows, columns,
+                         columns == 1 ? "" : "s");
+}
+
+static bloomery_status size_of_one(const struct bloomery_clickhouse_payload *payload,
+                                   uint32_t columns, uint32_t bits_per_key, struct granule *granule,
+                                   bloomery_error *error)
+{
+    const uint64_t left = payload->bytes - granule->bits;
+    uint64_t all;
+    if (bloomery_clickhouse_bytes(bits_per_key, granule->rows, &granule->filter_bytes) &&
+        !__builtin_mul_overflow(granule->filter_bytes, (uint64_t)columns, &all) && all <= left)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_TRUNCATED, 0,
+                         "cut short, or not of such an index: the granule at byte %llu has %llu "
+                         "rows with %u bits in each of %u column%s, and %llu bytes are left",
+                         (unsigned long long)granule->at, (unsigned long long)granule->rows,
+                         bits_per_key, columns, columns == 1 ? "" : "s", (unsigned long long)left);
+}
+
+/* Goes through all granules; `wanted` gets the one with that number, where there is one. */
+static bloomery_status find_granule(struct bloomery_clickhouse_payload *payload, uint32_t columns,
+                                    uint32_t bits_per_key, uint64_t number, struct granule *wanted,
+                                    uint64_t *count, bloomery_error *error)
+{
+    struct granule granule = {.at = 0};
+    *count = 0;
+    do {
+        bloomery_status status = read_rows(payload, &granule, error);
+        if (status == BLOOMERY_OK)
+            status = bits_per_key != 0
+                         ? size_of_one(payload, columns, bits_per_key, &granule, error)
+                         : size_of_only(payload, columns, &granule, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if ((*count)++ == number)
+            *wanted = granule;
+        granule.at = granule.bits + granule.filter_bytes * columns;
+        assert(granule.at <= payload->bytes);
+    } while (granule.at < payload->bytes);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status parse(const uint8_t *data, size_t data_bytes,
+                             const bloomery_dialect_parameters *given,
+                             struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose(VARIANTS, given->variant, error);
+    const uint32_t columns = given->columns != 0 ? given->columns : 1;
+    struct bloomery_practice practice;
+    struct bloomery_clickhouse_payload payload;
+    struct granule granule = {.at = 0};
+    uint64_t count;
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    if (columns > COLUMNS_MOST)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "an index has 1 to 65536 columns");
+    bloomery_status status =
+        bloomery_clickhouse_practice(given, variant >= STRINGS_DOUBLE, &practice, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_clickhouse_open(data, data_bytes, &payload, error);
+    if (status == BLOOMERY_OK)
+        status = find_granule(&payload, columns, practice.bits_per_key, given->index / columns,
+                              &granule, &count, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (given->index / columns >= count)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "there is no filter number %llu: there are %llu granules with %u "
+                             "column%s, counted from 0",
+                             (unsigned long long)given->index, (unsigned long long)count, columns,
+                             columns == 1 ? "" : "s");
+    status = lay_out(variant, given->rate, granule.rows, granule.filter_bytes, practice.probes,
+                     design, error);
+    if (status == BLOOMERY_OK)
+        bloomery_clickhouse_take(&payload,
+                                 granule.bits + granule.filter_bytes * (given->index % columns),
+                                 granule.filter_bytes, given->index, count * columns, design);
+    return status;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_link *link = filter->links;
+    if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE_INDEX ||
+        filter->shape.probe_rule != BLOOMERY_PROBES_SALTED_PAIR)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "ClickHouse's index has a hash and a rule of its own");
+    if (link->bits % 8 != 0 || link->keys == 0 || link->keys > rows_most)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                             "ClickHouse's index has whole bytes, and says for how many rows");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
+{
+    uint8_t head[ROWS_BYTES];
+    size_t bytes = 0;
+    uint64_t rows = filter->links[0].keys;
+    assert(rows > 0 && rows <= rows_most);
+    for (; rows >= 0x80; rows >>= 7)
+        head[bytes++] = (uint8_t)(rows | 0x80);
+    head[bytes++] = (uint8_t)rows;
+    return bloomery_clickhouse_write(filter, head, bytes, emitter);
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static const char *variant(const bloomery_filter *filter)
+{
+    return filter->shape.hash == FMIX64 ? "numbers" : "strings";
+}
+
+static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+{
+    static const char *const of_numbers[] = {
+        "0.0 and -0.0 are equal and have different hashes: asked for the one, ClickHouse loses "
+        "rows with the other",
+        "of numbers of 256 bits the highest 64 are not hashed, and of 128 bits (UUID, IPv6) the "
+        "two halves are only XORed: numbers that differ in those ways are one to this index",
+    };
+    const uint32_t own = filter->shape.hash == FMIX64 ? 2 : 0;
+    if (index >= own)
+        return bloomery_clickhouse_remark(filter, index - own, text, room);
+    snprintf(text, room, "%s", of_numbers[index]);
+    return true;
+}
+
+const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
+    .facts =
+        {
+            .id = BLOOMERY_DIALECT_CLICKHOUSE_INDEX,
+            .name = "clickhouse-index",
+            .note = "ClickHouse's skip index bloom_filter, a granule of it or its file",
+            .variants = VARIANTS,
+            .parameters = "probes",
+            .reads = true,
+            .writes = true,
+            .creates = true,
+            .hashes = true,
+        },
+    .plan = plan,
+    .parse = parse,
+    .write = write,
+    .fits = fits,
+    .remark = remark,
+    .variant = variant,
+    .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |
+                  BLOOMERY_TAKES_BYTES | BLOOMERY_TAKES_PROBES | BLOOMERY_TAKES_BITS_PER_KEY,
+    .parse_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_PROBES |
+                   BLOOMERY_TAKES_BITS_PER_KEY | BLOOMERY_TAKES_COLUMNS | BLOOMERY_TAKES_INDEX,
+};

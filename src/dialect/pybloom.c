@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The filters of pybloom_live (Python), and of pybloom before it, as their tofile() writes them; all
+ * numbers are little-endian. One filter, k slices of s bits (hash/pybloom.c, core/slices.c):
+ *
+ *      0  rate, a double
+ *      8  k, 8 bytes       16  s       24  n, the keys it is for       32  keys in it
+ *     40  ceil(k s / 8) bytes; bit p is bit p & 7 of byte p >> 3
+ *
+ * and a chain of them that grows, ScalableBloomFilter:
+ *
+ *      0  how many times the keys each next filter is for, 4 bytes
+ *      4  how many times the rate, a double       12  n of the first       20  the rate asked for, a double
+ *     28  F, how many filters there are, 4 bytes; 0 where no key was added
+ *     32  F times the length of a filter in bytes, 8 bytes each
+ *         the filters, as above
+ *
+ * Which of the two it is can be seen: the ratio of a chain lies where a filter has rate and k, which
+ * read as a double are next to 0. Who wrote it can't: the variants are "4" and "3" after the version of
+ * pybloom_live, and "2" for pybloom 2.0, which hashes as 3 and differs in how it sizes chains. Keys are
+ * counted where they set a bit.
+ *
+ * Keys are the UTF-8 of a str. Bytes are themselves in version 4, and under Python 3 the text of their
+ * repr(), b'...', in version 3.
+ *
+ * Sizing: k = ceil(ln(1/p) / ln 2), s = ceil(n |ln p| / (k ln2^2)).
+ *
+ * Faults: pybloom_live plans the first filter of a chain for 0.9 p where the sum of all rates is p only if
+ * it is 0.1 p, as in pybloom 2.0; so a chain ends at 9 p. Filters of versions 3 and 4 look alike and
+ * differ where digests have 128 bits: read as the other, keys are missed.
+ */
+#include "dialect/dialects.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "plan/describe.h"
+#include "plan/solve.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    HASH_3 = 42,
+    HASH_4 = 43,
+    HEADER = 40,
+    CHAIN_HEADER = 32,
+    /* The variant; of chains the n and rate of the header, and whether there is a first filter. */
+    EXTRA_BYTES = 18,
+};
+
+enum variant { V4, V3, V2 };
+
+static const char variants[] = "4, 3, 2";
+static const double ratio_default = 0.9;
+static const double ratio_least = 1e-9; /* any less is a filter's k */
+
+/* A shape without links. */
+static void begin(struct bloomery_design *design, enum variant variant, bool chain)
+{
+    design->shape.kind = chain ? BLOOMERY_SCALABLE : BLOOMERY_CLASSIC;
+    design->shape.hash = variant == V4 ? HASH_4 : HASH_3;
+    design->shape.probe_rule = BLOOMERY_PROBES_SLICES;
+    design->shape.cell_bits = 1;
+    design->shape.count_rule = BLOOMERY_COUNTS_NEW;
+    design->layout = BLOOMERY_LAYOUT_BYTES;
+    design->small[0] = (uint8_t)variant;
+    design->extra = design->small;
+    design->extra_bytes = EXTRA_BYTES;
+}
+
+/* ---- Sizing ---------------------------------------------------------------------------------- */
+
+/* The first link of a chain, which the original makes with the first key. */
+static bloomery_status begin_chain(struct bloomery_design *design, uint64_t keys, double rate,
+                                   bloomery_error *error)
+{
+    const double ratio = design->shape.tightening;
+    const double first = design->small[0] == V2 ? rate * (1 - ratio) : rate * ratio;
+    bloomery_store_u64(design->small + 1, keys);
+    bloomery_store_f64(design->small + 9, rate);
+    design->small[17] = 1;
+    design->shape.link_count = 1;
+    return bloomery_slices_size(keys, first, &design->links[0], error);
+}
+
+static bloomery_status plan(const bloomery_dialect_parameters *given,
+                            struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose(variants, given->variant, error);
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    if (given->keys == 0 || !(given->rate > 0 && given->rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "pybloom takes keys and a rate above 0 and below 1");
+    if (given->growth > INT32_MAX)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a chain grows by 1 to 2^31-1 times");
+    begin(design, (enum variant)variant, given->growth > 0);
+    if (given->growth > 0) {
+        design->shape.growth = given->growth;
+        design->shape.tightening = ratio_default;
+        bloomery_status status = begin_chain(design, given->keys, given->rate, error);
+        design->small[17] = 0;
+        return status;
+    }
+    design->shape.link_count = 1;
+    return bloomery_slices_size(given->keys, given->rate, &design->links[0], error);
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+static bloomery_status wrong_length(size_t bytes, uint64_t needed, bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
+                         "%s: %llu bytes are needed, there are %zu",
+                         needed > bytes ? "cut short" : "something follows the filter",
+                         (unsigned long long)needed, bytes);
+}
+
+/* One filter, which takes exactly these bytes, as link number `link`. */
+static bloomery_status parse_link(const uint8_t *data, size_t bytes, struct bloomery_design *design,
+                                  uint32_t link, bloomery_error *error)
+{
+    if (bytes < HEADER)
+        return wrong_length(bytes, HEADER, error);
+    const double rate = bloomery_load_f64(data);
+    const uint64_t probes = bloomery_load_u64(data + 8);
+    const uint64_t slice = bloomery_load_u64(data + 16);
+    const uint64_t keys = bloomery_load_u64(data + 24);
+    const uint64_t count = bloomery_load_u64(data + 32);
+    uint64_t bits;
+    if (!(rate > 0 && rate < 1))
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "not a filter of pybloom: it begins with a rate above 0 and below 1");
+    if (probes == 0 || probes > BLOOMERY_POSITIONS_MAX || slice == 0 ||
+        __builtin_mul_overflow(probes, slice, &bits) || bits > BLOOMERY_BITS_MAX)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 8,
+                             "damaged: %llu slices of %llu bits are not 1 to 1024 of up to 2^50 "
+                             "bits together",
+                             (unsigned long long)probes, (unsigned long long)slice);
+    if (keys == 0 || keys > BLOOMERY_KEYS_MAX)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 24,
+                             "damaged: a filter is for 1 to 2^48 keys, not %llu",
+                             (unsigned long long)keys);
+    if (bytes - HEADER != (bits + 7) / 8)
+        return wrong_length(bytes, HEADER + (bits + 7) / 8, error);
+    design->links[link] = (struct bloomery_link){
+        .bits = bits, .probes = (uint32_t)probes, .keys = keys, .rate = rate, .adds = count};
+    design->bits[link] = data + HEADER;
+    design->bit_bytes[link] = bytes - HEADER;
+    design->shape.link_count = link + 1;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status parse_chain_header(const uint8_t *data, size_t bytes,
+                                          struct bloomery_design *design, bloomery_error *error)
+{
+    const uint32_t growth = bloomery_load_u32(data);
+    const double ratio = bloomery_load_f64(data + 4);
+    const uint64_t keys = bloomery_load_u64(data + 12);
+    const double rate = bloomery_load_f64(data + 20);
+    const uint32_t filters = bloomery_load_u32(data + 28);
+    if (growth == 0 || growth > INT32_MAX || !(ratio >= ratio_least && ratio < 1) ||
+        !(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "not a chain of pybloom: its growth, ratio, keys and rate are none");
+    if (filters > BLOOMERY_CHAIN_MAX)
+        return bloomery_fail(error, filters > INT32_MAX ? BLOOMERY_CORRUPT : BLOOMERY_UNSUPPORTED,
+                             28, "a chain of %u filters: up to 64 are served", filters);
+    if ((bytes - CHAIN_HEADER) / 8 < filters)
+        return wrong_length(bytes, CHAIN_HEADER + (uint64_t)filters * 8, error);
+    design->shape.growth = growth;
+    design->shape.tightening = ratio;
+    return begin_chain(design, keys, rate, error);
+}
+
+static bloomery_status parse_chain(const uint8_t *data, size_t bytes,
+                                   struct bloomery_design *design, bloomery_error *error)
+{
+    if (bytes < CHAIN_HEADER)
+        return wrong_length(bytes, CHAIN_HEADER, error);
+    bloomery_status status = parse_chain_header(data, bytes, design, error);
+    const uint32_t filters = bloomery_load_u32(data + 28);
+    size_t at = CHAIN_HEADER + (size_t)filters * 8;
+    for (uint32_t i = 0; i < filters && status == BLOOMERY_OK; i++) {
+        const uint64_t length = bloomery_load_u64(data + CHAIN_HEADER + (size_t)i * 8);
+        if (length > bytes - at)
+            return wrong_length(bytes, length > UINT64_MAX - at ? UINT64_MAX : at + length, error);
+        status = parse_link(data + at, (size_t)length, design, i, error);
+        at += (size_t)length;
+    }
+    if (status == BLOOMERY_OK && at != bytes)
+        return wrong_length(bytes, at, error);
+    design->small[17] = filters > 0;
+    return status;
+}
+
+static bloomery_status parse(const uint8_t *data, size_t bytes,
+                             const bloomery_dialect_parameters *given,
+                             struct bloomery_design *design, bloomery_error *error)
+{
+    const int variant = bloomery_dialect_choose(variants, given->variant, error);
+    if (variant < 0)
+        return BLOOMERY_BAD_ARGUMENT;
+    const double ratio = bytes >= 12 ? bloomery_load_f64(data + 4) : 0;
+    const bool chain = ratio >= ratio_least && ratio < 1;
+    begin(design, (enum variant)variant, chain);
+    return chain ? parse_chain(data, bytes, design, error)
+                 : parse_link(data, bytes, design, 0, error);
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/* What the header of a chain needs, of which a file of ours may hold anything. */
+struct header {
+    enum variant variant;
+    uint64_t keys;
+    double rate;
+    uint32_t filters;
+};
+
+static struct header header_of(const bloomery_filter *filter)
+{
+    const bool four = filter->shape.hash == HASH_4;
+    const struct bloomery_link *first = &filter->links[0];
+    struct header header = {
+        .variant = four ? V4 : V3,
+        .keys = first->keys,
+        .rate = fmin(1, first->rate / filter->shape.tightening),
+        .filters = bloomery_link_count(filter),
+    };
+    if (filter->extra_bytes != EXTRA_BYTES)
+        return header;
+    if (!four && filter->extra[0] == V2)
+        header.variant = V2;
+    header.keys = bloomery_load_u64(filter->extra + 1);
+    header.rate = bloomery_load_f64(filter->extra + 9);
+    if (filter->extra[17] == 0 && header.filters == 1 && first->adds == 0)
+        header.filters = 0;
+    return header;
+}
+
+static uint64_t link_length(const struct bloomery_link *link)
+{
+    return HEADER + (link->bits + 7) / 8;
+}
+
+static bloomery_status write_link(const struct bloomery_link *link,
+                                  struct bloomery_emitter *emitter)
+{
+    uint8_t bytes[HEADER];
+    assert(link->bits % link->probes == 0);
+    bloomery_store_f64(bytes, link->rate);
+    bloomery_store_u64(bytes + 8, link->probes);
+    bloomery_store_u64(bytes + 16, link->bits / link->probes);
+    bloomery_store_u64(bytes + 24, link->keys);
+    bloomery_store_u64(bytes + 32, link->adds);
+    bloomery_status status = bloomery_emit(emitter, bytes, sizeof bytes);
+    return status == BLOOMERY_OK
+               ? bloomery_emit_bits(emitter, link, (link->bits + 7) / 8, BLOOMERY_LAYOUT_BYTES)
+               : status;
+}
+
+static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
+{
+    const struct header header = header_of(filter);
+    uint8_t bytes[CHAIN_HEADER];
+    if (filter->shape.kind != BLOOMERY_SCALABLE)
+        return write_link(&filter->links[0], emitter);
+    bloomery_store_u32(bytes, filter->shape.growth);
+    bloomery_store_f64(bytes + 4, filter->shape.tightening);
+    bloomery_store_u64(bytes + 12, header.keys);
+    bloomery_store_f64(bytes + 20, header.rate);
+    bloomery_store_u32(bytes + 28, header.filters);
+    bloomery_status status = bloomery_emit(emitter, bytes, sizeof bytes);
+    for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++) {
+        bloomery_store_u64(bytes, link_length(&filter->links[i]));
+        status = bloomery_emit(emitter, bytes, 8);
+    }
+    for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++)
+        status = write_link(&filter->links[i], emitter);
+    return status;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static const char *variant(const bloomery_filter *filter)
+{
+    static const char *const names[] = {[V4] = "4", [V3] = "3", [V2] = "2"};
+    return names[header_of(filter).variant];
+}
+
+/* What rates of links, each `ratio` times the one before, add up to in the end. */
+static bool remark_chain(const bloomery_filter *filter, char *text, size_t room)
+{
+    struct bloomery_phrase asked, sum, now;
+    const struct header header = header_of(filter);
+    const double end = filter->links[0].rate / (1 - filter->shape.tightening);
+    double none = 0;
+    if (filter->shape.kind != BLOOMERY_SCALABLE || !(end > header.rate * 1.1))
+        return false;
+    for (uint32_t i = 0; i < filter->shape.link_count; i++)
+        none += log1p(
+            -fmin(0.999999, filter->kind->expected_rate(&filter->links[i], filter->links[i].keys)));
+    snprintf(text, room,
+             "the chain was asked for %s, but the rates of its filters add up to %s: with %u of "
+             "them, full, it is %s",
+             bloomery_phrase_rate(&asked, header.rate), bloomery_phrase_rate(&sum, fmin(1, end)),
+             filter->shape.link_count, bloomery_phrase_rate(&now, -expm1(none)));
+    return true;
+}
+
+/* Whether MD5 or XXH3 is the digest: where the numbers of a key fit in 128 bits. */
+static bool remark_version(const bloomery_filter *filter, char *text, size_t room)
+{
+    const struct bloomery_link *link = &filter->links[0];
+    const uint64_t slice = link->bits / link->probes;
+    const uint64_t width = slice < UINT64_C(1) << 15 ? 16 : slice < UINT64_C(1) << 31 ? 32 : 64;
+    if (width * link->probes > 128)
+        return false;
+    snprintf(
+        text, room,
+        "its bytes don't say which version wrote it, and where %u numbers of %u bits fit in a "
+        "digest of 128 as here, 3 hashes by MD5 and 4 by XXH3: read as the other it would miss "
+        "its keys",
+        link->probes, (uint32_t)width);
+    return true;
+}
+
+static bool remark_one_more(const bloomery_filter *filter, char *text, size_t room)
+{
+    if (header_of(filter).variant != V2 || filter->shape.kind != BLOOMERY_CLASSIC)
+        return false;
+    snprintf(text, room, "pybloom 2.0 refuses only key %llu, one later than it was made for",
+             (unsigned long long)filter->links[0].keys + 2);
+    return true;
+}
+
+static bool remark_rate(const bloomery_filter *filter, char *text, size_t room)
+{
+    return filter->shape.kind == BLOOMERY_CLASSIC && bloomery_remark_rate(filter, 1.1, text, room);
+}
+
+static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+{
+    static bool (*const all[])(const bloomery_filter *, char *, size_t) = {
+        remark_rate, remark_chain, remark_version, remark_one_more};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i](filter, text, room) && index-- == 0)
+            return true;
+    return false;
+}
+
+const struct bloomery_dialect_row bloomery_dialect_pybloom = {
+    .facts =
+        {
+            .id = BLOOMERY_DIALECT_PYBLOOM_LIVE,
+            .name = "pybloom-live",
+            .note = "pybloom_live and pybloom (Python), the bytes of tofile()",
+            .variants = variants,
+            .reads = true,
+            .writes = true,
+            .creates = true,
+        },
+    .plan = plan,
+    .parse = parse,
+    .write = write,
+    .remark = remark,
+    .variant = variant,
+    .plan_takes =
+        BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE | BLOOMERY_TAKES_GROWTH,
+    .parse_takes = BLOOMERY_TAKES_VARIANT,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MD5 and the SHA family, of libcrypto, for other systems' filters that hash by them. The library is
+ * loaded when the first such filter is opened or made: who has none never loads it, and it need not be
+ * there.
+ *
+ * What is called are the functions with a state in the caller's memory, although the EVP functions are
+ * the ones that OpenSSL advertises: those allocate for every digest, and an answer about a key must not
+ * fail for want of memory. They also cost more than the digest of a short key itself. Where a
+ * libcrypto has no such functions, it counts as not there.
+ */
+#ifndef BLOOMERY_HASH_DIGEST_H
+#define BLOOMERY_HASH_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum bloomery_digest_id {
+    BLOOMERY_DIGEST_MD5,
+    BLOOMERY_DIGEST_SHA1,
+    BLOOMERY_DIGEST_SHA256,
+    BLOOMERY_DIGEST_SHA384,
+    BLOOMERY_DIGEST_SHA512,
+};
+
+enum { BLOOMERY_DIGEST_MOST = 64, BLOOMERY_DIGEST_STATE = 256 };
+
+/* Whether this build can look for libcrypto: `available` of the hashes that are made of digests. */
+#ifdef BLOOMERY_HAVE_LIBCRYPTO
+#define BLOOMERY_DIGESTS_BUILT true
+#else
+#define BLOOMERY_DIGESTS_BUILT false
+#endif
+
+/* Loads libcrypto at its first call. Whether it is there; all functions below need that it is. Any
+ * thread, any time. */
+bool bloomery_digest_ready(void);
+
+/* 16, 20, 32, 48 or 64. */
+size_t bloomery_digest_bytes(enum bloomery_digest_id id);
+
+/* The digest of some bytes; NULL where there are 0. */
+void bloomery_digest_of(enum bloomery_digest_id id, const void *data, size_t bytes,
+                        uint8_t *digest);
+
+/* The same of what comes in pieces. Plain memory: to copy it is to fork the message. */
+struct bloomery_digest {
+    enum bloomery_digest_id id;
+    _Alignas(16) uint8_t state[BLOOMERY_DIGEST_STATE];
+};
+
+void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_id id);
+void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_t bytes);
+
+/* Of all that was added so far; more can be added afterwards. */
+void bloomery_digest_get(const struct bloomery_digest *digest, uint8_t *result);
+
+#endif

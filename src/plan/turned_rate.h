@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rate of flat filters by double hashing in signed numbers, of which negative ones are turned over. */
+#ifndef BLOOMERY_PLAN_TURNED_RATE_H
+#define BLOOMERY_PLAN_TURNED_RATE_H
+
+#include <stdint.h>
+
+/* A walk c_i = a + i b that wraps at 2^width, taken for signed, and what becomes of a negative c. */
+enum bloomery_turn {
+    BLOOMERY_TURN_FLIPPED_32, /* width 32, ~c; then mod m */
+    BLOOMERY_TURN_ABSOLUTE,   /* width 64, -c; then mod m */
+};
+
+/*
+ * The rate with `keys` keys. bits >= 1, probes >= 1. 0 keys: 0. Measured, right to 3 per cent from 500 bits
+ * on for up to 20 probes, to 7 per cent from 64 bits on; past 64 probes it is a guess. Some milliseconds.
+ */
+double bloomery_turned_rate(enum bloomery_turn turn, uint64_t bits, uint32_t probes, uint64_t keys);
+
+/* The same where a share `fill` of the bits is set; and the keys that set so many on average, INFINITY where more
+ * is set than ever will be. */
+double bloomery_turned_live(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double fill);
+double bloomery_turned_keys(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double fill);
+
+#endif

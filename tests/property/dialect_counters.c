@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counters that keys touch as often as their positions name them, of another system: threads that add
+ * and remove at once lose nothing, a key that was added once is removed once, and filters are put
+ * together counter by counter. tests/dialect has their values. Meant to run under ThreadSanitizer too.
+ *
+ * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, threads. No
+ * arguments. Suite: property, threads. Skipped without libcrypto.
+ */
+#include "../support/counters.h"
+
+#include <bloomery/dialect.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { THREADS = 4, SHARE = 30, STAYING = 2, CELLS = 300, PROBES = 7 };
+
+static bloomery_key key_of(unsigned number)
+{
+    static char texts[THREADS * SHARE + STAYING][16];
+    if (texts[number][0] == 0)
+        snprintf(texts[number], sizeof texts[number], "key %u", number);
+    return bloomery_key_of(texts[number], strlen(texts[number]));
+}
+
+static bloomery_filter *make(uint32_t cell_bits, bool concurrent, bool once)
+{
+    bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter;
+    parameters.bits = CELLS;
+    parameters.probes = PROBES;
+    parameters.cell_bits = cell_bits;
+    options.concurrent_adds = concurrent;
+    options.exactly_once = once;
+    const bloomery_status status = bloomery_dialect_create(
+        bloomery_dialect_get(BLOOMERY_DIALECT_MD5_CHAIN), &parameters, &options, &filter, NULL);
+    if (status == BLOOMERY_UNSUPPORTED)
+        skip();
+    assert_int_equal(status, BLOOMERY_OK);
+    return filter;
+}
+
+struct team {
+    bloomery_filter *filter;
+    pthread_barrier_t start;
+    atomic_uint faults; /* cmocka's asserts belong to the main thread */
+    atomic_uint removed;
+    unsigned rounds;
+};
+
+struct member {
+    struct team *team;
+    unsigned number;
+};
+
+static void expect(struct team *team, bool holds)
+{
+    if (!holds)
+        atomic_fetch_add(&team->faults, 1);
+}
+
+static void *come_and_go(void *argument)
+{
+    const struct member *member = argument;
+    struct team *team = member->team;
+    pthread_barrier_wait(&team->start);
+    for (unsigned round = 0; round < team->rounds; round++) {
+        const bloomery_key key = key_of(member->number * SHARE + round % SHARE);
+        expect(team, bloomery_add(team->filter, key, NULL) >= 0);
+        expect(team, bloomery_count(team->filter, key) >= 1);
+        expect(team, bloomery_remove(team->filter, key, NULL) == BLOOMERY_REMOVED);
+        for (unsigned i = 0; i < STAYING; i++)
+            expect(team, bloomery_may_contain(team->filter, key_of(THREADS * SHARE + i)));
+    }
+    return NULL;
+}
+
+static void *remove_the_same(void *argument)
+{
+    const struct member *member = argument;
+    struct team *team = member->team;
+    for (unsigned i = 0; i < SHARE; i++) {
+        pthread_barrier_wait(&team->start);
+        const int found = bloomery_remove(team->filter, key_of(i), NULL);
+        expect(team, found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
+        atomic_fetch_add(&team->removed, (unsigned)(found == BLOOMERY_REMOVED));
+    }
+    return NULL;
+}
+
+static void run_team(struct team *team, void *(*work)(void *))
+{
+    pthread_t threads[THREADS];
+    struct member members[THREADS];
+    assert_int_equal(pthread_barrier_init(&team->start, NULL, THREADS), 0);
+    for (unsigned i = 0; i < THREADS; i++) {
+        members[i] = (struct member){team, i};
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &members[i]), 0);
+    }
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_barrier_destroy(&team->start);
+    assert_int_equal(atomic_load(&team->faults), 0);
+}
+
+static void name_all_keys(void)
+{
+    for (unsigned i = 0; i < THREADS * SHARE + STAYING; i++)
+        key_of(i);
+}
+
+/* Some counters reach 15 with all that come at once: those may be stuck, all others are as before. */
+static void threads_lose_no_count(void **state)
+{
+    (void)state;
+    name_all_keys();
+    for (size_t w = 0; w < TEST_WIDTHS; w++)
+        for (int once = 0; once < 2; once++) {
+            struct team team = {.filter = make(test_widths[w], true, once == 1),
+                                .rounds = test_long() ? 100000 : 5000};
+            for (unsigned i = 0; i < STAYING; i++)
+                bloomery_add(team.filter, key_of(THREADS * SHARE + i), NULL);
+            struct test_bytes before = test_counters(team.filter);
+            run_team(&team, come_and_go);
+            struct test_bytes after = test_counters(team.filter);
+            for (size_t cell = 0; cell < CELLS; cell++) {
+                const uint32_t value = test_counter_at(&after, test_widths[w], cell);
+                if (value != (1u << test_widths[w]) - 1)
+                    assert_int_equal(value, test_counter_at(&before, test_widths[w], cell));
+            }
+            test_bytes_free(&before);
+            test_bytes_free(&after);
+            bloomery_free(team.filter);
+        }
+}
+
+static void threads_remove_a_named_key_once(void **state)
+{
+    (void)state;
+    name_all_keys();
+    for (int round = 0; round < (test_long() ? 200 : 20); round++) {
+        struct team team = {.filter = make(8, true, false)};
+        bloomery_filter *left = make(8, false, false);
+        for (unsigned i = 0; i < SHARE; i++)
+            bloomery_add(team.filter, key_of(i), NULL);
+        run_team(&team, remove_the_same);
+        assert_int_equal(atomic_load(&team.removed), SHARE);
+        test_assert_same_counters(team.filter, left);
+        bloomery_free(left);
+        bloomery_free(team.filter);
+    }
+}
+
+static void merged_counters_are_sums(void **state)
+{
+    (void)state;
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        bloomery_filter *one = make(test_widths[w], false, false);
+        bloomery_filter *other = make(test_widths[w], false, false);
+        bloomery_filter *all = make(test_widths[w], false, false);
+        for (unsigned i = 0; i < 60; i++) {
+            bloomery_add(i % 3 > 0 ? one : other, key_of(i), NULL);
+            bloomery_add(all, key_of(i), NULL);
+        }
+        assert_int_equal(bloomery_merge(one, other, NULL), BLOOMERY_OK);
+        test_assert_same_counters(one, all);
+        bloomery_error error;
+        bloomery_filter *dropped;
+        assert_int_equal(bloomery_drop_counters(one, NULL, &dropped, &error), BLOOMERY_UNSUPPORTED);
+        assert_null(dropped);
+        bloomery_free(one);
+        bloomery_free(other);
+        bloomery_free(all);
+    }
+}
+
+/* `cleared` tells which counters nobody else needs: all of a key that was alone. */
+static void removals_tell_what_they_cleared(void **state)
+{
+    uint64_t positions[PROBES];
+    (void)state;
+    for (unsigned i = 0; i < SHARE; i++) {
+        bloomery_filter *filter = make(4, false, false);
+        uint32_t cleared = 0, fresh = 0, distinct = 0;
+        assert_int_equal(bloomery_positions(filter, 0, key_of(i), positions, PROBES), PROBES);
+        for (unsigned p = 0; p < PROBES; p++) {
+            unsigned before = 0;
+            while (positions[before] != positions[p])
+                before++;
+            distinct += before == p;
+        }
+        assert_int_equal(bloomery_add(filter, key_of(i), &fresh), BLOOMERY_NEW);
+        assert_int_equal(fresh, distinct);
+        assert_int_equal(bloomery_add(filter, key_of(i), &fresh), BLOOMERY_SEEN);
+        assert_int_equal(bloomery_count(filter, key_of(i)), 2);
+        assert_int_equal(bloomery_remove(filter, key_of(i), &cleared), BLOOMERY_REMOVED);
+        assert_int_equal(cleared, 0);
+        assert_int_equal(bloomery_remove(filter, key_of(i), &cleared), BLOOMERY_REMOVED);
+        assert_int_equal(cleared, distinct);
+        assert_int_equal(bloomery_remove(filter, key_of(i), &cleared), BLOOMERY_ABSENT);
+        bloomery_free(filter);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_lose_no_count),
+        cmocka_unit_test(threads_remove_a_named_key_once),
+        cmocka_unit_test(merged_counters_are_sums),
+        cmocka_unit_test(removals_tell_what_they_cleared),
+    };
+    return test_run_group("dialect_counters", tests, NULL, NULL);
+}

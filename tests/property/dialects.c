@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What holds for filters of other systems as for ours, whatever the system: the same filter however
+ * the keys come (one by one, in batches, by several threads, by hash); no added key is denied; what is
+ * written is read; a file of ours keeps it; the rate is what the library says that it is; every
+ * allocation fails once. Whether the bits are those of the other system, tests/dialect compares.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
+ */
+#include "../support/support.h"
+
+#include <bloomery/dialect.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a filter of each dialect is made here: a dialect without a row fails. */
+static const struct {
+    uint32_t id;
+    const char *variant;
+    bloomery_dialect_parameters with;
+} samples[] = {
+#define WITH(...)                                                        \
+    {                                                                    \
+        .struct_bytes = sizeof(bloomery_dialect_parameters), __VA_ARGS__ \
+    }
+    {BLOOMERY_DIALECT_GUAVA, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_GUAVA, "mitz32", WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_SHA384_SLICES, NULL, WITH(0)},
+    {BLOOMERY_DIALECT_SIEVE_MURMUR3, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_SIMPLE_HASH, NULL, WITH(0)},
+    {BLOOMERY_DIALECT_MD5_CHAIN, NULL, WITH(.bits = 30000, .probes = 7)},
+    {BLOOMERY_DIALECT_CLICKHOUSE, NULL, WITH(.bytes = 3700, .probes = 6, .seed = 7)},
+    {BLOOMERY_DIALECT_CLICKHOUSE_INDEX, NULL, WITH(.keys = 3000, .rate = 0.025)},
+    {BLOOMERY_DIALECT_DCSO, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_PARQUET, NULL, WITH(.bytes = 4096)},
+    {BLOOMERY_DIALECT_REDISBLOOM, NULL, WITH(.keys = 700, .rate = 0.01, .growth = 2)},
+    {BLOOMERY_DIALECT_SPARK, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_SPARK, "v1", WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_BITS_AND_BLOOMS, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_LIBBLOOM, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_LIBBLOOM, "1.6", WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_LEVELDB, NULL, WITH(.keys = 3000, .bits_per_key = 10)},
+    {BLOOMERY_DIALECT_ROCKSDB, NULL, WITH(.keys = 3000, .bits_per_key = 10)},
+    {BLOOMERY_DIALECT_ROCKSDB, "legacy", WITH(.keys = 3000, .bits_per_key = 10)},
+    {BLOOMERY_DIALECT_CASSANDRA, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_ORC, NULL, WITH(.keys = 3000, .rate = 0.01)},
+    {BLOOMERY_DIALECT_PYBLOOM_LIVE, NULL, WITH(.keys = 3000, .rate = 0.01)},
+#undef WITH
+};
+enum { SAMPLES = sizeof samples / sizeof samples[0], KEYS = 2500, ABSENT = 20000 };
+
+static const bloomery_dialect *is(uint32_t id)
+{
+    static const bloomery_dialect none = {.name = "?"};
+    const bloomery_dialect *dialect = bloomery_dialect_get(id);
+    return dialect != NULL ? dialect : &none;
+}
+
+/* The filter of a sample; NULL where this build or machine has not got its hash. */
+static bloomery_filter *make(size_t sample, const bloomery_options *options)
+{
+    const bloomery_dialect *dialect = bloomery_dialect_get(samples[sample].id);
+    bloomery_dialect_parameters with = samples[sample].with;
+    bloomery_filter *filter = NULL;
+    bloomery_error error = {.text = ""};
+    if (dialect == NULL)
+        return NULL;
+    with.variant = samples[sample].variant;
+    bloomery_status status = bloomery_dialect_create(dialect, &with, options, &filter, &error);
+    if (status == BLOOMERY_UNSUPPORTED && strstr(error.text, "libcrypto") != NULL)
+        return NULL;
+    if (status != BLOOMERY_OK)
+        fail_msg("%s: %s", dialect->name, error.text);
+    return filter;
+}
+
+static const char *name_of(size_t sample)
+{
+    return is(samples[sample].id)->name;
+}
+
+/* Its bytes as a file of ours. */
+static void expect_same(size_t sample, const bloomery_filter *one, const bloomery_filter *other,
+                        const char *what)
+{
+    struct test_bytes first = test_written(one);
+    struct test_bytes second = test_written(other);
+    if (first.bytes != second.bytes || memcmp(first.data, second.data, first.bytes) != 0)
+        fail_msg("%s: not the same filter: %s", name_of(sample), what);
+    test_bytes_free(&first);
+    test_bytes_free(&second);
+}
+
+static bloomery_filter *make_full(size_t sample, const struct test_keys *keys)
+{
+    bloomery_filter *filter = make(sample, NULL);
+    if (filter != NULL)
+        test_add_all(filter, keys);
+    return filter;
+}
+
+/* ---- Properties ------------------------------------------------------------------------- */
+
+static void every_dialect_is_tested(void **state)
+{
+    const bloomery_dialect *dialect;
+    size_t count = 0;
+    (void)state;
+    for (; (dialect = bloomery_dialect_at(count)) != NULL; count++) {
+        size_t found = 0;
+        for (size_t i = 0; i < SAMPLES; i++)
+            found += samples[i].id == dialect->id;
+        if (found == 0)
+            fail_msg("there is no sample of %s", dialect->name);
+        assert_ptr_equal(bloomery_dialect_find(dialect->name), dialect);
+        assert_ptr_equal(bloomery_dialect_get(dialect->id), dialect);
+    }
+    assert_true(count >= 18);
+    assert_null(bloomery_dialect_find("no such"));
+    assert_null(bloomery_dialect_get(0));
+}
+
+static void no_false_negatives_of_dialects(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++)
+        for (enum test_family family = 0; family < TEST_FAMILIES; family++) {
+            struct test_keys keys = test_keys_make(family, i, 0, KEYS / 10);
+            bloomery_filter *filter = make_full(i, &keys);
+            for (size_t k = 0; filter != NULL && k < keys.count; k++)
+                if (!bloomery_may_contain(filter, keys.keys[k]))
+                    fail_msg("%s denies an added key", name_of(i));
+            bloomery_free(filter);
+            test_keys_free(&keys);
+        }
+}
+
+static void keys_may_come_in_any_way(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_URLS, 3, 0, KEYS);
+    uint64_t answers[KEYS / 64 + 1];
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *one = make_full(i, &keys);
+        if (one == NULL)
+            continue;
+        bloomery_filter *batch = make(i, NULL);
+        bloomery_filter *built = make(i, NULL);
+        assert_int_equal(bloomery_add_batch(batch, keys.keys, KEYS, answers, NULL), BLOOMERY_OK);
+        expect_same(i, one, batch, "added by a batch");
+        assert_int_equal(bloomery_build(built, keys.keys, KEYS, 3, NULL), BLOOMERY_OK);
+        expect_same(i, one, built, "built by three threads");
+        assert_int_equal(bloomery_may_contain_batch(one, keys.keys, KEYS, NULL), KEYS);
+        bloomery_free(one);
+        bloomery_free(batch);
+        bloomery_free(built);
+    }
+    test_keys_free(&keys);
+}
+
+static void hashes_do_what_keys_do_or_are_refused(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, KEYS);
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const bool hashes = is(samples[i].id)->hashes;
+        bloomery_filter *one = make_full(i, &keys);
+        bloomery_filter *other = make(i, NULL);
+        for (size_t k = 0; one != NULL && k < KEYS; k++) {
+            bloomery_hash hash = {0, 0};
+            const int status = bloomery_hash_key(one, keys.keys[k], &hash);
+            const int added = bloomery_add_hash(other, hash, NULL);
+            assert_int_equal(status, hashes ? BLOOMERY_OK : BLOOMERY_UNSUPPORTED);
+            assert_true(hashes ? added >= 0 : added == BLOOMERY_UNSUPPORTED);
+            bloomery_prefetch_hash(other, hash);
+            assert_true(bloomery_may_contain_hash(other, hash));
+        }
+        if (one != NULL && hashes)
+            expect_same(i, one, other, "added by hash");
+        bloomery_free(one);
+        bloomery_free(other);
+    }
+    test_keys_free(&keys);
+}
+
+static int into_bytes(void *context, const void *data, size_t bytes)
+{
+    struct test_bytes *to = context;
+    uint8_t *more = realloc(to->data, to->bytes + bytes + 64);
+    assert_non_null(more);
+    memcpy(more + to->bytes, data, bytes);
+    to->data = more;
+    to->bytes += bytes;
+    return 0;
+}
+
+static struct test_bytes in_dialect(const bloomery_filter *filter)
+{
+    struct test_bytes bytes = {NULL, 0};
+    bloomery_error error = {.text = ""};
+    if (bloomery_dialect_write(filter, NULL, into_bytes, &bytes, &error) != BLOOMERY_OK)
+        fail_msg("not written: %s", error.text);
+    return bytes;
+}
+
+static void a_file_of_ours_keeps_a_dialect(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_IDS, 0, 0, KEYS);
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *filter = make_full(i, &keys);
+        bloomery_filter *view = NULL;
+        if (filter == NULL)
+            continue;
+        struct test_bytes ours = test_written(filter);
+        assert_int_equal(bloomery_view(ours.data, ours.bytes, NULL, &view, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_may_contain_batch(view, keys.keys, KEYS, NULL), KEYS);
+        assert_int_equal(bloomery_add(view, keys.keys[0], NULL), BLOOMERY_READ_ONLY);
+        if (is(samples[i].id)->writes) {
+            struct test_bytes one = in_dialect(filter);
+            struct test_bytes other = in_dialect(view);
+            assert_int_equal(one.bytes, other.bytes);
+            assert_memory_equal(one.data, other.data, one.bytes);
+            free(one.data);
+            free(other.data);
+        }
+        bloomery_free(view);
+        test_bytes_free(&ours);
+        bloomery_free(filter);
+    }
+    test_keys_free(&keys);
+}
+
+/* What other systems do with threads is not promised; what ours promise with `concurrent_adds` is kept, or
+ * refused. */
+static void concurrent_filters_are_the_same_or_refused(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, KEYS);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.concurrent_adds = true;
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *concurrent = NULL;
+        bloomery_dialect_parameters with = samples[i].with;
+        with.variant = samples[i].variant;
+        bloomery_filter *plain = make_full(i, &keys);
+        if (plain == NULL)
+            continue;
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(plain, false, &info);
+        const int status = bloomery_dialect_create(bloomery_dialect_get(samples[i].id), &with,
+                                                   &options, &concurrent, NULL);
+        assert_int_equal(status,
+                         info.kind == BLOOMERY_SCALABLE ? BLOOMERY_UNSUPPORTED : BLOOMERY_OK);
+        if (status == BLOOMERY_OK) {
+            test_add_all(concurrent, &keys);
+            expect_same(i, plain, concurrent, "made for concurrent adds");
+        }
+        bloomery_free(plain);
+        bloomery_free(concurrent);
+    }
+    test_keys_free(&keys);
+}
+
+/* The union of two has what one with all keys has; sizes that differ, and folding, are refused. */
+static void merged_filters_equal_the_whole(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_WORDS, 0, 0, KEYS);
+    struct test_keys first = {.count = KEYS / 2, .keys = keys.keys};
+    struct test_keys second = {.count = KEYS - KEYS / 2, .keys = keys.keys + KEYS / 2};
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *whole = make_full(i, &keys);
+        bloomery_filter *folded = NULL;
+        if (whole == NULL)
+            continue;
+        bloomery_filter *one = make_full(i, &first);
+        bloomery_filter *other = make_full(i, &second);
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(whole, true, &info);
+        const int status = bloomery_merge(one, other, NULL);
+        assert_int_equal(status,
+                         info.kind == BLOOMERY_SCALABLE ? BLOOMERY_UNSUPPORTED : BLOOMERY_OK);
+        bloomery_info merged = BLOOMERY_INFO;
+        bloomery_info_get(one, true, &merged);
+        if (status == BLOOMERY_OK) {
+            assert_int_equal(merged.bits_set, info.bits_set);
+            assert_int_equal(bloomery_may_contain_batch(one, keys.keys, KEYS, NULL), KEYS);
+        }
+        assert_int_equal(bloomery_fold(whole, 1, NULL, &folded, NULL), BLOOMERY_UNSUPPORTED);
+        bloomery_free(whole);
+        bloomery_free(one);
+        bloomery_free(other);
+    }
+    test_keys_free(&keys);
+}
+
+/* The library's own word on these bits, against absent keys. Weak hashes of texts do as they do: only
+ * random keys are promised anything. */
+static void live_rate_matches_measurement_of_dialects(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    struct test_keys absent = test_keys_make(TEST_RANDOM, 1, KEYS, ABSENT);
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *filter = make_full(i, &keys);
+        if (filter == NULL)
+            continue;
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(filter, true, &info);
+        const double found = (double)bloomery_may_contain_batch(filter, absent.keys, ABSENT, NULL);
+        const double expected = info.live_rate * ABSENT;
+        const double deviation = sqrt(expected * (1 - info.live_rate)) + 1;
+        if (!(fabs(found - expected) <= 5 * deviation + 0.05 * expected))
+            fail_msg("%s: measured %.6f, live rate %.6f", name_of(i), found / ABSENT,
+                     info.live_rate);
+        if (samples[i].id != BLOOMERY_DIALECT_SIMPLE_HASH &&
+            !(fabs(info.estimated_keys - KEYS) < 0.1 * KEYS))
+            fail_msg("%s: %.0f keys estimated of %d", name_of(i), info.estimated_keys, KEYS);
+        bloomery_free(filter);
+    }
+    test_keys_free(&keys);
+    test_keys_free(&absent);
+}
+
+static void positions_are_the_bits_of_a_key(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 9, 0, 50);
+    uint64_t positions[BLOOMERY_POSITIONS_MAX];
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *filter = make(i, NULL);
+        for (size_t k = 0; filter != NULL && k < keys.count; k++) {
+            uint64_t distinct = 0;
+            bloomery_info info = BLOOMERY_INFO;
+            const size_t count =
+                bloomery_positions(filter, 0, keys.keys[k], positions, BLOOMERY_POSITIONS_MAX);
+            assert_true(count > 0);
+            for (size_t one = 0; one < count; one++) {
+                bool first = true;
+                for (size_t before = 0; before < one; before++)
+                    first = first && positions[before] != positions[one];
+                distinct += first;
+            }
+            assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+            assert_int_equal(bloomery_add(filter, keys.keys[k], NULL), BLOOMERY_NEW);
+            bloomery_info_get(filter, k == 0, &info);
+            if (k == 0)
+                assert_int_equal(info.bits_set, distinct);
+            assert_int_equal(bloomery_positions(filter, 99, keys.keys[k], positions, 1), 0);
+        }
+        bloomery_free(filter);
+    }
+    test_keys_free(&keys);
+}
+
+/* Each request for memory is refused once: creating and loading say so and leak nothing. */
+static void every_allocation_of_a_dialect_fails_once(void **state)
+{
+    struct test_memory memory = {0};
+    bloomery_options options = BLOOMERY_OPTIONS;
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        const bloomery_dialect *dialect = bloomery_dialect_get(samples[i].id);
+        bloomery_dialect_parameters with = samples[i].with;
+        bloomery_filter *filter = make(i, NULL);
+        if (filter == NULL)
+            continue;
+        bloomery_free(filter);
+        with.variant = samples[i].variant;
+        for (uint64_t fails = 1;; fails++) {
+            memory = (struct test_memory){.refuse_at = fails};
+            options.allocator = test_allocator(&memory);
+            const int status = bloomery_dialect_create(dialect, &with, &options, &filter, NULL);
+            if (status == BLOOMERY_OK)
+                break;
+            assert_int_equal(status, BLOOMERY_OUT_OF_MEMORY);
+            assert_null(filter);
+            assert_int_equal(memory.live, 0);
+            assert_true(fails < 10);
+        }
+        bloomery_free(filter);
+        assert_int_equal(memory.live, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_dialect_is_tested),
+        cmocka_unit_test(no_false_negatives_of_dialects),
+        cmocka_unit_test(keys_may_come_in_any_way),
+        cmocka_unit_test(hashes_do_what_keys_do_or_are_refused),
+        cmocka_unit_test(a_file_of_ours_keeps_a_dialect),
+        cmocka_unit_test(concurrent_filters_are_the_same_or_refused),
+        cmocka_unit_test(merged_filters_equal_the_whole),
+        cmocka_unit_test(live_rate_matches_measurement_of_dialects),
+        cmocka_unit_test(positions_are_the_bits_of_a_key),
+        cmocka_unit_test(every_allocation_of_a_dialect_fails_once),
+    };
+    return test_run_group("dialects", tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another system, as users name it: NAME[,PARAMETER=VALUE...], such as
+ *
+ *     guava
+ *     guava,variant=mitz32
+ *     clickhouse,bytes=1MiB,probes=3,seed=7
+ *     leveldb,bits_per_key=10,keys=20M
+ *
+ * The parameters are the fields of bloomery_dialect_parameters and some short names for them; which of
+ * them a dialect has a use for, `bloomery dialects` says, and the library refuses others.
+ */
+#ifndef BLOOMERY_TOOL_DIALECT_OPTION_H
+#define BLOOMERY_TOOL_DIALECT_OPTION_H
+
+#include <bloomery/dialect.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tool_dialect_choice {
+    const char *option;              /* "--dialect", for messages */
+    const bloomery_dialect *dialect; /* NULL: not given */
+    bloomery_dialect_parameters parameters;
+    bool has_parameters;
+    bool ours_too;    /* where there are several filters, some may be files of ours */
+    char variant[64]; /* what parameters.variant points to */
+};
+
+/* Reads the value of an option. False after a message. */
+bool tool_dialect_option(const char *option, const char *text, struct tool_dialect_choice *choice);
+
+/* Whether a list of names separated by ", ", such as that of bloomery_dialect_takes, has this one. */
+bool tool_dialect_list_has(const char *list, const char *name);
+
+/* All names of dialects, separated by ", "; returns `text`. */
+enum { TOOL_DIALECT_NAMES_BYTES = 600 };
+const char *tool_dialect_names(char text[TOOL_DIALECT_NAMES_BYTES]);
+
+#endif /* BLOOMERY_TOOL_DIALECT_OPTION_H */
