@@ -50,6 +50,12 @@ static const char help[] =
     "                       dialects' lists them; those with a magic need not be named\n"
     "      --json           one JSON object, numbers unrounded\n"
     "\n"
+    "How lines of --canary become keys a filter of ours keeps; for another system's file the "
+    "options\n"
+    "of 'bloomery help build' say it (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, "
+    "--hex,\n"
+    "--int64, --int32, --utf16, --skip-empty).\n"
+    "\n"
     "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not what it should be\n"
     "(--measure), or a key that must not be in it (--canary); 2 an error.\n"
     "\n"
@@ -189,6 +195,7 @@ static const struct option options[] = {
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
 
@@ -214,7 +221,7 @@ static bool take_option(struct tool_inspection *request, int option)
         request->json = true;
         return true;
     default:
-        return false;
+        return tool_rule_option(&request->choice, option);
     }
 }
 
@@ -258,12 +265,14 @@ static int inspect_main(int argc, char **argv)
 {
     struct tool_inspection request = {0};
     int option;
-    while ((option = tool_getopt(argc, argv, "", options)) != -1) {
+    while ((option = tool_getopt(argc, argv, TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
             return TOOL_FOUND;
         if (!take_option(&request, option))
             return TOOL_ERROR;
     }
+    if (!tool_rule_complete(&request.choice))
+        return TOOL_ERROR;
     if (argc - optind != 1)
         return tool_usage("one filter must be named");
     request.path = argv[optind];
@@ -280,6 +289,10 @@ static int inspect_main(int argc, char **argv)
     bloomery_error error;
     if (!tool_origin_find(request.path, &request.dialect, &origin))
         return TOOL_ERROR;
+    if (origin.dialect == NULL && !tool_rule_is_none(&request.choice.rule))
+        return tool_usage("%s: options for keys are for other systems' files; ours keep their rule",
+                          request.path);
+    opening.rule = request.choice.rule;
     bloomery_filter *filter =
         tool_filter_load(request.path, &opening, &request.dialect, &origin, &error);
     if (filter == NULL)

@@ -6,6 +6,7 @@
  */
 #include "dialect_build.h"
 
+#include "files.h"
 #include "foreign_file.h"
 #include "json.h"
 #include "lines.h"
@@ -88,6 +89,7 @@ static int report(const struct tool_dialect_build *build, const bloomery_filter 
     char reading[TOOL_READING_BYTES];
     if (!output->quiet && !output->json && !build->ours)
         tool_foreign_say_reading(filter, output->dialect);
+    tool_warn_overfull(tool_output_said(output), &change->info);
     if (!output->quiet)
         tool_remarks_say(tool_output_said(output), filter);
     if (!output->json)

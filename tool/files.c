@@ -218,19 +218,20 @@ void tool_warn_overfull(const char *path, const bloomery_info *info)
         return;
     char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
         then[TOOL_NUMBER_BYTES];
+    const char *otherwise = info->dialect == 0 ? ", or with --kind scalable" : "";
     tool_format_count(planned, info->planned_keys);
     tool_format_odds(now, info->live_rate);
     tool_format_odds(then, info->planned_rate);
     if (info->estimated_keys < 1e15)
         tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not "
-                     "%s; build it with a larger -n, or with --kind scalable",
+                     "%s; build it with a larger -n%s",
                      path, tool_format_count(all, (uint64_t)(info->estimated_keys + 0.5)), planned,
-                     now, then);
+                     now, then, otherwise);
     else
         tool_warning(
             "%s: is full, every bit set, and was planned for %s keys: its rate is 1, not %s; build "
-            "it with a larger -n, or with --kind scalable",
-            path, planned, then);
+            "it with a larger -n%s",
+            path, planned, then, otherwise);
 }
 
 /* ---- Locks ----------------------------------------------------------------------------------- */

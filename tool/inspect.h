@@ -5,6 +5,7 @@
 
 #include "canary.h"
 #include "foreign_file.h"
+#include "rule.h"
 #include "statistics.h"
 
 #include <bloomery/bloomery.h>
@@ -16,8 +17,9 @@ struct tool_inspection {
     const char *path;
     const char *key_file;
     struct tool_dialect_choice dialect;
-    const char *canary; /* a file of keys, or NULL */
-    uint64_t measure;   /* how many keys, 0: do not */
+    struct tool_rule_choice choice; /* of another system's file, which keeps no rule */
+    const char *canary;             /* a file of keys, or NULL */
+    uint64_t measure;               /* how many keys, 0: do not */
     uint64_t seed;
     bool verify;
     bool json;

@@ -88,7 +88,7 @@ static inline uint64_t salted_words_next(const struct bloomery_link *link,
 {
     (void)link;
     assert(i < WORDS);
-    return steps->base + i * WORD_BITS + ((uint32_t)steps->at * salts[i] >> SALTED_SHIFT);
+    return steps->base + (uint64_t)i * WORD_BITS + ((uint32_t)steps->at * salts[i] >> SALTED_SHIFT);
 }
 
 #define RULE salted_words
@@ -169,9 +169,10 @@ static inline uint64_t golden_line_next(const struct bloomery_link *link,
                                         struct bloomery_steps *steps, uint32_t i)
 {
     const uint32_t at = (uint32_t)steps->at;
+    const uint32_t next = at * UINT32_C(0x9e3779b9);
     (void)link;
     (void)i;
-    steps->at = at * UINT32_C(0x9e3779b9);
+    steps->at = next;
     return steps->base + (at >> GOLDEN_SHIFT);
 }
 

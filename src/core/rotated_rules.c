@@ -24,7 +24,7 @@
  * There is no formula for what a union of walks covers. So the rates here are counted: of a line, all B^2
  * walks are tried on its bits at once, B starting points in a word operation (`covered`); of a small array, a
  * fixed sample of hashes (`hits`). Where a rate is expected, the bits are those of keys drawn by a generator
- * with a fixed start: the same number every time. A sample is as exact as its size: some 3 % at a rate of one
+ * with a fixed start: the same number every time. A sample is as exact as its size: some 4 % at a rate of one
  * in a hundred. Arrays too large to be filled for that have the usual formula's rate as the expected one,
  * which is too low, and an estimate of keys that is up to 15 % too low; their live rate is counted like any
  * other.
@@ -80,7 +80,7 @@ static inline uint64_t rotated_step_next(const struct bloomery_link *link,
 
 /* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it, several of
  * them while that takes so many positions at most, and none that is fuller than that. */
-enum { WALKS = 1 << 18, SMALL_BITS = 1 << 19, POSITIONS = 1 << 19, ARRAYS_MOST = 64, FULL = 12 };
+enum { WALKS = 1 << 17, SMALL_BITS = 1 << 19, POSITIONS = 1 << 18, ARRAYS_MOST = 64, FULL = 12 };
 
 static bloomery_hash draw_hash(uint64_t *state)
 {
@@ -109,19 +109,21 @@ static struct bloomery_link reached(const struct bloomery_link *link)
 /* Counted in arrays filled with `keys` keys. */
 static double counted_rate(const struct bloomery_link *link, uint64_t keys)
 {
-    uint8_t bits[SMALL_BITS / 8];
+    uint8_t bits[SMALL_BITS / 8 + 1];
     uint64_t state = 0;
     uint64_t found = 0;
     const uint64_t fill = POSITIONS / (keys * link->probes);
     const uint64_t arrays = fill < 1 ? 1 : fill < ARRAYS_MOST ? fill : ARRAYS_MOST;
+    const uint64_t each = WALKS / arrays;
     assert(link->bits <= SMALL_BITS);
     for (uint64_t array = 0; array < arrays; array++) {
-        memset(bits, 0, sizeof bits);
+        memset(bits, 0, (size_t)(link->bits / 8 + 1));
         for (uint64_t key = 0; key < keys; key++)
             rotated_step_plain_add(link, bits, draw_hash(&state));
-        found += hits(link, bits, WALKS / arrays, &state);
+        found += hits(link, bits, each, &state);
     }
-    return (double)found / (double)(WALKS / arrays * arrays);
+    const uint64_t walks = each * arrays;
+    return (double)found / (double)walks;
 }
 
 double bloomery_rotated_step_expected_rate(const struct bloomery_link *link, uint64_t keys)
@@ -244,19 +246,30 @@ static double covered(const uint8_t *bytes, uint32_t shift, uint32_t probes)
     return ldexp((double)count, -2 * (int)shift);
 }
 
-/* Lines tried for each load, about as many in all for every filter. */
+/* Lines tried for each load: about as many in all for every filter, and one where a load is seldom. */
 struct lines {
     uint32_t shift;
     uint32_t probes;
-    uint32_t tries;
+    double mean;
     uint64_t state;
 };
+
+enum { TRIES = 48, SELDOM = 3, CROWDED = 6 };
+
+static uint32_t tries_for(const struct lines *lines, uint64_t load)
+{
+    const double deviation = sqrt(lines->mean);
+    if (fabs((double)load - lines->mean) > SELDOM * deviation)
+        return 1;
+    return (uint32_t)fmax(1, TRIES / fmax(1, deviation));
+}
 
 static double covered_with(void *context, uint64_t load)
 {
     struct lines *lines = context;
+    const uint32_t tries = tries_for(lines, load);
     double sum = 0;
-    for (uint32_t i = 0; i < lines->tries; i++) {
+    for (uint32_t i = 0; i < tries; i++) {
         uint8_t bytes[LINE_MOST / 8] = {0};
         for (uint64_t key = 0; key < load; key++) {
             uint32_t at = draw(&lines->state);
@@ -266,21 +279,18 @@ static double covered_with(void *context, uint64_t load)
         }
         sum += load > 0 ? covered(bytes, lines->shift, lines->probes) : 0;
     }
-    return sum / lines->tries;
+    return sum / tries;
 }
-
-enum { TRIES = 48, CROWDED = 6 };
 
 double bloomery_rotated_line_expected_rate(const struct bloomery_link *link, uint64_t keys)
 {
     const double load = (double)keys / (double)link->blocks;
-    const double each = load * link->probes / (double)(link->bits / link->blocks);
-    struct lines lines = {.shift = line_shift(link), .probes = link->probes};
+    const double each = ldexp(load * link->probes, -(int)line_shift(link));
+    struct lines lines = {.shift = line_shift(link), .probes = link->probes, .mean = load};
     if (keys == 0)
         return 0;
     if (each > CROWDED)
         return bloomery_rate_of_32_bits(pow(-expm1(-each), link->probes), (double)keys);
-    lines.tries = (uint32_t)fmax(1, TRIES / sqrt(load + 1));
     const double rate =
         bloomery_expect_load((double)keys, 1 / (double)link->blocks, covered_with, &lines);
     return bloomery_rate_of_32_bits(rate, (double)keys);

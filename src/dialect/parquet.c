@@ -41,6 +41,7 @@ enum {
     WITH_HEADER = 0,
     RAW = 1,
     BLOCK = 32, /* bytes */
+    BLOCK_BITS = 8 * BLOCK,
     PROBES = 8,
     FIELD_BYTES = 0x15, /* of the header: number 1, an i32 */
     VARINT_MOST = 5,
@@ -61,13 +62,13 @@ static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks
     struct bloomery_shape *shape = &design->shape;
     shape->kind = BLOOMERY_BLOCKED;
     shape->hash = HASH;
-    shape->block_bits = BLOCK * 8;
+    shape->block_bits = BLOCK_BITS;
     shape->block_rule = BLOOMERY_BLOCKS_HIGH_HALF;
     shape->probe_rule = BLOOMERY_PROBES_SALTED_WORDS;
     shape->cell_bits = 1;
     shape->link_count = 1;
     design->links[0] =
-        (struct bloomery_link){.bits = blocks * (BLOCK * 8), .probes = PROBES, .lines = 1};
+        (struct bloomery_link){.bits = blocks * BLOCK_BITS, .probes = PROBES, .lines = 1};
     design->extra = &raw_mark;
     design->extra_bytes = variant == RAW ? sizeof raw_mark : 0;
 }
@@ -90,7 +91,7 @@ static uint32_t java_bits(uint64_t keys, double rate)
     const uint32_t most = (uint32_t)java_bits_most;
     const uint32_t masked =
         ((bits >= 0 && bits <= java_bits_most ? (uint32_t)bits : most) + 255) & ~UINT32_C(256);
-    return masked < BLOCK * 8 ? BLOCK * 8 : masked;
+    return masked < BLOCK_BITS ? BLOCK_BITS : masked;
 }
 
 static double java_bytes(double bytes)
@@ -104,14 +105,14 @@ static double bytes_for(const bloomery_dialect_parameters *given)
     const bool rate = given->rate > 0 && given->rate < 1;
     if (given->bits > 0)
         return given->rate == 0 && given->bytes == 0 && given->bits_per_key == 0 &&
-                       given->bits % (BLOCK * 8) == 0
+                       given->bits % BLOCK_BITS == 0
                    ? (double)given->bits / 8
                    : 0;
     if (given->bytes > 0)
         return given->rate == 0 && given->bits_per_key == 0 ? java_bytes((double)given->bytes) : 0;
     if (given->bits_per_key > 0)
         return given->rate == 0 ? round_up(ceil((double)given->keys * given->bits_per_key / 8)) : 0;
-    return rate ? java_bytes(java_bits(given->keys, given->rate) / 8) : 0;
+    return rate ? java_bytes(floor(java_bits(given->keys, given->rate) / 8.0)) : 0;
 }
 
 static bloomery_status plan(const bloomery_dialect_parameters *given,
@@ -288,11 +289,11 @@ static bool remark_sizing(const bloomery_filter *filter, char *text, size_t room
     if (!(link->rate > 0 && link->rate < 1))
         return false;
     const uint32_t bits = java_bits(link->keys, link->rate);
-    if (bits % (BLOCK * 8) == 0)
+    if (bits % BLOCK_BITS == 0)
         return false;
     snprintf(text, room,
              "parquet-java's sizing says %u bits here, no multiple of 256, since it clears bit 8 "
-             "where it was to clear the lowest 8; what counts is the power of two after it, %llu",
+             "where it was to clear the lowest 8; what counts is the power of two, %llu",
              bits, (unsigned long long)link->bits);
     return true;
 }

@@ -54,6 +54,8 @@ enum variant { V4, V3, V2 };
 
 static const char variants[] = "4, 3, 2";
 static const double ratio_default = 0.9;
+/* 32 bytes can name a first filter of any size; one of 64 MiB is believed. */
+static const uint64_t empty_bits_most = UINT64_C(1) << 29;
 static const double ratio_least = 1e-9; /* any less is a filter's k */
 
 /* A shape without links. */
@@ -192,6 +194,11 @@ static bloomery_status parse_chain(const uint8_t *data, size_t bytes,
     }
     if (status == BLOOMERY_OK && at != bytes)
         return wrong_length(bytes, at, error);
+    if (status == BLOOMERY_OK && filters == 0 && design->links[0].bits > empty_bits_most)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 12,
+                             "a chain without filters, the first of which would be for %llu keys: "
+                             "make it anew, from its keys and rate",
+                             (unsigned long long)design->links[0].keys);
     design->small[17] = filters > 0;
     return status;
 }

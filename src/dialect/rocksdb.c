@@ -44,7 +44,8 @@ enum {
     LEGACY_HASH = 26,
     TRAILER = 5,
     LINE = 64, /* bytes */
-    LINE_MOST = 256,
+    LINE_BITS = LINE * 8,
+    LINE_MOST = 256, /* bytes, of other machines */
     PROBES_MOST = 30,
     LEGACY_PROBES_MOST = 127, /* that can be read */
     DEFAULT_PROBES = 6,
@@ -124,12 +125,12 @@ static bloomery_status plan_bits_per_key(const bloomery_dialect_parameters *give
     if (variant == FAST) {
         lines = ((given->keys * millibits + 7999) / 8000 + LINE - 1) / LINE;
     } else {
-        lines = (given->keys * whole + LINE * 8 - 1) / (LINE * 8);
+        lines = (given->keys * whole + LINE_BITS - 1) / LINE_BITS;
         lines += lines > 0 && lines % 2 == 0;
     }
-    if (lines > (variant == FAST ? fast_lines_most : legacy_bits_most / (LINE * 8)))
+    if (lines > (variant == FAST ? fast_lines_most : legacy_bits_most / LINE_BITS))
         return too_large(error);
-    lay_out(design, variant, lines > 0 ? lines : 1, LINE * 8, probes);
+    lay_out(design, variant, lines > 0 ? lines : 1, LINE_BITS, probes);
     design->links[0].keys = given->keys;
     if (lines == 0) {
         uint8_t trailer[TRAILER];
@@ -147,16 +148,16 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         return BLOOMERY_BAD_ARGUMENT;
     if (given->bits == 0 && given->probes == 0)
         return plan_bits_per_key(given, variant, design, error);
-    const uint64_t lines = given->bits / (LINE * 8);
-    if (given->bits_per_key > 0 || lines == 0 || given->bits % (LINE * 8) != 0 ||
+    const uint64_t lines = given->bits / LINE_BITS;
+    if (given->bits_per_key > 0 || lines == 0 || given->bits % LINE_BITS != 0 ||
         given->probes < 1 || given->probes > PROBES_MOST)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "RocksDB's filters have lines of 512 bits and 1 to 30 probes: bits is a "
             "multiple of 512, and bits_per_key is not given besides");
-    if (lines > (variant == FAST ? fast_lines_most : legacy_bits_most / (LINE * 8)))
+    if (lines > (variant == FAST ? fast_lines_most : legacy_bits_most / LINE_BITS))
         return too_large(error);
-    lay_out(design, variant, lines, LINE * 8, given->probes);
+    lay_out(design, variant, lines, LINE_BITS, given->probes);
     design->links[0].keys = given->keys;
     return BLOOMERY_OK;
 }
@@ -182,7 +183,7 @@ static bloomery_status parse_fast(const uint8_t *data, size_t bytes, struct bloo
                              "cut short, or something is before the filter: %zu bytes are no "
                              "multiple of 64, or 2^32 and more",
                              end);
-    lay_out(design, FAST, end > 0 ? end / LINE : 1, LINE * 8, probes);
+    lay_out(design, FAST, end > 0 ? end / LINE : 1, LINE_BITS, probes);
     return BLOOMERY_OK;
 }
 
@@ -203,7 +204,7 @@ static bloomery_status parse_legacy(const uint8_t *data, size_t bytes,
                              "cut short, or not RocksDB's: %llu lines of 64, 128 or 256 bytes are "
                              "not %zu bytes",
                              (unsigned long long)lines, end);
-    lay_out(design, LEGACY, end > 0 ? lines : 1, end > 0 ? (uint32_t)line * 8 : LINE * 8, probes);
+    lay_out(design, LEGACY, end > 0 ? lines : 1, end > 0 ? (uint32_t)line * 8 : LINE_BITS, probes);
     return BLOOMERY_OK;
 }
 
@@ -217,7 +218,7 @@ static bloomery_status parse_any_key(const uint8_t *data, size_t bytes,
                              "damaged: no probes, which makes RocksDB say \"maybe\" to every key, "
                              "but %zu bytes of bits",
                              bytes - TRAILER);
-    lay_out(design, FAST, 1, LINE * 8, DEFAULT_PROBES);
+    lay_out(design, FAST, 1, LINE_BITS, DEFAULT_PROBES);
     bloomery_design_constant(design, true, data, bytes);
     return BLOOMERY_OK;
 }
@@ -316,7 +317,7 @@ static const char *variant(const bloomery_filter *filter)
 /* Of lines with k independent bits for each key. */
 static double promised(const struct bloomery_link *link, uint64_t keys)
 {
-    const uint64_t lines = link->bits / (LINE * 8);
+    const uint64_t lines = link->bits / LINE_BITS;
     return bloomery_blocked_rate(lines, 1, link->probes < 64 ? link->probes : 64, keys);
 }
 

@@ -7,6 +7,8 @@
 
 static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
+    if (key.data == NULL) /* the empty key may come so */
+        return (bloomery_hash){.lo = XXH64("", 0, secret->seed)};
     return (bloomery_hash){.lo = XXH64(key.data, key.bytes, secret->seed)};
 }
 

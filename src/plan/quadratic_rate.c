@@ -49,7 +49,8 @@ static double three_or_more(uint32_t trials, double chance)
 /* How many pairs of probes are a multiple of `step` apart. */
 static double pairs_apart(uint32_t probes, uint32_t step)
 {
-    const double count = (probes - 1) / step;
+    const uint32_t distances = (probes - 1) / step;
+    const double count = distances;
     return count * probes - step * count * (count + 1) / 2;
 }
 
@@ -62,8 +63,8 @@ double bloomery_quadratic_excess(uint64_t bits, uint32_t probes, double keys, do
     assert(bits >= 1 && probes >= 1 && fill >= 0 && fill <= 1);
     for (uint32_t g = 2; g < probes && bits % g == 0; g *= 2) {
         const double pairs = pairs_apart(probes, g);
-        excess += g / 2 * pairs * pow(fill, probes - 1) * empty / m;
-        excess += g / 2 * 2 * pairs * pairs * keys / m / m * pow(fill, probes - 2) * empty * empty;
+        excess += g / 2.0 * pairs * pow(fill, probes - 1) * empty / m;
+        excess += (double)g * pairs * pairs * keys / m / m * pow(fill, probes - 2) * empty * empty;
     }
     for (uint32_t r = 3; r <= probes; r++)
         excess += (r == probes ? 2 : 4) * keys / m / m * pow(fill, probes - r) *

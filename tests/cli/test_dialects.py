@@ -279,6 +279,24 @@ def a_filter_of_ours_keeps_dialect_and_rule(c):
 
 
 @case
+def canaries_are_asked_by_the_options_that_say_how(c):
+    c.run("build -q --dialect guava,bits=6400,probes=9 --int64 -o f.bf", stdin="17\n18\n")
+    c.file("absent", "19\n20\n")
+    c.file("present", "18\n19\n")
+    c.run("inspect --dialect guava --int64 --canary absent f.bf", stdout=has("none of 2 may be in it", "keys made by     int64"))
+    c.run("inspect --dialect guava --int64 --canary present f.bf", stdout=has("FOUND: 1 of 2", "18"), code=1)
+    c.run("inspect --dialect guava --canary present f.bf", stdout=has("none of 2 may be in it"))
+    c.run("convert -q --from guava --int64 -o f.bloom f.bf")
+    c.run("inspect --int64 f.bloom", code=2, stderr=has("ours keep their rule"))
+
+
+@case
+def more_keys_than_planned_are_warned_about_in_their_files_too(c):
+    c.file("keys", KEYS)
+    c.run("build -q -n 100 -p 0.01 --dialect dcso -o f.bf keys", stderr=has("was planned for 100", "build it with a larger -n\n"))
+
+
+@case
 def bad_names_and_parameters_are_refused_with_what_would_do(c):
     c.file("keys", KEYS)
     for value, said in (("guaba", "unknown dialect 'guaba'; did you mean 'guava'?"),

@@ -74,7 +74,7 @@ static bloomery_key key_of(char *word)
     if (strcmp(word, "-") == 0)
         return bloomery_key_of(word, 0);
     for (; word[2 * bytes] != 0; bytes++) {
-        unsigned value;
+        unsigned value = 0;
         if (!isxdigit((unsigned char)word[2 * bytes + 1]) ||
             sscanf(word + 2 * bytes, "%2x", &value) != 1)
             fail("no hexadecimal digits");
@@ -272,8 +272,9 @@ static void say_info(void)
     printf("dialect=%s variant=%s kind=%s hash=%s links=%u probes=%u bits=%" PRIu64 " adds=%" PRIu64
            " keys=%" PRIu64 " rate=%.17g seed=%" PRIu64 " cell_bits=%u",
            dialect != NULL ? dialect->name : "-", variant != NULL ? variant : "-",
-           bloomery_kind_name(info.kind), bloomery_hash_name(info.hash), info.links, info.probes,
-           info.bits, info.adds, info.planned_keys, info.planned_rate, info.seed, info.cell_bits);
+           bloomery_kind_name((int)info.kind), bloomery_hash_name(info.hash), info.links,
+           info.probes, info.bits, info.adds, info.planned_keys, info.planned_rate, info.seed,
+           info.cell_bits);
     if (scan)
         printf(" set=%" PRIu64 " live=%.17g estimate=%.17g expected=%.17g", info.bits_set,
                info.live_rate, info.estimated_keys, info.expected_rate);

@@ -162,6 +162,16 @@ def positions_are_those_of_the_formula(check):
 
 
 @property_test
+def positions_are_those_of_the_compiled_class(check):
+    with Driver() as driver:
+        for row in vectors("clickhouse_core.json")["addHashWithSeed"]:
+            driver.create("clickhouse-index", bytes=row["size_bytes"], probes=15, keys=1)
+            key = bytes.fromhex(row["key_hex"])
+            check.equal(base_hash(key, False), int(row["cityhash64"]), row["key_hex"])
+            check.equal(driver.positions(key), row["positions_seed0_14"], row["key_hex"])
+
+
+@property_test
 def granules_of_any_size_come_back(check):
     rng = random.Random(10)
     with Driver() as driver:

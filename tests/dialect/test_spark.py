@@ -168,6 +168,10 @@ def faults_are_named(check):
         check.true(max(driver.positions(b"abc")) < 1 << 31, "a position past 2^31")
         driver.create("spark", keys=400_000_000, rate=0.01)
         check.equal(driver.remarks(), [], "version 2 has its rate")
+        # Steps that lead back: tests/property/signed_walks.c measures it.
+        driver.create("spark", keys=1500, rate=1e-6)
+        said = " ".join(driver.remarks())
+        check.true("with the 1500 keys" in said and "is 1 in 37" in said and "not the 1 in 1000000" in said, said)
         driver.create("spark", keys=50, rate=0.1)
         driver.load("spark", driver.written())
         check.true("v2-early" in driver.remarks()[0] and len(driver.remarks()) == 1, "no word of the early version 2")
