@@ -204,9 +204,8 @@ bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
     status = check_parameters(row, row->plan_takes, &parameters, error);
     if (status == BLOOMERY_OK)
         status = row->plan(&parameters, &design, error);
-    return status == BLOOMERY_OK 
-               ? bloomery_design_make(row, &design, &options, filter, error)
-               : status;
+    return status == BLOOMERY_OK ? bloomery_design_make(row, &design, &options, filter, error)
+                                 : status;
 }
 
 bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const void *data,

@@ -75,7 +75,7 @@ uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key)
         return bloomery_may_contain(filter, key) ? 1 : 0;
     if (!filter->key_known) /* whatever was added, that is never too low */
         return bloomery_counter_most(filter->shape.cell_bits);
-    if (bloomery_by_positions(filter))
+    if (filter->operations.count == NULL)
         return bloomery_positions_count(filter, key);
     return filter->operations.count(link, link->payload, filter->hash->one(&filter->secret, key));
 }

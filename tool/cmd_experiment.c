@@ -38,8 +38,9 @@ static const char help[] =
     "Exit codes: 0 all well; 1 a number that was added was not found, or a rate is not as "
     "predicted;"
     "\n"
-    "2 an error. The default run takes about a gigabyte of memory and half a minute, of which\n"
-    "sha384-slices is ten seconds.\n"
+    "2 an error. The default run takes about a gigabyte of memory and half a minute, of which "
+    "half\n"
+    "is for sha384-slices.\n"
     "\n"
     "  bloomery experiment\n"
     "  bloomery experiment --keys 1M --queries 1M -p 1e-3 --structures integers,blocked,classic\n";

@@ -52,8 +52,8 @@ bool tool_dialect_list_has(const char *list, const char *name)
     while (list != NULL && *list != '\0') {
         if (strcspn(list, ",") == length && memcmp(list, name, length) == 0)
             return true;
-        list = strchr(list, ',');
-        list += list != NULL ? 1 + (list[1] == ' ') : 0;
+        list += strcspn(list, ",");
+        list += strspn(list, ", ");
     }
     return false;
 }

@@ -379,10 +379,10 @@ bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect 
     const char *variant = info.dialect == dialect->id && tool_dialect_list_has(takes, "variant")
                               ? bloomery_dialect_variant(filter)
                               : NULL;
-    const size_t first = dialect->variants != NULL ? strcspn(dialect->variants, ",") : 0;
+    const char *const variants = dialect->variants != NULL ? dialect->variants : "";
+    const size_t first = strcspn(variants, ",");
     snprintf(text, TOOL_READING_BYTES, "%s", dialect->name);
-    if (variant != NULL &&
-        (strlen(variant) != first || memcmp(variant, dialect->variants, first) != 0)) {
+    if (variant != NULL && (strlen(variant) != first || memcmp(variant, variants, first) != 0)) {
         const size_t used = strlen(text);
         snprintf(text + used, TOOL_READING_BYTES - used, ",variant=%s", variant);
     }

@@ -199,8 +199,8 @@ enum {
     BLOOMERY_RULE_INT64 = 128,     /* whole decimal numbers made 8 bytes, two's complement, the
                                       least significant byte first */
     BLOOMERY_RULE_INT32 = 256,     /* the same with 4 bytes */
-    BLOOMERY_RULE_UTF16 = 512,     /* UTF-8 made UTF-16, the less significant byte of a unit first */
-    BLOOMERY_RULE_KNOWN = 1023,    /* all of the above; of lower, upper, hex, int64 and int32 at
+    BLOOMERY_RULE_UTF16 = 512,  /* UTF-8 made UTF-16, the less significant byte of a unit first */
+    BLOOMERY_RULE_KNOWN = 1023, /* all of the above; of lower, upper, hex, int64 and int32 at
                                       most one, and of hex, int64, int32 and utf16 */
 };
 

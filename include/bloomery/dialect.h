@@ -202,9 +202,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(
  * taken. Adding keys before all chunks are there loses some. Statuses are those of bloomery_dialect_load;
  * BLOOMERY_BAD_ARGUMENT for an iterator that does not go with the bytes; BLOOMERY_READ_ONLY.
  */
-BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(
-    bloomery_filter **filter, uint64_t iterator, const void *data, size_t bytes,
-    const bloomery_options *options, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter,
+                                                              uint64_t iterator, const void *data,
+                                                              size_t bytes,
+                                                              const bloomery_options *options,
+                                                              bloomery_error *error);
 
 /*
  * What a user of this filter should know: faults of the original that concern it, with numbers

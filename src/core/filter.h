@@ -54,7 +54,7 @@ struct bloomery_filter {
      * same block of memory as the filter. */
     uint8_t *extra;
     size_t extra_bytes;
-    size_t own_bytes;  /* of that block: filter, links, extra and note */
+    size_t own_bytes; /* of that block: filter, links, extra and note */
     struct bloomery_link links[];
 };
 

@@ -55,9 +55,9 @@ struct bloomery_shape {
     uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */
     uint32_t repeat_rule; /* what a repeated position does */
     uint32_t count_rule;  /* which adds are counted */
-    uint32_t growth;      /* of chains of other systems: a link has so many times the keys of the one
+    uint32_t growth;   /* of chains of other systems: a link has so many times the keys of the one
                            before, 0: there is no next one; */
-    double tightening;    /* and so many times its rate */
+    double tightening; /* and so many times its rate */
     uint64_t seed;
     uint64_t key_fingerprint; /* 0: not keyed */
     uint32_t link_count;

@@ -38,7 +38,8 @@ bloomery_status bloomery_slices_check(const struct bloomery_shape *shape,
 
 double bloomery_slices_expected_rate(const struct bloomery_link *link, uint64_t keys)
 {
-    const double slice = (double)(link->bits / link->probes);
+    const uint64_t cells = link->bits / link->probes;
+    const double slice = (double)cells;
     if (keys == 0)
         return 0;
     return pow(-expm1((double)keys * log1p(-1 / slice)), link->probes);
@@ -46,7 +47,8 @@ double bloomery_slices_expected_rate(const struct bloomery_link *link, uint64_t 
 
 double bloomery_slices_estimate(const struct bloomery_link *link, uint64_t bits_set)
 {
-    const double slice = (double)(link->bits / link->probes);
+    const uint64_t cells = link->bits / link->probes;
+    const double slice = (double)cells;
     if (bits_set >= link->bits)
         return INFINITY;
     if (slice <= 1)

@@ -41,7 +41,7 @@ static const char variants[] = "e, a, b, c, d, f, g";
 static int choose(const char *wanted, bloomery_error *error)
 {
     const int number = bloomery_dialect_choose(variants, wanted, error);
-    return number < 0 ? -1 : variants[number * 3] - 'a';
+    return number < 0 ? -1 : variants[(size_t)number * 3] - 'a';
 }
 
 /* Whether m and k were said or could be computed; fills in what was not. */

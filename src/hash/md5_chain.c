@@ -51,9 +51,8 @@ static struct bloomery_wide number_of(const struct form *form, const struct bloo
     return form->low_first ? bloomery_wide_le(bytes, count) : bloomery_wide_be(bytes, count);
 }
 
-static void draw(const struct form *form, bloomery_key key,
-                                                       uint64_t cells, uint32_t probes,
-                                                       uint64_t *positions)
+static void draw(const struct form *form, bloomery_key key, uint64_t cells, uint32_t probes,
+                 uint64_t *positions)
 {
     struct bloomery_digest digest;
     struct bloomery_wide number = {.count = 0};

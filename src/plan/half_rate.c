@@ -97,7 +97,7 @@ static void measure(struct density *density, uint64_t bits, uint32_t probes, boo
 static double uneven_rate(uint64_t bits, uint32_t probes, double keys, bool wraps)
 {
     struct density density;
-    double fill[BINS];
+    double fill[BINS] = {0};
     double sum = 0;
     measure(&density, bits, probes, wraps);
     for (uint32_t bin = 0; bin < density.bins; bin++)

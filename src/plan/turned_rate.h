@@ -12,8 +12,9 @@ enum bloomery_turn {
 };
 
 /*
- * The rate with `keys` keys. bits >= 1, probes >= 1. 0 keys: 0. Measured, right to 3 per cent from 500 bits
- * on for up to 20 probes, to 7 per cent from 64 bits on; past 64 probes it is a guess. Some milliseconds.
+ * The rate with `keys` keys. bits >= 1, probes >= 1. 0 keys: 0. Measured, right to 3 per cent from 64 bits on
+ * for up to 10 probes, to 5 for 20; means over points leave it up to 15 per cent too high for 40; past 64
+ * it is a guess. O(probes^3), some tens of milliseconds at most.
  */
 double bloomery_turned_rate(enum bloomery_turn turn, uint64_t bits, uint32_t probes, uint64_t keys);
 

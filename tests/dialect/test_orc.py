@@ -118,6 +118,13 @@ def sizing_is_that_of_orc(check):
         keys, rate = int(10 ** rng.uniform(0, 6)), 10 ** rng.uniform(-9, -0.05)
         bits, probes = java.orc_size(keys, rate)
         rows.append({"n": keys, "p": rate, "bits": bits, "k": probes})
+    # Where nothing had to be added, 64 bits are.
+    whole = [keys for keys in range(1, 3000) if java.java_size(keys, 0.05)[0] % 64 == 0]
+    check.true(len(whole) > 10, "no size is whole words")
+    for keys in whole:
+        bits, probes = java.orc_size(keys, 0.05)
+        check.equal(bits, java.java_size(keys, 0.05)[0] + 64, "the description")
+        rows.append({"n": keys, "p": 0.05, "bits": bits, "k": probes})
     with Driver() as driver:
         for row in rows:
             if not 0 < row["bits"] < 1 << 31:  # what becomes of an int that overflows
@@ -275,6 +282,9 @@ def faults_are_named(check):
         driver.create("orc", keys=1, rate=0.5)
         said = " ".join(driver.remarks())
         check.true("64 bits and 44 probes" in said and "where 1 bits and 1 probes" in said, said)
+        keys = next(keys for keys in range(500, 3000) if java.java_size(keys, 0.05)[0] % 64 == 0)
+        driver.create("orc", keys=keys, rate=0.05)
+        check.true("and here 64" in driver.remarks()[0], "64 bits too many are not told")
         driver.create("orc", variant="long", bits=(1 << 31) + 64, probes=3)
         said = " ".join(driver.remarks())
         check.true("only the first 2147483648" in said and "1.6.11" in said, said)
