@@ -232,15 +232,18 @@ static bool judge_answers(struct tool_experiment *experiment, const uint64_t *an
     return true;
 }
 
-/* Whether so many false positives are no more than the excess explains, on top of the rate predicted
- * or that of these very bits. */
-static bool within_excess(const void *set, const struct tool_trial *trial, uint64_t absent)
+/* Whether so many false positives are as near to the rate predicted, or to that of these very bits, as
+ * sets of this sort are. */
+static bool within_stray(const void *set, const struct tool_trial *trial, uint64_t absent)
 {
+    const double stray = trial->structure->stray(set);
     const double allowed = trial->predicted_rate * trial->structure->allowed_factor(set);
-    const double rate = fmin(fmax(trial->predicted_rate, trial->live_rate), allowed);
-    uint64_t least, most;
-    tool_plausible_hits(absent, fmin(rate + trial->structure->excess(set), 1), &least, &most);
-    return trial->false_positives >= trial->least_expected && trial->false_positives <= most;
+    const double low = fmin(trial->predicted_rate, trial->live_rate);
+    const double high = fmin(fmax(trial->predicted_rate, trial->live_rate), allowed);
+    uint64_t least, most, unused;
+    tool_plausible_hits(absent, fmax(low - stray, 0), &least, &unused);
+    tool_plausible_hits(absent, fmin(high + stray, 1), &unused, &most);
+    return trial->false_positives >= least && trial->false_positives <= most;
 }
 
 static void judge_rate(const struct tool_experiment *experiment, const void *set,
@@ -265,7 +268,7 @@ static void judge_rate(const struct tool_experiment *experiment, const void *set
     else if (tool_plausible(found, absent, trial->live_rate) &&
              trial->live_rate <= trial->predicted_rate * structure->allowed_factor(set))
         trial->verdict = TOOL_AS_THESE_BITS;
-    else if (structure->excess != NULL && within_excess(set, trial, absent))
+    else if (structure->stray != NULL && within_stray(set, trial, absent))
         trial->verdict = TOOL_AS_ITS_STEPS;
     else
         trial->verdict = TOOL_OFF;

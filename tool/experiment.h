@@ -29,7 +29,7 @@ enum tool_verdict {
     TOOL_EXACT,         /* it has no rate */
     TOOL_AS_PREDICTED,  /* chance makes such a count of the predicted rate */
     TOOL_AS_THESE_BITS, /* not of that, but of these very bits, and so small a structure varies */
-    TOOL_AS_ITS_STEPS,  /* more than that, but not more than its way to its bits may add */
+    TOOL_AS_ITS_STEPS,  /* nor of these; but as near as the steps of so few keys leave it */
     TOOL_OFF,           /* none of these: a finding */
 };
 

@@ -110,7 +110,7 @@ static void print_verdict(struct tool_out *out, const struct tool_trial *trial)
     if (trial->verdict == TOOL_AS_THESE_BITS)
         verdict = "within what so small a structure varies by";
     else if (trial->verdict == TOOL_AS_ITS_STEPS)
-        verdict = "its bits lie in steps, which adds that much in so small a filter";
+        verdict = "its bits lie in steps, by which so small a filter varies as much";
     else if (trial->verdict == TOOL_OFF)
         verdict = "NOT AS PREDICTED";
     tool_out_format(out, "%s: %s false positives where chance allows %s to %s: %s.\n",

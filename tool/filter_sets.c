@@ -284,21 +284,21 @@ static double dialect_set_allowed_factor(const void *set)
 }
 
 /*
- * The bits of a key lie in steps: position i is a + i b modulo m. One key in m has a step of 0 and so a
- * single position; d in m have steps that return after d positions where d divides m, and are in where
- * an added key of that sort is; and two positions that fall on those of an added key draw the next one
- * after them. All of it together was between 0.2/m and 0.25 k/m where it was measured (1 to 4,097
- * keys, rates of 0.6 to 1e-9). Many times that is allowed, which is nothing where there are many keys.
+ * The bits of a key lie in steps: position i is a + i b modulo m. Steps that return early, of a key that
+ * was added or of one that is asked, make such keys alike. The rate predicted has what that adds on
+ * average; with a handful of keys one filter has much more of it or nothing, up to 0.25 k/m where it was
+ * measured (1 to 4,097 keys, rates of 0.6 to 1e-9). Many times that is allowed, which is nothing where
+ * there are many keys.
  */
-double tool_filter_steps_excess(const struct tool_filter_facts *facts)
+double tool_filter_steps_stray(const struct tool_filter_facts *facts)
 {
     return fmin(1, 2.0 * facts->shape.probes / (double)facts->shape.bits);
 }
 
-static double guava_excess(const void *set)
+static double guava_stray(const void *set)
 {
     const struct filter_set *own = set;
-    return tool_filter_steps_excess(&own->facts);
+    return tool_filter_steps_stray(&own->facts);
 }
 
 const struct tool_structure tool_guava_filter = {
@@ -312,7 +312,7 @@ const struct tool_structure tool_guava_filter = {
     .predicted_rate = dialect_set_predicted,
     .live_rate = dialect_set_live,
     .allowed_factor = dialect_set_allowed_factor,
-    .excess = guava_excess,
+    .stray = guava_stray,
     .tell = dialect_set_tell,
 };
 

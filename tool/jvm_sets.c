@@ -212,10 +212,10 @@ static double jvm_set_allowed_factor(const void *set)
     return tool_allowed_factor(&own->facts.shape, own->keys);
 }
 
-static double guava_excess(const void *set)
+static double guava_stray(const void *set)
 {
     const struct jvm_set *own = set;
-    return tool_filter_steps_excess(&own->facts);
+    return tool_filter_steps_stray(&own->facts);
 }
 
 const struct tool_structure tool_guava_on_jvm = {
@@ -230,7 +230,7 @@ const struct tool_structure tool_guava_on_jvm = {
     .predicted_rate = jvm_set_predicted,
     .live_rate = jvm_set_live,
     .allowed_factor = jvm_set_allowed_factor,
-    .excess = guava_excess,
+    .stray = guava_stray,
     .tell = jvm_set_tell,
 };
 

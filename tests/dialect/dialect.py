@@ -99,7 +99,8 @@ class Driver:
     """The program, with one filter at a time."""
 
     def __init__(self, **environment):
-        self.process = subprocess.Popen(DRIVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})  # pylint: disable=consider-using-with
+        self.process = subprocess.Popen(  # pylint: disable=consider-using-with
+            DRIVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
         self.folder = tempfile.TemporaryDirectory(prefix="bloomery-dialect-")  # pylint: disable=consider-using-with
 
     def __enter__(self):
