@@ -20,7 +20,8 @@ static void positions_of(const struct bloomery_hash_secret *secret, bloomery_key
     assert(cells == UINT64_C(1) << KEPT_BITS && probes == PROBES);
     bloomery_digest_of(BLOOMERY_DIGEST_SHA384, key.data, key.bytes, digest);
     for (uint32_t i = 0; i < probes; i++)
-        positions[i] = __builtin_bswap32(bloomery_load_u32(digest + (size_t)i * WORD)) & (cells - 1);
+        positions[i] =
+            __builtin_bswap32(bloomery_load_u32(digest + (size_t)i * WORD)) & (cells - 1);
 }
 
 static bool fits(uint64_t cells, uint32_t probes)
