@@ -257,10 +257,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     if (row->write == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
                              row->facts.name);
-    if (row->fits == NULL && filter->shape.dialect != id)
-        bloomery_fail(&why, BLOOMERY_MISMATCH, 0, "its keys are hashed or placed in another way");
-    else if (row->fits != NULL)
-        row->fits(filter, &why);
+    row->fits(filter, &why);
     if (why.status != BLOOMERY_OK)
         return bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,

@@ -69,8 +69,8 @@ struct bloomery_dialect_row {
     /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may come
      * from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
-    /* Whether the filter's hash, rules and numbers are this dialect's; says what is not. NULL: those of
-     * every filter whose shape names the dialect, and of no other. */
+    /* Whether the filter's hash, rules and numbers are this dialect's; says what is not. NULL only where
+     * `write` is: that the shape names the dialect proves nothing, a file of ours may name any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
     const char *(*variant)(const bloomery_filter *filter);

@@ -219,6 +219,17 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+/* A file of ours may name this dialect and have any shape. */
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    if ((shape->hash == HASH_3 || shape->hash == HASH_4) && shape->seed == 0 &&
+        shape->probe_rule == BLOOMERY_PROBES_SLICES && shape->count_rule == BLOOMERY_COUNTS_NEW)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                         "its keys are hashed or placed in another way than in pybloom's slices");
+}
+
 /* What the header of a chain needs, of which a file of ours may hold anything. */
 struct header {
     enum variant variant;
@@ -353,6 +364,8 @@ static bool remark(const bloomery_filter *filter, uint32_t index, char *text, si
 {
     static bool (*const all[])(const bloomery_filter *, char *, size_t) = {
         remark_rate, remark_chain, remark_version, remark_one_more};
+    if (fits(filter, NULL) != BLOOMERY_OK)
+        return false;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i](filter, text, room) && index-- == 0)
             return true;
@@ -373,6 +386,7 @@ const struct bloomery_dialect_row bloomery_dialect_pybloom = {
     .plan = plan,
     .parse = parse,
     .write = write,
+    .fits = fits,
     .remark = remark,
     .variant = variant,
     .plan_takes =

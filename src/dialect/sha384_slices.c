@@ -163,6 +163,18 @@ static uint64_t bytes_in_use(const struct bloomery_link *link)
     return bytes;
 }
 
+/* A file of ours may name this dialect and have any shape. The hash has these bits and probes alone. */
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    if (shape->kind == BLOOMERY_CLASSIC && shape->hash == HASH && shape->seed == 0 &&
+        shape->probe_rule == BLOOMERY_PROBES_POSITIONS)
+        return BLOOMERY_OK;
+    return bloomery_fail(
+        error, BLOOMERY_MISMATCH, 0,
+        "its keys are hashed or placed in another way than by 12 slices of SHA-384");
+}
+
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_link *link = filter->links;
@@ -196,31 +208,41 @@ static const char *variant(const bloomery_filter *filter)
     return names[form_of(filter, &words)];
 }
 
-/* What the helpers of the original say, where it is known what they would have been asked. */
-static void remark_helpers(uint64_t keys, double rate, char *text, size_t room)
+/* Where the helper that rounds up goes wrong for what the filter was planned for. */
+static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
 {
-    struct bloomery_phrase first, second;
+    struct bloomery_phrase asked, would_be;
     const uint64_t needed = bloomery_calc_bits(keys, rate);
     const uint64_t aligned = bloomery_calc_aligned(keys, rate);
     const uint32_t probes = bloomery_calc_probes(keys, aligned);
-    if (aligned < needed || needed == aligned / 2)
-        snprintf(
-            text, room,
-            "the original's helper rounds the %llu bits that %llu keys need at %s to %llu, since "
-            "it compares with the keys; with those and %u probes its rate would be %s. This "
-            "filter has 268435456 bits in any case",
-            (unsigned long long)needed, (unsigned long long)keys,
-            bloomery_phrase_rate(&first, rate), (unsigned long long)aligned, probes,
-            bloomery_phrase_rate(&second, bloomery_calc_rate(keys, aligned, probes)));
-    else
-        snprintf(text, room,
-                 "12 probes are used for %llu keys where the original's own formula has %u, with "
-                 "which the rate would be %s, not %s",
-                 (unsigned long long)keys, bloomery_calc_probes(keys, bits_fixed),
-                 bloomery_phrase_rate(
-                     &first,
-                     bloomery_calc_rate(keys, bits_fixed, bloomery_calc_probes(keys, bits_fixed))),
-                 bloomery_phrase_rate(&second, bloomery_calc_rate(keys, bits_fixed, PROBES)));
+    if (aligned >= needed && needed != aligned / 2)
+        return false;
+    snprintf(
+        text, room,
+        "the original's helper rounds the %llu bits that %llu keys need at %s to %llu, since it "
+        "compares with the keys; with those and %u probe%s its rate would be %s. This filter has "
+        "268435456 bits in any case",
+        (unsigned long long)needed, (unsigned long long)keys, bloomery_phrase_rate(&asked, rate),
+        (unsigned long long)aligned, probes, probes == 1 ? "" : "s",
+        bloomery_phrase_rate(&would_be, bloomery_calc_rate(keys, aligned, probes)));
+    return true;
+}
+
+/* Where another number of probes would be better by something that anybody could measure. */
+static bool remark_probes(uint64_t keys, char *text, size_t room)
+{
+    struct bloomery_phrase better, is;
+    const uint32_t probes = bloomery_calc_probes(keys, bits_fixed);
+    const double rate = bloomery_calc_rate(keys, bits_fixed, PROBES);
+    const double least = bloomery_calc_rate(keys, bits_fixed, probes);
+    if (rate < 1e-9 || least * 1.01 > rate)
+        return false;
+    snprintf(text, room,
+             "12 probes are used for %llu keys where the original's own formula has %u, with which "
+             "the rate would be %s, not %s",
+             (unsigned long long)keys, probes, bloomery_phrase_rate(&better, least),
+             bloomery_phrase_rate(&is, rate));
+    return true;
 }
 
 /* Where it is not known: for as many keys as there are bits the helper finds this very size. */
@@ -240,16 +262,18 @@ static void remark_size(char *text, size_t room)
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     const struct bloomery_link *link = filter->links;
-    const bool rate = bloomery_remark_rate(filter, 1, text, room);
-    if (rate && index == 0)
-        return true;
-    if (index != (rate ? 1 : 0))
+    if (fits(filter, NULL) != BLOOMERY_OK)
         return false;
-    if (bloomery_calc_aligned(link->keys, link->rate) > 0)
-        remark_helpers(link->keys, link->rate, text, room);
-    else
+    const bool known = bloomery_calc_aligned(link->keys, link->rate) > 0;
+    if (bloomery_remark_rate(filter, 1, text, room) && index-- == 0)
+        return true;
+    if (known && remark_helper(link->keys, link->rate, text, room) && index-- == 0)
+        return true;
+    if (link->keys > 0 && remark_probes(link->keys, text, room) && index-- == 0)
+        return true;
+    if (!known && index == 0)
         remark_size(text, room);
-    return true;
+    return !known && index == 0;
 }
 
 const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
@@ -266,6 +290,7 @@ const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
     .plan = plan,
     .parse = parse,
     .write = write,
+    .fits = fits,
     .remark = remark,
     .variant = variant,
     .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_KEYS | BLOOMERY_TAKES_RATE |

@@ -87,6 +87,18 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
+/* A file of ours may name this dialect and have any shape. The hashes take care of bits and probes. */
+static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    if (shape->kind == BLOOMERY_CLASSIC && shape->seed == 0 &&
+        (shape->hash == SEVEN_HASH || shape->hash == SEVEN_HASH + 1) &&
+        shape->probe_rule == BLOOMERY_PROBES_POSITIONS)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                         "its keys are hashed or placed in another way than by polynomials");
+}
+
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     return bloomery_emit_bits(emitter, filter->links, byte_count(filter->links->bits),
@@ -176,6 +188,11 @@ static bool remark_one(const struct bloomery_link *link, char *text, size_t room
     return true;
 }
 
+static const char *independent_rate(struct bloomery_phrase *phrase, double rate)
+{
+    return rate < 1e-15 ? "fewer than 1 in 10^15" : bloomery_phrase_rate(phrase, rate);
+}
+
 static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_t keys, char *text,
                          size_t room)
 {
@@ -197,12 +214,14 @@ static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_
         "have %s",
         (unsigned long long)all, length, (unsigned long long)lowest, (unsigned long long)highest,
         (unsigned long long)keys, bloomery_phrase_rate(&is, crowd_rate(&crowd)),
-        bloomery_phrase_rate(&independent, bloomery_classic_rate(link->bits, link->probes, keys)));
+        independent_rate(&independent, bloomery_classic_rate(link->bits, link->probes, keys)));
     return true;
 }
 
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
+    if (fits(filter, NULL) != BLOOMERY_OK)
+        return false;
     switch (index) {
     case 0:
         return remark_one(filter->links, text, room);
@@ -229,6 +248,7 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
     .plan = plan,
     .parse = parse,
     .write = write,
+    .fits = fits,
     .remark = remark,
     .variant = variant,
     .plan_takes = BLOOMERY_TAKES_VARIANT | BLOOMERY_TAKES_BITS | BLOOMERY_TAKES_PROBES,

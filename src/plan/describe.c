@@ -8,6 +8,10 @@ const char *bloomery_phrase_rate(struct bloomery_phrase *phrase, double rate)
 {
     if (!(rate > 0))
         snprintf(phrase->text, sizeof phrase->text, "0");
+    else if (rate < 1e-300) /* of a subnormal number 1 / rate is infinite */
+        snprintf(phrase->text, sizeof phrase->text, "less than 1 in 1e+300");
+    else if (rate < 1e-15) /* digits past those that a double has, and past the room there is */
+        snprintf(phrase->text, sizeof phrase->text, "1 in %.3g", 1 / rate);
     else if (rate < 0.1)
         snprintf(phrase->text, sizeof phrase->text, "1 in %.0f", round(1 / rate));
     else if (rate > 0.9999)

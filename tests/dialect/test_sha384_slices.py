@@ -118,6 +118,8 @@ def faults_are_told_with_numbers(check):
         check.true("94549" in driver.remarks()[0] and "65536" in driver.remarks()[0], "a power of two")
         driver.create(NAME, keys=20000000, rate=0.01)
         check.true("has 10" in driver.remarks()[0] and "1 in 551" in driver.remarks()[0], "the experiment")
+        driver.create(NAME, keys=1000, rate=0.01)
+        check.equal(driver.remarks(), [], "few keys")
         driver.create(NAME, keys=100000000, rate=0.01)
         check.true("not the 1 in 100" in driver.remarks()[0], "too many keys")
 

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "plan/describe.h"
 #include "plan/occupancy.h"
 #include "plan_reference.h"
 
@@ -621,6 +622,20 @@ static void refusals_say_what_would_do(void **state)
     assert_int_equal(error.text[0], 'x');
 }
 
+/* A rate is told with its size, however small it is: digits cut off would make it another one. */
+static void the_smallest_rates_are_told_whole(void **state)
+{
+    (void)state;
+    for (double rate = 0.09; rate > 1e-300; rate /= 7) {
+        struct bloomery_phrase phrase;
+        double odds = 0;
+        assert_int_equal(sscanf(bloomery_phrase_rate(&phrase, rate), "1 in %lf", &odds), 1);
+        assert_true(fabs(odds * rate - 1) < 0.05);
+    }
+    struct bloomery_phrase least;
+    assert_null(strstr(bloomery_phrase_rate(&least, 5e-324), "inf"));
+}
+
 static void the_ends_of_the_ranges_are_solved(void **state)
 {
     (void)state;
@@ -667,6 +682,7 @@ int main(void)
         cmocka_unit_test(bad_options_are_refused_and_leave_the_plan_alone),
         cmocka_unit_test(other_kinds_are_refused),
         cmocka_unit_test(refusals_say_what_would_do),
+        cmocka_unit_test(the_smallest_rates_are_told_whole),
         cmocka_unit_test(the_ends_of_the_ranges_are_solved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
