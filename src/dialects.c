@@ -359,6 +359,7 @@ size_t bloomery_positions(const bloomery_filter *filter, uint32_t link, bloomery
         else
             native_positions(at, hash, all);
     }
-    memcpy(positions, all, (count < room ? count : room) * sizeof *positions);
+    if (room > 0)
+        memcpy(positions, all, (count < room ? count : room) * sizeof *positions);
     return count;
 }

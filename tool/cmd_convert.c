@@ -56,7 +56,7 @@ static const char help[] =
     "\n" TOOL_RULE_HELP "\n"
     "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
     "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"
-    "  bloomery convert --to guava -o seen.bf seen.bloom\n";
+    "  bloomery convert --to guava -o again.bf seen.bloom\n";
 
 struct request {
     struct tool_output output;

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -349,6 +350,28 @@ static bool is_filter(const char *path)
     return tool_origin_find(path, NULL, &origin) && (origin.ours || origin.dialect != NULL);
 }
 
+/* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that nothing in
+ * it was seen. */
+static bool is_list(const struct tool_dedupe_command *command, const char *path)
+{
+    unsigned char block[4096];
+    struct stat facts;
+    if (command->source.delimiter == 0 || tool_path_is_stdin(path) || stat(path, &facts) != 0 ||
+        !S_ISREG(facts.st_mode))
+        return true;
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file != NULL ? fread(block, 1, sizeof block, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    if (bytes == 0 || memchr(block, 0, bytes) == NULL)
+        return true;
+    tool_error(
+        "%s: no list of lines, for it has NUL bytes; a filter of another system is made one of "
+        "ours first ('bloomery convert --from'), lines that end with NUL bytes take -0",
+        path);
+    return false;
+}
+
 /* Also one of another system, which has no key. */
 static bloomery_filter *open_against(const struct tool_dedupe_command *command, const char *path)
 {
@@ -370,6 +393,8 @@ bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
     for (size_t i = 0; i < command->against_given; i++) {
         const char *path = command->againsts[i];
         if (!is_filter(path)) {
+            if (!is_list(command, path))
+                return false;
             command->lists[command->list_count++] = path;
             continue;
         }

@@ -212,8 +212,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **
  * What a user of this filter should know: faults of the original that concern it, with numbers
  * computed for its size, such as "this filter's rate with 1000 keys is 0.07, not the 0.001 it was
  * asked for". Writes remark number `index` (0 the first) as a sentence into `text`, cut to `room`
- * bytes with its NUL, and returns true; false where there is none. O(1) in the filter's size, some
- * ms at most.
+ * bytes with its NUL, and returns true; false where there is none. O(1) in the filter's size: some
+ * ms, with hundreds of probes up to a second.
  */
 BLOOMERY_PUBLIC bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index,
                                              char *text, size_t room);

@@ -100,6 +100,22 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, int order
     return BLOOMERY_OK;
 }
 
+/* Bits past the bitset's end are not of it, though there may be a place for them in the filter. */
+static bloomery_status check_end(const uint8_t *data, uint64_t length, int order,
+                                 bloomery_error *error)
+{
+    const uint8_t *last = data + HEADER + length / 64 * 8;
+    if (length % 64 == 0)
+        return BLOOMERY_OK;
+    const uint64_t word =
+        order == LITTLE_ENDIAN_WORDS ? bloomery_load_u64(last) : bloomery_load_be(last, 8);
+    if (word >> length % 64 == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER + length / 64 * 8,
+                         "damaged: a bit is set past the %llu of the bitset",
+                         (unsigned long long)length);
+}
+
 static bloomery_status parse(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *given,
                              struct bloomery_design *design, bloomery_error *error)
@@ -116,7 +132,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
             length);
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = (length + 63) / 64 * 8;
-    return BLOOMERY_OK;
+    return check_end(data, length, order, error);
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)

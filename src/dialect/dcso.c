@@ -24,10 +24,12 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "plan/describe.h"
 #include "plan/solve.h"
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 
 enum { HASH = 24, HEADER = 48, VERSION = 1 };
 
@@ -150,9 +152,30 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     return status;
 }
 
+/* Where nothing says what was asked for: the rate where half of the bits are set. */
+static bool remark_half(const bloomery_filter *filter, char *text, size_t room)
+{
+    const struct bloomery_link *link = filter->links;
+    const double keys = floor(log(2) * (double)link->bits / link->probes);
+    struct bloomery_phrase is, usual;
+    if (link->rate > 0 || keys < 1)
+        return false;
+    const double rate = filter->kind->expected_rate(link, (uint64_t)keys);
+    const double classic = exp2(-(double)link->probes);
+    if (!(rate > 1.5 * classic))
+        return false;
+    snprintf(text, room,
+             "half full, with %llu keys, this dialect's rate at this size is %s, not the %s of the "
+             "usual formula",
+             (unsigned long long)keys, bloomery_phrase_rate(&is, rate),
+             bloomery_phrase_rate(&usual, classic));
+    return true;
+}
+
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
-    return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);
+    return index == 0 &&
+           (bloomery_remark_rate(filter, 1.1, text, room) || remark_half(filter, text, room));
 }
 
 const struct bloomery_dialect_row bloomery_dialect_dcso = {

@@ -172,7 +172,8 @@ static bloomery_status read_bitmap(const uint8_t *data, size_t bytes,
 
 static bloomery_status check_struct(const uint8_t *data, size_t bytes, bloomery_error *error)
 {
-    if (!sniff(data, bytes) && (bytes >= MAGIC_BYTES || memcmp(data, magic, bytes) != 0))
+    if (!sniff(data, bytes) &&
+        (bytes >= MAGIC_BYTES || (bytes > 0 && memcmp(data, magic, bytes) != 0)))
         return bloomery_fail(
             error, BLOOMERY_NOT_A_FILTER, 0,
             "no file of libbloom's: it does not begin with \"libbloom2\"; a bitmap of 1.6 is "

@@ -734,4 +734,13 @@ def wrong_usage_is_told(c):
     c.run("help dedupe", stdout=has("bloomery dedupe"))
 
 
+@case
+def a_filter_without_a_magic_is_no_list(c):
+    c.file("keys", "a\nb\n")
+    c.run("build -q --dialect guava -n 10 -p 0.01 -o seen.bf keys")
+    c.run("dedupe --against seen.bf keys", stderr=has("seen.bf", "convert --from"), code=2)
+    c.file("list", b"a\0b\0")
+    c.run("dedupe -0 --against list", stdin=b"a\0c\0", stdout=b"c\0", stderr=has("kept"))
+
+
 main()

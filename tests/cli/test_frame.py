@@ -167,6 +167,11 @@ def nothing_takes_the_place_of_a_closed_stream(c):
         got = code_of("dedupe --append had in", closed)
         c.expect(got == code, f"dedupe {closed}: exit code {got}")
         c.expect(c.read("had") == (b"x\n" if code else b"x\na\nb\n"), f"{closed}: {c.read('had')}")
+        # Nor a message, which is printed while the file is open.
+        c.file("had", "x\n")
+        got = code_of("dedupe -n 10 --append had in missing", closed)
+        c.expect(got == 2, f"dedupe of what is missing {closed}: exit code {got}")
+        c.expect(c.read("had") == (b"x\n" if code else b"x\na\nb\n"), f"{closed}: {c.read('had')}")
         got = code_of("query f.bloom in", closed)
         c.expect(got == code, f"query {closed}: exit code {got}")
         c.expect(c.read("in") == b"a\nb\n", f"{closed}: {c.read('in')}")

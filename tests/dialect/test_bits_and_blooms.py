@@ -171,4 +171,14 @@ def rates_are_classic(check):
         check_rate(check, "bits-and-blooms", count, exact=0.1, keys=count, rate=rate)
 
 
+@property_test
+def bits_past_the_bitset_are_refused(check):
+    with Driver() as driver:
+        header = (64).to_bytes(8, "big") + (3).to_bytes(8, "big") + (10).to_bytes(8, "big")
+        driver.load("bits-and-blooms", header + (1 << 9).to_bytes(8, "big"))
+        check.equal(driver.written(), header + (1 << 9).to_bytes(8, "big"), "the last bit")
+        check.refused(lambda: driver.load("bits-and-blooms", header + (1 << 20).to_bytes(8, "big")), ["CORRUPT"],
+                      "a bit past the bitset")
+
+
 main()

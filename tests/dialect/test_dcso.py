@@ -164,5 +164,13 @@ def sizes_at_powers_of_two_are_told(check):
         driver.create("dcso", bits=65537, probes=7, keys=6000, rate=0.006)
         check.equal(driver.remarks(), [], "a bit more")
 
+@property_test
+def without_a_rate_the_half_full_one_is_told(check):
+    with Driver() as driver:
+        driver.create("dcso", bits=1 << 20, probes=10, keys=70000)
+        check.true(any("usual formula" in text for text in driver.remarks()), "nothing is said of a power of two")
+        driver.create("dcso", bits=(1 << 20) + 1, probes=10, keys=70000)
+        check.equal(driver.remarks(), [], "an odd number of bits")
+
 
 main()
