@@ -297,7 +297,7 @@ ODD_RECORDS = [
     ("with a short link", (1, 1, None, bytes(56)), reader.DAMAGED),
     ("with a rule", (2, 1, None, struct.pack("<IIiI", 2, 255, -2**31, 255)), None),
     ("with a rule, not required", (2, 0, None, struct.pack("<IIiI", 1, 0, 0, 0)), None),
-    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 128, 0, 0, 0)), reader.LATER),
+    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 1024, 0, 0, 0)), reader.LATER),
     ("with two cases", (2, 1, None, struct.pack("<IIiI", 6, 0, 0, 0)), reader.LATER),
     ("with a case of hex", (2, 1, None, struct.pack("<IIiI", 10, 0, 0, 0)), reader.LATER),
     ("with a long comment", (2, 1, None, struct.pack("<IIiI", 0, 0, 0, 256)), reader.LATER),
