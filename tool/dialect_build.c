@@ -101,6 +101,8 @@ static int report(const struct tool_dialect_build *build, const bloomery_filter 
         tool_foreign_reading(filter, output->dialect, reading);
         tool_json_add(object, "read_as", tool_json_text(reading));
     }
+    tool_json_add(object, "file_bytes",
+                  tool_json_count(bytes)); /* and not those of a file of ours */
     tool_json_add(object, "written_bytes", tool_json_count(bytes));
     tool_json_add(object, "remarks", tool_remarks_json(filter));
     return tool_json_print(object, TOOL_FOUND);

@@ -51,7 +51,9 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
     print_fact(out, "kind", text);
     if (info->kind == BLOOMERY_SCALABLE) {
         snprintf(text, sizeof(text), "%u%s", info->links,
-                 info->links > 1 ? ", this being the newest" : "; it grows");
+                 info->links > 1      ? ", this being the newest"
+                 : info->dialect == 0 ? "; it grows"
+                                      : "");
         print_fact(out, "links", text);
     }
     snprintf(text, sizeof(text), "%s, in a file of %s", tool_format_size(memory, info->bytes),
@@ -127,7 +129,8 @@ static void print_plan(struct tool_out *out, const bloomery_info *info)
         snprintf(text, sizeof(text), "%s key%s at a rate of %s%s",
                  tool_format_count(keys, info->planned_keys), info->planned_keys == 1 ? "" : "s",
                  rate_text(rate, info->planned_rate),
-                 info->kind == BLOOMERY_SCALABLE ? ", however far it grows" : "");
+                 info->kind == BLOOMERY_SCALABLE && info->dialect == 0 ? ", however far it grows"
+                                                                       : "");
     else
         snprintf(text, sizeof(text), "unknown");
     print_fact(out, "planned for", text);

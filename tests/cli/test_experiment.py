@@ -320,6 +320,7 @@ def lies_of_a_program_on_a_jvm_are_seen(c):
 
 @case
 def without_a_jvm_one_sentence_says_what_it_takes(c):
+    sha384_here(c)
     fake = jvm(c)
     needs = "--jvm needs a JDK, with 'java' and 'javac' among the commands, and Guava " \
             "(Debian: default-jdk-headless, libguava-java)"

@@ -8,7 +8,7 @@ import os
 import random
 import subprocess
 
-from dialect import HERE, Driver, Skip, hexed, main, property_test
+from dialect import HERE, Driver, Skip, hexed, main, needs_digests, property_test
 
 EXAMPLE = "/usr/share/doc/python3-bitarray/examples/bloom.py"
 PYTHON = "/usr/bin/python3"
@@ -92,6 +92,7 @@ def bytes_of(keys):
 
 
 @property_test
+@needs_digests
 def bitarrays_example_makes_the_same_bits(check):
     if not os.path.exists(EXAMPLE) or not os.path.exists(PYTHON):
         raise Skip("python3-bitarray is not installed, or without its documentation")
