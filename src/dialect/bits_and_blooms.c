@@ -12,7 +12,9 @@
  * are little-endian, and m and k are not. Nothing in the bytes says so: variant "little-endian".
  *
  * L is m but for filters made by New(0, k): those have m = 1 and begin with L = 0, which grows to 1 with the
- * first key. Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
+ * first key; and for those of FromWithM, whose bitset is as long as its caller made it and grows with a key
+ * past its end. The words that are not there are zeros that we allocate, so a handful of bytes could ask for
+ * terabytes: more than MISSING_WORDS of them are refused as damage. Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
  * hash/murmur3_twice.c.
  */
 #include "dialect/dialects.h"
@@ -25,6 +27,7 @@
 #include <math.h>
 
 enum { HASH = 31, HEADER = 24, EXTRA = 9, BIG_ENDIAN_WORDS = 0, LITTLE_ENDIAN_WORDS = 1 };
+enum { MISSING_WORDS = 1024 };
 
 /* Extra: the byte order, and L. */
 static void lay_out(struct bloomery_design *design, int order, uint64_t bits, uint32_t probes,
@@ -84,7 +87,7 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, int order
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: %llu probes in %llu bits are not 1 to 1024 in 1 to 2^50",
                              (unsigned long long)probes, (unsigned long long)bits);
-    if (length > (bits + 63) / 64 * 64)
+    if (length > (bits + 63) / 64 * 64 || (bits - 1) / 64 > length / 64 + MISSING_WORDS)
         return bloomery_fail(error, other == bits ? BLOOMERY_BAD_ARGUMENT : BLOOMERY_CORRUPT, 16,
                              "%s: a bitset of %llu bits in a filter of %llu",
                              other == bits ? "this is the variant of the other byte order"

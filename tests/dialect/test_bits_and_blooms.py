@@ -155,6 +155,9 @@ def damaged_bytes_are_refused(check):
             check.refused(lambda bad=bad: driver.load("bits-and-blooms", bad), [*statuses, "BAD_ARGUMENT"] if "past" in what else statuses, what)
         huge = struct.pack(">QQQ", 1 << 45, 5, 1 << 45)
         check.refused(lambda: driver.load("bits-and-blooms", huge), ["TRUNCATED"], "4 TiB of bits")
+        for bits in (65 + 1024 * 64, 0x10ff0000, 1 << 45, 1 << 50):
+            check.refused(lambda bits=bits: driver.load("bits-and-blooms", struct.pack(">QQQ", bits, 5, 0)), ["CORRUPT"], "24 bytes are no reason to allocate")
+        driver.load("bits-and-blooms", struct.pack(">QQQ", 1024 * 64, 5, 0))
         why = check.refused(lambda: driver.load("bits-and-blooms", good, **LITTLE), ["BAD_ARGUMENT"], "the other byte order")
         check.true("byte order" in why.text, why.text)
         why = check.refused(lambda: driver.load("bits-and-blooms", bytes_of(1000, 5, [1], order="<")), ["BAD_ARGUMENT"], "the other byte order")
