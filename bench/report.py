@@ -405,6 +405,104 @@ def open_table(results):
                                         for row in results.step("open")]
 
 
+# ---- The sieve
+
+SEEN_SETS = {"sieve": "sieve, disk engine", "set": "hash set of strings", "lmdb": "LMDB", "sqlite": "SQLite",
+             "sort -u": "sort -u"}
+ANSWERS = {"sieve": "in batches", "sort -u": "at the end"}
+
+
+def seen_sets(results):
+    """{(urls, pushes): {name: rows}}, the sieve first."""
+    cases = {}
+    for row in results.step("sieve"):
+        if row["what"] == "urls":
+            cases.setdefault((row["urls"], row["pushes"]), {}).setdefault(row["name"], []).append(row)
+    return {case: dict(sorted(rows.items(), key=lambda item: list(SEEN_SETS).index(item[0])))
+            for case, rows in sorted(cases.items())}
+
+
+def seen_set_table(results):
+    """Everything that tells new URLs from seen ones."""
+    head = ["seen-set", "distinct", "pushes", "M pushes/s", "peak memory", "without files", "disk", "written",
+            "answers", "survives a kill"]
+    body = []
+    for (urls, pushes), named in seen_sets(results).items():
+        for name, rows in named.items():
+            seconds = statistics.median(row["seconds"] for row in rows)
+            worst = max(rows, key=lambda row: row["peak"])
+            body.append([SEEN_SETS[name], size(urls), size(pushes), number(pushes / seconds / 1e6),
+                         f"{worst['peak'] / 1e6:.1f} MB",
+                         f"{worst['anonymous'] / 1e6:.1f} MB" if worst["anonymous"] else "-",
+                         f"{worst['disk'] / 1e6:.0f} MB" if worst["disk"] else "-",
+                         f"{worst['disk_written'] / 1e6:.0f} MB" if worst["disk_written"] else "-",
+                         ANSWERS.get(name, "at once"), "yes" if worst["kept"] else "no"])
+    return head, body
+
+
+def sieve_table(results):
+    """The disk engine's runs in full, beside the formula."""
+    head = ["distinct", "pushes", "memory", "peak", "seconds", "seen-set bytes/key", "disk at most", "read", "written",
+            "of the formula", "partitions", "decisions", "cache hits", "pushed again, came out"]
+    body = []
+    for (urls, pushes), named in seen_sets(results).items():
+        for row in named.get("sieve", []):
+            body.append([size(urls), size(pushes), f"{row['memory']:,}", f"{row['peak']:,}", number(row["seconds"], 1),
+                         number(row["seen_bytes"] / urls, 3), f"{row['disk_most'] / 1e6:.0f} MB",
+                         f"{row['read'] / 1e6:.0f} MB", f"{row['written'] / 1e6:.0f} MB",
+                         number(ratio(row["read"] + row["written"], row["planned"]), 3), str(row["partitions"]),
+                         str(row["decisions"]), str(row["cache_hits"]),
+                         str(row["again"]) if row["again_seconds"] else "-"])
+    return head, body
+
+
+def memory_engine_rows(results):
+    """The rows of the memory engine and its peers."""
+    return [row for row in results.step("sieve") if row["what"] == "memory"]
+
+
+def memory_engine_table(results):
+    """The memory engine beside what it is made of."""
+    head = ["structure", "keys are", "threads", "keys", "ns per key", "M/s", "bytes/key"]
+    body = [[row["name"], row["does"], str(row["threads"]), size(row["keys"]),
+             number(statistics.median(row["ns"])), number(1e3 / statistics.median(row["ns"])),
+             number(row["bytes"] / row["keys"])] for row in memory_engine_rows(results)]
+    return head, body
+
+
+def sieve_targets(results):
+    """What issue 6 asks for: what, where, measured, wanted, verdict."""
+    rows = []
+    wanted = 10**8
+    runs = seen_sets(results).get((wanted, wanted), {}).get("sieve", [])
+
+    def worst(key):
+        return max((key(row) for row in runs), default=None)
+
+    target(rows, "peak memory of the whole process", size(wanted), worst(lambda row: row["peak"] / 1e6), 18, False, " MB")
+    target(rows, "URLs of about 50 bytes in that memory", size(wanted),
+           ratio(wanted / 1e6, worst(lambda row: row["seconds"])), 1, unit=" M/s")
+    target(rows, "wrong answers, and what came out when all were pushed again", size(wanted),
+           worst(lambda row: row["again"] + abs(row["found"] - wanted)), 0, False)
+    target(rows, "disk of the seen-set, bytes a key", size(wanted), worst(lambda row: row["seen_bytes"] / wanted), 8.5,
+           False)
+    kills = [row for row in results.step("sieve") if row["what"] == "recovery"]
+    target(rows, "opening after kill -9", size(kills[0]["urls"]) if kills else size(wanted),
+           max((row["seconds"] for row in kills), default=None), 5, False, " s")
+    for row in memory_engine_rows(results):
+        if row["name"].startswith("sieve") and row["threads"] == 2 and row["does"] != "pop and ack":
+            target(rows, f"memory engine, 12-digit IDs, 2 threads, all {row['does']}", size(row["keys"]),
+                   1e3 / statistics.median(row["ns"]), 10, unit=" M/s")
+    return ["target", "keys", "measured", "wanted", ""], rows
+
+
+def recovery_table(results):
+    """Opening what a killed process left."""
+    return ["pushes that were kept", "distinct", "seconds to open"], [
+        [f"{row['pushes']:,}", f"{row['distinct']:,}", number(row["seconds"], 4)]
+        for row in results.step("sieve") if row["what"] == "recovery"]
+
+
 def tables(results):
     """{name: (title, (head, body))} in the order of the page."""
     named = {"targets": ("Targets", (["target", "keys", "measured", "wanted", ""], targets(results))),
@@ -419,6 +517,11 @@ def tables(results):
     named["threads"] = ("Threads", thread_table(results))
     named["open"] = ("Opening", open_table(results))
     named["commands"] = ("Commands", command_table(results))
+    named["sieve_targets"] = ("The sieve: targets", sieve_targets(results))
+    named["seen_sets"] = ("Seen-sets, a process for each", seen_set_table(results))
+    named["sieve"] = ("The sieve's disk engine", sieve_table(results))
+    named["recovery"] = ("Opening after kill -9", recovery_table(results))
+    named["memory_engine"] = ("The sieve's memory engine", memory_engine_table(results))
     return named
 
 
@@ -436,7 +539,7 @@ def conditions(results):
              "16,384 at a time, while it stands"]
     if "java" in machine:
         lines.append(f"- {machine['java']}")
-    for step in ("filters", "levels", "guava", "threads", "open", "commands", "kinds"):
+    for step in ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "sieve"):
         if step in results.raw:
             run = results.raw[step]
             lines.append(f"- {step}: {run['date']}, {run['seconds']} s"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures everything that docs/benchmarks.md shows, and has report.py make text, chart and page of it.
 
-    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands,kinds] [--docs]
+    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands,kinds,sieve] [--docs]
 
 BUILD is a build of type custom: -O3 without asserts, as installed, but with the BLOOMERY_CPU switch, which
 the step `levels` needs. Results go to BUILD/bench-results: results.json, filters.svg, report.txt. A step
@@ -15,6 +15,7 @@ that is not asked for keeps what it measured last, with that run's date and comm
     open       microseconds to open
     commands   the command beside sort, awk, grep and a Guava program; files in the page cache
     kinds      the kinds beside each other; removing; what is done to whole filters
+    sieve      the sieve beside other seen-sets, a process for each; its memory engine; opening after a kill
 """
 
 import argparse
@@ -32,7 +33,7 @@ import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUAVA = "/usr/share/java/guava.jar"
-STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds")
+STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "sieve")
 MILLION = 1_000_000
 
 
@@ -295,6 +296,113 @@ class Bench:
             rows = self.commands_of(2 * MILLION, MILLION, True) + self.dedupe_of(2 * MILLION, True)
         return (rows + self.commands_of(20 * MILLION, 10 * MILLION, self.full) +
                 self.dedupe_of(20 * MILLION, self.full))
+
+
+    # ---- the sieve
+
+    def in_folder(self, program, *arguments, keep=False, codes=(0,)):
+        """Runs a program of bench/sieve* that works in a directory of its own, and returns the row it wrote."""
+        path, folder = os.path.join(self.folder, "row.json"), os.path.join(self.data, "sieve")
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+        command = [os.path.join(self.build, "bench", program), *arguments, "--directory", folder, "--json", path]
+        shown = shlex.join([os.path.basename(command[0]), *arguments])
+        self.commands.append(shown)
+        self.say("$", shown)
+        # What others left to be written is not this one's doing.
+        os.sync()
+        code = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
+        if code not in codes:
+            sys.exit(f"run.py: {shown}: exit {code}")
+        if code != 0:
+            return None
+        with open(path, encoding="utf-8") as file:
+            row = json.load(file)
+        os.remove(path)
+        return row
+
+    def sort_row(self, memory, load):
+        """sort -u over the same URLs, from a pipe into a file."""
+        folder = os.path.join(self.data, "sieve")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        out = os.path.join(folder, "sorted")
+        command = ["sort", "-u", f"--buffer-size={memory}b", "-T", folder, "-o", out]
+        keys = [os.path.join(self.build, "bench", "sieve-peers"), "keys", *load]
+        self.commands.append(shlex.join(["sieve-peers", *keys[1:]]) + " | LC_ALL=C " + " ".join(command[:3]))
+        self.say("$", self.commands[-1])
+        os.sync()
+        begin = time.monotonic()
+        with subprocess.Popen(keys, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as writer:
+            with subprocess.Popen(command, stdin=writer.stdout, env=dict(os.environ, LC_ALL="C")) as child:
+                writer.stdout.close()
+                _, status, usage = os.wait4(child.pid, 0)
+                child.returncode = os.waitstatus_to_exitcode(status)
+        if child.returncode != 0:
+            sys.exit("run.py: sort failed")
+        seconds, found = time.monotonic() - begin, 0
+        with open(out, "rb") as file:
+            while block := file.read(1 << 24):
+                found += block.count(b"\n")
+        row = {"name": "sort -u", "seconds": seconds, "found": found, "kept": False,
+               "peak": usage.ru_maxrss * 1024, "anonymous": 0, "disk": os.stat(out).st_blocks * 512,
+               "disk_read": usage.ru_inblock * 512, "disk_written": usage.ru_oublock * 512}
+        self.say(f"sort -u {found} different, {seconds:.1f} s")
+        return row
+
+    def seen_sets(self, urls, repeats, memory, names, rounds, slow_rounds):
+        """The same load to each, in an order that turns from round to round."""
+        load = ["--urls", str(urls), "--repeats", str(repeats)]
+        rows = []
+        for turn in range(rounds):
+            entrants = [name for name in names if turn < slow_rounds or name not in ("lmdb", "sqlite")]
+            for i in range(len(entrants)):
+                name = entrants[(i + turn) % len(entrants)]
+                if name == "sieve":
+                    row = self.in_folder("sieve", *load, "--memory", str(memory), "--drain",
+                                         *(["--again"] if turn == 0 else []))
+                elif name == "sort":
+                    row = self.sort_row(memory, load)
+                else:
+                    row = self.in_folder("sieve-peers", name, *load, "--memory", str(memory))
+                if row["found"] != urls:
+                    sys.exit(f"run.py: {name} found {row['found']} different URLs of {urls}")
+                rows.append({**row, "what": "urls", "urls": urls, "pushes": urls + round(urls * repeats),
+                             "memory": memory})
+        return rows
+
+    def peers_there(self):
+        """All seen-sets that were built."""
+        text = subprocess.run([os.path.join(self.build, "bench", "sieve-peers"), "list"], check=True, text=True,
+                              capture_output=True).stdout
+        return ["sieve", "sort", *text.split()]
+
+    def recovery(self, urls, memory):
+        """A process that is killed, and how long the next one takes to begin."""
+        load = ["--urls", str(urls), "--memory", str(memory)]
+        self.in_folder("sieve", *load, "--drain", "--die-after", str(urls * 7 // 10), codes=(-9,))
+        row = self.in_folder("sieve", "open", "--memory", str(memory), keep=True)
+        return [{**row, "what": "recovery", "urls": urls, "memory": memory}]
+
+    def sieve(self):
+        """18 MB for the whole process, beside whatever the others take."""
+        memory = 18_000_000
+        names = self.peers_there()
+        rounds, slow_rounds = (3, 3) if self.full else (2, 1)
+        rows = self.seen_sets(10 * MILLION, 0, memory, names, rounds, slow_rounds)
+        rows += self.seen_sets(2 * MILLION, 4, memory, names, rounds, slow_rounds)
+        rows += self.recovery((100 if self.full else 10) * MILLION, memory)
+        if self.full:
+            rows += self.seen_sets(100 * MILLION, 0, memory, ["sieve", "set", "sort"], 1, 1)
+        shutil.rmtree(os.path.join(self.data, "sieve"), ignore_errors=True)
+        keys, parts = ("20M", "5") if self.full else ("5M", "3")
+        path = os.path.join(self.folder, "rows.json")
+        print(self.call([os.path.join(self.build, "bench", "sieve"), "memory", "--keys", keys, "--threads", "2",
+                         "--parts", parts, "--json", path]))
+        with open(path, encoding="utf-8") as file:
+            rows += [{**row, "does": row["what"], "what": "memory"} for row in json.load(file)]
+        os.remove(path)
+        return rows
 
 
 def machine():

@@ -12,6 +12,11 @@ static inline size_t tool_words_of(size_t bits)
     return bits / 64 + (bits % 64 != 0);
 }
 
+static inline bool tool_bit(const uint64_t *words, size_t i)
+{
+    return (words[i / 64] >> i % 64 & 1) != 0;
+}
+
 /* Ones in the words of so many bits; those behind the last bit count too. */
 static inline uint64_t tool_ones_in(const uint64_t *words, size_t bits)
 {

@@ -69,13 +69,21 @@ struct tool_blocks {
     uint64_t taken; /* blocks handed out */
     uint64_t done;  /* and given back */
     uint64_t records;
-    struct past *past; /* of all that were taken, so that a record's line can be told */
+    struct past *
+        past; /* of all that were taken, so that a record's line can be told; not with record_most */
     size_t past_room;
+    uint64_t input_start; /* records of the inputs before the open one; with record_most */
+    uint64_t last_start;  /* and of this one before the last block */
+    uint64_t too_long;
+    const char *too_long_input; /* the first one: its input, and its line there */
+    uint64_t too_long_line;
 
     /* The baton's. */
     struct tool_input input;
     bool first_record; /* none has been handed out of this input */
     bool failed;
+    bool dropping;     /* what is read belongs to a record that is too long */
+    bool dropped_here; /* the open input has had one */
     unsigned char *rest;
     size_t rest_bytes;
     size_t rest_capacity;
@@ -143,7 +151,7 @@ static void give_back(struct tool_blocks *blocks, struct tool_block *block)
         return;
     block->open = false;
     blocks->records += block->records;
-    if (block->from == block->end)
+    if (block->from == block->end && blocks->past != NULL)
         blocks->past[block->number].records = block->records;
     blocks->done++;
     assert(blocks->done <= blocks->taken);
@@ -161,6 +169,11 @@ void tool_blocks_give_back(struct tool_blocks *blocks, struct tool_block *block)
 static void remember(struct tool_blocks *blocks, struct tool_block *block)
 {
     block->number = blocks->taken++;
+    if (blocks->source.record_most > 0) {
+        assert(blocks->done == block->number); /* one thread, and so all others are back */
+        blocks->last_start = blocks->records - blocks->input_start;
+        return;
+    }
     if (block->number == blocks->past_room) {
         blocks->past_room = 2 * blocks->past_room + 64;
         blocks->past = tool_reallocate(blocks->past, blocks->past_room * sizeof(*blocks->past));
@@ -172,6 +185,8 @@ uint64_t tool_blocks_line(const struct tool_blocks *blocks, uint64_t number, uin
 {
     uint64_t line = record + 1;
     assert(number < blocks->taken);
+    if (blocks->past == NULL)
+        return number + 1 == blocks->taken ? blocks->last_start + line : 0;
     while (!blocks->past[number].begins_input) {
         assert(number > 0);
         if (blocks->past[--number].records == UNKNOWN)
@@ -285,8 +300,8 @@ enum { MARK_BYTES = 3 };
 /* The mark has no delimiter in it, so it lies whole in the input's first block. */
 static bool is_marked(const struct tool_blocks *blocks, const unsigned char *text, size_t bytes)
 {
-    return blocks->first_record && !blocks->source.keep_bom && bytes >= MARK_BYTES &&
-           memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
+    return blocks->first_record && !blocks->dropped_here && !blocks->source.keep_bom &&
+           bytes >= MARK_BYTES && memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
 }
 
 /* Looks at the first record of an input for what comes of other systems' text files. */
@@ -338,6 +353,31 @@ static void make_room(struct tool_block *block, size_t bytes)
     block->buffer = tool_reallocate(block->buffer, block->capacity + 1);
 }
 
+/* A record is longer than any may be: its bytes go, those that are here and those that come. */
+static void begin_dropping(struct tool_blocks *blocks)
+{
+    pthread_mutex_lock(&blocks->mutex);
+    if (blocks->too_long++ == 0) {
+        blocks->too_long_input = blocks->input.name;
+        blocks->too_long_line = blocks->records - blocks->input_start + 1;
+    }
+    blocks->records++;
+    pthread_mutex_unlock(&blocks->mutex);
+    blocks->dropping = blocks->dropped_here = true;
+}
+
+/* Drops what belongs to that record of the block's first `used` bytes. Returns how many are left. */
+static size_t drop(struct tool_blocks *blocks, struct tool_block *block, size_t used)
+{
+    unsigned char *end = memchr(block->buffer, blocks->source.delimiter, used);
+    if (end == NULL)
+        return 0;
+    blocks->dropping = false;
+    used -= (size_t)(end + 1 - block->buffer);
+    memmove(block->buffer, end + 1, used);
+    return used;
+}
+
 /* Reads until there is a whole record. The block has `used` bytes already, in the first of which up
  * to `searched` there is no delimiter. False at the end of the input, or where it failed. */
 static bool read_records(struct tool_blocks *blocks, struct tool_block *block, size_t searched,
@@ -356,6 +396,10 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
             end_input(blocks);
             return false;
         }
+        if (blocks->source.record_most > 0 && used > blocks->source.record_most) {
+            begin_dropping(blocks);
+            used = 0;
+        }
         searched = used;
         make_room(block, used + 1);
         ssize_t count =
@@ -367,6 +411,8 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
         if (count == 0)
             break;
         used += (size_t)count;
+        if (blocks->dropping)
+            used = drop(blocks, block, used);
     }
     if (used == MARK_BYTES && is_marked(blocks, block->buffer, used))
         used = 0;   /* an input of a mark alone has no record */
@@ -396,6 +442,9 @@ static bool fill(struct tool_blocks *blocks, struct tool_block *block)
             if (opened == TOOL_OPENED_ALL)
                 return false;
             blocks->first_record = true;
+            blocks->dropping = blocks->dropped_here = false;
+            if (blocks->source.record_most > 0) /* and so one thread */
+                blocks->input_start = blocks->records;
             if (opened == TOOL_OPEN_FAILED) {
                 fail_input(blocks);
                 continue;
@@ -421,6 +470,13 @@ bool tool_blocks_take(struct tool_blocks *blocks, struct tool_block *block)
 uint64_t tool_blocks_records(const struct tool_blocks *blocks)
 {
     return blocks->records;
+}
+
+uint64_t tool_blocks_too_long(const struct tool_blocks *blocks, const char **name, uint64_t *line)
+{
+    *name = blocks->too_long_input;
+    *line = blocks->too_long_line;
+    return blocks->too_long;
 }
 
 bool tool_blocks_close(struct tool_blocks *blocks)

@@ -83,8 +83,13 @@ void tool_blocks_stop(struct tool_blocks *blocks);
 /* Records of all blocks given back. */
 uint64_t tool_blocks_records(const struct tool_blocks *blocks);
 
+/* Records that were passed over, being longer than the source's record_most; they count among the records. Where
+ * there are any, `name` becomes the input of the first and `line` its number there. */
+uint64_t tool_blocks_too_long(const struct tool_blocks *blocks, const char **name, uint64_t *line);
+
 /* The number of a record in its input, counted from 1: of record `record`, counted from 0, of block `number`.
- * When all blocks have been given back; 0 where one before it was not split to its end. */
+ * When all blocks have been given back; 0 where one before it was not split to its end, or with record_most where
+ * it is not the last one that was taken. */
 uint64_t tool_blocks_line(const struct tool_blocks *blocks, uint64_t number, uint64_t record);
 
 /* Releases everything but the threads' blocks. True where all inputs were read to their end;

@@ -8,6 +8,7 @@
 #include "numbers.h"
 #include "out.h"
 #include "rate_tables.h"
+#include "sieve_plan.h"
 #include "tool.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@
 static const char help[] =
     "bloomery plan -n N [-p RATE] [--memory SIZE]\n"
     "bloomery plan -p RATE --memory SIZE\n"
+    "bloomery plan --sieve -n N [--memory SIZE]\n"
     "bloomery plan --table [classic|clickhouse]\n"
     "\n"
     "Says what filters take, kind by kind, before one is made: memory, rate, speed. Give any two "
@@ -33,10 +35,11 @@ static const char help[] =
     "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
     "      --lines L        only filters with L lines per key, 1 to 3\n"
     "      --folds D        plan so that the filter can be halved D times. Default 0\n"
+    "      --sieve          instead of filters: what a sieve takes, in memory and on disk\n"
     "      --table [NAME]   instead of a plan the rates over bits per key and probes: the classic\n"
     "                       table (default), or clickhouse: the one that ClickHouse sizes by\n"
     "      --json           one JSON object, numbers unrounded\n"
-    "\n"
+    "\n" TOOL_SIEVE_PLAN_HELP "\n"
     "Columns: lines that a key touches, of 512 bits, or of as many counters; probes, the bits it\n"
     "sets in each;\n"
     "limit, the memory as a multiple of the least that any structure could do with at this rate;\n"
@@ -46,6 +49,7 @@ static const char help[] =
     "  bloomery plan -n 20M -p 0.01\n"
     "  bloomery plan -n 1e9 --memory 2GiB\n"
     "  bloomery plan -p 1e-6 --memory 512MiB --json\n"
+    "  bloomery plan --sieve -n 1e9 --memory 18MB\n"
     "  bloomery plan --table clickhouse\n";
 
 /* What was asked; 0 where it was not. */
@@ -60,6 +64,9 @@ struct wish {
     bool json;
     bool in_use;       /* an option was given that is for plans */
     const char *table; /* NULL: a plan */
+    bool sieve;        /* a plan of that instead */
+    bool for_filters;  /* an option was given that is for filters alone */
+    struct tool_sieve_wish of_sieve;
 };
 
 struct row {
@@ -94,6 +101,7 @@ enum {
     OPTION_LINES,
     OPTION_FOLDS,
     OPTION_TABLE,
+    OPTION_SIEVE,
     OPTION_JSON,
 };
 
@@ -107,6 +115,8 @@ static const struct option options[] = {
     {"lines", required_argument, NULL, OPTION_LINES},
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"table", optional_argument, NULL, OPTION_TABLE},
+    {"sieve", no_argument, NULL, OPTION_SIEVE},
+    TOOL_SIEVE_PLAN_OPTIONS,
     {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
@@ -114,6 +124,7 @@ static const struct option options[] = {
 static bool take_option(struct wish *wish, int option)
 {
     wish->in_use |= option != OPTION_TABLE && option != OPTION_JSON;
+    wish->for_filters |= option >= OPTION_KIND && option <= OPTION_FOLDS;
     switch (option) {
     case 'n':
         return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &wish->keys);
@@ -134,11 +145,14 @@ static bool take_option(struct wish *wish, int option)
     case OPTION_TABLE:
         wish->table = optarg != NULL ? optarg : "";
         return true;
+    case OPTION_SIEVE:
+        wish->sieve = true;
+        return true;
     case OPTION_JSON:
         wish->json = true;
         return true;
     default:
-        return false;
+        return tool_sieve_plan_option(&wish->of_sieve, option);
     }
 }
 
@@ -443,6 +457,23 @@ static int print_table(const struct wish *wish, int count, char **operands)
     return tool_rate_table(name, wish->json);
 }
 
+static int plan_sieve(struct wish *wish)
+{
+    struct tool_sieve_wish *of_sieve = &wish->of_sieve;
+    if (!wish->sieve)
+        return tool_usage(
+            "--pushes, --key-bytes, --disk-speed, --cache-hit, --fingerprint-bits and "
+            "--partitions are for --sieve");
+    if (wish->for_filters)
+        return tool_usage("--sieve takes -n, -p and --memory, and options of its own, none of "
+                          "filters");
+    of_sieve->plan.keys = wish->keys;
+    of_sieve->plan.rate = wish->rate;
+    of_sieve->memory = wish->memory;
+    of_sieve->json = wish->json;
+    return tool_sieve_plan(of_sieve);
+}
+
 static int plan_main(int argc, char **argv)
 {
     struct wish wish = {.options = BLOOMERY_OPTIONS};
@@ -457,6 +488,8 @@ static int plan_main(int argc, char **argv)
         return print_table(&wish, argc - optind, argv + optind);
     if (optind < argc)
         return tool_usage("'%s': plan takes no operands", argv[optind]);
+    if (wish.sieve || wish.of_sieve.in_use)
+        return plan_sieve(&wish);
     if (!fits_together(&wish))
         return TOOL_ERROR;
 

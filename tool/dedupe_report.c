@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Lines dropped by a filter that does not have them: so many for each new one that came through. */
@@ -95,18 +94,6 @@ static json_t *json_report(const struct tool_dedupe_command *command,
     return object;
 }
 
-/* The JSON object where lines are on standard output. */
-static void json_to_stderr(json_t *object)
-{
-    char *text = json_dumps(object, JSON_INDENT(2));
-    json_decref(object);
-    if (text == NULL)
-        tool_error("not enough memory for the report");
-    else
-        tool_say("%s", text);
-    free(text);
-}
-
 /* Returns `code`, or TOOL_ERROR where it can't be written. */
 int tool_dedupe_report(const struct tool_dedupe_command *command, int code)
 {
@@ -118,7 +105,7 @@ int tool_dedupe_report(const struct tool_dedupe_command *command, int code)
     if (to_stdout)
         return tool_json_print(json_report(command, &facts), code);
     if (command->json)
-        json_to_stderr(json_report(command, &facts));
+        tool_json_say(json_report(command, &facts)); /* standard output has lines */
     else
         say_report(command, &facts);
     return code;

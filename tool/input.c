@@ -68,7 +68,12 @@ bool tool_source_readable_twice(const struct tool_source *source, const char **c
 
 void tool_input_start(struct tool_input *input, const struct tool_source *source, int wake)
 {
-    *input = (struct tool_input){.source = source, .stream = {.descriptor = -1, .wake = wake}};
+    *input = (struct tool_input){.source = source,
+                                 .stream = {.descriptor = -1,
+                                            .wake = wake,
+                                            .idle = source->idle,
+                                            .idle_context = source->idle_context,
+                                            .idle_milliseconds = source->idle_milliseconds}};
 }
 
 void tool_input_close(struct tool_input *input)

@@ -36,6 +36,15 @@ struct tool_source {
     const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
                                                there; NULL: nothing does */
     uint32_t threads; /* that take part; 0: as many as the process may run at once */
+
+    /* For inputs without an end, in bounded memory and by one thread: records longer than this are passed over and
+     * counted (tool_blocks_too_long), and of blocks that were given back nothing is kept. 0: neither. */
+    size_t record_most;
+
+    /* Called where a pipe has had nothing for so long; see stream.h. */
+    void (*idle)(void *context);
+    void *idle_context;
+    int idle_milliseconds;
 };
 
 /* Path `index` of a source, and how many there are: stdin where none was named. */

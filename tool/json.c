@@ -100,6 +100,17 @@ int tool_json_print(json_t *object, int code)
     return tool_out_finish(&out, code);
 }
 
+void tool_json_say(json_t *object)
+{
+    char *text = json_dumps(object, JSON_INDENT(2));
+    json_decref(object);
+    if (text == NULL)
+        tool_error("not enough memory for the report");
+    else
+        tool_say("%s", text);
+    free(text);
+}
+
 void tool_json_add_facts(json_t *report, const bloomery_info *info)
 {
     tool_json_add(report, "bytes", tool_json_count(info->bytes));

@@ -39,6 +39,9 @@ json_t *tool_json_object(void);
  * message where writing failed. */
 int tool_json_print(json_t *object, int code);
 
+/* The same on stderr, for commands whose stdout has something else. */
+void tool_json_say(json_t *object);
+
 /* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
 void tool_json_add_facts(json_t *report, const bloomery_info *info);
 

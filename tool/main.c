@@ -14,7 +14,7 @@
 static const struct tool_command *const commands[] = {
     &cmd_plan,    &cmd_build,   &cmd_add,      &cmd_remove,     &cmd_query,
     &cmd_dedupe,  &cmd_merge,   &cmd_fold,     &cmd_convert,    &cmd_dialects,
-    &cmd_compare, &cmd_inspect, &cmd_generate, &cmd_experiment,
+    &cmd_compare, &cmd_inspect, &cmd_generate, &cmd_experiment, &cmd_sieve,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -69,11 +69,16 @@ static int print_help(void)
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-static int print_command_help(const char *name)
+/* `part`: of a subcommand; NULL: none. */
+static int print_command_help(const char *name, const char *part)
 {
     const struct tool_command *command = find_command(name);
     if (command == NULL)
         return TOOL_ERROR;
+    const size_t prefix = strlen(command->name) + 1;
+    for (size_t i = 0; part != NULL && command->parts != NULL && command->parts[i] != NULL; i++)
+        if (strcmp(command->parts[i]->name + prefix, part) == 0)
+            command = command->parts[i];
     struct tool_out out;
     tool_out_start(&out);
     tool_out_text(&out, command->help);
@@ -139,7 +144,7 @@ int main(int argc, char **argv)
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
         return print_version();
     if (strcmp(first, "help") == 0 && argc > 2 && !asks_for_help(argv[2]))
-        return print_command_help(argv[2]);
+        return print_command_help(argv[2], argc > 3 ? argv[3] : NULL);
     if (asks_for_help(first))
         return print_help();
 

@@ -9,9 +9,16 @@ static int wait_for_bytes(const struct tool_stream *stream)
 {
     struct pollfd both[2] = {{.fd = stream->descriptor, .events = POLLIN},
                              {.fd = stream->wake, .events = POLLIN}};
-    while (poll(both, 2, -1) < 0)
-        if (errno != EINTR && errno != EAGAIN)
+    int patience = stream->idle != NULL ? stream->idle_milliseconds : -1;
+    int ready;
+    while ((ready = poll(both, 2, patience)) <= 0) {
+        if (ready < 0 && errno != EINTR && errno != EAGAIN)
             return -1;
+        if (ready == 0) {
+            stream->idle(stream->idle_context);
+            patience = -1;
+        }
+    }
     if (both[1].revents != 0) {
         errno = ECANCELED;
         return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of an open descriptor: read(2) that goes on after signals, counts, and can be woken. */
+/* Bytes of an open descriptor: read(2) that goes on after signals, counts, can be woken, and tells when it waits. */
 #ifndef BLOOMERY_TOOL_STREAM_H
 #define BLOOMERY_TOOL_STREAM_H
 
@@ -13,6 +13,11 @@ struct tool_stream {
     int wake;            /* -1, or a descriptor: when it becomes readable, waiting ends */
     bool may_wait;       /* a pipe or a terminal, which may have nothing to say for hours */
     uint64_t bytes_read; /* so far, of all descriptors */
+
+    /* Called where nothing came for so long, once for each time of waiting; NULL: nothing is. */
+    void (*idle)(void *context);
+    void *idle_context;
+    int idle_milliseconds;
 };
 
 /* Up to `room` bytes; 0 at the end; -1 with errno, ECANCELED where it was woken. */

@@ -39,6 +39,7 @@ struct tool_command {
     int (*run)(int argc, char **argv); /* returns the exit code */
     const char *summary;               /* one line without a full stop, for the list of commands */
     const char *help;                  /* what --help prints, with a final newline */
+    const struct tool_command *const *parts; /* its subcommands, named "NAME PART"; NULL: none */
 };
 
 extern const struct tool_command cmd_plan;
@@ -55,6 +56,7 @@ extern const struct tool_command cmd_compare;
 extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_generate;
 extern const struct tool_command cmd_experiment;
+extern const struct tool_command cmd_sieve;
 
 /* The command whose name messages carry and whose help tool_getopt prints; main.c sets it. NULL:
  * none yet. */

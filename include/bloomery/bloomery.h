@@ -98,7 +98,8 @@ extern "C" {
     ROW(BLOOMERY_READ_ONLY, -9, "the filter is read-only")                                         \
     ROW(BLOOMERY_FULL, -10, "the filter is full")                                                  \
     ROW(BLOOMERY_UNSUPPORTED, -11, "this filter or this build cannot do that")                     \
-    ROW(BLOOMERY_KEY_NEEDED, -12, "the filter is keyed and its key was not given, or is another")
+    ROW(BLOOMERY_KEY_NEEDED, -12, "the filter is keyed and its key was not given, or is another")  \
+    ROW(BLOOMERY_BUSY, -13, "another process is using it")
 
 typedef enum bloomery_status {
 #define BLOOMERY_STATUS_ROW(name, value, text) name = value,

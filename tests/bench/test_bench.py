@@ -18,6 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import report  # noqa: E402
 
 BENCH = os.environ.get("BLOOMERY_BENCH")
+SIEVE = os.environ.get("BLOOMERY_SIEVE_BENCH")
+SIEVE_PEERS = os.environ.get("BLOOMERY_SIEVE_PEERS")
 ALL = {"add_one", "add_batch", "absent_one", "absent_batch", "present_one", "present_batch"}
 ONE = {"add_one", "absent_one", "present_one"}
 BATCH = ALL - ONE
@@ -126,6 +128,61 @@ def threads_find_what_one_finds():
         ("build", 1, 2), ("query", 1, 2), ("build", 3, 2), ("query", 3, 2)], rows
 
 
+def sieve(program, folder, *arguments, code=0):
+    """What a program of the sieve's wrote, working in a folder."""
+    path = os.path.join(folder, "row.json")
+    result = subprocess.run([program, *arguments, "--json", path], check=False, timeout=120, cwd=folder,
+                            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert result.returncode == code, (arguments, result.returncode, result.stdout + result.stderr)
+    if code != 0:
+        return None
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def sieve_lets_each_url_out_once():
+    for more in ([], ["--drain", "--again"], ["--repeats", "3", "--drain", "--check"],
+                 ["--bits", "48", "--partitions", "1", "--ordered"]):
+        with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
+            row = sieve(SIEVE, folder, "--urls", "100K", "--memory", "12MB", "--directory", "d", *more)
+        assert row["found"] == 100_000 and row["exact"] and row["again"] == 0, row
+        assert row["peak"] <= 12_000_000, row
+        assert row["pushes"] == (400_000 if "--repeats" in more else 100_000)
+        assert 48 < row["url_bytes"] / row["pushes"] < 52
+        # Three times for fingerprint and URL at least, or the counters count nothing.
+        assert row["read"] + row["written"] > 100_000 * 100 and row["planned"] > 100_000 * 100, row
+
+
+def sieve_that_was_killed_opens():
+    with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
+        sieve(SIEVE, folder, "--urls", "50K", "--directory", "d", "--sync", "-1", "--die-after", "20K", code=-9)
+        row = sieve(SIEVE, folder, "open", "--directory", "d")
+    assert 20_000 <= row["pushes"] < 50_000 and row["seconds"] > 0, row
+
+
+def memory_engine_is_measured():
+    with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
+        rows = sieve(SIEVE, folder, "memory", "--keys", "20K", "--threads", "2", "--parts", "2")
+    ours = [(row["threads"], row["what"]) for row in rows if row["name"].startswith("sieve")]
+    assert ours == [(threads, what) for threads in (1, 2) for what in ("new", "seen", "pop and ack")], ours
+    for row in rows:
+        assert len(row["ns"]) == 2 and min(row["ns"]) > 0 and row["bytes"] > 20_000, row
+        assert row["found"] == (0 if row["what"] == "seen" else 20_000), row
+
+
+def other_seen_sets_are_exact():
+    names = subprocess.run([SIEVE_PEERS, "list"], check=True, capture_output=True, text=True).stdout.split()
+    assert names[0] == "set", names
+    for name in names:
+        with tempfile.TemporaryDirectory(prefix="bloomery-bench-") as folder:
+            row = sieve(SIEVE_PEERS, folder, name, "--urls", "5K", "--repeats", "2", "--memory", "8MB",
+                        "--directory", "d")
+        assert row["found"] == 5000 and row["exact"] and row["pushes"] == 15_000, row
+    lines = subprocess.run([SIEVE_PEERS, "keys", "--urls", "5K", "--repeats", "2"], check=True,
+                           capture_output=True).stdout.splitlines()
+    assert len(lines) == 15_000 and len(set(lines)) == 5000
+
+
 def figure_is_the_median_of_parts():
     assert report.Row(made_up()).time("absent_batch") == 2.0
 
@@ -168,10 +225,48 @@ def a_chain_may_stay_below_its_rate():
     assert not report.Row(made_up(found=1300, below=True)).rate_holds()
 
 
+def sieve_row(**changes):
+    """A run of the disk engine, as run.py keeps it."""
+    row = {"what": "urls", "name": "sieve", "urls": 10**8, "pushes": 10**8, "memory": 18_000_000, "peak": 17_900_000,
+           "anonymous": 16_000_000, "seconds": 80.0, "found": 10**8, "again": 0, "again_seconds": 90.0, "exact": True,
+           "kept": True, "disk": 10**9, "disk_most": 2 * 10**9, "seen_bytes": 802_000_000, "disk_read": 1,
+           "disk_written": 1, "read": 10**10, "written": 10**10, "planned": 2e10, "partitions": 16, "decisions": 100,
+           "cache_hits": 0}
+    row.update(changes)
+    return row
+
+
+def targets_of_the_sieve_are_of_its_worst_run():
+    def verdicts(*rows):
+        step = {"rows": list(rows), "date": "2026-01-01", "seconds": 1, "full": True, "commands": ["x"]}
+        _, lines = report.sieve_targets(report.Results({"sieve": step}))
+        return {line[0].split(" ")[0]: line[4] for line in lines}
+    kill = {"what": "recovery", "name": "open", "urls": 10**8, "pushes": 1, "distinct": 1, "seconds": 0.1}
+    assert set(verdicts(sieve_row(), kill).values()) == {"reached"}
+    for name, change in (("peak", {"peak": 18_000_001}), ("URLs", {"seconds": 101.0}), ("wrong", {"found": 10**8 - 1}),
+                         ("wrong", {"again": 1}), ("disk", {"seen_bytes": 851_000_000})):
+        assert verdicts(sieve_row(), sieve_row(**change), kill)[name] == "not reached", change
+    assert verdicts(sieve_row(), {**kill, "seconds": 6.0})["opening"] == "not reached"
+    assert verdicts()["peak"] == "-"
+
+
+def the_sieve_stands_first_among_seen_sets():
+    rows = [sieve_row(name="sqlite", seconds=1000.0), sieve_row(seconds=100.0), sieve_row(seconds=80.0, peak=10**7),
+            sieve_row(seconds=90.0)]
+    step = {"rows": rows, "date": "2026-01-01", "seconds": 1, "full": True, "commands": ["x"]}
+    _, lines = report.seen_set_table(report.Results({"sieve": step}))
+    assert [line[0] for line in lines] == ["sieve, disk engine", "SQLite"]
+    # The median of the rates, the worst of the peaks.
+    assert lines[0][3:5] == ["1.11", "17.9 MB"], lines[0]
+
+
 WITH_PROGRAM = [rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
-                kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured]
+                kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured,
+                sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
+                other_seen_sets_are_exact]
 TESTS = [figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
-         targets_are_ratios_to_the_limit, page_keeps_its_prose, chart_is_well_formed]
+         targets_are_ratios_to_the_limit, page_keeps_its_prose, chart_is_well_formed,
+         targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets]
 
 
 def main():

@@ -75,8 +75,8 @@ def compile_all(jobs):
 class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
-    PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/unit", "tests/vectors",
-             "tests/cli", "tests/dialect", "tests/reference"]
+    PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/sieve", "tests/unit",
+             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference"]
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "tree")
@@ -134,8 +134,12 @@ class Tree:
     def program(self, name, broken=None):
         """A test program, linked."""
         support = [f"tests/support/{part}.c" for part in ("support", "bounds", "forge")]
-        sources = [f"tests/property/{name}.c", *support, *self.sources("src")]
-        target = os.path.join(self.objects, name)
+        if name.startswith("sieve/"):
+            parts = [f"tests/sieve/{part}.c" for part in ("stream", "life", "drive")]
+            sources = [f"tests/{name}.c", *parts, *support, *self.sources("src")]
+        else:
+            sources = [f"tests/property/{name}.c", *support, *self.sources("src")]
+        target = os.path.join(self.objects, name.replace("/", "_"))
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
                             *pkg_config("--libs", "cmocka", "libxxhash", "libsodium"), "-lm",
                             "-lpthread"])
@@ -146,10 +150,10 @@ class Tree:
     def command(self, broken=None, test=None):
         """The command, linked; or a test of its parts, which has a main() of its own."""
         sources = [source for source in self.sources("tool") if test is None or source != "tool/main.c"]
-        sources += self.sources("src") + ([f"tests/{test}.c"] if test else [])
+        sources += self.sources("src") + ([f"tests/{test}.c", "tests/support/support.c"] if test else [])
         target = os.path.join(self.objects, os.path.basename(test or "bloomery"))
         libraries = pkg_config("--libs", "jansson", "libarchive", "zlib", "libcrypto", "libsodium",
-                               *(["cmocka"] if test else []))
+                               *(["cmocka", "libxxhash"] if test else []))
         status, said = run([*CC, *self.objects_of(sources, broken), "-o", target, *libraries, "-lm",
                             "-lpthread"])
         if status != 0:
@@ -192,7 +196,8 @@ class Tree:
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             ran = re.search(r"\b(1 passed|1 failed)", said)
         else:
-            arguments = {"save_faults": [self.faults()], "golden": [self.path("tests/vectors")]}
+            arguments = {"save_faults": [self.faults()], "sieve/power": [self.faults()],
+                         "sieve/faults": [self.faults()], "golden": [self.path("tests/vectors")]}
             made = (self.command(broken, program) if program.startswith("unit/")
                     else self.program(program, broken))
             status, said = run([*EMULATOR, made, *arguments.get(program, [])],

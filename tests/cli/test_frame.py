@@ -7,7 +7,8 @@ import subprocess
 
 from runner import case, has, main
 
-COMMANDS = ["plan", "build", "add", "query", "inspect", "generate", "experiment"]
+COMMANDS = ["plan", "build", "add", "query", "inspect", "generate", "experiment", "sieve", "sieve push", "sieve pop",
+            "sieve ack", "sieve note", "sieve contains", "sieve flush", "sieve status", "sieve import", "sieve export", "sieve verify"]
 
 
 @case

@@ -7,13 +7,16 @@
  *   FAULTY_IO_ROOT    the directory; without it nothing happens
  *   FAULTY_IO_MODE    count   nothing fails
  *                     fail    the call number FAULTY_IO_AT (the first is 1) fails with
- *                             FAULTY_IO_ERRNO; with FAULTY_IO_STICKY also those after it
+ *                             FAULTY_IO_ERRNO; with FAULTY_IO_TIMES=N the N calls from it on;
+ *                             with FAULTY_IO_STICKY all after it. A write at an offset that fails
+ *                             has written a part, as on a disk that became full
  *                     short   reads and writes move some bytes only
  *                     eintr   reads, writes and syncs are interrupted now and then
  *                     crash   the power is cut just before call number FAULTY_IO_AT, or else
  *                             at the end of the program
  *   FAULTY_IO_CALLS   which calls count, separated by commas: open (for writing), write, sync,
- *                     link, rename, unlink, close, truncate, read, map; without it all of them
+ *                     link, rename, unlink, mkdir, close, truncate, read, map; without it
+ *                     all of them
  *   FAULTY_IO_SEED    for what is left to chance
  *   FAULTY_IO_SHADOW  crash: a directory on the same file system, outside the root
  *   FAULTY_IO_REPORT  a file that receives the name of the call that failed or was cut off
@@ -61,6 +64,7 @@ static struct {
     const char *report;
     bool plain;
     bool sticky;
+    unsigned long times;
     int error;
     unsigned long at;
     unsigned long count;
@@ -90,6 +94,7 @@ static void read_wishes(void)
     state.sticky = getenv("FAULTY_IO_STICKY") != NULL;
     state.error = (int)number_of("FAULTY_IO_ERRNO");
     state.at = number_of("FAULTY_IO_AT");
+    state.times = number_of("FAULTY_IO_TIMES");
     power_seed(number_of("FAULTY_IO_SEED"));
     if (state.error == 0)
         state.error = EIO;
@@ -179,7 +184,8 @@ static bool struck(const char *call)
         errno = EINTR;
         return true;
     }
-    bool now = state.count == state.at || (state.sticky && state.count > state.at);
+    unsigned long last = state.at + (state.times > 0 ? state.times - 1 : 0);
+    bool now = state.count >= state.at && (state.sticky || state.count <= last) && state.at > 0;
     if (!now || (state.mode != MODE_FAIL && state.mode != MODE_CRASH))
         return false;
     if (state.count == state.at)
@@ -338,15 +344,46 @@ ssize_t writev(int file, const struct iovec *parts, int count)
     return syscall(SYS_writev, file, parts, count);
 }
 
+/* What a write that failed leaves: some of its bytes. */
+static void leave_part(int file, const void *data, size_t bytes, off_t offset)
+{
+    int error = errno;
+    if (state.mode == MODE_FAIL)
+        (void)!syscall(SYS_pwrite64, file, data, bytes / 2, offset);
+    errno = error;
+}
+
 ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset)
 {
     if (watched(file)) {
-        if (struck("write"))
+        if (struck("write")) {
+            leave_part(file, data, bytes, offset);
             return -1;
+        }
         power_dirty_file(file);
         bytes = shortened(bytes);
     }
     return syscall(SYS_pwrite64, file, data, bytes, offset);
+}
+
+ssize_t pwritev(int file, const struct iovec *parts, int count, off_t offset)
+{
+    if (!watched(file))
+        return syscall(SYS_pwritev, file, parts, count, offset, 0);
+    if (struck("write")) {
+        if (count > 0)
+            leave_part(file, parts[0].iov_base, parts[0].iov_len, offset);
+        return -1;
+    }
+    power_dirty_file(file);
+    if (state.mode == MODE_SHORT && count > 0)
+        return syscall(SYS_pwrite64, file, parts[0].iov_base, shortened(parts[0].iov_len), offset);
+    return syscall(SYS_pwritev, file, parts, count, offset, 0);
+}
+
+ssize_t pwritev64(int file, const struct iovec *parts, int count, off64_t offset)
+{
+    return pwritev(file, parts, count, offset);
 }
 
 ssize_t pwrite64(int file, const void *data, size_t bytes, off64_t offset)
@@ -439,6 +476,23 @@ int fdatasync(int file)
 }
 
 /* ---- Names --------------------------------------------------------------------------- */
+
+int mkdirat(int directory, const char *path, mode_t mode)
+{
+    char full[PATH_MAX];
+    bool ours = full_path(directory, path, full);
+    if (ours && struck("mkdir"))
+        return -1;
+    int result = (int)syscall(SYS_mkdirat, directory, path, mode);
+    if (result == 0 && ours)
+        power_name_made(full);
+    return result;
+}
+
+int mkdir(const char *path, mode_t mode)
+{
+    return mkdirat(AT_FDCWD, path, mode);
+}
 
 int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags)
 {

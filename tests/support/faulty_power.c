@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FILES = 256, NAMES = 256 };
+enum { FILES = 700, NAMES = 700 };
 
 /* A file that somebody opened for writing. */
 struct file_record {
@@ -112,27 +112,81 @@ static void put_all(int file, const uint8_t *content, size_t bytes)
         give_up("faulty_io: writing back");
 }
 
-/* Of what was written since the last sync some part arrives. */
+/* ---- What arrives of a file ------------------------------------------------------------ */
+
+/* Disks write sectors whole. */
+enum { SECTOR = 512 };
+
+/* What becomes of the sectors that differ from what was synced. */
+enum loss {
+    LOSS_OLD,   /* they are as they were */
+    LOSS_TAIL,  /* the first ones are new, the others old */
+    LOSS_ZEROS, /* the first ones are new, the others zeros */
+    LOSS_ANY,   /* each is new, old, or zeros */
+    LOSS_NONE,  /* all are new */
+    LOSSES
+};
+
+static size_t smaller(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+/* A sector of a content; zeros behind its end. */
+static void take_sector(const uint8_t *content, size_t bytes, size_t at, uint8_t sector[SECTOR])
+{
+    memset(sector, 0, SECTOR);
+    if (at < bytes)
+        memcpy(sector, content + at, smaller(SECTOR, bytes - at));
+}
+
+/* Of what was written since the last sync some part arrives. The length is the old one or the new one; where the
+ * file grew it may be any between. What was not touched since stays as it is. */
 static void lose_content(struct file_record *file)
 {
     uint8_t *content = NULL;
-    size_t bytes = read_all(file->keep, &content);
-    switch (power_draw() % 4) {
-    case 0: /* nothing */
-        put_all(file->keep, file->synced, file->synced_bytes);
-        break;
-    case 1: /* the first part */
-        put_all(file->keep, content, bytes > 0 ? power_draw() % bytes : 0);
-        break;
-    case 2: /* the length, but zeros for content */
-        for (size_t i = bytes > 0 ? power_draw() % bytes : 0; i < bytes; i++)
-            content[i] = 0;
-        put_all(file->keep, content, bytes);
-        break;
-    default: /* everything */
-        break;
+    const size_t bytes = read_all(file->keep, &content);
+    const size_t old_bytes = file->synced_bytes;
+    const size_t most = bytes > old_bytes ? bytes : old_bytes;
+    const enum loss loss = (enum loss)(power_draw() % LOSSES);
+    const size_t border = power_draw() % (most / SECTOR + 1) * SECTOR;
+    uint8_t *left = calloc(1, most + SECTOR);
+    if (left == NULL)
+        give_up("faulty_io: no memory");
+    for (size_t at = 0; at < most; at += SECTOR) {
+        uint8_t old[SECTOR];
+        uint8_t new[SECTOR];
+        take_sector(file->synced, old_bytes, at, old);
+        take_sector(content, bytes, at, new);
+        unsigned choice = (unsigned)(power_draw() % 3);
+        if (loss != LOSS_ANY)
+            choice = loss == LOSS_NONE || (loss != LOSS_OLD && at < border) ? 0
+                     : loss == LOSS_ZEROS                                   ? 2
+                                                                            : 1;
+        if (choice == 2 && memcmp(old, new, SECTOR) != 0)
+            memset(left + at, 0, SECTOR);
+        else
+            memcpy(left + at, choice == 0 ? new : old, SECTOR);
     }
+    size_t length = power_draw() % 2 == 0 ? bytes : old_bytes;
+    if (loss == LOSS_OLD)
+        length = old_bytes;
+    if (loss == LOSS_NONE)
+        length = bytes;
+    if (bytes > old_bytes && power_draw() % 4 == 0)
+        length = old_bytes + power_draw() % (bytes - old_bytes + 1);
+    put_all(file->keep, left, length);
+    free(left);
     free(content);
+}
+
+/* A directory goes with all that is in it. */
+static void undo_directory(const char *path)
+{
+    char away[PATH_MAX];
+    snprintf(away, sizeof away, "%s/gone-%u-%d", shadow, backups++, (int)getpid());
+    if (raw_rename(path, away) != 0)
+        give_up("faulty_io: undoing a name");
 }
 
 static void undo_name(const struct name_record *name)
@@ -140,7 +194,7 @@ static void undo_name(const struct name_record *name)
     if (name->change == NAME_MOVED && raw_rename(name->name, name->from) != 0)
         give_up("faulty_io: undoing a rename");
     if (name->change == NAME_MADE && raw_unlink(name->name) != 0)
-        give_up("faulty_io: undoing a name");
+        undo_directory(name->name);
     if (name->backup[0] != '\0' && raw_rename(name->backup, name->name) != 0)
         give_up("faulty_io: bringing a file back");
 }
@@ -244,6 +298,22 @@ void power_name_removed(const char *path, const char *backup)
     note_name(NAME_REMOVED, path, "", backup);
 }
 
+/* Files that have no name any more, and will get none back. */
+static void forget_removed(void)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < file_count; i++) {
+        struct stat facts;
+        if (fstat(files[i].keep, &facts) == 0 && facts.st_nlink == 0) {
+            raw_close(files[i].keep);
+            free(files[i].synced);
+        } else {
+            files[kept++] = files[i];
+        }
+    }
+    file_count = kept;
+}
+
 /* Forgets what is older than the sync. */
 void power_sync_directory(const char *directory)
 {
@@ -261,4 +331,5 @@ void power_sync_directory(const char *directory)
             names[kept - 1] = names[i];
     }
     name_count = kept;
+    forget_removed();
 }

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sieve: a to-visit queue that drops what was seen.
+ *
+ * A crawler pushes every link it finds and pops the next one to visit; each key comes out once, however often it
+ * goes in:
+ *
+ *     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+ *     bloomery_sieve *sieve = NULL;
+ *     bloomery_error error;
+ *     options.directory = "crawl";
+ *     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
+ *         return fail(error.text);
+ *     bloomery_sieve_push(sieve, bloomery_key_of(url, strlen(url)), no_payload, NULL, &error);
+ *     while (bloomery_sieve_pop(sieve, items, 10, &count, &error) == BLOOMERY_OK && count > 0)
+ *         for (size_t i = 0; i < count; i++) {
+ *             visit(items[i].key);
+ *             bloomery_sieve_ack(sieve, &items[i].number, 1, NULL, &error);
+ *         }
+ *     bloomery_sieve_close(sieve, &error);
+ *
+ * The words:
+ *
+ *   push      "visit this unless it was seen". Keys are opaque bytes; a payload may come with one and goes out
+ *             with it, that of the first push of its key
+ *   pending   pushed and not decided yet: the disk engine decides in batches
+ *   queue     what was decided to be new and was not popped, in the order of the first pushes (disk engine: per
+ *             partition)
+ *   item      what comes out of the queue: a key, its payload, and a number to acknowledge it by
+ *   leased    popped and not acknowledged; comes again when its lease ends
+ *   synced    pushes have numbers, 1 the first; those up to `synced` survive a crash
+ *
+ * Two engines remember what was seen:
+ *
+ *   BLOOMERY_SIEVE_MEMORY  a Bloom filter in memory. Answers at once, NEW or SEEN. Calls a new key seen as often
+ *                          as its rate; 1e9 keys at 1e-6 take 3.7 GB
+ *   BLOOMERY_SIEVE_DISK    sorted 64-bit fingerprints of keys in a directory, 8 bytes a key, whatever the memory
+ *                          (18 MB do for 1e9). Answers SEEN at once for what it saw lately, else PENDING. Drops a
+ *                          new key only where its fingerprint is another's: about n^2 / 2^65 keys of n
+ *
+ * docs/sieve.md tells the contract, the files, and the arithmetic.
+ *
+ * Conventions are those of bloomery.h. Threads: any number of threads may use one sieve at once, each call is
+ * whole by itself; of threads that push one key at once one is told NEW (or its push is the one that counts),
+ * the others SEEN or PENDING. Only _close must be alone. What an item points to lasts until the next
+ * bloomery_sieve_pop: one thread pops, or the threads take turns around pop and what they do with the bytes.
+ * Processes: a directory is one process's at a time; a second one is refused (BLOOMERY_BUSY).
+ *
+ * A call that fails has changed nothing, unless it says otherwise: with a full disk a push is refused, and goes
+ * through when there is room. Where the system could not say whether bytes reached the disk (fsync failed), the
+ * sieve refuses all further changes: close it and open it again, which finds the state of the last commit.
+ */
+#ifndef BLOOMERY_SIEVE_H
+#define BLOOMERY_SIEVE_H
+
+#include <bloomery/bloomery.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct bloomery_sieve bloomery_sieve;
+
+typedef enum bloomery_sieve_engine {
+    BLOOMERY_SIEVE_DEFAULT = 0, /* disk with a directory, memory without */
+    BLOOMERY_SIEVE_MEMORY = 1,
+    BLOOMERY_SIEVE_DISK = 2,
+} bloomery_sieve_engine;
+
+/* What the memory engine does at its capacity. */
+typedef enum bloomery_sieve_full {
+    BLOOMERY_SIEVE_GROW =
+        0, /* the filter grows by links; the rate holds. BLOOMERY_FULL where `memory` is used up */
+    BLOOMERY_SIEVE_STOP =
+        1, /* new keys are refused with BLOOMERY_FULL; seen ones are still answered */
+    BLOOMERY_SIEVE_WARN = 2, /* goes on, and the rate rises; says so once */
+} bloomery_sieve_full;
+
+/* How soon pushes survive a crash of the machine. A crash of the process alone loses no more. */
+enum {
+    BLOOMERY_SYNC_ALWAYS =
+        -1, /* with each call that changes something: when it returns, it is on the disk */
+    BLOOMERY_SYNC_NEVER =
+        -2, /* not synced at all: a kill loses what was pushed since the last commit (about a
+                                  second's), a power cut may leave a damaged sieve */
+};
+
+enum {
+    BLOOMERY_SIEVE_ITEM_MAX = 1 << 20, /* bytes of a key and its payload together */
+    BLOOMERY_CANON_NAME_BYTES = 31,
+};
+
+/* What a push found. */
+enum {
+    /* BLOOMERY_SEEN = 0, BLOOMERY_NEW = 1 */
+    BLOOMERY_PENDING = 2, /* not known yet: comes out of the queue if it is new */
+};
+
+/* Makes the form of a key that counts: writes at most `room` bytes to `out` and returns their number, which must
+ * not be more than the key's bytes + 16; SIZE_MAX: leave the key as it is. Keys that become the same are the
+ * same, and it is the form made that comes out. Called by several threads at once. */
+typedef size_t (*bloomery_canonicaliser)(void *context, bloomery_key key, void *out, size_t room);
+
+/* A remark for people while a call runs, such as "over its capacity". The text ends with the call. Called with
+ * the sieve locked: do not call it from there. */
+typedef void (*bloomery_sieve_warning)(void *context, const char *text);
+
+/*
+ * What a caller may choose. Zero fields take the default. Fields marked "kept" are those of the directory once it
+ * is made: leave them 0, or give the same ones, or be refused with BLOOMERY_MISMATCH.
+ */
+typedef struct bloomery_sieve_options {
+    size_t struct_bytes; /* sizeof(bloomery_sieve_options) */
+    bloomery_allocator allocator;
+    const char
+        *directory; /* NULL: all in memory, and gone with the process. It is made if it does not
+                                     exist; if it does, it is empty or a sieve */
+    bloomery_sieve_engine engine; /* kept */
+    uint64_t
+        memory; /* bytes that the sieve may allocate, filter, buffers and queue. 0: disk engine 64 MiB; memory
+                         engine no limit. Too little is BLOOMERY_BAD_ARGUMENT and the text says the least */
+    uint64_t
+        keys; /* kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does
+                         what `full` says. Disk engine: no limit, only the number of partitions is chosen for it */
+    double rate;              /* kept. Memory engine: 0 for 1e-6 */
+    bloomery_sieve_full full; /* kept. Memory engine */
+    const char *
+        dialect; /* kept. Memory engine: the filter of another system, "sieve-murmur3" for the one of
+                                  the lineage; NULL: ours. With BLOOMERY_SIEVE_STOP or _WARN */
+    uint32_t fingerprint_bits; /* kept. Disk engine: 64 (0 too) or 48 */
+    uint32_t partitions;       /* kept. Disk engine: a power of two, 1 to 256; 0: chosen */
+    bool
+        ordered; /* kept. Disk engine: the queue is in the order of the first pushes over all partitions.
+                            Nothing is decided before everything is, so batches are larger */
+    double
+        sync; /* seconds between commits (0: 1), or BLOOMERY_SYNC_ALWAYS, BLOOMERY_SYNC_NEVER. Commits happen within
+                    calls: a sieve that nobody calls does not commit; call _commit or _close */
+    double
+        lease; /* seconds until an item that was popped and not acknowledged comes again; 0: 3600 */
+    uint32_t
+        leases; /* kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each */
+    bool
+        keep_leases; /* leases from before this open go on until their time; otherwise they end now */
+    const char *
+        canon; /* kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the
+                              parameters as well; or the name of your own, up to BLOOMERY_CANON_NAME_BYTES */
+    bloomery_canonicaliser
+        canonicaliser; /* your own; given if and only if `canon` is none of the names above */
+    void *canonicaliser_context;
+    bloomery_sieve_warning warning; /* NULL: remarks are lost */
+    void *warning_context;
+    bool
+        existing; /* open only what is there: a directory that is no sieve is BLOOMERY_NOT_A_FILTER */
+} bloomery_sieve_options;
+
+#define BLOOMERY_SIEVE_OPTIONS                         \
+    {                                                  \
+        .struct_bytes = sizeof(bloomery_sieve_options) \
+    }
+
+/*
+ * Opens a sieve, or makes one. A crash before leaves nothing to repair: what the last commit says is the state,
+ * and what was written after it is cut off. Time: disk engine, milliseconds; memory engine, that of reading its
+ * filter and what was queued since that was saved.
+ *
+ * BLOOMERY_BAD_ARGUMENT, BLOOMERY_MISMATCH (a kept option that differs, named), BLOOMERY_BUSY (another process has
+ * it), BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with nothing and `existing`),
+ * BLOOMERY_WRONG_VERSION, BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_UNSUPPORTED.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options,
+                                                    bloomery_sieve **sieve, bloomery_error *error);
+
+/* Commits what is not yet, and frees the sieve in any case. Pending keys stay pending, in the directory. NULL is
+ * fine. BLOOMERY_IO_FAILED: the state in the directory is that of the last commit. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error);
+
+/*
+ * Pushes a key: BLOOMERY_NEW (it is in the queue now), BLOOMERY_SEEN (dropped), BLOOMERY_PENDING, or a negative
+ * status. The empty key is a key like any other. `payload` may be empty. `number`, unless NULL, becomes the number
+ * of this push, of SEEN ones too.
+ *
+ * Where a batch of pending keys is full, the push that filled it decides it: that call takes as long as reading
+ * and writing a partition. Else some 100 ns.
+ *
+ * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX), BLOOMERY_FULL (memory engine: over capacity or memory),
+ * BLOOMERY_IO_FAILED, BLOOMERY_CORRUPT (a damaged block of the seen-set was met; the text says which, and what it held).
+ */
+BLOOMERY_PUBLIC int bloomery_sieve_push(bloomery_sieve *sieve, bloomery_key key,
+                                        bloomery_key payload, uint64_t *number,
+                                        bloomery_error *error);
+
+/* Puts a key into the queue although it may have been seen (to visit it again), and marks it seen. NEW, or
+ * PENDING where it comes out with its partition. */
+BLOOMERY_PUBLIC int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_key key,
+                                              bloomery_key payload, uint64_t *number,
+                                              bloomery_error *error);
+
+/* Marks a key seen and does not queue it. NEW: it was not seen before; SEEN; PENDING. A key that was pushed before
+ * and is still pending comes out all the same. */
+BLOOMERY_PUBLIC int bloomery_sieve_note(bloomery_sieve *sieve, bloomery_key key, uint64_t *number,
+                                        bloomery_error *error);
+
+/*
+ * The same as many pushes, in this order, and faster. `payloads` may be NULL. results[i] becomes NEW, SEEN or
+ * PENDING. On failure the first `*done` keys were pushed (and have results), the others were not.
+ * `last`, unless NULL, becomes the number of the last push.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push_batch(
+    bloomery_sieve *sieve, const bloomery_key *keys, const bloomery_key *payloads, size_t count,
+    uint8_t *results, size_t *done, uint64_t *last, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve,
+                                                          const bloomery_key *keys, size_t count,
+                                                          uint8_t *results, size_t *done,
+                                                          uint64_t *last, bloomery_error *error);
+
+/*
+ * Whether a key was seen, without pushing it: SEEN, NEW (surely not), or PENDING: it is not among the decided ones,
+ * and others of its partition are pending, of which it may be one. Disk engine: reads one or two blocks of 4 KiB. Keys
+ * that were popped were seen. Negative on failure.
+ */
+BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key,
+                                            bloomery_error *error);
+
+/* Decides everything that is pending. Disk engine: up to reading and writing the whole seen-set. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error);
+
+/* Makes the state durable now (BLOOMERY_SYNC_NEVER: leaves it to the system, but a kill loses nothing then). */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error);
+
+/* One item of the queue. */
+typedef struct bloomery_sieve_item {
+    bloomery_key key; /* the bytes belong to the sieve and last until the next pop */
+    bloomery_key payload;
+    uint64_t number; /* to acknowledge it by; rises along the queue */
+    bool again;      /* it was leased before, and not acknowledged */
+} bloomery_sieve_item;
+
+/*
+ * Leases up to `room` items; `count` becomes their number. Items whose lease has ended come first. Fewer than `room`
+ * may come although there are more: as many as fit in 64 KiB, and at least one. Where the queue is empty, pending
+ * partitions are decided, the cheapest first, until there is something; 0 items mean that nothing is queued or
+ * pending (leased ones may still come back).
+ *
+ * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a block of the queue is damaged; the text says
+ * which and how many items it held. bloomery_sieve_skip goes on behind it.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
+                                                   bloomery_sieve_item *items, size_t room,
+                                                   size_t *count, bloomery_error *error);
+
+/* Ends leases for good: these items are done. `unknown`, unless NULL, becomes how many of the numbers are not
+ * leased (acknowledged twice, or never popped), which is no failure. O(log leases) each. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const uint64_t *numbers,
+                                                   size_t count, size_t *unknown,
+                                                   bloomery_error *error);
+
+/* Ends leases at once: these items come again with the next pop. As _ack. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return(bloomery_sieve *sieve,
+                                                      const uint64_t *numbers, size_t count,
+                                                      size_t *unknown, bloomery_error *error);
+
+/* Gives up a damaged block at the head of the queue: `lost` becomes the number of items it held. 0 where it is not
+ * damaged. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost,
+                                                    bloomery_error *error);
+
+typedef struct bloomery_sieve_info {
+    size_t struct_bytes; /* sizeof(bloomery_sieve_info), set by the caller */
+    bloomery_sieve_engine engine;
+    uint32_t partitions;
+    uint32_t fingerprint_bits;
+    bool ordered;
+    char canon[BLOOMERY_CANON_NAME_BYTES + 1];
+    /* pushes, since the sieve was made; pushed = new + seen + pending + forced + noted */
+    uint64_t pushed; /* the number of the last push */
+    uint64_t synced; /* pushes up to this number are durable */
+    uint64_t new_keys;
+    uint64_t seen;
+    uint64_t pending;
+    uint64_t forced;
+    uint64_t noted;
+    /* the queue */
+    uint64_t queued; /* not popped yet */
+    uint64_t leased; /* popped, not acknowledged, those that wait to come again included */
+    uint64_t acked;
+    /* the seen-set */
+    uint64_t distinct; /* disk: fingerprints in the store; memory: estimated distinct keys, O(1) */
+    uint64_t capacity; /* memory engine: planned keys; 0: none */
+    double live_rate;  /* memory engine: how often a new key is called seen now */
+    double expected_drops; /* new keys that were dropped since the beginning, expected */
+    /* bytes now */
+    uint64_t memory_budget; /* 0: none */
+    uint64_t memory;        /* allocated */
+    uint64_t seen_bytes;    /* of the seen-set: disk, or the filter's memory */
+    uint64_t pending_bytes; /* on disk */
+    uint64_t queue_bytes;   /* on disk, or in memory where there is no directory */
+    uint64_t lease_bytes;
+    /* work since the sieve was opened */
+    uint64_t cache_hits; /* pushes that the cache of recent fingerprints answered */
+    uint64_t decisions;  /* batches decided */
+    uint64_t bytes_read; /* by this sieve from its files */
+    uint64_t bytes_written;
+    uint64_t commits;
+    double flush_bytes; /* about what a flush would read and write now */
+    bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
+} bloomery_sieve_info;
+
+#define BLOOMERY_SIEVE_INFO                         \
+    {                                               \
+        .struct_bytes = sizeof(bloomery_sieve_info) \
+    }
+
+/* O(partitions). */
+BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
+
+/*
+ * Reads every block of every file of the directory that the last commit counts, and calls `report` for each that is
+ * damaged, with a sentence that says which and what it held. `damaged` becomes their number. BLOOMERY_OK even then;
+ * failures are those of reading. The memory engine's filter counts as one block.
+ */
+typedef void (*bloomery_sieve_report)(void *context, const char *text);
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
+                                                      bloomery_sieve_report report, void *context,
+                                                      uint64_t *damaged, bloomery_error *error);
+
+/* Calls `take` for each fingerprint of the disk engine's seen-set, rising; a non-zero return ends it and is
+ * returned. What is pending is not among them: flush first. BLOOMERY_UNSUPPORTED (memory engine), _CORRUPT, _IO_FAILED. */
+BLOOMERY_PUBLIC int bloomery_sieve_each_seen(bloomery_sieve *sieve,
+                                             int (*take)(void *context, uint64_t fingerprint),
+                                             void *context, bloomery_error *error);
+
+/* Calls `take` for each queued item, front to back, without popping it; leased ones that come again are not among
+ * them. What it points to lasts for the call. A non-zero return ends it and is returned. */
+BLOOMERY_PUBLIC int bloomery_sieve_each_queued(bloomery_sieve *sieve,
+                                               int (*take)(void *context,
+                                                           const bloomery_sieve_item *item),
+                                               void *context, bloomery_error *error);
+
+/* ---- Arithmetic ------------------------------------------------------------------------------ */
+
+/* What a sieve of n distinct keys costs before it exists (docs/sieve.md derives it). */
+typedef struct bloomery_sieve_plan {
+    /* set by the caller; 0: the default */
+    uint64_t keys;             /* n: distinct keys, required */
+    uint64_t pushes;           /* T: keys and repeated ones; 0: n */
+    uint64_t memory;           /* bytes that the sieve may allocate; 0: 64 MiB */
+    double key_bytes;          /* of a key and its payload, on average; 0: 50 */
+    double rate;               /* of the memory engine it is compared with; 0: 1e-6 */
+    uint32_t fingerprint_bits; /* 64 (0 too) or 48 */
+    uint32_t partitions;       /* 0: chosen */
+    double cache_hit;          /* share of the repeated pushes that the cache answers, 0 to 1 */
+    double disk_speed;         /* bytes a second, read and write alike; 0: 500e6 */
+    /* filled */
+    uint64_t least_memory; /* with so many partitions */
+    uint64_t batch;        /* pending keys of a partition that fit, r */
+    uint64_t pending_most; /* keys that may be pending at a time, about P r / 2 on average */
+    double seen_disk;      /* bytes */
+    double pending_disk;   /* at most */
+    double queue_disk;     /* where nobody pops */
+    double seen_traffic;   /* bytes read and written for merging, all together */
+    double pending_traffic;
+    double queue_traffic;
+    double seconds;       /* all traffic at disk_speed */
+    double flush_seconds; /* reading and writing the whole seen-set once */
+    double wrong_drops;   /* new keys expected to be dropped: n^2 / 2^(bits + 1) */
+    double filter_bytes;  /* the memory engine at `rate` */
+    double limit_bytes;   /* the least that any structure takes in memory at `rate` */
+    double budget_rate;   /* the best possible rate of any structure in `memory`, without a disk */
+} bloomery_sieve_plan;
+
+/* BLOOMERY_BAD_ARGUMENT where keys is 0 or over 2^48, pushes below keys, the memory below least_memory (the text says
+ * it), or another field out of its range. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan,
+                                                          bloomery_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

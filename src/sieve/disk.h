@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The disk engine: what was seen is P partitions of sorted fingerprints; what was pushed waits in P logs.
+ *
+ *     fingerprint = 64 bits of a keyed hash of the key
+ *                   partition | the rest: uniform within the partition
+ *
+ *     cache      of recent fingerprints, 4 ways: what is in it was pushed before, so SEEN, and nothing else is done
+ *     log        of a partition, "pending": blocks of (fingerprints | entries), gathered in a buffer
+ *                | decided ......... | not decided ....... |  buffer
+ *     seen-set   of a partition: seen.h
+ *
+ * Deciding a partition reads the fingerprints of its log, sorts them, and finds which are in the seen-set, in one of
+ * two ways, whichever reads and writes less: it merges them into the seen-set, which is written anew and makes the
+ * log empty; or it asks for each, and then the log stays, its entries decided, until there are enough for a merge. Then
+ * the log is read once more, with the keys, and the first entry of each fingerprint that was not seen goes to the queue.
+ *
+ * With n distinct keys, T pushes and batches of r fingerprints in P partitions, merging reads and writes T/r times
+ * on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together; the log and the queue move each key four times.
+ */
+#ifndef BLOOMERY_SIEVE_DISK_H
+#define BLOOMERY_SIEVE_DISK_H
+
+#include "sieve/budget.h"
+#include "sieve/engine.h"
+#include "sieve/seen.h"
+
+enum {
+    BLOOMERY_CACHE_WAYS = 4,
+    BLOOMERY_PARTITION_STATE = 56, /* in the manifest */
+    BLOOMERY_LOG_AREA =
+        65536, /* of a block's fixed part, and of its body but for single long entries */
+};
+
+struct bloomery_partition {
+    /* the log */
+    struct bloomery_store_file log; /* file -1: there is none yet */
+    uint64_t log_generation;
+    uint64_t log_bytes;     /* that count, the file's header's included; 0: there is no file */
+    uint64_t log_entries;   /* in these bytes */
+    uint64_t decided_bytes; /* where the first block lies that is not decided */
+    uint64_t decided_entries;
+    /* the buffer: records from its start on, entries from `body` on */
+    uint8_t *buffer;
+    uint32_t body; /* where the entries begin */
+    uint32_t body_bytes;
+    uint32_t entries;
+    uint64_t first; /* number of the push that came first */
+    /* the seen-set */
+    uint64_t seen_generation; /* 0: none */
+    uint64_t seen_entries;
+    /* of the last commit: these files must stay until the next one */
+    uint64_t committed_log;
+    uint64_t committed_seen;
+    /* computed, not adopted yet */
+    enum bloomery_staged { BLOOMERY_STAGED_NOT, BLOOMERY_STAGED_MERGE, BLOOMERY_STAGED_ASK } staged;
+    uint64_t staged_seen; /* entries of the new seen-set, whose generation is the next */
+};
+
+struct bloomery_disk {
+    struct bloomery_sieve_budget budget;
+    uint32_t partitions;
+    unsigned partition_bits;
+    unsigned width; /* bytes of a fingerprint in the seen-set */
+    unsigned
+        stride; /* bytes of a record in a log: fingerprint, and if ordered the push's number less the block's first */
+    struct bloomery_partition *partition;
+    uint8_t *buffers;
+    uint64_t *cache;
+    uint64_t cache_mask; /* sets - 1 */
+    /* the batch that is being decided */
+    uint64_t batch; /* r */
+    uint64_t *values;
+    uint64_t *marks; /* a bit for each of values: seen, or taken */
+    uint64_t *
+        verdicts; /* a bit for each entry that is not decided: the first of its key, and not seen */
+    uint32_t *index;
+    uint8_t *in;            /* BLOOMERY_SEEN_AREA */
+    uint8_t *out;           /* BLOOMERY_SEEN_AREA */
+    uint8_t *area;          /* 2 * BLOOMERY_LOG_AREA: a block of a log */
+    uint64_t *block_values; /* BLOOMERY_SEEN_PER_BLOCK */
+    uint64_t cache_hits;
+    uint64_t decisions;
+    uint64_t waiting; /* entries that are not decided, over all partitions */
+};
+
+static inline uint32_t bloomery_partition_of(const struct bloomery_disk *disk, uint64_t fingerprint)
+{
+    return disk->partition_bits == 0 ? 0 : (uint32_t)(fingerprint >> (64 - disk->partition_bits));
+}
+
+/* Entries that are in a log or its buffer and not decided. */
+static inline uint64_t bloomery_partition_waiting(const struct bloomery_partition *partition)
+{
+    return partition->log_entries - partition->decided_entries + partition->entries;
+}
+
+/* ---- log.c: writing logs ---- */
+
+/* Where entries begin in a buffer whose entries are about `body` bytes long. */
+uint32_t bloomery_log_split(const struct bloomery_disk *disk, uint64_t body_bytes,
+                            uint64_t entries);
+
+/* Appends an entry. On failure nothing has changed. */
+bloomery_status bloomery_log_append(bloomery_sieve *sieve, uint32_t number, uint64_t fingerprint,
+                                    const struct bloomery_entry *entry, uint64_t push,
+                                    bloomery_error *error);
+/* Writes out the buffer. */
+bloomery_status bloomery_log_seal(bloomery_sieve *sieve, uint32_t number, bloomery_error *error);
+
+/* Walks a log's records: `take` for each block of them. */
+bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64_t from,
+                                  uint64_t to,
+                                  bloomery_status (*take)(void *context, const uint8_t *records,
+                                                          uint32_t count, bloomery_error *error),
+                                  void *context, bloomery_error *error);
+
+/* The block at `offset`, with its keys: in `area`, or in memory of its own that _release gives back. */
+struct bloomery_log_block {
+    uint64_t offset;
+    struct bloomery_block block;
+    uint8_t *records;
+    uint8_t *body;
+    uint8_t *own;
+    uint64_t own_bytes;
+};
+bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                  uint8_t *area, size_t room, struct bloomery_log_block *block,
+                                  bloomery_error *error);
+void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_block *block);
+
+/* ---- stage.c: which entries are new ---- */
+
+/* The bytes that deciding a partition reads and writes, about; `merge`: by merging. */
+double bloomery_stage_cost(const struct bloomery_disk *disk,
+                           const struct bloomery_partition *partition, bool merge);
+
+/* Sorts the log of a partition, whose buffer is empty, against the seen-set: disk->verdicts afterwards has a bit for each
+ * entry that is not decided. With `merge`, writes the new seen-set, and syncs it. */
+bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number, bool merge,
+                               bloomery_error *error);
+/* Takes over what was staged: forgets the log, or calls it decided. */
+void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number);
+/* Or removes it. */
+void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number);
+
+/* ---- decide.c: new entries to the queue ---- */
+
+/* `merge`: also where asking would do. */
+bloomery_status bloomery_decide(bloomery_sieve *sieve, uint32_t number, bool merge,
+                                bloomery_error *error);
+/* Everything, in the order of the pushes. */
+bloomery_status bloomery_decide_ordered(bloomery_sieve *sieve, bool merge, bloomery_error *error);
+
+/* ---- disk_verify.c ---- */
+bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
+                                     void *context, uint64_t *damaged, bloomery_error *error);
+int bloomery_disk_each(bloomery_sieve *sieve, int (*take)(void *context, uint64_t fingerprint),
+                       void *context, bloomery_error *error);
+
+#endif

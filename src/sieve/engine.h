@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sieve inside.
+ *
+ *     push -> canonicaliser -> hash -> engine ----------------> queue -> pop -> leases -> ack
+ *                                      memory: filter, NEW ----^
+ *                                      disk:   cache -> SEEN
+ *                                              pending log of a partition -> decided --^
+ *
+ * sieve.c takes the calls, one at a time under a lock, and knows no engine; an engine is a row of functions. What is
+ * durable is what the manifest says (manifest.h): a commit writes out what is in buffers, syncs it, and then the
+ * manifest. Files are appended to or written once, so that until the next commit all that the last one counted is
+ * there: a file that is no longer needed is removed after the commit that does without it.
+ */
+#ifndef BLOOMERY_SIEVE_ENGINE_H
+#define BLOOMERY_SIEVE_ENGINE_H
+
+#include "hash/hashes.h"
+#include "sieve/queue.h"
+
+#include <pthread.h>
+
+/* What is kept in the directory and can't be changed. */
+struct bloomery_sieve_settings {
+    uint32_t engine;
+    uint32_t fingerprint_bits;
+    uint32_t partitions;
+    uint32_t full;
+    uint32_t leases;
+    uint32_t hash; /* of the disk engine */
+    bool ordered;
+    uint64_t keys;
+    double rate;
+    char canon[BLOOMERY_CANON_NAME_BYTES + 1];
+    char dialect[32]; /* "": ours */
+    uint8_t secret[BLOOMERY_KEY_BYTES];
+};
+
+struct bloomery_sieve_counters {
+    uint64_t pushed;
+    uint64_t new_keys;
+    uint64_t seen;
+    uint64_t pending;
+    uint64_t forced;
+    uint64_t noted;
+    double drops; /* expected, of the memory engine */
+};
+
+enum { BLOOMERY_SIEVE_COUNTERS = 7 };
+
+struct bloomery_disk;
+struct bloomery_filter_engine;
+
+struct bloomery_sieve_engine_row {
+    /* Empty, in an empty directory or none. */
+    bloomery_status (*make)(bloomery_sieve *sieve, bloomery_error *error);
+    /* From the bytes that `store` wrote; the queue has been restored. */
+    bloomery_status (*restore)(bloomery_sieve *sieve, const uint8_t *from, size_t bytes,
+                               bloomery_error *error);
+    void (*free)(bloomery_sieve *sieve);
+    /* The next entries: those of keys[i] from `*done` on; `*done` becomes how many are done. `kind`: 0,
+     * BLOOMERY_ENTRY_NOTED or _FORCED. `hashes` as `hash` made them. */
+    bloomery_status (*push)(bloomery_sieve *sieve, const bloomery_hash *hashes,
+                            const struct bloomery_entry *entries, size_t count, uint8_t *results,
+                            size_t *done, bloomery_error *error);
+    /* Called without the lock. */
+    void (*hash)(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
+                 bloomery_hash *hashes);
+    int (*contains)(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key key,
+                    bloomery_error *error);
+    /* Decides until `wanted` items are queued or nothing is pending; UINT64_MAX: everything. */
+    bloomery_status (*decide)(bloomery_sieve *sieve, uint64_t wanted, bloomery_error *error);
+    /* Writes out and syncs what it has; then its part of the manifest. */
+    bloomery_status (*prepare)(bloomery_sieve *sieve, bool closing, bloomery_error *error);
+    size_t (*store)(const bloomery_sieve *sieve, uint8_t *to);
+    /* The manifest is durable: removes what it does without. */
+    void (*committed)(bloomery_sieve *sieve);
+    /* Whether the state names this file. */
+    bool (*names)(const bloomery_sieve *sieve, enum bloomery_file_kind kind, uint64_t number,
+                  uint64_t generation);
+    void (*info)(bloomery_sieve *sieve, bloomery_sieve_info *info);
+    bloomery_status (*verify)(bloomery_sieve *sieve, bloomery_sieve_report report, void *context,
+                              uint64_t *damaged, bloomery_error *error);
+    /* The first segment of the queue that it still needs; UINT64_MAX: none. */
+    uint64_t (*keep_segment)(const bloomery_sieve *sieve);
+};
+
+extern const struct bloomery_sieve_engine_row bloomery_sieve_disk;
+extern const struct bloomery_sieve_engine_row bloomery_sieve_memory;
+
+struct bloomery_manifest {
+    int file; /* -1: no directory */
+    uint64_t generation;
+    uint64_t slot_bytes;
+    uint8_t *image; /* slot_bytes */
+};
+
+struct bloomery_sieve {
+    pthread_mutex_t mutex;
+    struct bloomery_store store;
+    bloomery_allocator allocator;
+    struct bloomery_queue *queue;
+    const struct bloomery_sieve_engine_row *engine;
+    struct bloomery_disk *disk;
+    struct bloomery_filter_engine *filter;
+    struct bloomery_sieve_settings settings;
+    struct bloomery_sieve_counters counters;
+    struct bloomery_manifest manifest;
+    const struct bloomery_hash_row *hash;
+    struct bloomery_hash_secret secret;
+    bloomery_canonicaliser canonicaliser;
+    void *canonicaliser_context;
+    bloomery_sieve_warning warning;
+    void *warning_context;
+    char *path;
+    size_t path_bytes;
+    uint64_t memory; /* the budget; 0: none */
+    double sync;
+    double lease;
+    double committed_at; /* monotonic seconds */
+    uint64_t synced;
+    uint64_t commits;
+    bool changed; /* since the last commit */
+};
+
+/* ---- The manifest --------------------------------------------------------------------------- */
+
+/* The most bytes of a slot for these settings. */
+uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings);
+
+/* Makes the file with the state in its first slot, under its name in one step. */
+bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *error);
+
+/* Opens it and reads the newer sound slot's settings into sieve->settings. BLOOMERY_NOT_A_FILTER where there is none. */
+bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error);
+
+/* Then, counters, queue and engine, which have been made meanwhile. */
+bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
+                                          bloomery_error *error);
+
+/* Writes the state into the other slot and syncs it. */
+bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error);
+void bloomery_manifest_close(bloomery_sieve *sieve);
+
+/* ---- Commits --------------------------------------------------------------------------------- */
+
+/* With the lock held. */
+bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
+                                          bloomery_error *error);
+
+/* A commit where it is time for one: before a change, so that one that fails leaves nothing changed. */
+bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error);
+
+/* Says it through the caller's function, if there is one. */
+__attribute__((format(printf, 2, 3))) void bloomery_sieve_warn(bloomery_sieve *sieve,
+                                                               const char *format, ...);
+
+/* Seconds of a clock that only goes forward. */
+double bloomery_sieve_now(void);
+
+/* BLOOMERY_IO_FAILED where a sync failed before. */
+bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error);
+
+#endif

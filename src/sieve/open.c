@@ -1,0 +1,494 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from the manifest ever
+ * after; options that are given then must say the same.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "sieve/canon.h"
+#include "sieve/disk.h"
+#include "sieve/memory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LEASES = 4096,
+    LEASES_MOST = 1000000,
+    LEASE_SECONDS = 3600,
+    KEYS = 1000000,
+};
+static const uint64_t memory_default = (uint64_t)64 << 20;
+static const double rate_default = 1e-6;
+
+void bloomery_sieve_warn(bloomery_sieve *sieve, const char *format, ...)
+{
+    char text[240];
+    va_list arguments;
+    if (sieve->warning == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    sieve->warning(sieve->warning_context, text);
+}
+
+/* ---- Options ----------------------------------------------------------------------------- */
+
+static bloomery_status bad(bloomery_error *error, const char *text)
+{
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "%s", text);
+}
+
+static bool power_of_two(uint32_t value)
+{
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
+static bool is_none(const char *canon)
+{
+    return canon == NULL || strcmp(canon, "none") == 0 || canon[0] == '\0';
+}
+
+static bloomery_status check_ranges(const bloomery_sieve_options *options, bloomery_error *error)
+{
+    if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != BLOOMERY_SIEVE_MEMORY &&
+        options->engine != BLOOMERY_SIEVE_DISK)
+        return bad(error, "there is no such engine");
+    if (options->engine == BLOOMERY_SIEVE_DISK && options->directory == NULL)
+        return bad(error, "the disk engine needs a directory");
+    if ((unsigned)options->full > BLOOMERY_SIEVE_WARN)
+        return bad(error, "a full sieve grows, stops or warns");
+    if (!(options->rate >= 0 && options->rate < 1))
+        return bad(error, "the rate is above 0 and below 1");
+    if (options->fingerprint_bits != 0 && options->fingerprint_bits != 48 &&
+        options->fingerprint_bits != 64)
+        return bad(error, "fingerprints have 64 or 48 bits");
+    if (options->partitions > BLOOMERY_SIEVE_PARTITIONS_MOST ||
+        (options->partitions != 0 && !power_of_two(options->partitions)))
+        return bad(error, "partitions are a power of two, 1 to 256");
+    if (!(options->sync >= 0 || options->sync == BLOOMERY_SYNC_ALWAYS ||
+          options->sync == BLOOMERY_SYNC_NEVER) ||
+        isinf(options->sync))
+        return bad(error, "sync is a number of seconds, always or never");
+    if (!(options->lease >= 0 && options->lease < 1e12))
+        return bad(error, "a lease is 0 (an hour) or a number of seconds");
+    if (options->leases > LEASES_MOST)
+        return bad(error, "at most 1,000,000 items can be leased");
+    if (options->keys > (uint64_t)1 << 48)
+        return bad(error, "at most 2^48 keys can be expected");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_names(const bloomery_sieve_options *options, bloomery_error *error)
+{
+    const bool own = !is_none(options->canon) && bloomery_canon_find(options->canon) == NULL;
+    if (options->canon != NULL && strlen(options->canon) > BLOOMERY_CANON_NAME_BYTES)
+        return bad(error, "the canonicaliser's name is longer than 31 bytes");
+    if (own && options->canonicaliser == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "there is no canonicaliser '%s' here: none, url or url-query",
+                             options->canon);
+    if (!own && options->canonicaliser != NULL)
+        return bad(error, "a canonicaliser of your own needs a name of its own");
+    if (options->dialect != NULL &&
+        strlen(options->dialect) >= sizeof((struct bloomery_sieve_settings *)NULL)->dialect)
+        return bad(error, "there is no such dialect");
+    if (options->dialect != NULL && options->full == BLOOMERY_SIEVE_GROW)
+        return bad(error, "filters of other systems do not grow here: stop or warn when full");
+    return BLOOMERY_OK;
+}
+
+/* ---- A new sieve's settings -------------------------------------------------------------- */
+
+static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                    bloomery_error *error)
+{
+    struct bloomery_sieve_settings *settings = &sieve->settings;
+    const bool disk = options->engine == BLOOMERY_SIEVE_DISK ||
+                      (options->engine == BLOOMERY_SIEVE_DEFAULT && options->directory != NULL);
+    const struct bloomery_hash_row *siphash = bloomery_hash_find(BLOOMERY_HASH_SIPHASH);
+    settings->engine = disk ? BLOOMERY_SIEVE_DISK : BLOOMERY_SIEVE_MEMORY;
+    settings->keys = options->keys > 0 ? options->keys : KEYS;
+    settings->rate = options->rate > 0 ? options->rate : rate_default;
+    settings->leases = options->leases > 0 ? options->leases : LEASES;
+    snprintf(settings->canon, sizeof settings->canon, "%s",
+             is_none(options->canon) ? "none" : options->canon);
+    if (disk) {
+        settings->fingerprint_bits = options->fingerprint_bits > 0 ? options->fingerprint_bits : 64;
+        settings->partitions = options->partitions > 0 ? options->partitions
+                                                       : bloomery_sieve_partitions(settings->keys);
+        settings->ordered = options->ordered;
+        settings->hash = bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3;
+    } else {
+        settings->full = options->full;
+        snprintf(settings->dialect, sizeof settings->dialect, "%s",
+                 options->dialect != NULL ? options->dialect : "");
+    }
+    if (!bloomery_key_draw(settings->secret) || !bloomery_key_draw(sieve->store.id))
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random numbers");
+    return BLOOMERY_OK;
+}
+
+/* ---- An old one's ------------------------------------------------------------------------ */
+
+static bloomery_status differs(const bloomery_sieve *sieve, bloomery_error *error, const char *what,
+                               const char *kept, const char *given)
+{
+    return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with %s %s, not %s", sieve->path,
+                         what, kept, given);
+}
+
+static bloomery_status differs_by(const bloomery_sieve *sieve, bloomery_error *error,
+                                  const char *what, uint64_t kept, uint64_t given)
+{
+    char texts[2][24];
+    snprintf(texts[0], sizeof texts[0], "%llu", (unsigned long long)kept);
+    snprintf(texts[1], sizeof texts[1], "%llu", (unsigned long long)given);
+    return differs(sieve, error, what, texts[0], texts[1]);
+}
+
+static bloomery_status compare_canon(const bloomery_sieve *sieve,
+                                     const bloomery_sieve_options *options, bloomery_error *error)
+{
+    const char *kept = sieve->settings.canon;
+    const bool own = strcmp(kept, "none") != 0 && bloomery_canon_find(kept) == NULL;
+    if (options->canon == NULL && !own)
+        return BLOOMERY_OK;
+    const char *given = is_none(options->canon) ? "none" : options->canon;
+    return strcmp(kept, given) == 0 ? BLOOMERY_OK
+                                    : differs(sieve, error, "the canonicaliser", kept, given);
+}
+
+static bloomery_status compare_settings(const bloomery_sieve *sieve,
+                                        const bloomery_sieve_options *options,
+                                        bloomery_error *error)
+{
+    const struct bloomery_sieve_settings *kept = &sieve->settings;
+    const char *const engines[] = {"", "memory", "disk"};
+    const char *const fulls[] = {"grow", "stop", "warn"};
+    if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != kept->engine)
+        return differs(sieve, error, "the engine", engines[kept->engine], engines[options->engine]);
+    const struct {
+        const char *what;
+        uint64_t kept;
+        uint64_t given;
+    } numbers[] = {
+        {"a number of keys of", kept->keys, options->keys},
+        {"fingerprint bits", kept->fingerprint_bits, options->fingerprint_bits},
+        {"partitions", kept->partitions, options->partitions},
+        {"leases", kept->leases, options->leases},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].given != 0 && numbers[i].given != numbers[i].kept)
+            return differs_by(sieve, error, numbers[i].what, numbers[i].kept, numbers[i].given);
+    if (options->rate > 0 && options->rate != kept->rate)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with another rate",
+                             sieve->path);
+    if (options->full != BLOOMERY_SIEVE_GROW && options->full != kept->full)
+        return differs(sieve, error, "what it does when full:", fulls[kept->full],
+                       fulls[options->full]);
+    if (options->dialect != NULL && strcmp(options->dialect, kept->dialect) != 0)
+        return differs(sieve, error, "a filter of", kept->dialect[0] ? kept->dialect : "ours",
+                       options->dialect);
+    if (options->ordered && !kept->ordered)
+        return differs(sieve, error, "an order", "of each partition", "of all");
+    return compare_canon(sieve, options, error);
+}
+
+/* ---- The directory ----------------------------------------------------------------------- */
+
+static bloomery_status sync_parent(const bloomery_sieve *sieve, bloomery_error *error)
+{
+    const int parent = openat(sieve->store.directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool good = parent >= 0 && fsync(parent) == 0;
+    const int reason = errno;
+    if (parent >= 0)
+        close(parent);
+    return good
+               ? BLOOMERY_OK
+               : bloomery_fail_system(error, reason, "syncing the directory above %s", sieve->path);
+}
+
+/* Opens the directory, made if need be, and locks it. */
+static bloomery_status enter(bloomery_sieve *sieve, bool existing, bloomery_error *error)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    bool made = false;
+    int directory = open(sieve->path, flags);
+    if (directory < 0 && errno == ENOENT && existing)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "there is no sieve %s", sieve->path);
+    if (directory < 0 && errno == ENOENT) {
+        made = mkdir(sieve->path, 0777) == 0;
+        directory = made || errno == EEXIST ? open(sieve->path, flags) : -1;
+    }
+    if (directory < 0)
+        return bloomery_fail_system(error, errno, "opening the directory %s", sieve->path);
+    sieve->store.directory = directory;
+    if (flock(directory, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EWOULDBLOCK)
+            return bloomery_fail(error, BLOOMERY_BUSY, 0, "another process is using %s",
+                                 sieve->path);
+        return bloomery_fail_system(error, errno, "locking %s", sieve->path);
+    }
+    return made && sieve->store.syncs ? sync_parent(sieve, error) : BLOOMERY_OK;
+}
+
+/* Calls `take` for each name but . and .. until it says false. */
+static bloomery_status each_name(bloomery_sieve *sieve,
+                                 bool (*take)(bloomery_sieve *sieve, const char *name), bool *all,
+                                 bloomery_error *error)
+{
+    const int copy = openat(sieve->store.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
+    *all = true;
+    if (directory == NULL) {
+        const int reason = errno;
+        if (copy >= 0)
+            close(copy);
+        return bloomery_fail_system(error, reason, "reading the directory %s", sieve->path);
+    }
+    for (const struct dirent *entry; *all && (entry = readdir(directory)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            *all = take(sieve, entry->d_name);
+    closedir(directory);
+    return BLOOMERY_OK;
+}
+
+/* A sieve that was being made when a crash came has left no more than a manifest without its name. */
+static bool is_beginning(bloomery_sieve *sieve, const char *name)
+{
+    (void)sieve;
+    return strstr(name, "MANIFEST") != NULL && strcmp(name, "MANIFEST") != 0;
+}
+
+/* Removes a file of ours that the state does not name; what is not ours is left alone. */
+static bool remove_litter(bloomery_sieve *sieve, const char *name)
+{
+    static const struct {
+        enum bloomery_file_kind kind;
+        const char *form;
+        int numbers;
+    } forms[] = {
+        {BLOOMERY_FILE_SEEN, "seen-%llu.%llu%c", 2},
+        {BLOOMERY_FILE_PENDING, "pending-%llu.%llu%c", 2},
+        {BLOOMERY_FILE_QUEUE, "queue-%llu%c", 1},
+        {BLOOMERY_FILE_FILTER, "filter.%llu%c", 1},
+    };
+    if (strcmp(name, "verdicts") == 0)
+        bloomery_store_remove(&sieve->store, BLOOMERY_FILE_VERDICTS, 0, 0);
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        unsigned long long numbers[2] = {0, 0};
+        char exact[BLOOMERY_FILE_NAME];
+        char more;
+        const int read = forms[i].numbers == 2
+                             ? sscanf(name, forms[i].form, &numbers[0], &numbers[1], &more)
+                             : sscanf(name, forms[i].form, &numbers[0], &more);
+        if (read != forms[i].numbers)
+            continue;
+        const bool filter = forms[i].kind == BLOOMERY_FILE_FILTER;
+        const uint64_t number = filter ? 0 : numbers[0];
+        const uint64_t generation = filter ? numbers[0] : numbers[1];
+        bloomery_store_name(forms[i].kind, number, generation, exact);
+        const bool named = forms[i].kind == BLOOMERY_FILE_QUEUE
+                               ? bloomery_queue_has_segment(sieve->queue, number)
+                               : sieve->engine->names(sieve, forms[i].kind, number, generation);
+        if (!named && strcmp(exact, name) == 0)
+            bloomery_store_remove(&sieve->store, forms[i].kind, number, generation);
+    }
+    return true;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const struct bloomery_sieve_settings *settings = &sieve->settings;
+    if (settings->engine == BLOOMERY_SIEVE_MEMORY)
+        return BLOOMERY_OK;
+    sieve->hash = bloomery_hash_find(settings->hash);
+    if (sieve->hash == NULL ||
+        (settings->hash != BLOOMERY_HASH_SIPHASH && settings->hash != BLOOMERY_HASH_XXH3))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 84,
+                             "%s/MANIFEST is damaged: it names no hash that a sieve has",
+                             sieve->path);
+    if (!bloomery_hash_usable(sieve->hash))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "%s hashes with %s, which this build does not have", sieve->path,
+                             sieve->hash->name);
+    memcpy(sieve->secret.key, settings->secret, sizeof sieve->secret.key);
+    memcpy(&sieve->secret.seed, settings->secret, sizeof sieve->secret.seed);
+    return BLOOMERY_OK;
+}
+
+/* Queue and engine, empty. */
+static bloomery_status make_parts(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const struct bloomery_sieve_settings *settings = &sieve->settings;
+    const bool disk = settings->engine == BLOOMERY_SIEVE_DISK;
+    sieve->engine = disk ? &bloomery_sieve_disk : &bloomery_sieve_memory;
+    sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
+    if (disk && sieve->memory == 0)
+        sieve->memory = memory_default;
+    bloomery_status status = choose_hash(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = sieve->engine->make(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_make(&sieve->store, settings->leases,
+                                     sieve->store.directory < 0 ? sieve->memory / 2 : 0,
+                                     &sieve->queue, error);
+    return status;
+}
+
+static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                bloomery_error *error)
+{
+    bloomery_status status = new_settings(sieve, options, error);
+    if (status == BLOOMERY_OK)
+        status = make_parts(sieve, error);
+    if (status == BLOOMERY_OK && sieve->store.directory >= 0)
+        status = bloomery_manifest_make(sieve, error);
+    return status;
+}
+
+static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                bloomery_error *error)
+{
+    bool all;
+    bloomery_status status = bloomery_manifest_open(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = compare_settings(sieve, options, error);
+    if (status == BLOOMERY_OK)
+        status = make_parts(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_manifest_restore(sieve, options->keep_leases, error);
+    sieve->synced = sieve->counters.pushed;
+    return status == BLOOMERY_OK ? each_name(sieve, remove_litter, &all, error) : status;
+}
+
+static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                               bloomery_error *error)
+{
+    struct stat facts;
+    bool beginning = false;
+    bloomery_status status = enter(sieve, options->existing, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (fstatat(sieve->store.directory, "MANIFEST", &facts, AT_SYMLINK_NOFOLLOW) == 0)
+        return open_old(sieve, options, error);
+    if (errno != ENOENT)
+        return bloomery_fail_system(error, errno, "looking for %s/MANIFEST", sieve->path);
+    status = each_name(sieve, is_beginning, &beginning, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!beginning)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "%s is no sieve and not empty: there are other things in it",
+                             sieve->path);
+    if (options->existing)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
+                             sieve->path);
+    return make_new(sieve, options, error);
+}
+
+static void destroy(bloomery_sieve *sieve)
+{
+    const bloomery_allocator allocator = sieve->allocator;
+    if (sieve->engine != NULL)
+        sieve->engine->free(sieve);
+    bloomery_queue_free(sieve->queue);
+    bloomery_manifest_close(sieve);
+    if (sieve->store.directory >= 0)
+        close(sieve->store.directory);
+    bloomery_store_give(&sieve->store, sieve->path, sieve->path_bytes);
+    pthread_mutex_destroy(&sieve->mutex);
+    bloomery_release(&allocator, sieve, sizeof *sieve, 64);
+}
+
+static bloomery_status allocate(const bloomery_sieve_options *options, bloomery_sieve **made,
+                                bloomery_error *error)
+{
+    const char *path = options->directory != NULL ? options->directory : "the sieve";
+    bloomery_sieve *sieve = bloomery_allocate(&options->allocator, sizeof *sieve, 64);
+    *made = sieve;
+    if (sieve == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
+    pthread_mutex_init(&sieve->mutex, NULL);
+    sieve->allocator = options->allocator;
+    sieve->store.allocator = &sieve->allocator;
+    sieve->store.directory = -1;
+    sieve->manifest.file = -1;
+    sieve->memory = options->memory;
+    sieve->sync = options->sync == 0 ? 1 : options->sync;
+    sieve->store.syncs = options->sync != BLOOMERY_SYNC_NEVER;
+    sieve->lease = options->lease > 0 ? options->lease : LEASE_SECONDS;
+    sieve->warning = options->warning;
+    sieve->warning_context = options->warning_context;
+    sieve->path_bytes = strlen(path) + 1;
+    sieve->path = bloomery_store_take(&sieve->store, sieve->path_bytes);
+    if (sieve->path == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
+    memcpy(sieve->path, path, sieve->path_bytes);
+    sieve->store.path = sieve->path;
+    return BLOOMERY_OK;
+}
+
+/* A caller's struct may be of an older header, shorter, or of a later one. */
+static void copy_options(const bloomery_sieve_options *options, bloomery_sieve_options *copy)
+{
+    const size_t bytes =
+        options->struct_bytes < sizeof *copy ? options->struct_bytes : sizeof *copy;
+    memset(copy, 0, sizeof *copy);
+    memcpy(copy, options, bytes);
+    copy->struct_bytes = sizeof *copy;
+}
+
+bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloomery_sieve **sieve,
+                                    bloomery_error *error)
+{
+    const bloomery_sieve_options none = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve_options given;
+    *sieve = NULL;
+    copy_options(options != NULL ? options : &none, &given);
+    bloomery_sieve *made = NULL;
+    bloomery_status status = check_ranges(&given, error);
+    if (status == BLOOMERY_OK)
+        status = check_names(&given, error);
+    if (status == BLOOMERY_OK)
+        status = allocate(&given, &made, error);
+    if (status == BLOOMERY_OK)
+        status =
+            given.directory != NULL ? open_in(made, &given, error) : make_new(made, &given, error);
+    if (status != BLOOMERY_OK) {
+        if (made != NULL)
+            destroy(made);
+        return status;
+    }
+    made->canonicaliser = given.canonicaliser != NULL ? given.canonicaliser
+                                                      : bloomery_canon_find(made->settings.canon);
+    made->canonicaliser_context = given.canonicaliser_context;
+    made->committed_at = bloomery_sieve_now();
+    *sieve = made;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    if (sieve == NULL)
+        return BLOOMERY_OK;
+    if (sieve->store.failed)
+        status = bloomery_sieve_usable(sieve, error);
+    else
+        status = bloomery_sieve_commit_now(sieve, true, error);
+    destroy(sieve);
+    return status;
+}

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of sieve.h: one at a time under the sieve's lock, but for what needs only the key. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "sieve/disk.h"
+
+#include <assert.h>
+#include <time.h>
+
+enum {
+    PORTION = 256,   /* keys that are hashed, then pushed under one lock */
+    CANON_ROOM = 16, /* what a canonicaliser may add to a key */
+    CANON_STACK =
+        32 * 1024, /* bytes of a portion's canonical keys that need no memory of their own */
+};
+
+static void lock(bloomery_sieve *sieve)
+{
+    pthread_mutex_lock(&sieve->mutex);
+}
+
+static void unlock(bloomery_sieve *sieve)
+{
+    pthread_mutex_unlock(&sieve->mutex);
+}
+
+double bloomery_sieve_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double wall_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- Commits ----------------------------------------------------------------------------- */
+
+bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error)
+{
+    if (!sieve->store.failed)
+        return BLOOMERY_OK;
+    return bloomery_fail(
+        error, BLOOMERY_IO_FAILED, 0,
+        "%s could not be synced, so what is on the disk is not known: close it and "
+        "open it again, at the state of its last commit",
+        sieve->path);
+}
+
+/* In this order: what the manifest will name is durable before the manifest is, and removed after. */
+static bloomery_status commit_steps(bloomery_sieve *sieve, bool closing, bloomery_error *error)
+{
+    bloomery_status status = bloomery_queue_seal(sieve->queue, error);
+    if (status == BLOOMERY_OK)
+        status = sieve->engine->prepare(sieve, closing, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_sync(sieve->queue, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_store_sync_names(&sieve->store, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_manifest_write(sieve, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    sieve->engine->committed(sieve);
+    bloomery_queue_tidy(sieve->queue, sieve->engine->keep_segment(sieve));
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
+                                          bloomery_error *error)
+{
+    bloomery_status status = bloomery_sieve_usable(sieve, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (sieve->store.directory >= 0 && sieve->changed)
+        status = commit_steps(sieve, closing, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    sieve->commits += sieve->store.directory >= 0 && sieve->changed;
+    sieve->changed = false;
+    sieve->synced = sieve->counters.pushed;
+    sieve->committed_at = bloomery_sieve_now();
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const double seconds = sieve->sync == BLOOMERY_SYNC_NEVER ? 1 : sieve->sync;
+    const bloomery_status status = bloomery_sieve_usable(sieve, error);
+    if (status != BLOOMERY_OK || sieve->store.directory < 0 || !sieve->changed || seconds < 0 ||
+        bloomery_sieve_now() - sieve->committed_at < seconds)
+        return status;
+    return bloomery_sieve_commit_now(sieve, false, error);
+}
+
+/* After a change, where each is to be durable. */
+static bloomery_status commit_always(bloomery_sieve *sieve, bloomery_error *error)
+{
+    sieve->changed = true;
+    return sieve->sync == BLOOMERY_SYNC_ALWAYS ? bloomery_sieve_commit_now(sieve, false, error)
+                                               : BLOOMERY_OK;
+}
+
+/* ---- Pushing ----------------------------------------------------------------------------- */
+
+static bloomery_status check_lengths(const struct bloomery_entry *entry, bloomery_error *error)
+{
+    if (entry->key.bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
+        entry->payload.bytes <= BLOOMERY_SIEVE_ITEM_MAX - entry->key.bytes)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "a key of %zu bytes with %zu of payload: a sieve takes %u together",
+                         entry->key.bytes, entry->payload.bytes, (unsigned)BLOOMERY_SIEVE_ITEM_MAX);
+}
+
+/* Puts the canonical forms of a portion's keys into `entries`. */
+static void canonicalise(const bloomery_sieve *sieve, uint8_t *room, struct bloomery_entry *entries,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const size_t most = entries[i].key.bytes + CANON_ROOM;
+        const size_t bytes =
+            sieve->canonicaliser(sieve->canonicaliser_context, entries[i].key, room, most);
+        if (bytes == SIZE_MAX || bytes > most)
+            continue;
+        entries[i].key = bloomery_key_of(room, bytes);
+        room += bytes;
+    }
+}
+
+/* The keys that fit in the room, from the first on; at least one, with the bytes that it needs. */
+static size_t fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
+                      size_t *bytes)
+{
+    size_t i = 0;
+    *bytes = 0;
+    if (sieve->canonicaliser == NULL)
+        return count < PORTION ? count : PORTION;
+    while (i < count && i < PORTION &&
+           (i == 0 || *bytes + keys[i].bytes + CANON_ROOM <= CANON_STACK))
+        *bytes += keys[i++].bytes + CANON_ROOM;
+    return i;
+}
+
+/* Entries that have their final keys: hashed without the lock, pushed with it. */
+static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery_entry *entries,
+                                    size_t count, uint8_t *results, size_t *done, uint64_t *last,
+                                    bloomery_error *error)
+{
+    bloomery_key keys[PORTION];
+    bloomery_hash hashes[PORTION];
+    bloomery_status status = BLOOMERY_OK;
+    bloomery_status wrong = BLOOMERY_OK;
+    size_t good = 0;
+    size_t pushed = 0;
+    while (good < count && (wrong = check_lengths(&entries[good], error)) == BLOOMERY_OK) {
+        keys[good] = entries[good].key;
+        good++;
+    }
+    sieve->engine->hash(sieve, keys, good, hashes);
+    lock(sieve);
+    status = bloomery_sieve_commit_due(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = sieve->engine->push(sieve, hashes, entries, good, results, &pushed, error);
+    if (pushed > 0) {
+        bloomery_error later;
+        const bloomery_status synced = commit_always(sieve, &later);
+        if (status == BLOOMERY_OK && synced != BLOOMERY_OK) {
+            status = synced;
+            if (error != NULL)
+                *error = later;
+        }
+        *last = sieve->counters.pushed;
+    }
+    unlock(sieve);
+    *done += pushed;
+    return status == BLOOMERY_OK ? wrong : status;
+}
+
+static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_entry *entries,
+                                      size_t count, size_t bytes, uint8_t *results, size_t *done,
+                                      uint64_t *last, bloomery_error *error)
+{
+    uint8_t stack[CANON_STACK];
+    if (bytes <= sizeof stack) {
+        canonicalise(sieve, stack, entries, count);
+        return push_entries(sieve, entries, count, results, done, last, error);
+    }
+    /* One long key. Not counted in sieve->store, which the lock is for. */
+    uint8_t *room = bloomery_allocate(&sieve->allocator, bytes, 64);
+    if (room == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a key of %zu bytes",
+                             bytes);
+    canonicalise(sieve, room, entries, count);
+    const bloomery_status status = push_entries(sieve, entries, count, results, done, last, error);
+    bloomery_release(&sieve->allocator, room, bytes, 64);
+    return status;
+}
+
+static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bloomery_key *keys,
+                                 const bloomery_key *payloads, size_t count, uint8_t *results,
+                                 size_t *done, uint64_t *last, bloomery_error *error)
+{
+    struct bloomery_entry entries[PORTION];
+    const bloomery_key nothing = bloomery_key_of("", 0);
+    bloomery_status status = BLOOMERY_OK;
+    *done = 0;
+    while (status == BLOOMERY_OK && *done < count) {
+        const size_t at = *done;
+        size_t bytes = 0;
+        const size_t some = fitting(sieve, keys + at, count - at, &bytes);
+        assert(some > 0 && some <= PORTION);
+        for (size_t i = 0; i < some; i++)
+            entries[i] = (struct bloomery_entry){
+                keys[at + i], payloads != NULL ? payloads[at + i] : nothing, flags};
+        /* A key that is too long is refused before its canonical form is made. */
+        if (sieve->canonicaliser != NULL && bytes > CANON_STACK)
+            status = check_lengths(&entries[0], error);
+        if (status != BLOOMERY_OK)
+            break;
+        status = sieve->canonicaliser != NULL
+                     ? push_canonical(sieve, entries, some, bytes, results + at, done, last, error)
+                     : push_entries(sieve, entries, some, results + at, done, last, error);
+    }
+    return status;
+}
+
+static int push_one(bloomery_sieve *sieve, uint32_t flags, bloomery_key key, bloomery_key payload,
+                    uint64_t *number, bloomery_error *error)
+{
+    uint8_t result = 0;
+    uint64_t last = 0;
+    size_t done = 0;
+    const bloomery_status status =
+        push_many(sieve, flags, &key, &payload, 1, &result, &done, &last, error);
+    if (number != NULL && done == 1)
+        *number = last;
+    return status == BLOOMERY_OK ? result : status;
+}
+
+int bloomery_sieve_push(bloomery_sieve *sieve, bloomery_key key, bloomery_key payload,
+                        uint64_t *number, bloomery_error *error)
+{
+    return push_one(sieve, 0, key, payload, number, error);
+}
+
+int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_key key, bloomery_key payload,
+                              uint64_t *number, bloomery_error *error)
+{
+    return push_one(sieve, BLOOMERY_ENTRY_FORCED, key, payload, number, error);
+}
+
+int bloomery_sieve_note(bloomery_sieve *sieve, bloomery_key key, uint64_t *number,
+                        bloomery_error *error)
+{
+    return push_one(sieve, BLOOMERY_ENTRY_NOTED, key, bloomery_key_of("", 0), number, error);
+}
+
+bloomery_status bloomery_sieve_push_batch(bloomery_sieve *sieve, const bloomery_key *keys,
+                                          const bloomery_key *payloads, size_t count,
+                                          uint8_t *results, size_t *done, uint64_t *last,
+                                          bloomery_error *error)
+{
+    uint64_t number = 0;
+    const bloomery_status status =
+        push_many(sieve, 0, keys, payloads, count, results, done, &number, error);
+    if (last != NULL && *done > 0)
+        *last = number;
+    return status;
+}
+
+bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve, const bloomery_key *keys,
+                                          size_t count, uint8_t *results, size_t *done,
+                                          uint64_t *last, bloomery_error *error)
+{
+    uint64_t number = 0;
+    const bloomery_status status =
+        push_many(sieve, BLOOMERY_ENTRY_NOTED, keys, NULL, count, results, done, &number, error);
+    if (last != NULL && *done > 0)
+        *last = number;
+    return status;
+}
+
+/* ---- Asking, deciding -------------------------------------------------------------------- */
+
+int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key, bloomery_error *error)
+{
+    struct bloomery_entry entry = {key, bloomery_key_of("", 0), 0};
+    const size_t bytes = key.bytes + CANON_ROOM;
+    uint8_t stack[1024];
+    uint8_t *own = NULL;
+    bloomery_hash hash;
+    const bloomery_status status = check_lengths(&entry, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (sieve->canonicaliser != NULL) {
+        if (bytes > sizeof stack && !(own = bloomery_allocate(&sieve->allocator, bytes, 64)))
+            return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                                 "no memory for a key of %zu bytes", bytes);
+        canonicalise(sieve, own != NULL ? own : stack, &entry, 1);
+    }
+    sieve->engine->hash(sieve, &entry.key, 1, &hash);
+    lock(sieve);
+    const int result = sieve->engine->contains(sieve, hash, entry.key, error);
+    unlock(sieve);
+    bloomery_release(&sieve->allocator, own, bytes, 64);
+    return result;
+}
+
+bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error)
+{
+    lock(sieve);
+    bloomery_status status = bloomery_sieve_usable(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = sieve->engine->decide(sieve, UINT64_MAX, error);
+    if (status == BLOOMERY_OK)
+        status = commit_always(sieve, error);
+    unlock(sieve);
+    return status;
+}
+
+bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error)
+{
+    lock(sieve);
+    const bloomery_status status = bloomery_sieve_commit_now(sieve, false, error);
+    unlock(sieve);
+    return status;
+}
+
+/* ---- The queue --------------------------------------------------------------------------- */
+
+/* A commit where it is time. That it fails on a full disk must not keep anyone from emptying the queue. */
+static bloomery_status commit_if_can(bloomery_sieve *sieve, bloomery_error *error)
+{
+    (void)bloomery_sieve_commit_due(sieve, NULL);
+    return bloomery_sieve_usable(sieve, error);
+}
+
+static bloomery_status pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
+                           size_t *count, bloomery_error *error)
+{
+    bloomery_status status = commit_if_can(sieve, error);
+    if (status == BLOOMERY_OK)
+        status =
+            bloomery_queue_pop(sieve->queue, wall_clock(), sieve->lease, items, room, count, error);
+    if (status != BLOOMERY_OK || *count > 0)
+        return status;
+    status = sieve->engine->decide(sieve, room, error);
+    return status == BLOOMERY_OK ? bloomery_queue_pop(sieve->queue, wall_clock(), sieve->lease,
+                                                      items, room, count, error)
+                                 : status;
+}
+
+bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
+                                   size_t *count, bloomery_error *error)
+{
+    *count = 0;
+    if (room == 0)
+        return BLOOMERY_OK;
+    lock(sieve);
+    bloomery_status status = pop(sieve, items, room, count, error);
+    if (status == BLOOMERY_OK && *count > 0)
+        status = commit_always(sieve, error);
+    unlock(sieve);
+    return status;
+}
+
+static bloomery_status end_leases(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
+                                  bool again, size_t *unknown, bloomery_error *error)
+{
+    size_t not_leased = 0;
+    lock(sieve);
+    bloomery_status status = commit_if_can(sieve, error);
+    if (status == BLOOMERY_OK) {
+        not_leased = bloomery_queue_end(sieve->queue, numbers, count, again);
+        if (not_leased < count)
+            status = commit_always(sieve, error);
+    }
+    unlock(sieve);
+    if (unknown != NULL)
+        *unknown = not_leased;
+    return status;
+}
+
+bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
+                                   size_t *unknown, bloomery_error *error)
+{
+    return end_leases(sieve, numbers, count, false, unknown, error);
+}
+
+bloomery_status bloomery_sieve_return(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
+                                      size_t *unknown, bloomery_error *error)
+{
+    return end_leases(sieve, numbers, count, true, unknown, error);
+}
+
+bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost, bloomery_error *error)
+{
+    *lost = 0;
+    lock(sieve);
+    bloomery_status status = bloomery_sieve_usable(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_skip(sieve->queue, lost, error);
+    if (status == BLOOMERY_OK && *lost > 0)
+        status = commit_always(sieve, error);
+    unlock(sieve);
+    return status;
+}
+
+/* ---- Facts ------------------------------------------------------------------------------- */
+
+static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
+{
+    const struct bloomery_sieve_settings *settings = &sieve->settings;
+    const struct bloomery_sieve_counters *counters = &sieve->counters;
+    info->engine = (bloomery_sieve_engine)settings->engine;
+    info->partitions = settings->partitions;
+    info->fingerprint_bits = settings->fingerprint_bits;
+    info->ordered = settings->ordered || settings->engine == BLOOMERY_SIEVE_MEMORY;
+    memcpy(info->canon, settings->canon, sizeof info->canon);
+    info->pushed = counters->pushed;
+    info->synced = sieve->store.directory < 0 ? 0 : sieve->synced;
+    info->new_keys = counters->new_keys;
+    info->seen = counters->seen;
+    info->pending = counters->pending;
+    info->forced = counters->forced;
+    info->noted = counters->noted;
+    info->queued = bloomery_queue_queued(sieve->queue);
+    info->leased = bloomery_queue_leased(sieve->queue);
+    info->acked = bloomery_queue_acked(sieve->queue);
+    info->memory_budget = sieve->memory;
+    info->memory = sieve->store.memory;
+    info->queue_bytes = bloomery_queue_bytes(sieve->queue);
+    info->lease_bytes = info->leased * BLOOMERY_LEASE_BYTES;
+    info->bytes_read = sieve->store.bytes_read;
+    info->bytes_written = sieve->store.bytes_written;
+    info->commits = sieve->commits;
+    sieve->engine->info(sieve, info);
+}
+
+void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info)
+{
+    bloomery_sieve_info all;
+    const size_t bytes = info->struct_bytes < sizeof all ? info->struct_bytes : sizeof all;
+    memset(&all, 0, sizeof all);
+    lock(sieve);
+    fill_info(sieve, &all);
+    unlock(sieve);
+    all.struct_bytes = info->struct_bytes;
+    memcpy(info, &all, bytes);
+}
+
+bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
+                                      void *context, uint64_t *damaged, bloomery_error *error)
+{
+    *damaged = 0;
+    lock(sieve);
+    bloomery_status status = sieve->engine->verify(sieve, report, context, damaged, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_verify(sieve->queue, report, context, damaged, error);
+    unlock(sieve);
+    return status;
+}
+
+int bloomery_sieve_each_seen(bloomery_sieve *sieve,
+                             int (*take)(void *context, uint64_t fingerprint), void *context,
+                             bloomery_error *error)
+{
+    if (sieve->settings.engine != BLOOMERY_SIEVE_DISK)
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            "the memory engine keeps no fingerprints: its filter does not tell what "
+            "is in it");
+    lock(sieve);
+    const int result = bloomery_disk_each(sieve, take, context, error);
+    unlock(sieve);
+    return result;
+}
+
+struct visit {
+    int (*take)(void *context, const bloomery_sieve_item *item);
+    void *context;
+};
+
+static int visit_entry(void *context, const struct bloomery_entry *entry, uint64_t number)
+{
+    const struct visit *visit = context;
+    const bloomery_sieve_item item = {
+        .key = entry->key, .payload = entry->payload, .number = number};
+    return (entry->flags & BLOOMERY_ENTRY_NOTED) != 0 ? 0 : visit->take(visit->context, &item);
+}
+
+int bloomery_sieve_each_queued(bloomery_sieve *sieve,
+                               int (*take)(void *context, const bloomery_sieve_item *item),
+                               void *context, bloomery_error *error)
+{
+    struct visit visit = {take, context};
+    lock(sieve);
+    const int result = bloomery_queue_each(sieve->queue, NULL, visit_entry, &visit, error);
+    unlock(sieve);
+    return result;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which entries of a partition's log are new.
+ *
+ *     values     the fingerprints of the log, sorted, each once   (merging: all; asking: those not decided)
+ *     index      where those with the same first bits begin: a value is found in about 5 steps
+ *     marks      known already: in the decided part of the log, or in the seen-set
+ *     verdicts   then, entry by entry in the order of the pushes: is it the first of its value, and that not marked?
+ *
+ * No order of entries is kept beside the values, which so take 8 bytes each and not 12: the log is read twice, and what
+ * comes back in the second reading is in the order of the pushes by itself.
+ */
+#include "sieve/disk.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "sieve/sort.h"
+
+#include <assert.h>
+
+/* Reads that find out whether one fingerprint is in a seen-set: two blocks, sometimes three. */
+static const double blocks_asked = 2.5;
+
+double bloomery_stage_cost(const struct bloomery_disk *disk,
+                           const struct bloomery_partition *partition, bool merge)
+{
+    const double log = 8 * (double)(partition->log_entries + partition->entries);
+    const double seen = (double)bloomery_seen_bytes(partition->seen_entries, disk->width);
+    const double asked =
+        partition->seen_entries == 0 ? 0 : blocks_asked * (double)BLOOMERY_SEEN_BLOCK;
+    if (merge)
+        return log + 2 * seen + log;
+    return log + (double)bloomery_partition_waiting(partition) * asked;
+}
+
+static bool bit(const uint64_t *bits, size_t i)
+{
+    return bits[i >> 6] >> (i & 63) & 1;
+}
+
+static void set_bit(uint64_t *bits, size_t i)
+{
+    bits[i >> 6] |= (uint64_t)1 << (i & 63);
+}
+
+struct batch {
+    bloomery_sieve *sieve;
+    struct bloomery_disk *disk;
+    uint32_t number;
+    size_t count; /* of values */
+    size_t entry; /* the next entry that is not decided */
+};
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static bloomery_status take_values(void *context, const uint8_t *records, uint32_t count,
+                                   bloomery_error *error)
+{
+    struct batch *batch = context;
+    struct bloomery_disk *disk = batch->disk;
+    if (count > disk->batch - batch->count)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "damaged: more pending keys in partition %u than its log says",
+                             batch->number);
+    for (uint32_t i = 0; i < count; i++)
+        disk->values[batch->count + i] = bloomery_load_u64(records + (size_t)i * disk->stride);
+    batch->count += count;
+    return BLOOMERY_OK;
+}
+
+static size_t bucket(const struct bloomery_disk *disk, uint64_t value)
+{
+    return (size_t)((value << disk->partition_bits) >> (64 - disk->budget.bucket_bits));
+}
+
+static void make_index(struct batch *batch)
+{
+    struct bloomery_disk *disk = batch->disk;
+    const size_t buckets = (size_t)1 << disk->budget.bucket_bits;
+    size_t at = 0;
+    for (size_t i = 0; i < batch->count; i++)
+        while (at <= bucket(disk, disk->values[i]))
+            disk->index[at++] = (uint32_t)i;
+    while (at <= buckets)
+        disk->index[at++] = (uint32_t)batch->count;
+}
+
+/* Where a value is; SIZE_MAX: nowhere. */
+static size_t find(const struct batch *batch, uint64_t value)
+{
+    const struct bloomery_disk *disk = batch->disk;
+    const size_t at = bucket(disk, value);
+    size_t low = disk->index[at];
+    size_t count = disk->index[at + 1] - low;
+    if (count == 0)
+        return SIZE_MAX;
+    while (count > 1) {
+        const size_t half = count / 2;
+        low += disk->values[low + half] <= value ? half : 0;
+        count -= half;
+    }
+    return disk->values[low] == value ? low : SIZE_MAX;
+}
+
+static bloomery_status mark_decided(void *context, const uint8_t *records, uint32_t count,
+                                    bloomery_error *error)
+{
+    const struct batch *batch = context;
+    (void)error;
+    for (uint32_t i = 0; i < count; i++) {
+        const size_t at = find(batch, bloomery_load_u64(records + (size_t)i * batch->disk->stride));
+        if (at != SIZE_MAX)
+            set_bit(batch->disk->marks, at);
+    }
+    return BLOOMERY_OK;
+}
+
+static bloomery_status load(struct batch *batch, bool merge, bloomery_error *error)
+{
+    struct bloomery_disk *disk = batch->disk;
+    const struct bloomery_partition *partition = &disk->partition[batch->number];
+    const uint64_t from = merge ? BLOOMERY_FILE_HEADER : partition->decided_bytes;
+    bloomery_status status = bloomery_log_each(batch->sieve, batch->number, from,
+                                               partition->log_bytes, take_values, batch, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    bloomery_sort_fingerprints(disk->values, batch->count, disk->partition_bits);
+    batch->count = bloomery_unique_fingerprints(disk->values, batch->count);
+    make_index(batch);
+    memset(disk->marks, 0, bloomery_sieve_bits_bytes(batch->count));
+    return bloomery_log_each(batch->sieve, batch->number, BLOOMERY_FILE_HEADER,
+                             partition->decided_bytes, mark_decided, batch, error);
+}
+
+/* ---- The seen-set -------------------------------------------------------------------------- */
+
+static bloomery_status open_seen(struct batch *batch, struct bloomery_store_file *file,
+                                 bloomery_error *error)
+{
+    const struct bloomery_partition *partition = &batch->disk->partition[batch->number];
+    file->file = -1;
+    if (partition->seen_entries == 0)
+        return BLOOMERY_OK;
+    return bloomery_store_open(
+        &batch->sieve->store, BLOOMERY_FILE_SEEN, batch->number, partition->seen_generation,
+        bloomery_seen_bytes(partition->seen_entries, batch->disk->width), false, file, error);
+}
+
+static bloomery_status ask(struct batch *batch, bloomery_error *error)
+{
+    struct bloomery_disk *disk = batch->disk;
+    const struct bloomery_partition *partition = &disk->partition[batch->number];
+    struct bloomery_store_file file;
+    struct bloomery_seen_probe probe;
+    bloomery_status status = open_seen(batch, &file, error);
+    bloomery_seen_probe_begin(&probe, &batch->sieve->store, &file, partition->seen_entries,
+                              disk->width, disk->partition_bits, disk->in, disk->block_values);
+    for (size_t i = 0; status == BLOOMERY_OK && i < batch->count; i++) {
+        bool found = false;
+        if (!bit(disk->marks, i))
+            status = bloomery_seen_probe(&probe, disk->values[i], &found, error);
+        if (found)
+            set_bit(disk->marks, i);
+    }
+    bloomery_store_close(&file);
+    return status;
+}
+
+struct merged {
+    struct bloomery_seen_writer writer;
+    uint64_t values[512];
+    size_t count;
+};
+
+static bloomery_status put(struct merged *merged, uint64_t value, bloomery_error *error)
+{
+    merged->values[merged->count++] = value;
+    if (merged->count < 512)
+        return BLOOMERY_OK;
+    merged->count = 0;
+    return bloomery_seen_put(&merged->writer, merged->values, 512, error);
+}
+
+/* Both in order, each value once; those in both are marked. */
+static bloomery_status merge_values(struct batch *batch, const struct bloomery_store_file *file,
+                                    struct merged *merged, bloomery_error *error)
+{
+    struct bloomery_disk *disk = batch->disk;
+    const struct bloomery_partition *partition = &disk->partition[batch->number];
+    struct bloomery_seen_reader reader;
+    bloomery_status status = BLOOMERY_OK;
+    uint64_t last = 0;
+    size_t at = 0;
+    size_t count = 0;
+    bloomery_seen_begin(&reader, &batch->sieve->store, file, partition->seen_entries, disk->width,
+                        disk->in);
+    do {
+        status = bloomery_seen_next(&reader, disk->block_values, &count, error);
+        for (size_t i = 0; status == BLOOMERY_OK && i < count; i++) {
+            const uint64_t seen = disk->block_values[i];
+            if (seen <= last && (reader.next > 1 || i > 0))
+                return bloomery_store_damaged(&batch->sieve->store, file, 0, error,
+                                              "its fingerprints do not rise");
+            last = seen;
+            while (status == BLOOMERY_OK && at < batch->count && disk->values[at] < seen)
+                status = put(merged, disk->values[at++], error);
+            if (at < batch->count && disk->values[at] == seen)
+                set_bit(disk->marks, at++);
+            if (status == BLOOMERY_OK)
+                status = put(merged, seen, error);
+        }
+    } while (status == BLOOMERY_OK && count > 0);
+    while (status == BLOOMERY_OK && at < batch->count)
+        status = put(merged, disk->values[at++], error);
+    return status;
+}
+
+static bloomery_status merge_into(struct batch *batch, struct bloomery_store_file *old,
+                                  struct bloomery_store_file *new, bloomery_error *error)
+{
+    struct bloomery_disk *disk = batch->disk;
+    struct merged merged = {.count = 0};
+    bloomery_seen_start(&merged.writer, &batch->sieve->store, new, disk->width, disk->out);
+    bloomery_status status = merge_values(batch, old, &merged, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_seen_put(&merged.writer, merged.values, merged.count, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_seen_finish(&merged.writer, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_store_sync(&batch->sieve->store, new, error);
+    disk->partition[batch->number].staged_seen = merged.writer.entries;
+    return status;
+}
+
+static bloomery_status merge_seen(struct batch *batch, bloomery_error *error)
+{
+    struct bloomery_partition *partition = &batch->disk->partition[batch->number];
+    struct bloomery_store *store = &batch->sieve->store;
+    struct bloomery_store_file old;
+    struct bloomery_store_file new = {.file = -1};
+    const uint64_t generation = partition->seen_generation + 1;
+    bloomery_status status = open_seen(batch, &old, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_store_create(store, BLOOMERY_FILE_SEEN, batch->number, generation, &new,
+                                       error);
+    if (status == BLOOMERY_OK) {
+        status = merge_into(batch, &old, &new, error);
+        if (status != BLOOMERY_OK)
+            bloomery_store_remove(store, BLOOMERY_FILE_SEEN, batch->number, generation);
+    }
+    bloomery_store_close(&old);
+    bloomery_store_close(&new);
+    return status;
+}
+
+/* ---- Verdicts ------------------------------------------------------------------------------ */
+
+static bloomery_status judge(void *context, const uint8_t *records, uint32_t count,
+                             bloomery_error *error)
+{
+    struct batch *batch = context;
+    struct bloomery_disk *disk = batch->disk;
+    for (uint32_t i = 0; i < count; i++, batch->entry++) {
+        const size_t at = find(batch, bloomery_load_u64(records + (size_t)i * disk->stride));
+        if (at == SIZE_MAX || batch->entry >= disk->batch)
+            return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                                 "the pending keys of partition %u changed while they were read",
+                                 batch->number);
+        if (bit(disk->marks, at))
+            continue;
+        set_bit(disk->marks, at);
+        set_bit(disk->verdicts, batch->entry);
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number, bool merge,
+                               bloomery_error *error)
+{
+    struct batch batch = {.sieve = sieve, .disk = sieve->disk, .number = number};
+    struct bloomery_partition *partition = &sieve->disk->partition[number];
+    assert(partition->entries == 0 && partition->staged == BLOOMERY_STAGED_NOT);
+    bloomery_status status = load(&batch, merge, error);
+    if (status == BLOOMERY_OK)
+        status = merge ? merge_seen(&batch, error) : ask(&batch, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    partition->staged = merge ? BLOOMERY_STAGED_MERGE : BLOOMERY_STAGED_ASK;
+    memset(sieve->disk->verdicts, 0,
+           bloomery_sieve_bits_bytes(partition->log_entries - partition->decided_entries));
+    status = bloomery_log_each(sieve, number, partition->decided_bytes, partition->log_bytes, judge,
+                               &batch, error);
+    if (status != BLOOMERY_OK)
+        bloomery_stage_drop(sieve, number);
+    return status;
+}
+
+void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number)
+{
+    struct bloomery_partition *partition = &sieve->disk->partition[number];
+    if (partition->staged == BLOOMERY_STAGED_MERGE)
+        bloomery_store_remove(&sieve->store, BLOOMERY_FILE_SEEN, number,
+                              partition->seen_generation + 1);
+    partition->staged = BLOOMERY_STAGED_NOT;
+}
+
+/* Files that a commit counted stay until the next one. */
+static void adopt_merge(bloomery_sieve *sieve, uint32_t number)
+{
+    struct bloomery_partition *partition = &sieve->disk->partition[number];
+    struct bloomery_store *store = &sieve->store;
+    if (partition->seen_generation != partition->committed_seen)
+        bloomery_store_remove(store, BLOOMERY_FILE_SEEN, number, partition->seen_generation);
+    partition->seen_generation++;
+    partition->seen_entries = partition->staged_seen;
+    bloomery_store_close(&partition->log);
+    if (partition->log_generation != partition->committed_log)
+        bloomery_store_remove(store, BLOOMERY_FILE_PENDING, number, partition->log_generation);
+    partition->log_generation++;
+    partition->log_bytes = 0;
+    partition->log_entries = 0;
+    partition->decided_bytes = 0;
+    partition->decided_entries = 0;
+}
+
+void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number)
+{
+    struct bloomery_partition *partition = &sieve->disk->partition[number];
+    assert(partition->staged != BLOOMERY_STAGED_NOT);
+    sieve->disk->waiting -= bloomery_partition_waiting(partition);
+    if (partition->staged == BLOOMERY_STAGED_MERGE) {
+        adopt_merge(sieve, number);
+    } else {
+        partition->decided_bytes = partition->log_bytes;
+        partition->decided_entries = partition->log_entries;
+    }
+    partition->staged = BLOOMERY_STAGED_NOT;
+    sieve->disk->decisions++;
+    assert(bloomery_partition_waiting(partition) == 0);
+}

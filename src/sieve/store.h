@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The directory of a sieve, and its files of blocks.
+ *
+ * All files lie in one directory, so that syncing it makes every name durable. A file is
+ *
+ *     0    header, 64 bytes: magic, version, what it is, its number and generation, the sieve's id, checksum
+ *     64   blocks or other content
+ *
+ * and is only appended to, or written once. How much of it counts is for the manifest to say: what lies behind
+ * that was written after the last commit, and is cut off at opening. A block is
+ *
+ *     0    entries         u32
+ *     4    fixed bytes     u32    of the fixed part: one or two arrays of numbers
+ *     8    body bytes      u32
+ *     12   0               u32
+ *     16   first           u64    number of the first entry (queue: item; pending: push)
+ *     24   checksum of the fixed part   u64
+ *     32   checksum of the body         u64
+ *     40   checksum of bytes 0 to 39    u64
+ *     48   fixed part, then body
+ *
+ * little-endian. Checksums are XXH3-64, their seed made of the sieve's id, the file's kind, number and generation, and
+ * the block's offset: a block that lands in another place is damaged, not valid.
+ */
+#ifndef BLOOMERY_SIEVE_STORE_H
+#define BLOOMERY_SIEVE_STORE_H
+
+#include <bloomery/sieve.h>
+
+enum {
+    BLOOMERY_FILE_HEADER = 64,
+    BLOOMERY_BLOCK_HEADER = 48,
+    BLOOMERY_SIEVE_VERSION = 1,
+    BLOOMERY_FILE_NAME = 48,
+};
+
+enum bloomery_file_kind {
+    BLOOMERY_FILE_SEEN = 1,     /* number: partition */
+    BLOOMERY_FILE_PENDING = 2,  /* number: partition */
+    BLOOMERY_FILE_QUEUE = 3,    /* number: segment */
+    BLOOMERY_FILE_VERDICTS = 5, /* while an ordered batch is decided */
+    BLOOMERY_FILE_FILTER = 4,   /* a filter of bloomery.h, which has a header of its own */
+};
+
+struct bloomery_store {
+    const bloomery_allocator *allocator;
+    const char *path;   /* for messages */
+    int directory;      /* -1: no directory; then there are no files */
+    bool syncs;         /* false: BLOOMERY_SYNC_NEVER */
+    bool names_changed; /* files were made since the directory was last synced */
+    bool failed;        /* a sync failed: what is on the disk is not known */
+    uint64_t seed;      /* of all checksums, made of the id */
+    uint8_t id[16];
+    uint64_t memory; /* bytes allocated */
+    uint64_t bytes_read;
+    uint64_t bytes_written;
+};
+
+/* A file of the directory; file -1: none. */
+struct bloomery_store_file {
+    int file;
+    enum bloomery_file_kind kind;
+    uint64_t number;
+    uint64_t generation; /* queue segments: 0 */
+    uint64_t seed;
+    bool dirty; /* written since it was last synced */
+};
+
+/* Memory through the sieve's allocator, counted; zeroed, at a multiple of 64. bytes > 0. */
+void *bloomery_store_take(struct bloomery_store *store, uint64_t bytes);
+void bloomery_store_give(struct bloomery_store *store, void *memory, uint64_t bytes);
+
+/* "seen-003.12", "pending-003.7", "queue-000000000001", "filter.3". */
+void bloomery_store_name(enum bloomery_file_kind kind, uint64_t number, uint64_t generation,
+                         char name[BLOOMERY_FILE_NAME]);
+
+/* Makes a file with its header, empty; one of that name is replaced. */
+bloomery_status bloomery_store_create(struct bloomery_store *store, enum bloomery_file_kind kind,
+                                      uint64_t number, uint64_t generation,
+                                      struct bloomery_store_file *file, bloomery_error *error);
+
+/* Opens a file whose first `bytes` bytes count (the header's included): checks that they are there and that the header
+ * is sound, and, with `cut`, cuts off what follows. BLOOMERY_CORRUPT, naming the file. */
+bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_file_kind kind,
+                                    uint64_t number, uint64_t generation, uint64_t bytes, bool cut,
+                                    struct bloomery_store_file *file, bloomery_error *error);
+
+/* Closes it; file -1 is fine. Does not sync. */
+void bloomery_store_close(struct bloomery_store_file *file);
+
+/* Removes a file's name; one that is not there is fine. Failures are left to the next opening, which removes what the
+ * manifest does not name. */
+void bloomery_store_remove(struct bloomery_store *store, enum bloomery_file_kind kind,
+                           uint64_t number, uint64_t generation);
+
+/* All of it, or BLOOMERY_IO_FAILED (a full disk among others: then what was written of it does not count) or
+ * BLOOMERY_CORRUPT (the file ends before). */
+bloomery_status bloomery_store_write(struct bloomery_store *store, struct bloomery_store_file *file,
+                                     uint64_t offset, const void *data, size_t bytes,
+                                     bloomery_error *error);
+bloomery_status bloomery_store_read(struct bloomery_store *store,
+                                    const struct bloomery_store_file *file, uint64_t offset,
+                                    void *data, size_t bytes, bloomery_error *error);
+
+/* Cuts a file to its first `bytes` bytes, after a write that failed half way. */
+bloomery_status bloomery_store_cut(struct bloomery_store *store, struct bloomery_store_file *file,
+                                   uint64_t bytes, bloomery_error *error);
+
+/* Makes durable what was written; nothing to do where it is not dirty or the sieve does not sync. A failure sets
+ * store->failed, and then all later ones fail too. */
+bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomery_store_file *file,
+                                    bloomery_error *error);
+bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery_error *error);
+
+/* BLOOMERY_CORRUPT with "crawl/queue-000000000001 is damaged at N: <what>". */
+__attribute__((format(printf, 5, 6))) bloomery_status
+bloomery_store_damaged(const struct bloomery_store *store, const struct bloomery_store_file *file,
+                       uint64_t offset, bloomery_error *error, const char *format, ...);
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+struct bloomery_block {
+    uint32_t entries;
+    uint32_t fixed_bytes;
+    uint32_t body_bytes;
+    uint64_t first;
+    uint64_t fixed_checksum;
+    uint64_t body_checksum;
+};
+
+/* Bytes of a block with its header. */
+static inline uint64_t bloomery_block_bytes(const struct bloomery_block *block)
+{
+    return BLOOMERY_BLOCK_HEADER + (uint64_t)block->fixed_bytes + block->body_bytes;
+}
+
+/* Writes a block at `offset`: fills in the checksums. Parts of 0 bytes may be NULL. */
+bloomery_status bloomery_block_write(struct bloomery_store *store, struct bloomery_store_file *file,
+                                     uint64_t offset, struct bloomery_block *block,
+                                     const void *fixed, const void *body, bloomery_error *error);
+
+/* Reads and checks a block's header; `end` is where the file's counted bytes end, which the block must not pass. */
+bloomery_status bloomery_block_header(struct bloomery_store *store,
+                                      const struct bloomery_store_file *file, uint64_t offset,
+                                      uint64_t end, struct bloomery_block *block,
+                                      bloomery_error *error);
+
+/* Reads and checks one part, which must fit: the caller looks at fixed_bytes or body_bytes before. */
+bloomery_status bloomery_block_fixed(struct bloomery_store *store,
+                                     const struct bloomery_store_file *file, uint64_t offset,
+                                     const struct bloomery_block *block, void *fixed,
+                                     bloomery_error *error);
+bloomery_status bloomery_block_body(struct bloomery_store *store,
+                                    const struct bloomery_store_file *file, uint64_t offset,
+                                    const struct bloomery_block *block, void *body,
+                                    bloomery_error *error);
+
+/* For the memory queue, which keeps the same blocks: seals and checks one that lies whole in memory. */
+void bloomery_block_seal(struct bloomery_block *block, uint64_t seed, const void *fixed,
+                         const void *body, uint8_t header[BLOOMERY_BLOCK_HEADER]);
+
+#endif

@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The examples do what examples/README.md says of them.
+
+What the crawler must visit is computed here from the same web by another way: reachability over addresses that were
+normalised with urllib.
+"""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXAMPLES = os.path.join(ROOT, "examples")
+WEB = os.path.join(EXAMPLES, "web.txt")
+START = "http://example.org/"
+CRAWLER = [*shlex.split(os.environ.get("BLOOMERY_EMULATOR", "")), os.environ.get("BLOOMERY_CRAWLER", "")]
+LIBRARY = os.environ.get("BLOOMERY_LIBRARY")
+BATCH = 10  # of the crawler
+
+
+def normal(address):
+    """Scheme and host in lower case, no default port, no fragment, a path."""
+    parts = urllib.parse.urlsplit(address)
+    host = parts.netloc.lower().removesuffix(":80")
+    return urllib.parse.urlunsplit((parts.scheme.lower(), host, parts.path or "/", parts.query, ""))
+
+
+def distances():
+    """{page: how far it is from the start}, in the order of a search by breadth."""
+    with open(WEB, encoding="utf-8") as file:
+        links = {line.split()[0]: line.split()[1:] for line in file}
+    found, waiting = {START: 0}, [START]
+    for page in waiting:
+        for link in map(normal, links.get(page, [])):
+            if link not in found:
+                found[link] = found[page] + 1
+                waiting.append(link)
+    return found
+
+
+def crawl(directory, *more):
+    """What a whole run prints: [(distance, page)], and its closing line."""
+    result = subprocess.run([*CRAWLER, WEB, directory, START, *more], capture_output=True, text=True,
+                            check=False, timeout=60)
+    assert result.returncode == 0, result.stderr
+    return [visited(line) for line in result.stdout.splitlines()], result.stderr
+
+
+def visited(line):
+    """(distance, page) of a line."""
+    distance, page = line.removesuffix(" (not found)").split(" ", 1)
+    return int(distance), page
+
+
+def every_page_is_visited_once(folder):
+    wanted = distances()
+    lines, said = crawl(os.path.join(folder, "crawl"))
+    pages = [page for _, page in lines]
+    assert sorted(pages) == sorted(wanted), set(pages) ^ set(wanted)
+    assert f"{len(wanted)} pages" in said, said
+    assert len(wanted) == 20 and "http://nobody.example.com/" not in pages and pages[0] == START
+    for distance, page in lines:
+        # Partitions come out one after the other, so a page may be met on a longer way first.
+        assert distance >= wanted[page], (distance, page)
+
+
+def a_finished_crawl_has_nothing_to_do(folder):
+    directory = os.path.join(folder, "crawl")
+    crawl(directory)
+    assert crawl(directory)[0] == []
+
+
+def a_killed_crawl_goes_on(folder):
+    wanted = distances()
+    for lines in (0, 1, 2, 5, 9, 12, 15):
+        directory = os.path.join(folder, f"crawl-{lines}")
+        before = []
+        with subprocess.Popen([*CRAWLER, WEB, directory, START, "15"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True) as child:
+            while len(before) < lines:
+                before.append(visited(child.stdout.readline())[1])
+            child.send_signal(signal.SIGKILL)
+            before += [visited(line)[1] for line in child.stdout if line.endswith("\n")]
+        after = [page for _, page in crawl(directory)[0]]
+        assert sorted(set(before + after)) == sorted(wanted), set(before + after) ^ set(wanted)
+        # What was not committed comes again: one batch, and no page twice in one run.
+        assert len(before) + len(after) <= len(wanted) + BATCH, (before, after)
+        assert len(set(after)) == len(after) and len(set(before)) == len(before)
+        assert crawl(directory)[0] == []
+
+
+def fields_of_the_header(name):
+    """The names of the fields of a struct in sieve.h, in order."""
+    with open(os.path.join(ROOT, "include", "bloomery", "sieve.h"), encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    body = re.search(r"typedef struct %s \{(.*?)\n\} %s;" % (name, name), text, re.S).group(1)
+    return [re.search(r"(\w+)(\[[^]]*\])?$", field.strip()).group(1) for field in body.split(";")
+            if field.strip()]
+
+
+def structures_of_the_filter_are_those_of_the_header(_):
+    sys.path.insert(0, EXAMPLES)
+    import scrapy_filter  # pylint: disable=import-error,import-outside-toplevel
+    options = [name for name, _ in scrapy_filter.Options._fields_]
+    options[1:4] = ["allocator"]
+    assert options == fields_of_the_header("bloomery_sieve_options")
+    info = [name for name, _ in scrapy_filter.Info._fields_]
+    assert info == fields_of_the_header("bloomery_sieve_info")[:len(info)]
+
+
+def filter_for_scrapy_remembers(_):
+    result = subprocess.run([sys.executable, os.path.join(EXAMPLES, "scrapy_filter.py")], capture_output=True,
+                            text=True, check=False, timeout=60)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert result.stdout == ("10002 requests: 10002 new, 0 new when asked again\n"
+                             "after another start: 0 new, and of one that was never asked: new\n")
+
+
+def filter_for_scrapy_survives_a_kill(folder):
+    program = ("import os, scrapy_filter as s; f = s.SieveDupeFilter(os.environ['JOB'], keys=1000);"
+               "[f.request_seen(s.Request(str(i))) for i in range(500)];"
+               "f.must(f.library.bloomery_sieve_commit(f.sieve, f.error));"
+               "print(sum(f.request_seen(s.Request(str(i))) for i in range(1000)), flush=True);"
+               "os.kill(os.getpid(), 9)")
+    environment = dict(os.environ, JOB=folder, PYTHONPATH=EXAMPLES)
+    for wanted in ((500,), (500, 1000)):
+        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False,
+                                timeout=60, env=environment)
+        assert result.returncode == -signal.SIGKILL, result.stderr
+        # The second time all that was committed is there; what was not may be.
+        assert wanted[0] <= int(result.stdout) <= wanted[-1], result.stdout
+
+
+NEEDS_LIBRARY = [filter_for_scrapy_remembers, filter_for_scrapy_survives_a_kill]
+TESTS = [every_page_is_visited_once, a_finished_crawl_has_nothing_to_do, a_killed_crawl_goes_on,
+         structures_of_the_filter_are_those_of_the_header, *NEEDS_LIBRARY]
+
+
+def main():
+    failed = 0
+    print(f"1..{len(TESTS)}")
+    for number, test in enumerate(TESTS, 1):
+        if test in NEEDS_LIBRARY and not LIBRARY:
+            print(f"ok {number} - {test.__name__} # SKIP a library that Python cannot load")
+            continue
+        try:
+            with tempfile.TemporaryDirectory(prefix="bloomery-examples-") as folder:
+                test(folder)
+            print(f"ok {number} - {test.__name__}")
+        except Exception as error:  # the next test runs all the same
+            failed += 1
+            print(f"not ok {number} - {test.__name__}\n# {type(error).__name__}: {error}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is refused, and how: arguments, options that the directory contradicts, directories that are no sieve, second
+ * users, items that are too long. A refusal has changed nothing and says what would work.
+ *
+ * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
+ */
+#include "stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const bloomery_key nothing;
+
+static struct scene {
+    struct test_directory directory;
+    char path[300];
+} scene;
+
+static int set_scene(void **state)
+{
+    (void)state;
+    scene.directory = test_directory_make();
+    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    (void)state;
+    stream_remove(scene.path);
+    test_directory_remove(&scene.directory);
+    return 0;
+}
+
+static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    options.directory = scene.path;
+    options.engine = engine;
+    options.sync = BLOOMERY_SYNC_NEVER;
+    if (engine == BLOOMERY_SIEVE_DISK)
+        options.partitions = 2;
+    return options;
+}
+
+static bloomery_sieve *must_open(const bloomery_sieve_options *options)
+{
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {0};
+    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    assert_non_null(sieve);
+    return sieve;
+}
+
+static void must_close(bloomery_sieve *sieve)
+{
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static void must_refuse(const bloomery_sieve_options *options, bloomery_status status,
+                        const char *part)
+{
+    bloomery_sieve *sieve = (void *)&scene;
+    bloomery_error error = {0};
+    const bloomery_status found = bloomery_sieve_open(options, &sieve, &error);
+    if (found != status || error.status != status || strstr(error.text, part) == NULL)
+        fail_msg("wanted status %d and \"%s\", got %d: %s", status, part, found, error.text);
+    assert_null(sieve);
+    assert_int_equal(bloomery_sieve_open(options, &sieve, NULL), status);
+}
+
+static bloomery_key text_key(const char *text)
+{
+    return bloomery_key_of(text, strlen(text));
+}
+
+static void bad_options_are_refused(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+#define REFUSED(field, value, part)                       \
+    do {                                                  \
+        bloomery_sieve_options wrong = options;           \
+        wrong.field = (value);                            \
+        must_refuse(&wrong, BLOOMERY_BAD_ARGUMENT, part); \
+    } while (0)
+    REFUSED(struct_bytes, 8, "");
+    REFUSED(struct_bytes, 0, "");
+    REFUSED(engine, (bloomery_sieve_engine)7, "engine");
+    REFUSED(fingerprint_bits, 40, "48");
+    REFUSED(partitions, 3, "1024");
+    REFUSED(partitions, 2048, "1024");
+    REFUSED(leases, 1000001, "1,000,000");
+    REFUSED(lease, -1, "lease");
+    REFUSED(lease, (double)NAN, "lease");
+    REFUSED(sync, -3, "sync");
+    REFUSED(sync, (double)NAN, "sync");
+    REFUSED(canon, "strange", "strange");
+    REFUSED(canon, "", "");
+    REFUSED(canon, "a name that is longer than 31 bytes", "31");
+    REFUSED(memory, 1, "");
+    options = options_of(BLOOMERY_SIEVE_MEMORY);
+    REFUSED(rate, 1.5, "rate");
+    REFUSED(rate, (double)NAN, "rate");
+    REFUSED(full, (bloomery_sieve_full)9, "full");
+    REFUSED(memory, 1, "");
+#undef REFUSED
+    /* A disk engine needs a place. */
+    options = options_of(BLOOMERY_SIEVE_DISK);
+    options.directory = NULL;
+    must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "directory");
+    assert_int_not_equal(access(scene.path, F_OK), 0); /* nothing was made */
+    assert_int_equal(bloomery_sieve_close(NULL, NULL), BLOOMERY_OK);
+}
+
+/* The number in a text that follows nothing but prose: the greatest. */
+static uint64_t number_in(const char *text)
+{
+    uint64_t most = 0;
+    for (; *text != '\0'; text++) {
+        uint64_t value = 0;
+        for (; *text >= '0' && (*text <= '9' || *text == ','); text++)
+            if (*text != ',')
+                value = value * 10 + (uint64_t)(*text - '0');
+        most = value > most ? value : most;
+        if (*text == '\0')
+            break;
+    }
+    return most;
+}
+
+/* What the refusal calls the least memory is enough, and a byte less is not. */
+static void too_little_memory_is_told_the_least(void **state)
+{
+    (void)state;
+    for (uint32_t partitions = 1; partitions <= 256; partitions *= 16) {
+        bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+        bloomery_sieve *sieve = NULL;
+        bloomery_error error = {0};
+        options.partitions = partitions;
+        options.memory = 1000;
+        assert_int_equal(bloomery_sieve_open(&options, &sieve, &error), BLOOMERY_BAD_ARGUMENT);
+        const uint64_t least = number_in(error.text);
+        assert_true(least > 100000 && least < 18000000);
+        options.memory = least - 1;
+        must_refuse(&options, BLOOMERY_BAD_ARGUMENT, "");
+        options.memory = least;
+        sieve = must_open(&options);
+        assert_int_equal(bloomery_sieve_push(sieve, nothing, nothing, NULL, NULL),
+                         BLOOMERY_PENDING);
+        must_close(sieve);
+        stream_remove(scene.path);
+    }
+}
+
+static size_t leave(void *context, bloomery_key key, void *out, size_t room)
+{
+    (void)context;
+    (void)key;
+    (void)out;
+    (void)room;
+    return SIZE_MAX;
+}
+
+static void options_that_the_directory_contradicts_are_refused(void **state)
+{
+    (void)state;
+    bloomery_sieve_options made = options_of(BLOOMERY_SIEVE_DISK);
+    made.canon = "url";
+    made.leases = 100;
+    made.keys = 5000;
+    must_close(must_open(&made));
+#define CONTRADICTS(field, value, part)               \
+    do {                                              \
+        bloomery_sieve_options wrong = made;          \
+        wrong.field = (value);                        \
+        must_refuse(&wrong, BLOOMERY_MISMATCH, part); \
+    } while (0)
+    CONTRADICTS(engine, BLOOMERY_SIEVE_MEMORY, "engine");
+    CONTRADICTS(partitions, 4, "partitions");
+    CONTRADICTS(fingerprint_bits, 48, "bits");
+    CONTRADICTS(canon, "none", "url");
+    CONTRADICTS(canon, "url-query", "url");
+    CONTRADICTS(leases, 101, "leases");
+    CONTRADICTS(ordered, true, "order");
+    CONTRADICTS(keys, 5001, "keys");
+    bloomery_sieve_options own = made;
+    own.canon = "own";
+    own.canonicaliser = leave;
+    must_refuse(&own, BLOOMERY_MISMATCH, "url");
+#undef CONTRADICTS
+    /* What is left out is what the directory says. */
+    bloomery_sieve_options few = BLOOMERY_SIEVE_OPTIONS;
+    few.directory = scene.path;
+    bloomery_sieve *sieve = must_open(&few);
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    assert_int_equal(info.engine, BLOOMERY_SIEVE_DISK);
+    assert_int_equal(info.partitions, 2);
+    assert_int_equal(info.fingerprint_bits, 64);
+    assert_string_equal(info.canon, "url");
+    assert_true(bloomery_sieve_push(sieve, text_key("HTTP://A/"), nothing, NULL, NULL) >= 0);
+    bloomery_sieve_item item;
+    size_t count = 0;
+    assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(item.key.bytes, 9);
+    assert_memory_equal(item.key.data, "http://a/", 9);
+    must_close(sieve);
+    few.existing = true;
+    must_close(must_open(&few));
+    must_close(must_open(&made));
+}
+
+static void put_file(const char *name)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/%s", scene.path, name);
+    test_write_file(path, "mine", 4);
+}
+
+static void directories_that_are_no_sieve_are_left_alone(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DEFAULT);
+    options.existing = true;
+    must_refuse(&options, BLOOMERY_NOT_A_FILTER, "");
+    assert_int_not_equal(access(scene.path, F_OK), 0);
+    assert_int_equal(mkdir(scene.path, 0700), 0);
+    must_refuse(&options, BLOOMERY_NOT_A_FILTER, "");
+    options.existing = false;
+    static const char *const names[] = {"notes.txt", "seen-000.1", "queue-000000000001", ".hidden"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        put_file(names[i]);
+        must_refuse(&options, BLOOMERY_NOT_A_FILTER, "");
+        struct test_directory here;
+        snprintf(here.path, sizeof here.path, "%.199s", scene.path);
+        assert_int_equal(test_directory_entries(&here), 1);
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", scene.path, names[i]);
+        struct test_bytes mine = test_read_file(path);
+        assert_int_equal(mine.bytes, 4);
+        assert_memory_equal(mine.data, "mine", 4);
+        test_bytes_free(&mine);
+        unlink(path);
+    }
+    must_close(must_open(&options)); /* an empty one is fine */
+    stream_remove(scene.path);
+    test_write_file(scene.path, "mine", 4);
+    const bloomery_status status = bloomery_sieve_open(&options, &(bloomery_sieve *){NULL}, NULL);
+    assert_true(status == BLOOMERY_NOT_A_FILTER || status == BLOOMERY_IO_FAILED);
+    unlink(scene.path);
+}
+
+static void a_later_version_is_refused(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    char path[400];
+    must_close(must_open(&options));
+    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    struct test_bytes manifest = test_read_file(path);
+    for (size_t at = 8; at < manifest.bytes; at += manifest.bytes)
+        manifest.data[at] = 2;
+    if (manifest.bytes > 16) {
+        size_t slot = 0;
+        for (size_t i = 0; i < 8; i++)
+            slot |= (size_t)manifest.data[16 + i] << (8 * i);
+        if (slot + 8 < manifest.bytes)
+            manifest.data[slot + 8] = 2;
+    }
+    test_write_file(path, manifest.data, manifest.bytes);
+    test_bytes_free(&manifest);
+    must_refuse(&options, BLOOMERY_WRONG_VERSION, "2");
+}
+
+/* A second process, while the first one has it; afterwards it may. */
+static void a_second_process_is_refused(void **state)
+{
+    (void)state;
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
+        bloomery_sieve_options options = options_of((bloomery_sieve_engine)engine);
+        bloomery_sieve *sieve = must_open(&options);
+        int status = 0;
+        for (int open_now = 1; open_now >= 0; open_now--) {
+            fflush(NULL);
+            const pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0) {
+                /* Opened by another process altogether: this one's copy of the descriptor does not matter. */
+                bloomery_sieve *second = NULL;
+                const bloomery_status found = bloomery_sieve_open(&options, &second, NULL);
+                _exit(found == (open_now ? BLOOMERY_BUSY : BLOOMERY_OK) ? 0 : 1);
+            }
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_int_equal(status, 0);
+            if (open_now)
+                must_close(sieve);
+        }
+        stream_remove(scene.path);
+    }
+}
+
+/* Nor the same one twice. */
+static void a_second_opening_is_refused(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve *sieve = must_open(&options);
+    must_refuse(&options, BLOOMERY_BUSY, "");
+    assert_int_equal(bloomery_sieve_push(sieve, nothing, nothing, NULL, NULL), BLOOMERY_PENDING);
+    must_close(sieve);
+}
+
+static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
+{
+    (void)state;
+    uint8_t *bytes = calloc(1, BLOOMERY_SIEVE_ITEM_MAX + 1);
+    assert_non_null(bytes);
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
+        bloomery_sieve_options options = options_of((bloomery_sieve_engine)engine);
+        bloomery_sieve *sieve = must_open(&options);
+        const bloomery_key longest = bloomery_key_of(bytes, BLOOMERY_SIEVE_ITEM_MAX);
+        const bloomery_key shorter = bloomery_key_of(bytes, BLOOMERY_SIEVE_ITEM_MAX - 1);
+        const bloomery_key one = bloomery_key_of(bytes, 1);
+        const bloomery_key longer = bloomery_key_of(bytes, BLOOMERY_SIEVE_ITEM_MAX + 1);
+        bloomery_error error = {0};
+        uint64_t number = 77;
+        uint8_t results[3];
+        size_t done = 77;
+        const bloomery_key keys[3] = {nothing, longer, one};
+        assert_int_equal(bloomery_sieve_push(sieve, longer, nothing, &number, &error),
+                         BLOOMERY_BAD_ARGUMENT);
+        assert_int_equal(bloomery_sieve_push(sieve, longest, one, NULL, &error),
+                         BLOOMERY_BAD_ARGUMENT);
+        assert_int_equal(bloomery_sieve_push_force(sieve, one, longest, NULL, &error),
+                         BLOOMERY_BAD_ARGUMENT);
+        assert_int_equal(bloomery_sieve_note(sieve, longer, NULL, &error), BLOOMERY_BAD_ARGUMENT);
+        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+        bloomery_sieve_info_get(sieve, &info);
+        assert_int_equal(info.pushed, 0);
+        assert_int_equal(
+            bloomery_sieve_push_batch(sieve, keys, NULL, 3, results, &done, NULL, &error),
+            BLOOMERY_BAD_ARGUMENT);
+        assert_true(done <= 1);
+        const size_t pushed = done; /* the empty key, without a payload */
+        assert_int_equal(
+            bloomery_sieve_push_batch(sieve, keys, NULL, 0, results, &done, NULL, &error),
+            BLOOMERY_OK);
+        assert_int_equal(done, 0);
+        assert_true(bloomery_sieve_push(sieve, longest, nothing, NULL, &error) > 0);
+        assert_true(bloomery_sieve_push(sieve, shorter, one, NULL, &error) > 0);
+        assert_true(bloomery_sieve_push(sieve, one, shorter, NULL, &error) > 0);
+        assert_true(bloomery_sieve_push(sieve, nothing, longest, NULL, &error) >= 0);
+        size_t bytes_came = 0;
+        size_t items = 0;
+        for (;;) {
+            bloomery_sieve_item item[2];
+            size_t count = 0;
+            assert_int_equal(bloomery_sieve_pop(sieve, item, 2, &count, &error), BLOOMERY_OK);
+            if (count == 0)
+                break;
+            items += count;
+            for (size_t i = 0; i < count; i++) {
+                bytes_came += item[i].key.bytes + item[i].payload.bytes;
+                assert_int_equal(bloomery_sieve_ack(sieve, &item[i].number, 1, NULL, &error),
+                                 BLOOMERY_OK);
+            }
+        }
+        assert_int_equal(items, 4);
+        assert_int_equal(bytes_came, (size_t)BLOOMERY_SIEVE_ITEM_MAX * (pushed == 0 ? 4 : 3));
+        must_close(sieve);
+        stream_remove(scene.path);
+    }
+    free(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+        CASE(bad_options_are_refused),
+        CASE(too_little_memory_is_told_the_least),
+        CASE(options_that_the_directory_contradicts_are_refused),
+        CASE(directories_that_are_no_sieve_are_left_alone),
+        CASE(a_later_version_is_refused),
+        CASE(a_second_process_is_refused),
+        CASE(a_second_opening_is_refused),
+        CASE(items_of_any_length_pass_and_longer_ones_are_refused),
+#undef CASE
+    };
+    return test_run_group("sieve_contract", tests, NULL, NULL);
+}

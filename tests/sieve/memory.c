@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every request for memory is refused once. A call that is refused it fails, says so, and has changed nothing: the same call
+ * again goes through, and in the end all is as if nothing had been. And all memory comes back.
+ *
+ * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
+ */
+#include "stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROUNDS = 6, PUSHES = 60, POP = 40, MANY = 4000 };
+
+struct stage {
+    struct test_directory directory;
+    char path[300];
+    struct test_memory memory;
+    struct stream_area area;
+    bloomery_sieve_options options;
+    bloomery_sieve *sieve;
+    bool disk;
+    uint64_t refused; /* calls that were refused memory */
+    bool came[STREAM_IDS >> 8];
+    uint32_t came_count;
+};
+
+static bool give_up_once(struct stage *stage, int status, const bloomery_error *error)
+{
+    if (status >= 0)
+        return false;
+    if (status != BLOOMERY_OUT_OF_MEMORY || error->status != status || error->text[0] == '\0')
+        fail_msg("status %d: %s", status, error->text);
+    stage->refused++;
+    return true;
+}
+
+/* The call, and where it was refused memory the same call again. */
+#define AGAIN(stage, call)                             \
+    do {                                               \
+        bloomery_error error = {0};                    \
+        int status = (call);                           \
+        if (give_up_once((stage), status, &error)) {   \
+            judge_unchanged(stage, &before);           \
+            status = (call);                           \
+        }                                              \
+        if (status < 0)                                \
+            fail_msg("refused twice: %s", error.text); \
+    } while (0)
+
+static bloomery_sieve_info info_of(const struct stage *stage)
+{
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(stage->sieve, &info);
+    return info;
+}
+
+static void judge_unchanged(const struct stage *stage, const bloomery_sieve_info *before)
+{
+    const bloomery_sieve_info now = info_of(stage);
+    assert_int_equal(now.pushed, before->pushed);
+    assert_int_equal(now.leased, before->leased);
+    assert_int_equal(now.acked, before->acked);
+    assert_int_equal(now.pushed, now.new_keys + now.seen + now.pending + now.forced + now.noted);
+}
+
+static void push_all(struct stage *stage, uint32_t first, uint32_t count)
+{
+    const bloomery_key none = {0};
+    for (uint32_t id = first; id < first + count; id++) {
+        const bloomery_sieve_info before = info_of(stage);
+        stage->area.used = 0;
+        const bloomery_key key = stream_key(&stage->area, id, true);
+        AGAIN(stage, bloomery_sieve_push(stage->sieve, key, none, NULL, &error));
+    }
+}
+
+static size_t pop_some(struct stage *stage)
+{
+    const bloomery_sieve_info before = info_of(stage);
+    bloomery_sieve_item items[POP];
+    uint64_t numbers[POP];
+    size_t count = 0;
+    AGAIN(stage, bloomery_sieve_pop(stage->sieve, items, POP, &count, &error));
+    for (size_t i = 0; i < count; i++) {
+        uint32_t id = 0;
+        assert_true(stream_id(items[i].key, true, &id));
+        assert_false(stage->came[id]);
+        stage->came[id] = true;
+        stage->came_count++;
+        numbers[i] = items[i].number;
+    }
+    const bloomery_sieve_info leased = info_of(stage);
+    assert_int_equal(leased.leased, count);
+    AGAIN(stage, bloomery_sieve_ack(stage->sieve, numbers, count, NULL, &error));
+    return count;
+}
+
+static bool open_sieve(struct stage *stage)
+{
+    bloomery_error error = {0};
+    const int status = bloomery_sieve_open(&stage->options, &stage->sieve, &error);
+    if (!give_up_once(stage, status, &error))
+        return true;
+    assert_null(stage->sieve);
+    assert_int_equal(stage->memory.live, 0);
+    assert_false(stage->memory.wrong);
+    return false;
+}
+
+static void close_sieve(struct stage *stage)
+{
+    bloomery_error error = {0};
+    /* What it could not commit it says; then the next opening finds what the last commit said. */
+    const int status = bloomery_sieve_close(stage->sieve, &error);
+    give_up_once(stage, status, &error);
+    assert_int_equal(stage->memory.live, 0);
+    assert_false(stage->memory.wrong);
+}
+
+/* The whole of a short life, in which request number `refuse` is refused. Returns how many requests there were. */
+static uint64_t live(struct stage *stage, uint64_t refuse)
+{
+    bloomery_sieve_info before;
+    stage->memory = (struct test_memory){.refuse_at = refuse};
+    stage->refused = 0;
+    stage->came_count = 0;
+    memset(stage->came, 0, sizeof stage->came);
+    while (!open_sieve(stage))
+        continue;
+    push_all(stage, 0, PUSHES);
+    push_all(stage, 4001 + 7, 1);   /* 70,000 bytes */
+    push_all(stage, 20011 + 11, 1); /* a million */
+    pop_some(stage);
+    before = info_of(stage);
+    AGAIN(stage, bloomery_sieve_flush(stage->sieve, &error));
+    before = info_of(stage);
+    AGAIN(stage, bloomery_sieve_commit(stage->sieve, &error));
+    push_all(stage, PUSHES, MANY);
+    while (pop_some(stage) > 0)
+        continue;
+    assert_int_equal(stage->came_count, PUSHES + 2 + MANY);
+    before = info_of(stage);
+    AGAIN(stage, bloomery_sieve_verify(stage->sieve, NULL, NULL, &(uint64_t){0}, &error));
+    before = info_of(stage);
+    AGAIN(stage, bloomery_sieve_commit(stage->sieve, &error));
+    close_sieve(stage);
+    if (stage->options.directory != NULL) {
+        while (!open_sieve(stage))
+            continue;
+        assert_int_equal(info_of(stage).acked, PUSHES + 2 + MANY);
+        close_sieve(stage);
+        stream_remove(stage->path);
+    }
+    return stage->memory.requests;
+}
+
+static void refuse_each(bloomery_sieve_engine engine, bool directory)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+    assert_non_null(stage);
+    stage->directory = test_directory_make();
+    stream_area_make(&stage->area);
+    test_join(stage->path, sizeof stage->path, &stage->directory, "sieve");
+    stage->options = (bloomery_sieve_options)BLOOMERY_SIEVE_OPTIONS;
+    stage->options.allocator = test_allocator(&stage->memory);
+    stage->options.engine = engine;
+    stage->options.directory = directory ? stage->path : NULL;
+    stage->options.sync = BLOOMERY_SYNC_NEVER;
+    stage->options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-12 : 0;
+    stage->options.keys = 500; /* it has to grow */
+    stage->options.partitions = engine == BLOOMERY_SIEVE_DISK ? 2 : 0;
+    stage->options.memory = engine == BLOOMERY_SIEVE_DISK ? 3000000 : 0;
+    const uint64_t requests = live(stage, 0);
+    const uint64_t step = test_long() || requests < 60 ? 1 : requests / 60;
+    assert_true(requests > 3);
+    assert_int_equal(stage->refused, 0);
+    for (uint64_t refuse = 1; refuse <= requests; refuse += refuse < 40 ? 1 : step) {
+        live(stage, refuse);
+        if (stage->refused != 1)
+            fail_msg("request %llu of %llu was refused, and %llu calls failed",
+                     (unsigned long long)refuse, (unsigned long long)requests,
+                     (unsigned long long)stage->refused);
+    }
+    stream_area_free(&stage->area);
+    test_directory_remove(&stage->directory);
+    free(stage);
+}
+
+static void disk_survives_every_refusal(void **state)
+{
+    (void)state;
+    refuse_each(BLOOMERY_SIEVE_DISK, true);
+}
+
+static void memory_survives_every_refusal(void **state)
+{
+    (void)state;
+    refuse_each(BLOOMERY_SIEVE_MEMORY, false);
+}
+
+static void kept_memory_survives_every_refusal(void **state)
+{
+    (void)state;
+    refuse_each(BLOOMERY_SIEVE_MEMORY, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(disk_survives_every_refusal),
+        cmocka_unit_test(memory_survives_every_refusal),
+        cmocka_unit_test(kept_memory_survives_every_refusal),
+    };
+    return test_run_group("sieve_memory", tests, NULL, NULL);
+}
