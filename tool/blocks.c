@@ -415,7 +415,10 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
             used = drop(blocks, block, used);
     }
     if (used == MARK_BYTES && is_marked(blocks, block->buffer, used))
-        used = 0;   /* an input of a mark alone has no record */
+        used = 0; /* an input of a mark alone has no record */
+    /* Who wrote it got the signal too, as like as not, in the middle of a line. */
+    if (tool_interrupt_came(blocks->source.interrupt))
+        used = 0;
     if (used > 0) { /* what is left is a record without a delimiter */
         block->buffer[used] = blocks->source.delimiter;
         set_records(blocks, block, used + 1);

@@ -32,11 +32,14 @@ struct run {
     struct tool_made *paid; /* the payloads; NULL: none */
     bloomery_key_rule payload_rule;
     bloomery_key *payloads;
-    struct tool_out *out;   /* NULL: nothing is printed while it runs */
-    const char *list;       /* the input that is a requests.seen; NULL: the present one is none */
-    bool ended;             /* nothing more is pushed */
-    uint64_t skipped;       /* of the queue, when the new ones are printed */
-    const char *long_input; /* of the first record whose key is too long */
+    struct tool_out *out; /* NULL: nothing is printed while it runs */
+    const char *list;     /* the input that is a requests.seen; NULL: the present one is none */
+    bool ended;           /* nothing more is pushed */
+    uint64_t skipped;     /* of the queue, when the new ones are printed */
+    size_t batch;         /* records of the present batch */
+    const char *
+        long_input; /* of the first record whose key is too long, and its line; NULL: none, or not the first */
+    uint64_t long_line;
     bloomery_key records[TOOL_BATCH_ROOM];
     uint8_t results[TOOL_BATCH_ROOM];
 };
@@ -96,11 +99,23 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
     }
 }
 
-static void pass_over(struct run *run, const struct tool_block *block)
+/* Key `key` of the present batch is too long. */
+static void pass_over(struct run *run, const struct tool_block *block, size_t key)
 {
     struct tool_sieve_feed *feed = run->feed;
-    if (feed->too_long++ == 0)
+    const char *name;
+    uint64_t line;
+    size_t record = key;
+    if (run->made != NULL && run->list == NULL) {
+        record = tool_next_bit(run->made->with_key, 0, run->batch, true);
+        for (; key > 0; key--)
+            record = tool_next_bit(run->made->with_key, record + 1, run->batch, true);
+    }
+    if (feed->too_long++ == 0 && tool_blocks_too_long(run->blocks, &name, &line) == 0) {
         run->long_input = block->input;
+        run->long_line =
+            tool_blocks_line(run->blocks, block->number, block->records - run->batch + record);
+    }
     feed->good = false;
 }
 
@@ -119,7 +134,7 @@ static void push_keys(struct run *run, const struct tool_block *block, const blo
         if (i > begin)
             push_run(run, keys + begin, payloads != NULL ? payloads + begin : NULL, i - begin);
         if (i < count)
-            pass_over(run, block);
+            pass_over(run, block, i);
         begin = i + 1;
     }
 }
@@ -184,6 +199,7 @@ static void push_block(struct run *run, struct tool_block *block)
         if (first && run->feed->finds_lists)
             run->list = is_fingerprint(run->records[0]) ? block->input : NULL;
         first = false;
+        run->batch = count;
         if (run->list != NULL)
             push_fingerprints(run, block, count);
         else if (run->made != NULL)
@@ -275,19 +291,19 @@ static void open_inputs(struct run *run)
 static void say_rest(struct run *run)
 {
     struct tool_sieve_feed *feed = run->feed;
-    char text[TOOL_SIEVE_TEXT], place[TOOL_NUMBER_BYTES] = "";
+    char text[TOOL_SIEVE_TEXT];
     const char *name;
     uint64_t line;
     const uint64_t dropped = tool_blocks_too_long(run->blocks, &name, &line);
-    if (dropped == 0)
+    if (run->long_input != NULL) {
         name = run->long_input;
-    else
-        snprintf(place, sizeof(place), " line %llu is", (unsigned long long)line);
+        line = run->long_line;
+    }
     feed->too_long += dropped;
     feed->good = feed->good && dropped == 0;
     if (feed->too_long > 0)
-        tool_error("%s:%s longer than 1 MiB, the most for a key; %s %s not pushed",
-                   tool_path_said(name), place,
+        tool_error("%s: line %llu is longer than 1 MiB, the most for a key; %s %s not pushed",
+                   tool_path_said(name), (unsigned long long)line,
                    tool_sieve_things(text, feed->too_long, "such line"),
                    feed->too_long == 1 ? "was" : "were");
     if (feed->no_fingerprint > 0)

@@ -21,7 +21,7 @@
 
 /* Pages that were not touched yet when the sieve is opened: code of libraries and of this program, the stack, what the
  * allocator takes beside what it gives. Measured with a million keys, both engines: about 0.5 MiB. */
-enum { STILL_TO_COME = 900 << 10 };
+enum { STILL_TO_COME = 700 << 10 };
 
 /* Seconds until it is looked again whether another process still has the sieve. */
 #define LOOK_AGAIN 0.02
@@ -233,8 +233,13 @@ static int refuse_memory(const struct tool_sieve_command *command, const bloomer
 {
     char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
     const uint64_t sieve = least_memory(command);
-    if (sieve == 0 || command->share + sieve <= command->memory)
-        return tool_sieve_error(command, error);
+    if (sieve == 0 || command->share + sieve <= command->memory) {
+        tool_sieve_error(command, error);
+        tool_note("of --memory %s bytes this command takes %s itself",
+                  tool_format_count(given, command->memory),
+                  tool_format_count(share, command->share));
+        return TOOL_ERROR;
+    }
     /* What the process takes differs a little from run to run. */
     const uint64_t sum = command->share + sieve + (256 << 10);
     tool_error("%s: --memory %s bytes is too little: this command takes %s itself, and the least "

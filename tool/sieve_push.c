@@ -119,8 +119,7 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
     tool_format_count(pending, after->pending);
     tool_format_count(queued, after->queued);
     if (feed->feeding == TOOL_FEED_NOTE)
-        tool_say("%s: noted %s; %s pending", feed->finds_lists ? "import" : "note", pushed,
-                 pending);
+        tool_say("%s: noted %s", feed->finds_lists ? "import" : "note", pushed);
     else if (feed->feeding == TOOL_FEED_FORCE)
         tool_say("push: forced %s; %s pending, %s queued", pushed, pending, queued);
     else

@@ -335,15 +335,18 @@ static int run_export(struct export *export)
     char text[TOOL_SIEVE_TEXT];
     if (!tool_sieve_open(command, 64 << 10) || (export->flush && !flush(command)))
         return TOOL_ERROR;
-    const uint64_t pending = tool_sieve_info(command).pending;
+    /* The fingerprints of what was decided may still lie with what is pending. */
+    const bloomery_sieve_info info = tool_sieve_info(command);
+    const bool whole = info.pending == 0 && (!export->seen || info.pending_bytes == 0);
     const int result =
         export->seen ? bloomery_sieve_each_seen(command->sieve, print_fingerprint, export, &error)
                      : bloomery_sieve_each_queued(command->sieve, print_item, export, &error);
     const int code =
         tool_sieve_close(command, result < 0 ? tool_sieve_error(command, &error) : TOOL_FOUND);
-    if (pending > 0 && code == TOOL_FOUND)
-        tool_warning("%s: without what is new of %s that are pending; --flush decides them first",
-                     command->directory, tool_sieve_things(text, pending, "push"));
+    if (!whole && code == TOOL_FOUND)
+        tool_warning("%s: %s pending and not here; --flush decides that first", command->directory,
+                     info.pending == 0 ? "some of what was seen is"
+                                       : tool_sieve_things(text, info.pending, "push"));
     return tool_out_finish(&export->out, code);
 }
 

@@ -33,7 +33,7 @@
  * Two engines remember what was seen:
  *
  *   BLOOMERY_SIEVE_MEMORY  a Bloom filter in memory. Answers at once, NEW or SEEN. Calls a new key seen as often
- *                          as its rate; 1e9 keys at 1e-6 take 3.7 GB
+ *                          as its rate; 1e9 keys at 1e-6 take 3.9 GB
  *   BLOOMERY_SIEVE_DISK    sorted 64-bit fingerprints of keys in a directory, 8 bytes a key, whatever the memory
  *                          (18 MB do for 1e9). Answers SEEN at once for what it saw lately, else PENDING. Drops a
  *                          new key only where its fingerprint is another's: about n^2 / 2^65 keys of n

@@ -368,6 +368,23 @@ static bloomery_status push_disk(bloomery_sieve *sieve, const bloomery_hash *has
 
 /* ---- Asking and deciding ----------------------------------------------------------------- */
 
+struct looking {
+    uint64_t fingerprint;
+    unsigned stride;
+    bool found;
+};
+
+static bloomery_status look(void *context, const uint8_t *records, uint32_t count,
+                            bloomery_error *error)
+{
+    struct looking *looking = context;
+    (void)error;
+    for (uint32_t i = 0; i < count; i++)
+        looking->found |=
+            bloomery_load_u64(records + (size_t)i * looking->stride) == looking->fingerprint;
+    return BLOOMERY_OK;
+}
+
 static int contains_disk(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key key,
                          bloomery_error *error)
 {
@@ -396,7 +413,18 @@ static int contains_disk(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key
     }
     if (found)
         return BLOOMERY_SEEN;
-    return partition->log_entries + partition->entries > 0 ? BLOOMERY_PENDING : BLOOMERY_NEW;
+    /* What was decided without a merge lies in the log yet. */
+    struct looking looking = {.fingerprint = fingerprint, .stride = disk->stride};
+    if (partition->decided_entries > 0) {
+        const bloomery_status status =
+            bloomery_log_each(sieve, number, BLOOMERY_FILE_HEADER, partition->decided_bytes, look,
+                              &looking, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+    if (looking.found)
+        return BLOOMERY_SEEN;
+    return bloomery_partition_waiting(partition) > 0 ? BLOOMERY_PENDING : BLOOMERY_NEW;
 }
 
 /* Where the next decision costs least. */

@@ -142,7 +142,7 @@ def requests_seen_is_imported(c):
     c.file("requests.seen", "\r\n".join(prints) + "\r\n" + "0" * 17)
     c.file("plain", f"{prints[0][:39]}\nb\n")
     c.run(f"sieve import {DISK} s requests.seen plain", stderr="bloomery: sieve import: warning: 1 line of requests.seen is no fingerprint and was "
-          "passed over\nimport: noted 52 lines; 52 pending\n")
+          "passed over\nimport: noted 52 lines\n")
     c.run("sieve push -q s", stdin="\n".join(prints) + "\nb\nnew\n")
     c.run("sieve pop -n 99 --done s", stdout="new\n")
     c.run("sieve import s", code=2, stderr=has("which files?"))
@@ -151,7 +151,7 @@ def requests_seen_is_imported(c):
 @case
 def export_is_what_is_in_it(c):
     c.run(f"sieve push -q {DISK} s", stdin="a\nb\nc\n")
-    c.run("sieve export s", stdout=None, stderr=has("3 pushes that are pending; --flush decides them first"))
+    c.run("sieve export s", stdout=None, stderr=has("3 pushes pending and not here; --flush decides that first"))
     c.run("sieve export --flush s", stdout="a\nb\nc\n")
     c.run("sieve pop s", stdout="1\ta\n")
     c.run("sieve export -0 s", stdout=b"b\0c\0")
@@ -169,7 +169,7 @@ def damage_is_found_and_told(c):
     c.run("sieve flush -q s")
     c.run("sieve verify s", stderr="s: all is sound\n")
     names = [os.path.join(folder, name) for folder, _, files in os.walk(c.path("s")) for name in files]
-    large = [name for name in names if os.path.getsize(name) > 50000]
+    large = [name for name in names if os.path.getsize(name) > 50000 and not name.endswith("MANIFEST")]
     c.expect(len(large) >= 2, f"what was seen, and the queue: {names}")
     for name in large:
         shutil.copytree(c.path("s"), c.path("broken"))
@@ -198,7 +198,7 @@ def a_damaged_block_of_the_queue_can_be_skipped(c):
     with open(segments[0], "r+b") as file:
         file.seek(1000)
         file.write(b"?!?!")
-    c.run("sieve pop -n 3 --done s", code=2, stderr=has("bloomery: sieve pop: s: "))
+    c.run("sieve pop -n 3 --done s", code=2, stderr=has("bloomery: sieve pop: s/queue", "damaged", "entries"))
     out, said = c.run("sieve pop -n 1e9 --done --skip-damaged s", stdout=None, stderr=has("a damaged block of the queue was given up, and "))
     left = out.decode().splitlines()
     lost = int(said.decode().split("given up, and ")[1].split()[0].replace(",", ""))
@@ -213,11 +213,11 @@ def what_is_no_sieve_is_refused(c):
     os.mkdir(c.path("folder"))
     c.file("folder/diary", "dear diary\n")
     c.file("file", "a\n")
-    c.run("sieve push folder", stdin="a\n", code=2, stderr=has("bloomery: sieve push: folder: "))
+    c.run("sieve push folder", stdin="a\n", code=2, stderr=has("bloomery: sieve push: folder is no sieve and not empty"))
     c.expect(os.listdir(c.path("folder")) == ["diary"], "nothing was made in it")
-    c.run("sieve push file", stdin="a\n", code=2, stderr=has("bloomery: sieve push: file: "))
+    c.run("sieve push file", stdin="a\n", code=2, stderr=has("bloomery: sieve push: file"))
     for command in ("pop", "ack", "contains", "flush", "status", "export", "verify"):
-        c.run(f"sieve {command} nosuch", code=2, stderr=has(f"bloomery: sieve {command}: nosuch: "))
+        c.run(f"sieve {command} nosuch", code=2, stderr=has(f"bloomery: sieve {command}: nosuch"))
         c.run(f"sieve {command}", code=2, stderr=has("which sieve?", f"try 'bloomery sieve {command} --help'"))
     c.expect(c.names() == ["file", "folder"], f"made: {c.names()}")
 
@@ -229,7 +229,7 @@ def a_later_version_is_refused(c):
     version = struct.unpack_from("<I", manifest, 8)[0]
     struct.pack_into("<I", manifest, 8, version + 1)
     c.file("s/MANIFEST", bytes(manifest))
-    c.run("sieve status s", code=2, stderr=has("bloomery: sieve status: s: ", "version"))
+    c.run("sieve status s", code=2, stderr=has("bloomery: sieve status: s is of version 2, later than"))
 
 
 @case
@@ -237,7 +237,7 @@ def what_is_kept_can_not_be_changed(c):
     c.run(f"sieve push -q {DISK} --canon url --leases 7 s", stdin="a\n")
     for option, word in (("--canon url-query", "canon"), ("--canon none", "canon"), ("--engine memory", "engine"), ("--fingerprint-bits 48", "fingerprint"),
                          ("--partitions 4", "partitions"), ("--ordered", "order"), ("--leases 8", "leases")):
-        c.run(f"sieve push {option} s", stdin="b\n", code=2, stderr=has("bloomery: sieve push: s: ", word))
+        c.run(f"sieve push {option} s", stdin="b\n", code=2, stderr=has("bloomery: sieve push: s was made with", word))
     c.run(f"sieve push -q {DISK} --canon url --leases 7 --memory 30MB --sync always s", stdin="b\n")
     c.run("sieve pop -n 3 --done s", stdout="a\nb\n")
 

@@ -10,6 +10,7 @@
 #include "stream.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #define XXH_STATIC_LINKING_ONLY
 #include <xxhash.h>
 
-enum { IDS = 3000, FILES = 40, POP = 64, SECONDS = 60, MEMORY = 2000000, MANIFEST_STATE = 320 };
+enum { IDS = 3000, FILES = 40, POP = 64, SECONDS = 40, MEMORY = 2000000, MANIFEST_STATE = 320 };
 
 struct stage {
     struct test_directory directory;
@@ -37,6 +38,16 @@ struct stage {
     bool named; /* some text said which file it is */
     uint64_t reports;
 };
+
+static const struct stage *looking; /* for the handler */
+
+static void say_what_hangs(int signal)
+{
+    (void)signal;
+    (void)!write(STDERR_FILENO, looking->what, strlen(looking->what));
+    (void)!write(STDERR_FILENO, ": there is no end to it\n", 24);
+    abort();
+}
 
 static void list_files(struct stage *stage)
 {
@@ -237,6 +248,8 @@ static void look(struct stage *stage)
     stage->named = false;
     stage->reports = 0;
     stage->memory.most = 0;
+    looking = stage;
+    signal(SIGALRM, say_what_hangs);
     alarm(SECONDS); /* an endless loop ends the test */
     const bloomery_status status = bloomery_sieve_open(&stage->options, &sieve, &error);
     note(stage, status, &error);
@@ -292,7 +305,8 @@ static void judge_notice(const struct stage *stage)
 {
     if (!stage->noticed)
         fail_msg("%s: not noticed", stage->what);
-    if (!stage->named)
+    /* Another manifest is that of another sieve, whose files are not here. */
+    if (!stage->named && !is_manifest(stage->name))
         fail_msg("%s: noticed, but no text says which file it is", stage->what);
 }
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 6, PUSHES = 60, POP = 40, MANY = 4000 };
+enum { ROUNDS = 6, PUSHES = 60, POP = 40, MANY = 3900 };
 
 struct stage {
     struct test_directory directory;
@@ -31,7 +31,7 @@ static bool give_up_once(struct stage *stage, int status, const bloomery_error *
     if (status >= 0)
         return false;
     if (status != BLOOMERY_OUT_OF_MEMORY || error->status != status || error->text[0] == '\0')
-        fail_msg("status %d: %s", status, error->text);
+        fail_msg("status %d, error %d: %s", status, error->status, error->text);
     stage->refused++;
     return true;
 }
@@ -178,7 +178,8 @@ static void refuse_each(bloomery_sieve_engine engine, bool directory)
     assert_int_equal(stage->refused, 0);
     for (uint64_t refuse = 1; refuse <= requests; refuse += refuse < 40 ? 1 : step) {
         live(stage, refuse);
-        if (stage->refused != 1)
+        /* What can be done without is not told. */
+        if (stage->refused > 1)
             fail_msg("request %llu of %llu was refused, and %llu calls failed",
                      (unsigned long long)refuse, (unsigned long long)requests,
                      (unsigned long long)stage->refused);
