@@ -388,7 +388,7 @@ class Bench:
         """18 MB for the whole process, beside whatever the others take."""
         memory = 18_000_000
         names = self.peers_there()
-        rounds, slow_rounds = (3, 3) if self.full else (2, 1)
+        rounds, slow_rounds = (3, 2) if self.full else (2, 1)
         rows = self.seen_sets(10 * MILLION, 0, memory, names, rounds, slow_rounds)
         rows += self.seen_sets(2 * MILLION, 4, memory, names, rounds, slow_rounds)
         rows += self.recovery((100 if self.full else 10) * MILLION, memory)

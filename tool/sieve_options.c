@@ -203,7 +203,8 @@ static uint64_t process_bytes(void)
         return strtoull(line + strlen("\nVmHWM:"), NULL, 10) * 1024;
     /* No such file: this also knows what was there before the program was started, and so too much. */
     struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : TOOL_SIEVE_PLANNED_SHARE;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024
+                                               : TOOL_SIEVE_PLANNED_SHARE;
 }
 
 /* The least memory of the sieve itself, or 0 where that is not known. */

@@ -72,8 +72,9 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number, struct tally
 static void count(bloomery_sieve *sieve, const struct tally *tally)
 {
     struct bloomery_sieve_counters *counters = &sieve->counters;
-    assert(counters->pending >= tally->decided && tally->decided >= tally->new_keys);
-    counters->pending -= tally->decided;
+    assert(tally->decided >= tally->new_keys);
+    /* A manifest may have said that fewer are pending than there are. */
+    counters->pending -= tally->decided < counters->pending ? tally->decided : counters->pending;
     counters->new_keys += tally->new_keys;
     counters->seen += tally->decided - tally->new_keys;
     sieve->changed = true;

@@ -142,7 +142,11 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     if (status != BLOOMERY_OK)
         return status;
     sieve->store.bytes_written += used;
-    if (sieve->store.syncs && fdatasync(manifest->file) != 0) {
+    int result = 0;
+    do
+        result = sieve->store.syncs ? fdatasync(manifest->file) : 0;
+    while (result != 0 && errno == EINTR);
+    if (result != 0) {
         /* Which slot is on the disk is not known. */
         sieve->store.failed = true;
         return bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);

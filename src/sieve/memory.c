@@ -254,6 +254,8 @@ static bloomery_status push_single(bloomery_sieve *sieve, bloomery_hash hash,
             sieve, hash, entry, seen, &new_bits, error);
     if (added == BLOOMERY_FULL && (error == NULL || error->status == BLOOMERY_OK))
         return full(sieve, error);
+    if (added < 0 && (error == NULL || error->status == BLOOMERY_OK))
+        return bloomery_fail(error, (bloomery_status)added, 0, "adding to the filter failed");
     if (added < 0)
         return (bloomery_status)added;
     engine->bits_set += new_bits;

@@ -299,7 +299,9 @@ static bool remove_litter(bloomery_sieve *sieve, const char *name)
         const uint64_t generation = filter ? numbers[0] : numbers[1];
         bloomery_store_name(forms[i].kind, number, generation, exact);
         const bool named = forms[i].kind == BLOOMERY_FILE_QUEUE
-                               ? bloomery_queue_has_segment(sieve->queue, number)
+                               ? bloomery_queue_has_segment(sieve->queue, number) ||
+                                     (number >= sieve->engine->keep_segment(sieve) &&
+                                      number < bloomery_queue_tail(sieve->queue).segment)
                                : sieve->engine->names(sieve, forms[i].kind, number, generation);
         if (!named && strcmp(exact, name) == 0)
             bloomery_store_remove(&sieve->store, forms[i].kind, number, generation);

@@ -244,6 +244,15 @@ bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
     return BLOOMERY_OK;
 }
 
+bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t bytes,
+                                       bloomery_error *error)
+{
+    /* In memory too: there a block that finds no room is a refusal. */
+    if (bytes > BLOOMERY_QUEUE_BUFFER || queue->buffer_bytes + bytes <= BLOOMERY_QUEUE_BUFFER)
+        return BLOOMERY_OK;
+    return seal(queue, error);
+}
+
 /* ---- Going back -------------------------------------------------------------------------- */
 
 void bloomery_queue_mark(const struct bloomery_queue *queue, struct bloomery_queue_mark *mark)
@@ -354,12 +363,4 @@ uint64_t bloomery_queue_bytes(const struct bloomery_queue *queue)
         return queue->ring.bytes + BLOOMERY_QUEUE_BUFFER;
     const bool begun = queue->tail.offset > BLOOMERY_FILE_HEADER;
     return queue->closed_bytes + (begun ? queue->tail.offset : 0);
-}
-
-bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t bytes,
-                                       bloomery_error *error)
-{
-    if (bytes > BLOOMERY_QUEUE_BUFFER || queue->buffer_bytes + bytes <= BLOOMERY_QUEUE_BUFFER)
-        return BLOOMERY_OK;
-    return bloomery_queue_seal(queue, error);
 }

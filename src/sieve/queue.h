@@ -33,7 +33,7 @@ struct bloomery_queue;
 /* `memory_most` bounds what a queue without directory may take for blocks (0: nothing does): then BLOOMERY_FULL.
  * Takes 3 areas of BLOOMERY_QUEUE_BUFFER and a little, and the leases. */
 bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
-                                    uint64_t memory_most, struct bloomery_queue **queue,
+                                    uint64_t memory_most, struct bloomery_queue **made,
                                     bloomery_error *error);
 void bloomery_queue_free(struct bloomery_queue *queue);
 
@@ -93,9 +93,9 @@ size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers,
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 
-/* Calls `take` for each entry from the head to the tail (from_start: from the first block that is still there, popped or
- * not, but not before `segment` and `offset`), NOTED ones too, without changing anything. Non-zero ends it and is returned.
- * Without directory: from the head only. */
+/* Calls `take` for each entry from the head to the tail, or from the block at `from` on, popped or not (segment 0: from the
+ * first one that is still there), NOTED ones too, without changing anything. Non-zero ends it and is returned;
+ * BLOOMERY_CORRUPT also where a block between is missing. Without directory: from the head only. */
 struct bloomery_queue_position {
     uint64_t segment;
     uint64_t offset;

@@ -137,7 +137,7 @@ uint32_t bloomery_leases_ended(const struct bloomery_leases *leases, uint32_t fr
                     continue;
                 if (leases->list[index].ends <= now)
                     return index;
-                least = fmin(least, leases->list[index].ends);
+                least = leases->list[index].ends < least ? leases->list[index].ends : least;
             }
             if (whole)
                 leases->least[chunk] = least;

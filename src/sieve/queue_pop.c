@@ -119,7 +119,7 @@ static bloomery_status pop_ended(struct bloomery_queue *queue, struct popping *p
         const struct bloomery_lease *lease = &leases->list[i];
         const size_t before = popping->count;
         struct bloomery_queue_view view;
-        struct bloomery_entry entry;
+        struct bloomery_entry entry = {.flags = 0};
         bloomery_status status = find_leased(queue, lease, &view, &entry, error);
         if (status == BLOOMERY_OK)
             status = give(queue, popping, &view, &entry, lease->number, true, error);
@@ -173,7 +173,7 @@ static bloomery_status pop_block(struct bloomery_queue *queue, struct popping *p
                                  const struct bloomery_queue_view *view, bloomery_error *error)
 {
     while (queue->head_index < view->entries && !popping->full) {
-        struct bloomery_entry entry;
+        struct bloomery_entry entry = {.flags = 0};
         const size_t before = popping->count;
         const size_t bytes =
             bloomery_entry_get(view->body + queue->head_at, view->bytes - queue->head_at, &entry);

@@ -241,16 +241,10 @@ static bloomery_status expect(const struct bloomery_queue *queue,
                                   view->first, number);
 }
 
-/* The first block that is still there, from this place on. */
-static struct bloomery_queue_position first_there(const struct bloomery_queue *queue,
-                                                  struct bloomery_queue_position place)
+/* The first block of the first segment from where on all are there. */
+static struct bloomery_queue_position first_there(const struct bloomery_queue *queue)
 {
-    if (place.segment == 0)
-        place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
-    while (place.segment < queue->tail.segment &&
-           bloomery_queue_segment_bytes(queue, place.segment) == 0)
-        place = (struct bloomery_queue_position){place.segment + 1, BLOOMERY_FILE_HEADER};
-    return place;
+    return (struct bloomery_queue_position){queue->swept, BLOOMERY_FILE_HEADER};
 }
 
 int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
@@ -258,10 +252,12 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
                                     uint64_t number),
                         void *context, bloomery_error *error)
 {
-    struct bloomery_queue_position place = from != NULL ? first_there(queue, *from) : queue->head;
+    struct bloomery_queue_position place = from != NULL ? *from : queue->head;
     uint32_t index = from != NULL ? 0 : queue->head_index;
     uint64_t number = from != NULL ? 0 : queue->head_number - index;
     assert(from == NULL || bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
+    if (place.segment == 0)
+        place = first_there(queue);
     if (bloomery_place_before(queue->tail, place)) {
         const struct bloomery_store_file named = segment_named(place.segment);
         return bloomery_store_damaged(queue->store, &named, place.offset, error,

@@ -6,6 +6,8 @@
 #include <assert.h>
 #include <inttypes.h>
 
+enum { SLOT_BYTES = sizeof(void *) };
+
 static uint64_t bytes_of(uint32_t body)
 {
     return sizeof(struct bloomery_ring_block) + body;
@@ -27,14 +29,14 @@ static bloomery_status grow(struct bloomery_store *store, struct bloomery_ring *
 {
     struct bloomery_ring larger = *ring;
     larger.capacity = ring->capacity == 0 ? 64 : 2 * ring->capacity;
-    const uint64_t bytes = larger.capacity * sizeof *larger.slots;
+    const uint64_t bytes = larger.capacity * SLOT_BYTES;
     larger.slots = bloomery_store_take(store, bytes);
     if (larger.slots == NULL)
         return no_memory(error, bytes);
     for (uint64_t i = 0; i < ring->count; i++)
         *slot(&larger, ring->base + i) = *slot(ring, ring->base + i);
-    larger.bytes += (larger.capacity - ring->capacity) * sizeof *larger.slots;
-    bloomery_store_give(store, ring->slots, ring->capacity * sizeof *ring->slots);
+    larger.bytes += (larger.capacity - ring->capacity) * SLOT_BYTES;
+    bloomery_store_give(store, ring->slots, ring->capacity * SLOT_BYTES);
     *ring = larger;
     return BLOOMERY_OK;
 }
@@ -107,7 +109,7 @@ void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring,
 void bloomery_ring_free(struct bloomery_store *store, struct bloomery_ring *ring)
 {
     bloomery_ring_cut(store, ring, 0);
-    bloomery_store_give(store, ring->slots, ring->capacity * sizeof *ring->slots);
+    bloomery_store_give(store, ring->slots, ring->capacity * SLOT_BYTES);
     ring->slots = NULL;
     ring->capacity = 0;
 }

@@ -232,7 +232,7 @@ void bloomery_queue_tidy(struct bloomery_queue *queue, uint64_t keep_segment)
     const uint64_t end = keep_segment < queue->head.segment ? keep_segment : queue->head.segment;
     uint32_t left = 0;
     for (uint32_t i = 0; i < queue->kept_count; i++) {
-        if (bloomery_leases_in(&queue->leases, queue->kept[i]))
+        if (queue->kept[i] >= keep_segment || bloomery_leases_in(&queue->leases, queue->kept[i]))
             queue->kept[left++] = queue->kept[i];
         else
             remove_segment(queue, queue->kept[i]);

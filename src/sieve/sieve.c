@@ -61,6 +61,9 @@ static bloomery_status commit_steps(bloomery_sieve *sieve, bool closing, bloomer
         status = bloomery_queue_sync(sieve->queue, error);
     if (status == BLOOMERY_OK)
         status = bloomery_store_sync_names(&sieve->store, error);
+    /* A segment that was left on the way is synced then, and nobody hears of it. */
+    if (status == BLOOMERY_OK)
+        status = bloomery_sieve_usable(sieve, error);
     if (status == BLOOMERY_OK)
         status = bloomery_manifest_write(sieve, error);
     if (status != BLOOMERY_OK)

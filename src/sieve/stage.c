@@ -290,6 +290,11 @@ bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number, bool merg
            bloomery_sieve_bits_bytes(partition->log_entries - partition->decided_entries));
     status = bloomery_log_each(sieve, number, partition->decided_bytes, partition->log_bytes, judge,
                                &batch, error);
+    if (status == BLOOMERY_OK && batch.entry != bloomery_partition_waiting(partition))
+        status = bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                               "damaged: the manifest counts other pending keys in partition %u "
+                               "than its log holds",
+                               number);
     if (status != BLOOMERY_OK)
         bloomery_stage_drop(sieve, number);
     return status;

@@ -220,13 +220,16 @@ def pushes_stay_though_they_can_not_be_printed(c):
 # ---- Crashes and signals ----------------------------------------------------------------------------------
 
 
-def wait_for(c, condition, what):
-    """Until something is so; a minute is more than any machine needs."""
-    for _ in range(3000):
-        if condition():
-            return
+def start_with(c, line, text):
+    """Starts a command, gives it the beginning of its input, and waits until it has made the sieve."""
+    process = c.start(line)
+    process.stdin.write(text)
+    process.stdin.flush()
+    manifest = c.path(f"{line.split()[-1]}/MANIFEST")
+    while not os.path.exists(manifest):
+        c.expect(process.poll() is None, "it ended before it made the sieve")
         time.sleep(0.02)
-    c.expect(False, f"{what}: not in a minute")
+    return process
 
 
 @case
@@ -253,10 +256,7 @@ def killed_in_the_middle_nothing_comes_twice_or_never(c):
 @case
 def signal_ends_the_input_and_keeps_what_came_before(c):
     for number, engine in enumerate(ENGINES[:2]):
-        process = c.start(f"sieve push {engine} s{number} -")
-        process.stdin.write(b"a\nb\nc")
-        process.stdin.flush()
-        wait_for(c, lambda number=number: os.path.exists(c.path(f"s{number}/MANIFEST")), "the sieve")
+        process = start_with(c, f"sieve push {engine} s{number}", b"a\nb\nc")
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
         c.expect(process.returncode == -signal.SIGINT, f"it ends by the signal, not with {process.returncode}")
@@ -266,10 +266,7 @@ def signal_ends_the_input_and_keeps_what_came_before(c):
 
 @case
 def a_silent_input_is_committed_too(c):
-    process = c.start(f"sieve push {DISK} --sync 0.1 s")
-    process.stdin.write(b"a\nb\n")
-    process.stdin.flush()
-    wait_for(c, lambda: os.path.exists(c.path("s/MANIFEST")), "the sieve")
+    process = start_with(c, f"sieve push {DISK} --sync 0.1 s", b"a\nb\n")
     time.sleep(0.6)
     process.kill()
     process.wait()
@@ -278,10 +275,7 @@ def a_silent_input_is_committed_too(c):
 
 @case
 def a_second_process_is_refused(c):
-    process = c.start(f"sieve push {DISK} s")
-    process.stdin.write(b"a\n")
-    process.stdin.flush()
-    wait_for(c, lambda: os.path.exists(c.path("s/MANIFEST")), "the sieve")
+    process = start_with(c, f"sieve push {DISK} s", b"a\n")
     for line in ("push", "pop", "status", "ack"):
         c.run(f"sieve {line} --wait 0 s", code=2, stderr=has(f"bloomery: sieve {line}: s: ", "another process"))
     waiting = c.start("sieve pop --done s", stdin=subprocess.DEVNULL)

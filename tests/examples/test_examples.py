@@ -54,7 +54,7 @@ def crawl(directory, *more):
 
 def visited(line):
     """(distance, page) of a line."""
-    distance, page = line.removesuffix(" (not found)").split(" ", 1)
+    distance, page = line.rstrip("\n").removesuffix(" (not found)").split(" ", 1)
     return int(distance), page
 
 

@@ -93,12 +93,10 @@ static void bad_options_are_refused(void **state)
         wrong.field = (value);                            \
         must_refuse(&wrong, BLOOMERY_BAD_ARGUMENT, part); \
     } while (0)
-    REFUSED(struct_bytes, 8, "");
-    REFUSED(struct_bytes, 0, "");
     REFUSED(engine, (bloomery_sieve_engine)7, "engine");
     REFUSED(fingerprint_bits, 40, "48");
-    REFUSED(partitions, 3, "1024");
-    REFUSED(partitions, 2048, "1024");
+    REFUSED(partitions, 3, "256");
+    REFUSED(partitions, 512, "256");
     REFUSED(leases, 1000001, "1,000,000");
     REFUSED(lease, -1, "lease");
     REFUSED(lease, (double)NAN, "lease");

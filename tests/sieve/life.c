@@ -121,6 +121,8 @@ struct life {
     size_t held_count;
     bool empty; /* the last pop found nothing */
     unsigned tries;
+    bool unsure; /* a call failed, and none has committed since */
+    uint64_t commits;
     struct stream_area area;
     bloomery_key keys[BATCH];
     bloomery_key payloads[BATCH];
@@ -192,7 +194,15 @@ static _Noreturn void end_refused(struct life *life)
     _exit(LIFE_REFUSED);
 }
 
-/* Whether a call went through. Where it did not, and that may be: it has changed nothing, and is made again. */
+static bool is_always(const struct life *life)
+{
+    return life->story->sync == BLOOMERY_SYNC_ALWAYS;
+}
+
+/*
+ * Whether a call went through. Where it did not, and that may be: it has changed nothing, and is made again. But where every
+ * call is to be synced, one may have been made and not be durable: that is seen in info.
+ */
 static bool went_through(struct life *life, int status, int line, uint64_t pushed,
                          const bloomery_sieve_info *before)
 {
@@ -201,14 +211,17 @@ static bool went_through(struct life *life, int status, int line, uint64_t pushe
         return true;
     }
     tell_one(life, SAID_FAILED, (uint64_t)line);
+    life->unsure = true;
     if (life->faults == LIFE_NO_FAULTS || status != BLOOMERY_IO_FAILED ||
         life->error.status != BLOOMERY_IO_FAILED || life->error.text[0] == '\0')
         give_up(life, line);
     if (life->faults == LIFE_FAILED_SYNC)
         end_refused(life);
     const bloomery_sieve_info now = info_of(life);
-    if (now.pushed != pushed || now.leased != before->leased || now.acked != before->acked ||
-        now.synced < before->synced || ++life->tries == TRIES)
+    if (now.synced < before->synced || ++life->tries == TRIES)
+        give_up(life, line);
+    if (!is_always(life) &&
+        (now.pushed != pushed || now.leased != before->leased || now.acked != before->acked))
         give_up(life, line);
     return false;
 }
@@ -225,7 +238,9 @@ static void look_around(struct life *life)
     if (info.synced > life->told_synced)
         tell_one(life, SAID_SYNCED, info.synced);
     life->told_synced = info.synced;
-    if (life->story->sync == BLOOMERY_SYNC_ALWAYS && life->tries == 0) {
+    life->unsure = life->unsure && info.commits == life->commits;
+    life->commits = info.commits;
+    if (is_always(life) && !life->unsure) {
         MUST(life, info.synced == info.pushed);
         tell_one(life, SAID_SURE, 0);
     }
@@ -273,8 +288,10 @@ static void push_one(struct life *life)
     else
         status = bloomery_sieve_note(life->sieve, key, &number, &life->error);
     life->empty = false;
-    if (!WENT_THROUGH(life, status, &before))
+    if (!WENT_THROUGH(life, status, &before)) {
+        life->pushed = info_of(life).pushed;
         return;
+    }
     MUST(life, number == push);
     life->pushed = push;
 }
@@ -290,7 +307,7 @@ static void pop_some(struct life *life, size_t wanted)
         return;
     const bloomery_status status =
         bloomery_sieve_pop(life->sieve, items, wanted, &count, &life->error);
-    if (!WENT_THROUGH(life, status, &before))
+    if (!WENT_THROUGH(life, status, &before) && count == 0)
         return;
     MUST(life, count <= wanted);
     life->empty = count == 0;
@@ -319,13 +336,13 @@ static void ack_some(struct life *life, size_t wanted)
     tell(life, acking, wanted);
     const bloomery_status status =
         bloomery_sieve_ack(life->sieve, numbers, wanted, &unknown, &life->error);
-    if (!WENT_THROUGH(life, status, &before)) {
+    if (!WENT_THROUGH(life, status, &before) && info_of(life).acked == before.acked) {
         for (size_t i = 0; i < wanted; i++)
             acking[i].said = SAID_NOT_ACKED;
         tell(life, acking, wanted);
         return;
     }
-    MUST(life, unknown == 0);
+    MUST(life, unknown == 0 && info_of(life).acked == before.acked + wanted);
     life->held_count -= wanted;
     memmove(life->held, life->held + wanted, life->held_count * sizeof *life->held);
 }
@@ -333,8 +350,10 @@ static void ack_some(struct life *life, size_t wanted)
 static void commit(struct life *life)
 {
     const bloomery_sieve_info before = info_of(life);
-    if (WENT_THROUGH(life, bloomery_sieve_commit(life->sieve, &life->error), &before))
-        tell_one(life, SAID_SURE, 0);
+    if (!WENT_THROUGH(life, bloomery_sieve_commit(life->sieve, &life->error), &before))
+        return;
+    life->unsure = false;
+    tell_one(life, SAID_SURE, 0);
 }
 
 static void flush(struct life *life)
@@ -502,8 +521,7 @@ static void note_message(struct ledger *ledger, const struct message *message)
 
 bool ledger_listen(struct ledger *ledger, int from, double seconds)
 {
-    static struct message messages[512];
-    static size_t have; /* bytes of an unfinished message */
+    struct message messages[LIFE_HEARD / sizeof(struct message)];
     const double end = test_seconds() + seconds;
     for (;;) {
         struct pollfd waiting = {.fd = from, .events = POLLIN};
@@ -513,19 +531,21 @@ bool ledger_listen(struct ledger *ledger, int from, double seconds)
         const int ready = poll(&waiting, 1, seconds < 0 ? -1 : (int)(left * 1000) + 1);
         if (ready <= 0)
             continue;
-        const ssize_t bytes = read(from, (uint8_t *)messages + have, sizeof messages - have);
+        const ssize_t bytes = read(from, ledger->heard + ledger->have, LIFE_HEARD - ledger->have);
         if (bytes < 0 && errno == EINTR)
             continue;
         assert_true(bytes >= 0);
         if (bytes == 0) {
-            have = 0; /* it was cut off in the middle of a word */
+            ledger->have = 0; /* it was cut off in the middle of a word */
             return true;
         }
-        have += (size_t)bytes;
-        for (size_t i = 0; i < have / sizeof *messages; i++)
+        ledger->have += (size_t)bytes;
+        const size_t whole = ledger->have / sizeof *messages;
+        memcpy(messages, ledger->heard, whole * sizeof *messages);
+        for (size_t i = 0; i < whole; i++)
             note_message(ledger, &messages[i]);
-        memmove(messages, messages + have / sizeof *messages, have % sizeof *messages);
-        have %= sizeof *messages;
+        ledger->have %= sizeof *messages;
+        memmove(ledger->heard, ledger->heard + whole * sizeof *messages, ledger->have);
     }
 }
 

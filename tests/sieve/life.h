@@ -36,7 +36,7 @@ struct story {
     uint64_t pushes;
     uint32_t batch; /* pushes in one call, at most */
 };
-enum { LIFE_STORIES = 8 };
+enum { LIFE_STORIES = 8, LIFE_HEARD = 12288 };
 extern const struct story life_stories[LIFE_STORIES];
 
 /* How a life ends by itself. */
@@ -69,6 +69,8 @@ struct ledger {
     uint64_t judged;   /* lives */
     uint64_t lost;     /* pushes that were begun and did not survive, over all lives */
     uint64_t again;    /* items that came again */
+    uint8_t heard[LIFE_HEARD];
+    size_t have; /* bytes of it */
 };
 
 void ledger_make(struct ledger *ledger, const struct story *story);

@@ -163,7 +163,8 @@ static void lose_content(struct file_record *file)
             choice = loss == LOSS_NONE || (loss != LOSS_OLD && at < border) ? 0
                      : loss == LOSS_ZEROS                                   ? 2
                                                                             : 1;
-        if (choice == 2 && memcmp(old, new, SECTOR) != 0)
+        /* Zeros are what a sector holds that was never written; others hold what they held. */
+        if (choice == 2 && at >= old_bytes)
             memset(left + at, 0, SECTOR);
         else
             memcpy(left + at, choice == 0 ? new : old, SECTOR);

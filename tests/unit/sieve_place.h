@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_SIEVE_PLACE_H
 #define TESTS_UNIT_SIEVE_PLACE_H
 
-#include "support.h"
+#include "../support/support.h"
 
 #include "base/bytes.h"
 #include "sieve/store.h"

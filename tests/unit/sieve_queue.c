@@ -41,6 +41,8 @@ struct run {
     struct model committed;
     uint8_t *state;
     size_t state_bytes;
+    struct bloomery_queue_position from; /* a tail of some commit, and the number that came next */
+    uint64_t from_number;
     uint8_t *body; /* of one entry */
 };
 
@@ -322,6 +324,11 @@ static void check(struct run *run, bool deep)
         assert_int_equal(bloomery_queue_each(queue, NULL, walk_one, &walk, &error), 0);
         assert_int_equal(walk.next, model->count + 1);
     }
+    if (run->from_number > 0) {
+        walk.next = run->from_number;
+        assert_int_equal(bloomery_queue_each(queue, &run->from, walk_one, &walk, &error), 0);
+        assert_int_equal(walk.next, model->count + 1);
+    }
     assert_int_equal(bloomery_queue_verify(queue, NULL, NULL, &damaged, &error), BLOOMERY_OK);
     assert_int_equal(damaged, 0);
 }
@@ -337,8 +344,40 @@ static void step_commit(struct run *run)
     assert_int_equal(bloomery_queue_sync(run->queue, &error), BLOOMERY_OK);
     run->state_bytes = bloomery_queue_store(run->queue, run->state);
     memcpy(&run->committed, &run->now_is, sizeof run->now_is);
-    bloomery_queue_tidy(run->queue,
-                        test_below(&run->random, 2) == 0 ? UINT64_MAX : run->queue->swept + 1);
+    if (test_below(&run->random, 3) == 0) {
+        run->from = bloomery_queue_tail(run->queue);
+        run->from_number = bloomery_queue_next(run->queue);
+    }
+    bloomery_queue_tidy(run->queue, run->from.segment);
+}
+
+/* Space that was reserved is there, whatever else is not. */
+static void step_reserve(struct run *run)
+{
+    struct model *model = &run->now_is;
+    struct model_entry drawn[20];
+    bloomery_error error;
+    uint64_t bytes = 0;
+    size_t count = 0;
+    for (; count < 20 && model->count + count < ENTRIES_MOST; count++) {
+        drawn[count] = draw_entry(run);
+        const struct bloomery_entry entry = entry_of(run, &drawn[count]);
+        if (bytes + bloomery_entry_bound(&entry) > BLOOMERY_QUEUE_BUFFER)
+            break;
+        bytes += bloomery_entry_bound(&entry);
+    }
+    assert_int_equal(bloomery_queue_reserve(run->queue, bytes, &error), BLOOMERY_OK);
+    const uint64_t most = run->queue->ring.most;
+    run->queue->ring.most = 1;
+    limit_files(64);
+    for (size_t i = 0; i < count; i++) {
+        const struct bloomery_entry entry = entry_of(run, &drawn[i]);
+        assert_int_equal(bloomery_queue_append(run->queue, &entry, &error), BLOOMERY_OK);
+        model->entries[model->count++] = drawn[i];
+        model->queued += !drawn[i].noted;
+    }
+    limit_files(RLIM_INFINITY);
+    run->queue->ring.most = most;
 }
 
 static void make_queue(struct run *run)
@@ -393,6 +432,8 @@ static void step(struct run *run)
         step_commit(run);
     else if (what < 94)
         step_crash(run);
+    else if (what < 96)
+        step_reserve(run);
     else
         run->now += (double)test_below(&run->random, 60);
 }
@@ -447,6 +488,65 @@ static size_t pop_some(struct bloomery_queue *queue, bloomery_sieve_item *items,
     size_t count = 0;
     assert_int_equal(bloomery_queue_pop(queue, 1, 100, items, room, &count, &error), BLOOMERY_OK);
     return count;
+}
+
+/* A write that failed half way, of an item that then was not put in, is no part of the segment. */
+static void a_failed_write_leaves_no_rubbish(void **state)
+{
+    static char text[LONG + 1];
+    struct place place;
+    struct bloomery_queue *queue;
+    bloomery_sieve_item items[4];
+    bloomery_error error;
+    (void)state;
+    memset(text, 'z', LONG);
+    place_open(&place, true);
+    assert_int_equal(bloomery_queue_make(&place.store, 10, 0, &queue, &error), BLOOMERY_OK);
+    queue->segment_bytes = 1000;
+    assert_int_equal(append_text(queue, "one", 0), BLOOMERY_OK);
+    limit_files(50000);
+    assert_int_equal(append_text(queue, text, 0), BLOOMERY_IO_FAILED);
+    limit_files(RLIM_INFINITY);
+    text[1000] = '\0';
+    assert_int_equal(append_text(queue, text, 0), BLOOMERY_OK);
+    assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
+    assert_int_equal(append_text(queue, "three", 0), BLOOMERY_OK);
+    assert_int_equal(bloomery_queue_tail(queue).segment, 2);
+    assert_int_equal(pop_some(queue, items, 4), 3);
+    assert_memory_equal(items[2].key.data, "three", 5);
+    bloomery_queue_free(queue);
+    place_close(&place);
+}
+
+static int is_text(void *context, const struct bloomery_entry *entry, uint64_t number)
+{
+    (void)number;
+    assert_int_equal(entry->key.bytes, strlen(context));
+    assert_memory_equal(entry->key.data, context, entry->key.bytes);
+    return 0;
+}
+
+static void what_was_undone_is_not_read(void **state)
+{
+    char first[] = "first";
+    char second[] = "other";
+    struct place place;
+    struct bloomery_queue *queue;
+    struct bloomery_queue_mark mark;
+    bloomery_error error;
+    (void)state;
+    place_open(&place, true);
+    assert_int_equal(bloomery_queue_make(&place.store, 10, 0, &queue, &error), BLOOMERY_OK);
+    bloomery_queue_mark(queue, &mark);
+    assert_int_equal(append_text(queue, first, 0), BLOOMERY_OK);
+    assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
+    assert_int_equal(bloomery_queue_each(queue, NULL, is_text, first, &error), 0);
+    bloomery_queue_rewind(queue, &mark);
+    assert_int_equal(append_text(queue, second, 0), BLOOMERY_OK);
+    assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
+    assert_int_equal(bloomery_queue_each(queue, NULL, is_text, second, &error), 0);
+    bloomery_queue_free(queue);
+    place_close(&place);
 }
 
 static unsigned files_in(const struct place *place)
@@ -645,6 +745,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queue_is_its_model),
+        cmocka_unit_test(a_failed_write_leaves_no_rubbish),
+        cmocka_unit_test(what_was_undone_is_not_read),
         cmocka_unit_test(segments_go_when_they_are_done_with),
         cmocka_unit_test(notes_alone_hold_no_segments),
         cmocka_unit_test(memory_is_given_back),
