@@ -33,7 +33,7 @@ enum {
     LEASES = 1024,
     /* What the process will take beside: code that did not run yet, stack, and the pages by which the kernel's count may
      * run ahead. */
-    RESERVE = 420000,
+    RESERVE = 480000,
     /* Chunks between two looks whether the queue holds something. */
     LOOK = 16,
 };

@@ -69,8 +69,7 @@ struct tool_blocks {
     uint64_t taken; /* blocks handed out */
     uint64_t done;  /* and given back */
     uint64_t records;
-    struct past *
-        past; /* of all that were taken, so that a record's line can be told; not with record_most */
+    struct past *past; /* of all that were taken, to tell a record's line; not with record_most */
     size_t past_room;
     uint64_t input_start; /* records of the inputs before the open one; with record_most */
     uint64_t last_start;  /* and of this one before the last block */

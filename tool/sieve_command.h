@@ -90,21 +90,22 @@ enum {
         "leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES                        \
     }
 
-#define TOOL_SIEVE_MEMORY_HELP                                                                   \
-    "      --memory SIZE    the most memory of the whole process (18MB, 2GB), libraries and\n"   \
-    "                       buffers included. Lines of more than 256 KiB take up to 4 MiB on\n"  \
-    "                       top of it. Default: 64 MiB for the sieve alone; memory engine: as\n" \
-    "                       much as it takes\n"
+#define TOOL_SIEVE_MEMORY_HELP                                                                     \
+    "      --memory SIZE    the most memory of the whole process (18MB, 2GB), libraries and\n"     \
+    "                       buffers included; packed inputs, and lines of more than 256 KiB,\n"    \
+    "                       take up to 4 MiB on top of it. Default: 64 MiB for the sieve alone;\n" \
+    "                       memory engine: as much as it takes\n"
 
 #define TOOL_SIEVE_WAIT_HELP                                                                   \
     "      --wait SECONDS   wait so long where another process has the sieve. Default 10; 0: " \
     "not\n"                                                                                    \
     "                       at all\n"
 
-#define TOOL_SIEVE_SYNC_HELP                                                                      \
-    "      --sync WHEN      when what was done survives a crash of the machine: always (with\n"   \
-    "                       each batch of lines), a number of seconds (default 1), or never (a\n" \
-    "                       crash may damage the sieve). At the end it does in any case\n"
+#define TOOL_SIEVE_SYNC_HELP                                                                    \
+    "      --sync WHEN      when what was done survives a crash of the machine: always (with\n" \
+    "                       each batch of lines), a number of seconds (default 1), or never\n"  \
+    "                       (left to the system; a power cut may damage the sieve). Where a\n"  \
+    "                       command has ended it does, but with never\n"
 
 #define TOOL_SIEVE_MAKE_HELP                                                                       \
     "How a sieve is made; one that is there keeps what it was made with, and only --memory and\n"  \

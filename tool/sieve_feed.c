@@ -32,13 +32,12 @@ struct run {
     struct tool_made *paid; /* the payloads; NULL: none */
     bloomery_key_rule payload_rule;
     bloomery_key *payloads;
-    struct tool_out *out; /* NULL: nothing is printed while it runs */
-    const char *list;     /* the input that is a requests.seen; NULL: the present one is none */
-    bool ended;           /* nothing more is pushed */
-    uint64_t skipped;     /* of the queue, when the new ones are printed */
-    size_t batch;         /* records of the present batch */
-    const char *
-        long_input; /* of the first record whose key is too long, and its line; NULL: none, or not the first */
+    struct tool_out *out;   /* NULL: nothing is printed while it runs */
+    const char *list;       /* the input that is a requests.seen; NULL: the present one is none */
+    bool ended;             /* nothing more is pushed */
+    uint64_t skipped;       /* of the queue, when the new ones are printed */
+    size_t batch;           /* records of the present batch */
+    const char *long_input; /* of the first record whose key is too long; NULL: there is none */
     uint64_t long_line;
     bloomery_key records[TOOL_BATCH_ROOM];
     uint8_t results[TOOL_BATCH_ROOM];

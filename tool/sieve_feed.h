@@ -15,8 +15,7 @@ struct tool_sieve_feed {
     const char *verb; /* of the progress line */
     bool print;       /* the keys that are new, to stdout */
     int32_t payload;  /* the field that is the payload; 0: none */
-    bool
-        finds_lists; /* inputs whose first line is a fingerprint of Scrapy's are taken for requests.seen */
+    bool finds_lists; /* where an input's first line is a fingerprint, it is a requests.seen */
     struct tool_source source;
     struct tool_rule_choice choice;
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 /* Pages that were not touched yet when the sieve is opened: code of libraries and of this program, the stack, what the
- * allocator takes beside what it gives. Measured with a million keys, both engines: about 0.5 MiB. */
+ * allocator takes beside what it gives. Over 4 million lines with 18 MB, 0.5 to 1 MB of them stayed unused. */
 enum { STILL_TO_COME = 700 << 10 };
 
 /* Seconds until it is looked again whether another process still has the sieve. */

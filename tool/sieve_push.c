@@ -228,11 +228,10 @@ static bool fits_together(const struct tool_sieve_feed *feed)
 static int feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
                      const struct option *options)
 {
-    struct tool_sieve_command command;
+    struct tool_sieve_command *command = feed->command;
     int option;
-    tool_sieve_start(&command);
-    command.options.existing = false;
-    feed->command = &command;
+    tool_sieve_start(command);
+    command->options.existing = false;
     feed->source.delimiter = '\n';
     const char *letters = feed->finds_lists
                               ? "0" TOOL_SIEVE_LETTERS TOOL_SIEVE_MAKE_LETTERS
@@ -244,13 +243,13 @@ static int feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
             return TOOL_ERROR;
     }
     if (!tool_rule_complete(&feed->choice) || !fits_together(feed) ||
-        !tool_sieve_operand(&command, argc, argv))
+        !tool_sieve_operand(command, argc, argv))
         return TOOL_ERROR;
     feed->source.paths = argv + optind;
     feed->source.count = (size_t)(argc - optind);
     if (feed->finds_lists && feed->source.count == 0)
         return tool_usage("which files? 'bloomery sieve import %s FILE...'; '-' is standard input",
-                          command.directory);
+                          command->directory);
     const int code = run(feed);
     tool_interrupt_pass_on();
     return code;
@@ -258,20 +257,25 @@ static int feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
 
 static int push_main(int argc, char **argv)
 {
-    struct tool_sieve_feed feed = {.feeding = TOOL_FEED_PUSH, .verb = "pushing"};
+    struct tool_sieve_command command;
+    struct tool_sieve_feed feed = {
+        .command = &command, .feeding = TOOL_FEED_PUSH, .verb = "pushing"};
     return feed_main(&feed, argc, argv, push_options);
 }
 
 static int note_main(int argc, char **argv)
 {
-    struct tool_sieve_feed feed = {.feeding = TOOL_FEED_NOTE, .verb = "noting"};
+    struct tool_sieve_command command;
+    struct tool_sieve_feed feed = {
+        .command = &command, .feeding = TOOL_FEED_NOTE, .verb = "noting"};
     return feed_main(&feed, argc, argv, note_options);
 }
 
 static int import_main(int argc, char **argv)
 {
+    struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
-        .feeding = TOOL_FEED_NOTE, .verb = "importing", .finds_lists = true};
+        .command = &command, .feeding = TOOL_FEED_NOTE, .verb = "importing", .finds_lists = true};
     return feed_main(&feed, argc, argv, import_options);
 }
 

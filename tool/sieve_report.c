@@ -179,7 +179,10 @@ static void print_seen(struct tool_out *out, const bloomery_sieve_info *info)
     char text[TOOL_NUMBER_BYTES], note[2 * TOOL_NUMBER_BYTES];
     const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
     tool_out_text(out, "seen\n");
-    line_of_count(out, "different keys", info->distinct, disk ? "" : "estimated");
+    if (info->distinct == UINT64_MAX) /* of a filter whose bits are all set */
+        tool_out_format(out, "  %-18s%20s\n", "different keys", "too many to tell");
+    else
+        line_of_count(out, "different keys", info->distinct, disk ? "" : "estimated");
     if (!disk) {
         snprintf(note, sizeof(note), "%s%s", tool_format_odds(text, info->live_rate),
                  info->over_capacity ? "; over its capacity" : "");
@@ -196,7 +199,8 @@ static void print_bytes(struct tool_out *out, const bloomery_sieve_info *info)
     char note[2 * TOOL_NUMBER_BYTES], text[TOOL_NUMBER_BYTES];
     const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
     tool_out_text(out, "bytes\n");
-    snprintf(note, sizeof(note), info->memory_budget > 0 ? "of at most %s" : "%s",
+    snprintf(note, sizeof(note),
+             info->memory_budget > 0 ? "of this command, of at most %s" : "of this command%s",
              info->memory_budget > 0 ? tool_format_size(text, info->memory_budget) : "");
     line_of_size(out, "memory", info->memory, note);
     if (disk && info->distinct > 0)
@@ -260,7 +264,8 @@ static json_t *json_status(const struct tool_sieve_command *command,
     tool_json_add(object, "ordered", tool_json_bool(info->ordered));
     tool_json_add(object, "canon", tool_json_text(info->canon[0] != '\0' ? info->canon : "none"));
     add_pushes(object, info);
-    tool_json_add(object, "distinct", tool_json_count(info->distinct));
+    tool_json_add(object, "distinct",
+                  info->distinct < UINT64_MAX ? tool_json_count(info->distinct) : tool_json_null());
     tool_json_add(object, "capacity",
                   info->capacity > 0 ? tool_json_count(info->capacity) : tool_json_null());
     tool_json_add(object, "live_rate", disk ? tool_json_null() : tool_json_number(info->live_rate));

@@ -48,7 +48,12 @@
  *
  * A call that fails has changed nothing, unless it says otherwise: with a full disk a push is refused, and goes
  * through when there is room. Where the system could not say whether bytes reached the disk (fsync failed), the
- * sieve refuses all further changes: close it and open it again, which finds the state of the last commit.
+ * sieve refuses all further changes: close it and open it again, which finds the state of the last commit. With
+ * BLOOMERY_SYNC_ALWAYS, a push whose commit found the disk full has been made (its number is given) and is durable with
+ * the next commit; pops and acknowledgements that find it full succeed, to make room.
+ *
+ * A process that forks leaves the sieve to one of the two: the other must not touch it, not even close it, and holds the
+ * directory's lock as long as it lives, unless it executes another program.
  */
 #ifndef BLOOMERY_SIEVE_H
 #define BLOOMERY_SIEVE_H
@@ -110,42 +115,51 @@ typedef void (*bloomery_sieve_warning)(void *context, const char *text);
  * is made: leave them 0, or give the same ones, or be refused with BLOOMERY_MISMATCH.
  */
 typedef struct bloomery_sieve_options {
-    size_t struct_bytes; /* sizeof(bloomery_sieve_options) */
-    bloomery_allocator allocator;
-    const char
-        *directory; /* NULL: all in memory, and gone with the process. It is made if it does not
-                                     exist; if it does, it is empty or a sieve */
+    size_t struct_bytes;          /* sizeof(bloomery_sieve_options) */
+    bloomery_allocator allocator; /* called by all threads that push, at the same time */
+
+    /* NULL: all in memory, and gone with the process. It is made if it does not exist; if it does, it is empty or a
+     * sieve. */
+    const char *directory;
     bloomery_sieve_engine engine; /* kept */
-    uint64_t
-        memory; /* bytes that the sieve may allocate, filter, buffers and queue. 0: disk engine 64 MiB; memory
-                         engine no limit. Too little is BLOOMERY_BAD_ARGUMENT and the text says the least */
-    uint64_t
-        keys; /* kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does
-                         what `full` says. Disk engine: no limit, only the number of partitions is chosen for it */
+
+    /* Bytes that the sieve may allocate, filter, buffers and queue. 0: disk engine 64 MiB, memory engine no limit. Too
+     * little is BLOOMERY_BAD_ARGUMENT, and the text says the least. An item longer than a buffer (4 to 64 KiB) takes its
+     * length besides while it is written, decided or popped; in ordered sieves one such item of each partition. */
+    uint64_t memory;
+
+    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does what `full` says. Disk
+     * engine: no limit, only the number of partitions is chosen for it. */
+    uint64_t keys;
     double rate;              /* kept. Memory engine: 0 for 1e-6 */
     bloomery_sieve_full full; /* kept. Memory engine */
-    const char *
-        dialect; /* kept. Memory engine: the filter of another system, "sieve-murmur3" for the one of
-                                  the lineage; NULL: ours. With BLOOMERY_SIEVE_STOP or _WARN */
+
+    /* Kept. Memory engine: the filter of another system, "sieve-murmur3" for the one of the lineage; NULL: ours. With
+     * BLOOMERY_SIEVE_STOP or _WARN. */
+    const char *dialect;
     uint32_t fingerprint_bits; /* kept. Disk engine: 64 (0 too) or 48 */
     uint32_t partitions;       /* kept. Disk engine: a power of two, 1 to 256; 0: chosen */
-    bool
-        ordered; /* kept. Disk engine: the queue is in the order of the first pushes over all partitions.
-                            Nothing is decided before everything is, so batches are larger */
-    double
-        sync; /* seconds between commits (0: 1), or BLOOMERY_SYNC_ALWAYS, BLOOMERY_SYNC_NEVER. Commits happen within
-                    calls: a sieve that nobody calls does not commit; call _commit or _close */
-    double
-        lease; /* seconds until an item that was popped and not acknowledged comes again; 0: 3600 */
+
+    /* Kept. Disk engine: the queue is in the order of the first pushes over all partitions. Nothing is decided before
+     * everything is, so batches are larger. */
+    bool ordered;
+
+    /* Seconds between commits (0: 1), or BLOOMERY_SYNC_ALWAYS, BLOOMERY_SYNC_NEVER. Commits happen within calls: a sieve
+     * that nobody calls does not commit; call _commit or _close. */
+    double sync;
+
+    /* Seconds, by the clock on the wall, until an item that was popped and not acknowledged comes again; 0: 3600. */
+    double lease;
     uint32_t
         leases; /* kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each */
     bool
         keep_leases; /* leases from before this open go on until their time; otherwise they end now */
-    const char *
-        canon; /* kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the
-                              parameters as well; or the name of your own, up to BLOOMERY_CANON_NAME_BYTES */
+
+    /* Kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the parameters as well; or the name
+     * of your own, up to BLOOMERY_CANON_NAME_BYTES. */
+    const char *canon;
     bloomery_canonicaliser
-        canonicaliser; /* your own; given if and only if `canon` is none of the names above */
+        canonicaliser; /* your own; given if and only if `canon` is none of these names */
     void *canonicaliser_context;
     bloomery_sieve_warning warning; /* NULL: remarks are lost */
     void *warning_context;
@@ -215,7 +229,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve,
 
 /*
  * Whether a key was seen, without pushing it: SEEN, NEW (surely not), or PENDING: it is not among the decided ones,
- * and others of its partition are pending, of which it may be one. Disk engine: reads one or two blocks of 4 KiB. Keys
+ * and others of its partition are pending, of which it may be one. Disk engine: reads two or three blocks of 4 KiB, and
+ * where keys of its partition were decided without a merge their fingerprints, up to 8 bytes times the batch. Keys
  * that were popped were seen. Negative on failure.
  */
 BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key,
@@ -273,7 +288,8 @@ typedef struct bloomery_sieve_info {
     char canon[BLOOMERY_CANON_NAME_BYTES + 1];
     /* pushes, since the sieve was made; pushed = new + seen + pending + forced + noted */
     uint64_t pushed; /* the number of the last push */
-    uint64_t synced; /* pushes up to this number are durable */
+    uint64_t
+        synced; /* pushes up to this number are durable (BLOOMERY_SYNC_NEVER: survive a kill) */
     uint64_t new_keys;
     uint64_t seen;
     uint64_t pending;
@@ -284,9 +300,11 @@ typedef struct bloomery_sieve_info {
     uint64_t leased; /* popped, not acknowledged, those that wait to come again included */
     uint64_t acked;
     /* the seen-set */
-    uint64_t distinct; /* disk: fingerprints in the store; memory: estimated distinct keys, O(1) */
-    uint64_t capacity; /* memory engine: planned keys; 0: none */
-    double live_rate;  /* memory engine: how often a new key is called seen now */
+    uint64_t
+        distinct; /* disk: fingerprints in the store; memory: estimated distinct keys, UINT64_MAX
+                          where every bit is set */
+    uint64_t capacity;     /* memory engine: planned keys; 0: none */
+    double live_rate;      /* memory engine: how often a new key is called seen now */
     double expected_drops; /* new keys that were dropped since the beginning, expected */
     /* bytes now */
     uint64_t memory_budget; /* 0: none */
@@ -310,7 +328,7 @@ typedef struct bloomery_sieve_info {
         .struct_bytes = sizeof(bloomery_sieve_info) \
     }
 
-/* O(partitions). */
+/* O(partitions); memory engine: reads its filter. */
 BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
 
 /*
@@ -323,13 +341,13 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
                                                       bloomery_sieve_report report, void *context,
                                                       uint64_t *damaged, bloomery_error *error);
 
-/* Calls `take` for each fingerprint of the disk engine's seen-set, rising; a non-zero return ends it and is
+/* Calls `take`, with the sieve locked (do not call it from there), for each fingerprint of the disk engine's seen-set, rising; a non-zero return ends it and is
  * returned. What is pending is not among them: flush first. BLOOMERY_UNSUPPORTED (memory engine), _CORRUPT, _IO_FAILED. */
 BLOOMERY_PUBLIC int bloomery_sieve_each_seen(bloomery_sieve *sieve,
                                              int (*take)(void *context, uint64_t fingerprint),
                                              void *context, bloomery_error *error);
 
-/* Calls `take` for each queued item, front to back, without popping it; leased ones that come again are not among
+/* Calls `take`, with the sieve locked, for each queued item, front to back, without popping it; leased ones that come again are not among
  * them. What it points to lasts for the call. A non-zero return ends it and is returned. */
 BLOOMERY_PUBLIC int bloomery_sieve_each_queued(bloomery_sieve *sieve,
                                                int (*take)(void *context,

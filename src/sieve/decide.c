@@ -26,7 +26,8 @@ static bloomery_status settle(bloomery_sieve *sieve, struct bloomery_log_block *
     struct bloomery_entry entry;
     const size_t bytes =
         bloomery_entry_get(block->body + *place, block->block.body_bytes - *place, &entry);
-    if (bytes == 0)
+    if (bytes == 0 || entry.key.bytes > BLOOMERY_SIEVE_ITEM_MAX ||
+        entry.payload.bytes > BLOOMERY_SIEVE_ITEM_MAX - entry.key.bytes)
         return bloomery_fail(error, BLOOMERY_CORRUPT, block->offset,
                              "damaged: an entry that does not fit in its block of pending keys");
     *place += bytes;

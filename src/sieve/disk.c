@@ -40,12 +40,20 @@ static void free_disk(bloomery_sieve *sieve)
     sieve->disk = NULL;
 }
 
+/* No file is open in any of them. */
+static bool take_partitions(struct bloomery_store *store, struct bloomery_disk *disk)
+{
+    disk->partition = bloomery_store_take(store, disk->partitions * sizeof *disk->partition);
+    for (uint32_t i = 0; disk->partition != NULL && i < disk->partitions; i++)
+        disk->partition[i].log.file = -1;
+    return disk->partition != NULL;
+}
+
 static bool take_areas(struct bloomery_store *store, struct bloomery_disk *disk)
 {
     const struct bloomery_sieve_budget *budget = &disk->budget;
     const uint64_t bits = bloomery_sieve_bits_bytes(disk->batch);
-    return (disk->partition =
-                bloomery_store_take(store, disk->partitions * sizeof *disk->partition)) &&
+    return take_partitions(store, disk) &&
            (disk->buffers =
                 bloomery_store_take(store, (uint64_t)disk->partitions * budget->buffer_bytes)) &&
            (disk->cache = bloomery_store_take(store, (uint64_t)8 << budget->cache_bits)) &&
@@ -90,7 +98,6 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
                              (unsigned long long)budget.total);
     }
     for (uint32_t i = 0; i < disk->partitions; i++) {
-        disk->partition[i].log.file = -1;
         disk->partition[i].buffer = disk->buffers + (uint64_t)i * budget.buffer_bytes;
         disk->partition[i].body = bloomery_log_split(disk, 0, 0);
     }
@@ -203,6 +210,10 @@ static bloomery_status restore_disk(bloomery_sieve *sieve, const uint8_t *from, 
         if (status != BLOOMERY_OK)
             return status;
     }
+    /* Ordered, all verdicts must fit in the place of the values (decide.c). */
+    const struct bloomery_disk *disk = sieve->disk;
+    if (disk->stride > 8 && disk->waiting > 64 * (disk->batch - partitions))
+        return too_small(sieve, disk->waiting / 64 + partitions + 1, error);
     return BLOOMERY_OK;
 }
 
@@ -416,9 +427,8 @@ static int contains_disk(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key
     /* What was decided without a merge lies in the log yet. */
     struct looking looking = {.fingerprint = fingerprint, .stride = disk->stride};
     if (partition->decided_entries > 0) {
-        const bloomery_status status =
-            bloomery_log_each(sieve, number, BLOOMERY_FILE_HEADER, partition->decided_bytes, look,
-                              &looking, error);
+        const bloomery_status status = bloomery_log_each(
+            sieve, number, BLOOMERY_FILE_HEADER, partition->decided_bytes, look, &looking, error);
         if (status != BLOOMERY_OK)
             return status;
     }
@@ -434,7 +444,7 @@ static uint32_t cheapest(const struct bloomery_disk *disk)
     double least = 0;
     for (uint32_t i = 0; i < disk->partitions; i++) {
         const struct bloomery_partition *partition = &disk->partition[i];
-        if (bloomery_partition_waiting(partition) == 0)
+        if (bloomery_partition_waiting(partition) == 0 || partition->damaged)
             continue;
         const double merging = bloomery_stage_cost(disk, partition, true);
         const double asking = bloomery_stage_cost(disk, partition, false);
@@ -447,29 +457,62 @@ static uint32_t cheapest(const struct bloomery_disk *disk)
     return best;
 }
 
-static bloomery_status decide_everything(bloomery_sieve *sieve, bloomery_error *error)
+/* One partition. A damaged one does not keep the others from being decided: it is told of afterwards. */
+static bloomery_status decide_one(bloomery_sieve *sieve, uint32_t number, bool merge,
+                                  bloomery_error *damage, bloomery_error *error)
 {
+    bloomery_error found;
+    const bloomery_status status = bloomery_decide(sieve, number, merge, &found);
+    if (status == BLOOMERY_CORRUPT) {
+        sieve->disk->partition[number].damaged = true;
+        if (damage->status == BLOOMERY_OK)
+            *damage = found;
+        return BLOOMERY_OK;
+    }
+    if (status != BLOOMERY_OK && error != NULL)
+        *error = found;
+    return status;
+}
+
+static bloomery_status decide_each(bloomery_sieve *sieve, uint64_t wanted, bloomery_error *damage,
+                                   bloomery_error *error)
+{
+    struct bloomery_disk *disk = sieve->disk;
     bloomery_status status = BLOOMERY_OK;
-    if (sieve->disk->stride > 8)
-        return bloomery_decide_ordered(sieve, true, error);
-    for (uint32_t i = 0; status == BLOOMERY_OK && i < sieve->disk->partitions; i++)
-        status = bloomery_decide(sieve, i, true, error);
+    for (uint32_t i = 0; i < disk->partitions; i++)
+        disk->partition[i].damaged = false;
+    if (wanted == UINT64_MAX) {
+        for (uint32_t i = 0; status == BLOOMERY_OK && i < disk->partitions; i++)
+            status = decide_one(sieve, i, true, damage, error);
+        return status;
+    }
+    while (status == BLOOMERY_OK && bloomery_queue_queued(sieve->queue) < wanted) {
+        const uint32_t next = cheapest(disk);
+        if (next == UINT32_MAX)
+            break;
+        status = decide_one(sieve, next, false, damage, error);
+    }
     return status;
 }
 
 static bloomery_status decide_disk(bloomery_sieve *sieve, uint64_t wanted, bloomery_error *error)
 {
+    const bool everything = wanted == UINT64_MAX;
+    bloomery_error damage = {.status = BLOOMERY_OK};
     bloomery_status status = BLOOMERY_OK;
-    if (wanted == UINT64_MAX)
-        return decide_everything(sieve, error);
-    while (status == BLOOMERY_OK && sieve->disk->waiting > 0 &&
-           bloomery_queue_queued(sieve->queue) < wanted) {
-        if (sieve->disk->stride > 8)
-            status = bloomery_decide_ordered(sieve, false, error);
-        else
-            status = bloomery_decide(sieve, cheapest(sieve->disk), false, error);
+    if (sieve->disk->stride > 8) {
+        if (everything ||
+            (sieve->disk->waiting > 0 && bloomery_queue_queued(sieve->queue) < wanted))
+            status = bloomery_decide_ordered(sieve, everything, error);
+        return status;
     }
-    return status;
+    status = decide_each(sieve, wanted, &damage, error);
+    if (status != BLOOMERY_OK || damage.status == BLOOMERY_OK ||
+        (!everything && bloomery_queue_queued(sieve->queue) > 0))
+        return status;
+    if (error != NULL)
+        *error = damage;
+    return damage.status;
 }
 
 static uint64_t keep_segment(const bloomery_sieve *sieve)

@@ -55,6 +55,7 @@ struct bloomery_partition {
     /* computed, not adopted yet */
     enum bloomery_staged { BLOOMERY_STAGED_NOT, BLOOMERY_STAGED_MERGE, BLOOMERY_STAGED_ASK } staged;
     uint64_t staged_seen; /* entries of the new seen-set, whose generation is the next */
+    bool damaged;         /* found so by the call under way, which goes on with the others */
 };
 
 struct bloomery_disk {

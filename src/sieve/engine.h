@@ -112,8 +112,10 @@ struct bloomery_sieve {
     void *canonicaliser_context;
     bloomery_sieve_warning warning;
     void *warning_context;
-    char *path;
+    char *path; /* as it was given, for messages */
     size_t path_bytes;
+    char *real_path; /* from the root on */
+    size_t real_path_bytes;
     uint64_t memory; /* the budget; 0: none */
     double sync;
     double lease;
@@ -133,6 +135,9 @@ bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *er
 
 /* Opens it and reads the newer sound slot's settings into sieve->settings. BLOOMERY_NOT_A_FILTER where there is none. */
 bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error);
+
+/* Whether the slot that was read was written by a process that did not sync. */
+bool bloomery_manifest_unsynced(const bloomery_sieve *sieve);
 
 /* Then, counters, queue and engine, which have been made meanwhile. */
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,

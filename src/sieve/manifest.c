@@ -17,7 +17,7 @@
  *     32   generation          u64    the greater one is the newer slot
  *     40   checksum            u64    XXH3-64 of the used bytes with zeros here, seed 0
  *     48   id                  16 bytes: drawn when the sieve was made; the seed of the other files' checksums
- *     64   engine, fingerprint bits, partitions, what to do when full, leases, hash, ordered, 0    u32 each
+ *     64   engine, fingerprint bits, partitions, what to do when full, leases, hash, ordered, not synced    u32 each
  *     96   keys u64, rate f64
  *     112  secret key of the hash      16 bytes
  *     128  name of the canonicaliser   32 bytes
@@ -44,6 +44,7 @@ static const uint8_t magic[8] = "BLMSIEVE";
 
 enum {
     CHECKSUM = 40,
+    UNSYNCED = 92,
     COUNTERS = 192,
     LENGTHS = 248,
     STATE = 320,
@@ -74,6 +75,7 @@ static void put_settings(const bloomery_sieve *sieve, uint8_t *image)
     bloomery_store_u32(image + 80, settings->leases);
     bloomery_store_u32(image + 84, settings->hash);
     bloomery_store_u32(image + 88, settings->ordered);
+    bloomery_store_u32(image + UNSYNCED, !sieve->store.syncs);
     bloomery_store_u64(image + 96, settings->keys);
     bloomery_store_f64(image + 104, settings->rate);
     memcpy(image + 112, settings->secret, sizeof settings->secret);
@@ -204,7 +206,8 @@ bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *er
         status = write_new(sieve, path, error);
     if (status != BLOOMERY_OK)
         return status;
-    sieve->manifest.file = openat(sieve->store.directory, "MANIFEST", O_RDWR | O_CLOEXEC);
+    sieve->manifest.file =
+        openat(sieve->store.directory, "MANIFEST", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (sieve->manifest.file < 0)
         return bloomery_fail_system(error, errno, "opening %s", path);
     return BLOOMERY_OK;
@@ -221,17 +224,22 @@ void bloomery_manifest_close(bloomery_sieve *sieve)
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* A slot into the image: `generation` where it is sound. Reading errors are those of the disk. */
-static bloomery_status read_slot(bloomery_sieve *sieve, uint64_t slot, bool *sound, bool *ours,
-                                 uint64_t *generation, bloomery_error *error)
+/* What a slot is. */
+struct slot {
+    bool ours;
+    bool sound;
+    uint32_t version;
+    uint64_t generation;
+};
+
+static bloomery_status read_image(bloomery_sieve *sieve, uint64_t slot, bloomery_error *error)
 {
     struct bloomery_manifest *manifest = &sieve->manifest;
-    uint8_t *image = manifest->image;
     uint64_t done = 0;
-    *sound = false;
     while (done < manifest->slot_bytes) {
-        const ssize_t moved = pread(manifest->file, image + done, manifest->slot_bytes - done,
-                                    (off_t)(slot * manifest->slot_bytes + done));
+        const ssize_t moved =
+            pread(manifest->file, manifest->image + done, manifest->slot_bytes - done,
+                  (off_t)(slot * manifest->slot_bytes + done));
         if (moved < 0 && errno == EINTR)
             continue;
         if (moved < 0)
@@ -241,21 +249,28 @@ static bloomery_status read_slot(bloomery_sieve *sieve, uint64_t slot, bool *sou
                                  sieve->path);
         done += (uint64_t)moved;
     }
-    if (memcmp(image, magic, sizeof magic) != 0)
-        return BLOOMERY_OK;
-    *ours = true;
-    if (bloomery_load_u32(image + 8) > BLOOMERY_SIEVE_VERSION)
-        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, 8,
-                             "%s is of version %u, later than this program's, %u", sieve->path,
-                             bloomery_load_u32(image + 8), (unsigned)BLOOMERY_SIEVE_VERSION);
+    return BLOOMERY_OK;
+}
+
+/* A slot into the image. Later versions keep the fields up to the checksum where they are. */
+static bloomery_status read_slot(bloomery_sieve *sieve, uint64_t number, struct slot *slot,
+                                 bloomery_error *error)
+{
+    uint8_t *image = sieve->manifest.image;
+    const bloomery_status status = read_image(sieve, number, error);
+    *slot = (struct slot){.ours = false};
+    if (status != BLOOMERY_OK || memcmp(image, magic, sizeof magic) != 0)
+        return status;
+    slot->ours = true;
+    slot->version = bloomery_load_u32(image + 8);
+    slot->generation = bloomery_load_u64(image + 32);
     const uint64_t used = bloomery_load_u64(image + 24);
     const uint64_t checksum = bloomery_load_u64(image + CHECKSUM);
-    if (bloomery_load_u64(image + 16) != manifest->slot_bytes || used < STATE ||
-        used > manifest->slot_bytes || bloomery_load_u32(image + 12) != slot)
+    if (bloomery_load_u64(image + 16) != sieve->manifest.slot_bytes || used < STATE ||
+        used > sieve->manifest.slot_bytes || bloomery_load_u32(image + 12) != number)
         return BLOOMERY_OK;
     bloomery_store_u64(image + CHECKSUM, 0);
-    *sound = bloomery_checksum(image, used, 0) == checksum;
-    *generation = bloomery_load_u64(image + 32);
+    slot->sound = bloomery_checksum(image, used, 0) == checksum;
     return BLOOMERY_OK;
 }
 
@@ -297,37 +312,54 @@ static bloomery_status get_settings(bloomery_sieve *sieve, bloomery_error *error
                          "%s/MANIFEST is damaged: settings that no sieve has", sieve->path);
 }
 
+/* A later version is believed where its checksum is right, or where there is nothing better: a byte that is damaged in
+ * the older slot must not keep the newer one from counting. */
+static bloomery_status check_versions(const bloomery_sieve *sieve, const struct slot slots[2],
+                                      bloomery_error *error)
+{
+    const bool any = (slots[0].sound && slots[0].version == BLOOMERY_SIEVE_VERSION) ||
+                     (slots[1].sound && slots[1].version == BLOOMERY_SIEVE_VERSION);
+    if (!slots[0].ours && !slots[1].ours)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not that of a sieve",
+                             sieve->path);
+    for (int i = 0; i < 2; i++)
+        if (slots[i].ours && slots[i].version != BLOOMERY_SIEVE_VERSION && (slots[i].sound || !any))
+            return bloomery_fail(error, BLOOMERY_WRONG_VERSION, 8,
+                                 "%s is of version %u, this program's is %u", sieve->path,
+                                 slots[i].version, (unsigned)BLOOMERY_SIEVE_VERSION);
+    if (any)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, CHECKSUM,
+                         "%s/MANIFEST is damaged: neither slot has its checksum", sieve->path);
+}
+
 /* The newer sound slot into the image. */
 static bloomery_status choose_slot(bloomery_sieve *sieve, bloomery_error *error)
 {
-    uint64_t generation[2] = {0, 0};
-    bool sound[2] = {false, false};
-    bool ours = false;
-    for (uint64_t slot = 0; slot < 2; slot++) {
-        const bloomery_status status =
-            read_slot(sieve, slot, &sound[slot], &ours, &generation[slot], error);
-        if (status != BLOOMERY_OK)
-            return status;
-    }
-    if (!ours)
-        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not that of a sieve",
-                             sieve->path);
-    if (!sound[0] && !sound[1])
-        return bloomery_fail(error, BLOOMERY_CORRUPT, CHECKSUM,
-                             "%s/MANIFEST is damaged: neither slot has its checksum", sieve->path);
-    const uint64_t newer = !sound[0] || (sound[1] && generation[1] > generation[0]);
-    sieve->manifest.generation = generation[newer];
+    struct slot slots[2];
+    bloomery_status status = read_slot(sieve, 0, &slots[0], error);
+    if (status == BLOOMERY_OK)
+        status = read_slot(sieve, 1, &slots[1], error);
+    if (status == BLOOMERY_OK)
+        status = check_versions(sieve, slots, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const bool first = slots[0].sound && slots[0].version == BLOOMERY_SIEVE_VERSION;
+    const bool second = slots[1].sound && slots[1].version == BLOOMERY_SIEVE_VERSION;
+    const uint64_t newer = !first || (second && slots[1].generation > slots[0].generation) ? 1 : 0;
+    sieve->manifest.generation = slots[newer].generation;
     /* The next commit overwrites the other one. */
-    if ((generation[newer] & 1) != newer)
+    if ((slots[newer].generation & 1) != newer)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 32,
                              "%s/MANIFEST is damaged: a slot in the other's place", sieve->path);
-    return newer == 1 ? BLOOMERY_OK : read_slot(sieve, 0, &sound[0], &ours, &generation[0], error);
+    return newer == 1 ? BLOOMERY_OK : read_slot(sieve, 0, &slots[0], error);
 }
 
 bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error)
 {
     struct stat facts;
-    sieve->manifest.file = openat(sieve->store.directory, "MANIFEST", O_RDWR | O_CLOEXEC);
+    sieve->manifest.file =
+        openat(sieve->store.directory, "MANIFEST", O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (sieve->manifest.file < 0 && errno == ENOENT)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
                              sieve->path);
@@ -342,6 +374,11 @@ bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *er
     if (status == BLOOMERY_OK)
         status = choose_slot(sieve, error);
     return status == BLOOMERY_OK ? get_settings(sieve, error) : status;
+}
+
+bool bloomery_manifest_unsynced(const bloomery_sieve *sieve)
+{
+    return bloomery_load_u32(sieve->manifest.image + UNSYNCED) != 0;
 }
 
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum {
     SAVE_LEAST = 64 << 20, /* bytes appended to the queue before it is worth saving the filter */
@@ -76,7 +77,8 @@ static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_opti
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of '%s' have positions and no hashes, which a sieve needs",
                              settings->dialect);
-    return status;
+    return status == BLOOMERY_OK ? check_budget(sieve, bloomery_bytes(sieve->filter->filter), error)
+                                 : status;
 }
 
 /* The filter of these settings, empty. */
@@ -86,10 +88,10 @@ static bloomery_status create(bloomery_sieve *sieve, bloomery_error *error)
     struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_options options = BLOOMERY_OPTIONS;
     options.allocator = sieve->allocator;
+    options.memory_limit = filter_limit(sieve);
     if (settings->dialect[0] != '\0')
         return create_dialect(sieve, &options, error);
     options.seed = bloomery_load_u64(settings->secret);
-    options.memory_limit = filter_limit(sieve);
     engine->plan = (bloomery_plan){
         .kind = settings->full == BLOOMERY_SIEVE_GROW ? BLOOMERY_SCALABLE : BLOOMERY_BLOCKED,
         .keys = settings->keys,
@@ -247,15 +249,16 @@ static bloomery_status push_single(bloomery_sieve *sieve, bloomery_hash hash,
     if (!seen && sieve->settings.full == BLOOMERY_SIEVE_STOP &&
         engine->keys >= sieve->settings.keys)
         return full(sieve, error);
-    if (error != NULL)
-        error->status = BLOOMERY_OK;
+    bloomery_error found = {.status = BLOOMERY_OK};
     if (!seen || forced)
         added = (bloomery_entry_bound(entry) > RESERVED ? add_long : add_short)(
-            sieve, hash, entry, seen, &new_bits, error);
-    if (added == BLOOMERY_FULL && (error == NULL || error->status == BLOOMERY_OK))
-        return full(sieve, error);
-    if (added < 0 && (error == NULL || error->status == BLOOMERY_OK))
-        return bloomery_fail(error, (bloomery_status)added, 0, "adding to the filter failed");
+            sieve, hash, entry, seen, &new_bits, &found);
+    if (added < 0 && found.status == BLOOMERY_OK)
+        return added == BLOOMERY_FULL
+                   ? full(sieve, error)
+                   : bloomery_fail(error, (bloomery_status)added, 0, "adding to the filter failed");
+    if (added < 0 && error != NULL)
+        *error = found;
     if (added < 0)
         return (bloomery_status)added;
     engine->bits_set += new_bits;
@@ -362,15 +365,29 @@ static bloomery_status decide_filter(bloomery_sieve *sieve, uint64_t wanted, blo
 
 /* ---- State ------------------------------------------------------------------------------- */
 
+/* By the path that it had when it was opened: the process may have gone to another directory since. */
 static bloomery_status path_of(const bloomery_sieve *sieve, uint64_t generation, char path[4096],
                                bloomery_error *error)
 {
     char name[BLOOMERY_FILE_NAME];
     bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
-    const int bytes = snprintf(path, 4096, "%s/%s", sieve->path, name);
+    const int bytes = snprintf(path, 4096, "%s/%s", sieve->real_path, name);
     if (bytes > 0 && bytes < 4096)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the directory's path is too long");
+}
+
+/* What the manifest is to name must be there. */
+static bloomery_status look_for(const bloomery_sieve *sieve, uint64_t generation,
+                                bloomery_error *error)
+{
+    char name[BLOOMERY_FILE_NAME];
+    bloomery_store_name(BLOOMERY_FILE_FILTER, 0, generation, name);
+    if (faccessat(sieve->store.directory, name, F_OK, 0) == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail(
+        error, BLOOMERY_IO_FAILED, 0,
+        "%s is not where it was when it was opened: the filter was not saved in it", sieve->path);
 }
 
 /* The queue has been sealed: its tail is where the saved filter ends. */
@@ -384,6 +401,8 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
     bloomery_status status = path_of(sieve, engine->generation + 1, path, error);
     if (status == BLOOMERY_OK)
         status = bloomery_save(engine->filter, path, error);
+    if (status == BLOOMERY_OK)
+        status = look_for(sieve, engine->generation + 1, error);
     if (status != BLOOMERY_OK)
         return status;
     if (engine->generation != engine->committed)
@@ -452,9 +471,15 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
         status = bloomery_open(path, &options, &filter, error);
     if (status == BLOOMERY_OK)
         status = bloomery_compatible(engine->filter, filter, error);
+    if (status == BLOOMERY_OK)
+        status = check_budget(sieve, bloomery_bytes(filter), error);
     if (status != BLOOMERY_OK) {
         bloomery_free(filter);
-        return status;
+        return status == BLOOMERY_OUT_OF_MEMORY || status == BLOOMERY_BAD_ARGUMENT
+                   ? status
+                   : bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                                   "%s/filter.%llu is damaged, missing, or that of another sieve",
+                                   sieve->path, (unsigned long long)engine->generation);
     }
     bloomery_free(engine->filter);
     engine->filter = filter;
@@ -481,7 +506,16 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
         if (status != BLOOMERY_OK)
             return status;
     }
-    const int result = bloomery_queue_each(sieve->queue, &engine->saved, add_again, sieve, error);
+    bloomery_error found = {.status = BLOOMERY_OK};
+    const int result = bloomery_queue_each(sieve->queue, &engine->saved, add_again, sieve, &found);
+    if (result == BLOOMERY_FULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "%s was used with more memory: its filter does not fit in %llu bytes",
+                             sieve->path, (unsigned long long)sieve->memory);
+    if (result < 0 && found.status == BLOOMERY_OK)
+        return bloomery_fail(error, (bloomery_status)result, 0, "adding to the filter failed");
+    if (result < 0 && error != NULL)
+        *error = found;
     return result < 0 ? (bloomery_status)result : BLOOMERY_OK;
 }
 

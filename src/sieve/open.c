@@ -175,6 +175,8 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
     const struct bloomery_sieve_settings *kept = &sieve->settings;
     const char *const engines[] = {"", "memory", "disk"};
     const char *const fulls[] = {"grow", "stop", "warn"};
+    const bool disk =
+        kept->engine == BLOOMERY_SIEVE_DISK; /* those of the other engine don't matter */
     if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != kept->engine)
         return differs(sieve, error, "the engine", engines[kept->engine], engines[options->engine]);
     const struct {
@@ -183,8 +185,8 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
         uint64_t given;
     } numbers[] = {
         {"a number of keys of", kept->keys, options->keys},
-        {"fingerprint bits", kept->fingerprint_bits, options->fingerprint_bits},
-        {"partitions", kept->partitions, options->partitions},
+        {"fingerprint bits", kept->fingerprint_bits, disk ? options->fingerprint_bits : 0},
+        {"partitions", kept->partitions, disk ? options->partitions : 0},
         {"leases", kept->leases, options->leases},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -193,19 +195,20 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
     if (options->rate > 0 && options->rate != kept->rate)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with another rate",
                              sieve->path);
-    if (options->full != BLOOMERY_SIEVE_GROW && options->full != kept->full)
+    if (!disk && options->full != BLOOMERY_SIEVE_GROW && options->full != kept->full)
         return differs(sieve, error, "what it does when full:", fulls[kept->full],
                        fulls[options->full]);
-    if (options->dialect != NULL && strcmp(options->dialect, kept->dialect) != 0)
+    if (!disk && options->dialect != NULL && strcmp(options->dialect, kept->dialect) != 0)
         return differs(sieve, error, "a filter of", kept->dialect[0] ? kept->dialect : "ours",
                        options->dialect);
-    if (options->ordered && !kept->ordered)
+    if (disk && options->ordered && !kept->ordered)
         return differs(sieve, error, "an order", "of each partition", "of all");
     return compare_canon(sieve, options, error);
 }
 
 /* ---- The directory ----------------------------------------------------------------------- */
 
+/* The name of a new directory. Where the one above can't be read or synced, that is its owner's choice. */
 static bloomery_status sync_parent(const bloomery_sieve *sieve, bloomery_error *error)
 {
     const int parent = openat(sieve->store.directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -213,23 +216,47 @@ static bloomery_status sync_parent(const bloomery_sieve *sieve, bloomery_error *
     const int reason = errno;
     if (parent >= 0)
         close(parent);
-    return good
+    return good || reason == EACCES || reason == EINVAL || reason == ENOTSUP
                ? BLOOMERY_OK
                : bloomery_fail_system(error, reason, "syncing the directory above %s", sieve->path);
+}
+
+/* What the process that was here last left to the system (BLOOMERY_SYNC_NEVER): later commits build on it. */
+static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
+{
+    if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve) ||
+        syncfs(sieve->store.directory) == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail_system(error, errno, "syncing what was written to %s without",
+                                sieve->path);
+}
+
+static bloomery_status find_real_path(bloomery_sieve *sieve, bloomery_error *error)
+{
+    char *real = realpath(sieve->path, NULL);
+    if (real == NULL)
+        return bloomery_fail_system(error, errno, "finding the directory %s", sieve->path);
+    const size_t bytes = strlen(real) + 1;
+    sieve->real_path = bloomery_store_take(&sieve->store, bytes);
+    if (sieve->real_path != NULL) {
+        sieve->real_path_bytes = bytes;
+        memcpy(sieve->real_path, real, bytes);
+    }
+    free(real);
+    return sieve->real_path != NULL
+               ? BLOOMERY_OK
+               : bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
 }
 
 /* Opens the directory, made if need be, and locks it. */
 static bloomery_status enter(bloomery_sieve *sieve, bool existing, bloomery_error *error)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    bool made = false;
     int directory = open(sieve->path, flags);
     if (directory < 0 && errno == ENOENT && existing)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "there is no sieve %s", sieve->path);
-    if (directory < 0 && errno == ENOENT) {
-        made = mkdir(sieve->path, 0777) == 0;
-        directory = made || errno == EEXIST ? open(sieve->path, flags) : -1;
-    }
+    if (directory < 0 && errno == ENOENT && (mkdir(sieve->path, 0777) == 0 || errno == EEXIST))
+        directory = open(sieve->path, flags);
     if (directory < 0)
         return bloomery_fail_system(error, errno, "opening the directory %s", sieve->path);
     sieve->store.directory = directory;
@@ -239,7 +266,7 @@ static bloomery_status enter(bloomery_sieve *sieve, bool existing, bloomery_erro
                                  sieve->path);
         return bloomery_fail_system(error, errno, "locking %s", sieve->path);
     }
-    return made && sieve->store.syncs ? sync_parent(sieve, error) : BLOOMERY_OK;
+    return find_real_path(sieve, error);
 }
 
 /* Calls `take` for each name but . and .. until it says false. */
@@ -263,11 +290,19 @@ static bloomery_status each_name(bloomery_sieve *sieve,
     return BLOOMERY_OK;
 }
 
+/* A file that was being written when a crash came and has not got its name (".NAME.XXXXXX.tmp", base/file.c). */
+static bool is_nameless(const char *name, const char *of)
+{
+    const size_t bytes = strlen(name);
+    return name[0] == '.' && strncmp(name + 1, of, strlen(of)) == 0 && bytes > 4 &&
+           strcmp(name + bytes - 4, ".tmp") == 0;
+}
+
 /* A sieve that was being made when a crash came has left no more than a manifest without its name. */
 static bool is_beginning(bloomery_sieve *sieve, const char *name)
 {
     (void)sieve;
-    return strstr(name, "MANIFEST") != NULL && strcmp(name, "MANIFEST") != 0;
+    return is_nameless(name, "MANIFEST.");
 }
 
 /* Removes a file of ours that the state does not name; what is not ours is left alone. */
@@ -283,6 +318,8 @@ static bool remove_litter(bloomery_sieve *sieve, const char *name)
         {BLOOMERY_FILE_QUEUE, "queue-%llu%c", 1},
         {BLOOMERY_FILE_FILTER, "filter.%llu%c", 1},
     };
+    if (is_nameless(name, "MANIFEST.") || is_nameless(name, "filter."))
+        (void)!unlinkat(sieve->store.directory, name, 0);
     if (strcmp(name, "verdicts") == 0)
         bloomery_store_remove(&sieve->store, BLOOMERY_FILE_VERDICTS, 0, 0);
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
@@ -358,6 +395,8 @@ static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_opti
         status = make_parts(sieve, error);
     if (status == BLOOMERY_OK && sieve->store.directory >= 0)
         status = bloomery_manifest_make(sieve, error);
+    if (status == BLOOMERY_OK && sieve->store.directory >= 0 && sieve->store.syncs)
+        status = sync_parent(sieve, error);
     return status;
 }
 
@@ -368,6 +407,8 @@ static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_opti
     bloomery_status status = bloomery_manifest_open(sieve, error);
     if (status == BLOOMERY_OK)
         status = compare_settings(sieve, options, error);
+    if (status == BLOOMERY_OK)
+        status = sync_before(sieve, error);
     if (status == BLOOMERY_OK)
         status = make_parts(sieve, error);
     if (status == BLOOMERY_OK)
@@ -411,6 +452,7 @@ static void destroy(bloomery_sieve *sieve)
     if (sieve->store.directory >= 0)
         close(sieve->store.directory);
     bloomery_store_give(&sieve->store, sieve->path, sieve->path_bytes);
+    bloomery_store_give(&sieve->store, sieve->real_path, sieve->real_path_bytes);
     pthread_mutex_destroy(&sieve->mutex);
     bloomery_release(&allocator, sieve, sizeof *sieve, 64);
 }
@@ -443,14 +485,22 @@ static bloomery_status allocate(const bloomery_sieve_options *options, bloomery_
     return BLOOMERY_OK;
 }
 
-/* A caller's struct may be of an older header, shorter, or of a later one. */
-static void copy_options(const bloomery_sieve_options *options, bloomery_sieve_options *copy)
+/* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must be unused. */
+static bloomery_status copy_options(const bloomery_sieve_options *options,
+                                    bloomery_sieve_options *copy, bloomery_error *error)
 {
-    const size_t bytes =
-        options->struct_bytes < sizeof *copy ? options->struct_bytes : sizeof *copy;
+    const size_t bytes = options->struct_bytes;
     memset(copy, 0, sizeof *copy);
-    memcpy(copy, options, bytes);
+    if (bytes < sizeof bytes || bytes > 4096)
+        return bad(error, "options begin with their size: initialise them with "
+                          "BLOOMERY_SIEVE_OPTIONS");
+    for (size_t i = sizeof *copy; i < bytes; i++)
+        if (((const uint8_t *)options)[i] != 0)
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                 "an option is set that this version of the library does not have");
+    memcpy(copy, options, bytes < sizeof *copy ? bytes : sizeof *copy);
     copy->struct_bytes = sizeof *copy;
+    return BLOOMERY_OK;
 }
 
 bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloomery_sieve **sieve,
@@ -459,9 +509,10 @@ bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloom
     const bloomery_sieve_options none = BLOOMERY_SIEVE_OPTIONS;
     bloomery_sieve_options given;
     *sieve = NULL;
-    copy_options(options != NULL ? options : &none, &given);
     bloomery_sieve *made = NULL;
-    bloomery_status status = check_ranges(&given, error);
+    bloomery_status status = copy_options(options != NULL ? options : &none, &given, error);
+    if (status == BLOOMERY_OK)
+        status = check_ranges(&given, error);
     if (status == BLOOMERY_OK)
         status = check_names(&given, error);
     if (status == BLOOMERY_OK)

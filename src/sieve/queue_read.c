@@ -241,12 +241,6 @@ static bloomery_status expect(const struct bloomery_queue *queue,
                                   view->first, number);
 }
 
-/* The first block of the first segment from where on all are there. */
-static struct bloomery_queue_position first_there(const struct bloomery_queue *queue)
-{
-    return (struct bloomery_queue_position){queue->swept, BLOOMERY_FILE_HEADER};
-}
-
 int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
                         int (*take)(void *context, const struct bloomery_entry *entry,
                                     uint64_t number),
@@ -256,8 +250,9 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
     uint32_t index = from != NULL ? 0 : queue->head_index;
     uint64_t number = from != NULL ? 0 : queue->head_number - index;
     assert(from == NULL || bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
+    /* Nothing was removed yet: where segment 1 is missing now, that is damage, and found. */
     if (place.segment == 0)
-        place = first_there(queue);
+        place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
     if (bloomery_place_before(queue->tail, place)) {
         const struct bloomery_store_file named = segment_named(place.segment);
         return bloomery_store_damaged(queue->store, &named, place.offset, error,

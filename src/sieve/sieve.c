@@ -135,7 +135,8 @@ static void canonicalise(const bloomery_sieve *sieve, uint8_t *room, struct bloo
     }
 }
 
-/* The keys that fit in the room, from the first on; at least one, with the bytes that it needs. */
+/* The keys that fit in the room, from the first on, and the bytes that they need; one where even that does not fit, none
+ * where it is longer than any key. */
 static size_t fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                       size_t *bytes)
 {
@@ -143,7 +144,7 @@ static size_t fitting(const bloomery_sieve *sieve, const bloomery_key *keys, siz
     *bytes = 0;
     if (sieve->canonicaliser == NULL)
         return count < PORTION ? count : PORTION;
-    while (i < count && i < PORTION &&
+    while (i < count && i < PORTION && keys[i].bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
            (i == 0 || *bytes + keys[i].bytes + CANON_ROOM <= CANON_STACK))
         *bytes += keys[i++].bytes + CANON_ROOM;
     return i;
@@ -216,15 +217,12 @@ static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bl
         const size_t at = *done;
         size_t bytes = 0;
         const size_t some = fitting(sieve, keys + at, count - at, &bytes);
-        assert(some > 0 && some <= PORTION);
+        if (some == 0)
+            return check_lengths(&(struct bloomery_entry){keys[at], nothing, flags}, error);
+        assert(some <= PORTION);
         for (size_t i = 0; i < some; i++)
             entries[i] = (struct bloomery_entry){
                 keys[at + i], payloads != NULL ? payloads[at + i] : nothing, flags};
-        /* A key that is too long is refused before its canonical form is made. */
-        if (sieve->canonicaliser != NULL && bytes > CANON_STACK)
-            status = check_lengths(&entries[0], error);
-        if (status != BLOOMERY_OK)
-            break;
         status = sieve->canonicaliser != NULL
                      ? push_canonical(sieve, entries, some, bytes, results + at, done, last, error)
                      : push_entries(sieve, entries, some, results + at, done, last, error);
@@ -343,6 +341,13 @@ static bloomery_status commit_if_can(bloomery_sieve *sieve, bloomery_error *erro
     return bloomery_sieve_usable(sieve, error);
 }
 
+/* The same after a change. Without room for a commit the change is made, and is durable with the next one. */
+static bloomery_status commit_where_room(bloomery_sieve *sieve, bloomery_error *error)
+{
+    (void)commit_always(sieve, NULL);
+    return bloomery_sieve_usable(sieve, error);
+}
+
 static bloomery_status pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
                            size_t *count, bloomery_error *error)
 {
@@ -367,7 +372,7 @@ bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *i
     lock(sieve);
     bloomery_status status = pop(sieve, items, room, count, error);
     if (status == BLOOMERY_OK && *count > 0)
-        status = commit_always(sieve, error);
+        status = commit_where_room(sieve, error);
     unlock(sieve);
     return status;
 }
@@ -381,7 +386,7 @@ static bloomery_status end_leases(bloomery_sieve *sieve, const uint64_t *numbers
     if (status == BLOOMERY_OK) {
         not_leased = bloomery_queue_end(sieve->queue, numbers, count, again);
         if (not_leased < count)
-            status = commit_always(sieve, error);
+            status = commit_where_room(sieve, error);
     }
     unlock(sieve);
     if (unknown != NULL)

@@ -237,7 +237,7 @@ def killed_in_the_middle_nothing_comes_twice_or_never(c):
     lines = links(200000, 60000)
     c.file("links", "\n".join(lines))
     chance = random.Random(3)
-    for number, engine in enumerate(("--engine memory", "--engine disk --partitions 1 --memory 12MB")):
+    for number, engine in enumerate(("--engine memory", DISK)):
         popped = []
         for _ in range(4):
             process = c.start(f"sieve push --sync 0.02 {engine} s{number} links", stdin=subprocess.DEVNULL)

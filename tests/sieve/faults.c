@@ -47,7 +47,7 @@ static void strike_each(size_t number, uint64_t pushes, struct fault fault, enum
 {
     struct story story = life_stories[number];
     story.pushes = pushes;
-    for (fault.at = 1; fault.at <= most; fault.at += 1 + fault.at / (test_long() ? 100 : 8))
+    for (fault.at = 1; fault.at <= most; fault.at += 1 + fault.at / (test_long() ? 100 : 4))
         if (!strike(&story, &fault, faults))
             return;
 }
@@ -57,8 +57,8 @@ static void full_disk_changes_nothing(void **state)
     (void)state;
     static const size_t stories[] = {1, 3, 5, 0, 7, 2, 4, 6};
     for (size_t i = 0; i < (test_long() ? LIFE_STORIES : 3); i++)
-        for (unsigned times = 1; times <= 6; times += 5)
-            strike_each(stories[i], test_long() ? 4000 : 1500,
+        for (unsigned times = 1; times <= 6; times += test_long() ? 5 : 4)
+            strike_each(stories[i], test_long() ? 4000 : 700,
                         (struct fault){.mode = "fail",
                                        .calls = "write,open,truncate",
                                        .times = times,
@@ -71,7 +71,7 @@ static void failed_sync_refuses_all_changes(void **state)
     (void)state;
     static const size_t stories[] = {5, 3, 1, 0, 7, 4, 6};
     for (size_t i = 0; i < (test_long() ? 7 : 3); i++)
-        strike_each(stories[i], test_long() ? 4000 : 1500,
+        strike_each(stories[i], test_long() ? 4000 : 700,
                     (struct fault){.mode = "fail", .calls = "sync", .times = 1, .error = EIO},
                     LIFE_FAILED_SYNC, test_long() ? 2000 : 60);
 }
@@ -83,7 +83,7 @@ static void short_and_interrupted_calls_do_no_harm(void **state)
     for (size_t i = 0; i < LIFE_STORIES; i += test_long() ? 1 : 3)
         for (uint64_t seed = 1; seed <= (test_long() ? 10 : 1); seed++) {
             struct story story = life_stories[i];
-            story.pushes = 1500;
+            story.pushes = test_long() ? 1500 : 600;
             strike(&story, &(struct fault){.mode = "short", .seed = seed}, LIFE_NO_FAULTS);
             strike(&story, &(struct fault){.mode = "eintr", .seed = seed}, LIFE_NO_FAULTS);
         }

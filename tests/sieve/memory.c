@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 6, PUSHES = 60, POP = 40, MANY = 3900 };
+enum { ROUNDS = 6, PUSHES = 60, POP = 40, MANY = 1300 };
 
 struct stage {
     struct test_directory directory;
@@ -29,27 +29,27 @@ struct stage {
     uint32_t came_count;
 };
 
-static bool give_up_once(struct stage *stage, int status, const bloomery_error *error)
+static bool give_up_once(struct stage *stage, int status, const bloomery_error *error, int line)
 {
     if (status >= 0)
         return false;
     if (status != BLOOMERY_OUT_OF_MEMORY || error->status != status || error->text[0] == '\0')
-        fail_msg("status %d, error %d: %s", status, error->status, error->text);
+        fail_msg("line %d: status %d, error %d: %s", line, status, error->status, error->text);
     stage->refused++;
     return true;
 }
 
 /* The call, and where it was refused memory the same call again. */
-#define AGAIN(stage, call)                             \
-    do {                                               \
-        bloomery_error error = {0};                    \
-        int status = (call);                           \
-        if (give_up_once((stage), status, &error)) {   \
-            judge_unchanged(stage);                    \
-            status = (call);                           \
-        }                                              \
-        if (status < 0)                                \
-            fail_msg("refused twice: %s", error.text); \
+#define AGAIN(stage, call)                                     \
+    do {                                                       \
+        bloomery_error error = {0};                            \
+        int status = (call);                                   \
+        if (give_up_once((stage), status, &error, __LINE__)) { \
+            judge_unchanged(stage);                            \
+            status = (call);                                   \
+        }                                                      \
+        if (status < 0)                                        \
+            fail_msg("refused twice: %s", error.text);         \
     } while (0)
 
 static bloomery_sieve_info info_of(const struct stage *stage)
@@ -97,7 +97,6 @@ static size_t pop_some(struct stage *stage)
     AGAIN(stage, bloomery_sieve_ack(stage->sieve, numbers, count, NULL, &error));
     stage->leased = 0;
     stage->acked += count;
-    judge_unchanged(stage);
     return count;
 }
 
@@ -105,7 +104,7 @@ static bool open_sieve(struct stage *stage)
 {
     bloomery_error error = {0};
     const int status = bloomery_sieve_open(&stage->options, &stage->sieve, &error);
-    if (!give_up_once(stage, status, &error))
+    if (!give_up_once(stage, status, &error, __LINE__))
         return true;
     assert_null(stage->sieve);
     assert_int_equal(stage->memory.live, 0);
@@ -118,7 +117,7 @@ static void close_sieve(struct stage *stage)
     bloomery_error error = {0};
     /* What it could not commit it says; then the next opening finds what the last commit said. */
     const int status = bloomery_sieve_close(stage->sieve, &error);
-    give_up_once(stage, status, &error);
+    give_up_once(stage, status, &error, __LINE__);
     assert_int_equal(stage->memory.live, 0);
     assert_false(stage->memory.wrong);
 }
@@ -143,6 +142,7 @@ static uint64_t live(struct stage *stage, uint64_t refuse)
     while (pop_some(stage) > 0)
         continue;
     assert_int_equal(stage->came_count, PUSHES + 2 + MANY);
+    judge_unchanged(stage);
     AGAIN(stage, bloomery_sieve_verify(stage->sieve, NULL, NULL, &(uint64_t){0}, &error));
     AGAIN(stage, bloomery_sieve_commit(stage->sieve, &error));
     close_sieve(stage);
@@ -168,15 +168,15 @@ static void refuse_each(bloomery_sieve_engine engine, bool directory)
     stage->options.engine = engine;
     stage->options.directory = directory ? stage->path : NULL;
     stage->options.sync = BLOOMERY_SYNC_NEVER;
-    stage->options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-12 : 0;
-    stage->options.keys = 500; /* it has to grow */
+    stage->options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-9 : 0;
+    stage->options.keys = 1200; /* it has to grow */
     stage->options.partitions = engine == BLOOMERY_SIEVE_DISK ? 2 : 0;
     stage->options.memory = engine == BLOOMERY_SIEVE_DISK ? 3000000 : 0;
     const uint64_t requests = live(stage, 0);
-    const uint64_t step = test_long() || requests < 60 ? 1 : requests / 60;
+    const uint64_t step = test_long() || requests < 30 ? 1 : requests / 12;
     assert_true(requests > 3);
     assert_int_equal(stage->refused, 0);
-    for (uint64_t refuse = 1; refuse <= requests; refuse += refuse < 40 ? 1 : step) {
+    for (uint64_t refuse = 1; refuse <= requests; refuse += refuse < 12 ? 1 : step) {
         live(stage, refuse);
         /* What can be done without is not told. */
         if (stage->refused > 1)

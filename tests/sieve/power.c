@@ -38,7 +38,7 @@ static void live_through_cuts(const struct story *told, uint64_t seed, unsigned 
     struct story story = *told;
     uint64_t random = seed;
     unsigned lives = 0;
-    story.pushes = story.pushes / 4;
+    story.pushes = story.pushes / (test_long() ? 2 : 8);
     place_make(&place, &story);
     while (!place.ledger.over) {
         /* Soon after it was opened, or later; in the end not before its end. */

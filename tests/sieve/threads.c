@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PUSHERS = 8, POPPERS = 3, KEYS = 12000, STEP = 97, POP = 50, MISCHIEF = 40 };
+enum { PUSHERS = 8, POPPERS = 3, KEYS = 6000, STEP = 97, POP = 50, MISCHIEF = 40 };
 
 struct team {
     bloomery_sieve *sieve;
@@ -161,7 +161,7 @@ static void *watch(void *argument)
         const bool came = atomic_load(&team->came[key]) > 0;
         const int answer = bloomery_sieve_contains(team->sieve, team->keys[key], &error);
         MUST(team, answer >= 0 && (!came || answer == BLOOMERY_SEEN));
-        if (round % 40 == 0)
+        if (round % 100 == 0)
             MUST(team, bloomery_sieve_flush(team->sieve, &error) == BLOOMERY_OK);
         if (round % 15 == 0)
             MUST(team, bloomery_sieve_commit(team->sieve, &error) == BLOOMERY_OK);

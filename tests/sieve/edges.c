@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where one part of a sieve meets another: reopening with less memory or from another directory, damage in one place and
+ * what goes on elsewhere, options that are of the other engine, who synced and who did not.
+ *
+ * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
+ */
+#include "stream.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const bloomery_key nothing;
+
+static struct scene {
+    struct test_directory directory;
+    char path[300];
+} scene;
+
+static int set_scene(void **state)
+{
+    (void)state;
+    scene.directory = test_directory_make();
+    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    (void)state;
+    stream_remove(scene.path);
+    test_directory_remove(&scene.directory);
+    return 0;
+}
+
+static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    options.directory = scene.path;
+    options.engine = engine;
+    options.sync = BLOOMERY_SYNC_NEVER;
+    return options;
+}
+
+static bloomery_sieve *must_open(const bloomery_sieve_options *options)
+{
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {0};
+    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    return sieve;
+}
+
+static int push(bloomery_sieve *sieve, uint64_t number)
+{
+    char text[32];
+    const int bytes = snprintf(text, sizeof text, "key %llu", (unsigned long long)number);
+    return bloomery_sieve_push(sieve, bloomery_key_of(text, (size_t)bytes), nothing, NULL, NULL);
+}
+
+static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        assert_true(push(sieve, i) >= 0);
+}
+
+/* Pops and acknowledges until nothing comes, or popping fails; how many came. */
+static uint64_t drain(bloomery_sieve *sieve)
+{
+    uint64_t all = 0;
+    size_t count = 1;
+    while (count > 0) {
+        bloomery_sieve_item items[64];
+        uint64_t numbers[64];
+        if (bloomery_sieve_pop(sieve, items, 64, &count, NULL) != BLOOMERY_OK)
+            return all;
+        for (size_t i = 0; i < count; i++)
+            numbers[i] = items[i].number;
+        assert_int_equal(bloomery_sieve_ack(sieve, numbers, count, NULL, NULL), BLOOMERY_OK);
+        all += count;
+    }
+    return all;
+}
+
+/* Changes one byte of a file of the directory. */
+static void flip(const char *name, long offset)
+{
+    char path[400];
+    uint8_t byte;
+    snprintf(path, sizeof path, "%s/%s", scene.path, name);
+    const int file = open(path, O_RDWR);
+    assert_true(file >= 0);
+    assert_int_equal(pread(file, &byte, 1, offset), 1);
+    byte ^= 64;
+    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
+    close(file);
+}
+
+static uint64_t least_that_is_said(const bloomery_sieve_options *options, const char *after)
+{
+    bloomery_sieve_options given = *options;
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {0};
+    given.memory = options->memory > 0 ? options->memory : 1;
+    assert_int_equal(bloomery_sieve_open(&given, &sieve, &error), BLOOMERY_BAD_ARGUMENT);
+    const char *says = strstr(error.text, after);
+    assert_non_null(says);
+    return strtoull(says + strlen(after), NULL, 10);
+}
+
+/* Verdicts of an ordered batch lie where its values were: with less memory there may be no room for all of them. */
+static void less_memory_decides_or_says_the_least(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    const uint64_t keys = 1200000;
+    options.ordered = true;
+    options.partitions = 256;
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, 0, keys);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    options.memory = least_that_is_said(&options, "at least "); /* for so many partitions */
+    options.memory = least_that_is_said(&options, "takes ");    /* for so many keys */
+    sieve = must_open(&options);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    assert_int_equal(info.queued, keys);
+    assert_true(info.memory <= options.memory);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+/* The memory engine saves its filter by a path. */
+static void another_directory_leaves_the_filter_in_its_place(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    char here[400];
+    char filter[400];
+    struct stat facts;
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(scene.directory.path), 0);
+    options.directory = "sieve";
+    bloomery_sieve *sieve = must_open(&options);
+    assert_int_equal(chdir("/"), 0);
+    push_many(sieve, 0, 300000); /* enough to be worth saving when it is closed */
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(chdir(here), 0);
+    snprintf(filter, sizeof filter, "%s/filter.1", scene.path);
+    assert_int_equal(stat(filter, &facts), 0);
+    options.directory = scene.path;
+    sieve = must_open(&options);
+    assert_int_equal(push(sieve, 299999), BLOOMERY_SEEN);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static void a_damaged_partition_stops_no_other(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_error error = {0};
+    options.partitions = 16;
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, 0, 8000);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    flip("pending-003.0", 200);
+    sieve = must_open(&options);
+    assert_int_equal(bloomery_sieve_flush(sieve, &error), BLOOMERY_CORRUPT);
+    assert_non_null(strstr(error.text, "pending-003.0"));
+    const uint64_t came = drain(sieve);
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    assert_int_equal(came + info.pending, 8000);
+    assert_in_range(info.pending, 300, 700); /* a sixteenth */
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static void options_of_the_other_engine_do_not_matter(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    options.partitions = 4;
+    options.fingerprint_bits = 48;
+    options.ordered = true;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(bloomery_sieve_close(must_open(&options), NULL), BLOOMERY_OK);
+    stream_remove(scene.path);
+    options = options_of(BLOOMERY_SIEVE_DISK);
+    options.full = BLOOMERY_SIEVE_STOP;
+    options.dialect = "sieve-murmur3";
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(bloomery_sieve_close(must_open(&options), NULL), BLOOMERY_OK);
+}
+
+/* Pushes, pops and commits over more than one segment of the queue, in a process that is not there to close it: 70 items
+ * of a megabyte, less than what makes saving the filter worth while. */
+enum { LONG_ITEMS = 70, LONG_BYTES = 1000000 };
+
+static bloomery_sieve_options long_options(void)
+{
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    options.keys = 20000000;
+    options.full = BLOOMERY_SIEVE_STOP;
+    return options;
+}
+
+static void live_without_an_end(void)
+{
+    const bloomery_sieve_options options = long_options();
+    const pid_t child = fork();
+    int status = 0;
+    assert_true(child >= 0);
+    if (child == 0) {
+        bloomery_sieve *sieve = NULL;
+        bool good = bloomery_sieve_open(&options, &sieve, NULL) == BLOOMERY_OK;
+        uint8_t *payload = calloc(1, LONG_BYTES);
+        for (uint32_t i = 0; good && i < LONG_ITEMS; i++)
+            good = bloomery_sieve_push(sieve, bloomery_key_of(&i, sizeof i),
+                                       bloomery_key_of(payload, LONG_BYTES), NULL,
+                                       NULL) == BLOOMERY_NEW;
+        good =
+            good && drain(sieve) == LONG_ITEMS && bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK;
+        _exit(good ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* What the memory engine forgets where its log is not whole, it would call new again. */
+static void a_missing_log_is_not_passed_over(void **state)
+{
+    (void)state;
+    const bloomery_sieve_options options = long_options();
+    bloomery_sieve *sieve = NULL;
+    char segment[400];
+    live_without_an_end();
+    snprintf(segment, sizeof segment, "%s/queue-000000000001", scene.path);
+    assert_int_equal(unlink(segment), 0);
+    assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_CORRUPT);
+}
+
+static void popped_keys_stay_seen_after_opening(void **state)
+{
+    (void)state;
+    const bloomery_sieve_options options = long_options();
+    live_without_an_end();
+    for (int opening = 0; opening < 2; opening++) {
+        bloomery_sieve *sieve = must_open(&options);
+        for (uint32_t i = 0; i < LONG_ITEMS; i++)
+            assert_int_equal(bloomery_sieve_contains(sieve, bloomery_key_of(&i, sizeof i), NULL),
+                             BLOOMERY_SEEN);
+        assert_int_equal(drain(sieve), 0);
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    }
+}
+
+static void damage_of_the_older_slot_does_not_matter(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, 0, 10);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK); /* the first commit: slot 1 */
+    for (long offset = 0; offset < 320; offset++) {
+        flip("MANIFEST", offset);
+        sieve = must_open(&options);
+        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+        bloomery_sieve_info_get(sieve, &info);
+        assert_int_equal(info.pushed, 10);
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        flip("MANIFEST", offset);
+    }
+}
+
+static void options_without_their_size_are_refused(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve *sieve = NULL;
+    struct stat facts;
+    options.struct_bytes = 0;
+    assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_BAD_ARGUMENT);
+    assert_null(sieve);
+    assert_int_equal(stat(scene.path, &facts), -1);
+}
+
+/* Each length that a key can't have, with and without a canonicaliser. */
+static void absurd_lengths_are_refused(void **state)
+{
+    (void)state;
+    const size_t lengths[] = {BLOOMERY_SIEVE_ITEM_MAX + 1, (size_t)1 << 32, SIZE_MAX / 2,
+                              SIZE_MAX - 15, SIZE_MAX};
+    const char *const canons[] = {"none", "url", "url-query"};
+    for (int i = 0; i < 3; i++) {
+        bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+        options.canon = canons[i];
+        bloomery_sieve *sieve = must_open(&options);
+        for (size_t j = 0; j < sizeof lengths / sizeof lengths[0]; j++) {
+            const bloomery_key key = bloomery_key_of("http://a", lengths[j]);
+            assert_int_equal(bloomery_sieve_push(sieve, key, nothing, NULL, NULL),
+                             BLOOMERY_BAD_ARGUMENT);
+            assert_int_equal(bloomery_sieve_push(sieve, bloomery_key_of("a", 1), key, NULL, NULL),
+                             BLOOMERY_BAD_ARGUMENT);
+            assert_int_equal(bloomery_sieve_contains(sieve, key, NULL), BLOOMERY_BAD_ARGUMENT);
+        }
+        assert_int_equal(push(sieve, 1), BLOOMERY_PENDING);
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        stream_remove(scene.path);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+        CASE(less_memory_decides_or_says_the_least),
+        CASE(another_directory_leaves_the_filter_in_its_place),
+        CASE(a_damaged_partition_stops_no_other),
+        CASE(options_of_the_other_engine_do_not_matter),
+        CASE(a_missing_log_is_not_passed_over),
+        CASE(popped_keys_stay_seen_after_opening),
+        CASE(damage_of_the_older_slot_does_not_matter),
+        CASE(options_without_their_size_are_refused),
+        CASE(absurd_lengths_are_refused),
+#undef CASE
+    };
+    return test_run_group("sieve_edges", tests, NULL, NULL);
+}
