@@ -58,7 +58,7 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number, struct tally
         struct bloomery_log_block block;
         size_t place = 0;
         status =
-            bloomery_log_read(sieve, number, at, disk->area, 2 * BLOOMERY_LOG_AREA, &block, error);
+            bloomery_log_read(sieve, number, at, disk->area, BLOOMERY_LOG_BLOCK, &block, error);
         if (status != BLOOMERY_OK)
             return status;
         assert(entry + block.block.entries <= partition->log_entries - partition->decided_entries);

@@ -34,8 +34,8 @@ static void free_disk(bloomery_sieve *sieve)
     give(store, disk->index, bloomery_sieve_index_bytes(budget->bucket_bits));
     give(store, disk->in, BLOOMERY_SEEN_AREA);
     give(store, disk->out, BLOOMERY_SEEN_AREA);
-    give(store, disk->area, 2 * BLOOMERY_LOG_AREA);
-    give(store, disk->block_values, BLOOMERY_SEEN_PER_BLOCK * 8);
+    give(store, disk->area, BLOOMERY_LOG_BLOCK);
+    give(store, disk->block_values, BLOOMERY_VALUES_BYTES);
     give(store, disk, sizeof *disk);
     sieve->disk = NULL;
 }
@@ -64,8 +64,8 @@ static bool take_areas(struct bloomery_store *store, struct bloomery_disk *disk)
                 bloomery_store_take(store, bloomery_sieve_index_bytes(budget->bucket_bits))) &&
            (disk->in = bloomery_store_take(store, BLOOMERY_SEEN_AREA)) &&
            (disk->out = bloomery_store_take(store, BLOOMERY_SEEN_AREA)) &&
-           (disk->area = bloomery_store_take(store, 2 * BLOOMERY_LOG_AREA)) &&
-           (disk->block_values = bloomery_store_take(store, BLOOMERY_SEEN_PER_BLOCK * 8));
+           (disk->area = bloomery_store_take(store, BLOOMERY_LOG_BLOCK)) &&
+           (disk->block_values = bloomery_store_take(store, BLOOMERY_VALUES_BYTES));
 }
 
 static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)

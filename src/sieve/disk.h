@@ -30,6 +30,8 @@ enum {
     BLOOMERY_PARTITION_STATE = 56, /* in the manifest */
     BLOOMERY_LOG_AREA =
         65536, /* of a block's fixed part, and of its body but for single long entries */
+    BLOOMERY_LOG_BLOCK = 2 * BLOOMERY_LOG_AREA,
+    BLOOMERY_VALUES_BYTES = BLOOMERY_SEEN_PER_BLOCK * 8,
 };
 
 struct bloomery_partition {

@@ -69,7 +69,7 @@ static bloomery_status verify_log(bloomery_sieve *sieve, uint32_t number, struct
     for (uint64_t at = BLOOMERY_FILE_HEADER; at < partition->log_bytes;
          at += bloomery_block_bytes(&block.block)) {
         bloomery_status status = bloomery_log_read(sieve, number, at, sieve->disk->area,
-                                                   2 * BLOOMERY_LOG_AREA, &block, &found);
+                                                   BLOOMERY_LOG_BLOCK, &block, &found);
         bloomery_log_release(sieve, &block);
         status = tell(findings, status, &found, error);
         if (status != BLOOMERY_OK)

@@ -49,6 +49,7 @@ enum {
     LENGTHS = 248,
     STATE = 320,
     PAGE = 4096,
+    PAGES = 2 * PAGE,
     SLOT_MOST = 64 << 20,
 };
 
@@ -366,8 +367,7 @@ bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *er
     if (sieve->manifest.file < 0 || fstat(sieve->manifest.file, &facts) != 0)
         return bloomery_fail_system(error, errno, "opening %s/MANIFEST", sieve->path);
     const uint64_t bytes = (uint64_t)facts.st_size;
-    if (!S_ISREG(facts.st_mode) || bytes < 2 * PAGE || bytes % (2 * PAGE) != 0 ||
-        bytes / 2 > SLOT_MOST)
+    if (!S_ISREG(facts.st_mode) || bytes < PAGES || bytes % PAGES != 0 || bytes / 2 > SLOT_MOST)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "%s/MANIFEST is not that of a sieve, or cut short", sieve->path);
     bloomery_status status = take_image(sieve, bytes / 2, error);

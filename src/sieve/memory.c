@@ -33,8 +33,8 @@ static void free_filter(bloomery_sieve *sieve)
 /* What the filter may take: all that queue and leases do not. */
 static uint64_t filter_limit(const bloomery_sieve *sieve)
 {
-    const uint64_t fixed =
-        4 * BLOOMERY_QUEUE_BUFFER + 3 * (uint64_t)sieve->settings.leases * BLOOMERY_LEASE_BYTES;
+    const uint64_t fixed = (uint64_t)4 * BLOOMERY_QUEUE_BUFFER +
+                           3 * (uint64_t)sieve->settings.leases * BLOOMERY_LEASE_BYTES;
     if (sieve->memory == 0)
         return 0;
     const uint64_t rest = sieve->memory > fixed ? sieve->memory - fixed : 1;
@@ -326,7 +326,6 @@ static bloomery_status push_filter(bloomery_sieve *sieve, const bloomery_hash *h
         size_t sure = 0;
         if (some <= 1 ||
             (sieve->settings.full == BLOOMERY_SIEVE_STOP && keys + some > sieve->settings.keys)) {
-            some = 1;
             status = push_single(sieve, hashes[at], &entries[at], &results[at], error);
             sure = status == BLOOMERY_OK;
         } else {

@@ -305,44 +305,68 @@ static bool is_beginning(bloomery_sieve *sieve, const char *name)
     return is_nameless(name, "MANIFEST.");
 }
 
+/* The number behind `before` in a name; `*rest` becomes what follows it, NULL where the name begins otherwise. */
+static uint64_t number_in(const char *name, const char *before, const char **rest)
+{
+    const size_t bytes = strlen(before);
+    char *end = NULL;
+    *rest = NULL;
+    if (strncmp(name, before, bytes) != 0)
+        return 0;
+    const uint64_t number = strtoull(name + bytes, &end, 10);
+    *rest = end;
+    return number;
+}
+
+/* The kind of a file of ours by its name, and its numbers; false where it is none: names are compared with those that we
+ * would give. */
+static bool take_apart(const char *name, enum bloomery_file_kind *kind, uint64_t *number,
+                       uint64_t *generation)
+{
+    static const struct {
+        const char *before;
+        enum bloomery_file_kind kind;
+    } forms[] = {{"seen-", BLOOMERY_FILE_SEEN},
+                 {"pending-", BLOOMERY_FILE_PENDING},
+                 {"queue-", BLOOMERY_FILE_QUEUE},
+                 {"filter", BLOOMERY_FILE_FILTER}};
+    char exact[BLOOMERY_FILE_NAME];
+    *number = 0;
+    *generation = 0;
+    *kind = BLOOMERY_FILE_VERDICTS;
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        const char *rest;
+        const uint64_t first = number_in(name, forms[i].before, &rest);
+        if (rest == NULL)
+            continue;
+        *kind = forms[i].kind;
+        *number = first;
+        *generation = number_in(rest, ".", &rest);
+    }
+    bloomery_store_name(*kind, *number, *generation, exact);
+    return strcmp(exact, name) == 0;
+}
+
+/* Segments that the memory engine has yet to read again, if they were popped too. */
+static bool segment_counts(const bloomery_sieve *sieve, uint64_t number)
+{
+    return bloomery_queue_has_segment(sieve->queue, number) ||
+           (number >= sieve->engine->keep_segment(sieve) &&
+            number < bloomery_queue_tail(sieve->queue).segment);
+}
+
 /* Removes a file of ours that the state does not name; what is not ours is left alone. */
 static bool remove_litter(bloomery_sieve *sieve, const char *name)
 {
-    static const struct {
-        enum bloomery_file_kind kind;
-        const char *form;
-        int numbers;
-    } forms[] = {
-        {BLOOMERY_FILE_SEEN, "seen-%llu.%llu%c", 2},
-        {BLOOMERY_FILE_PENDING, "pending-%llu.%llu%c", 2},
-        {BLOOMERY_FILE_QUEUE, "queue-%llu%c", 1},
-        {BLOOMERY_FILE_FILTER, "filter.%llu%c", 1},
-    };
+    enum bloomery_file_kind kind;
+    uint64_t number;
+    uint64_t generation;
     if (is_nameless(name, "MANIFEST.") || is_nameless(name, "filter."))
         (void)!unlinkat(sieve->store.directory, name, 0);
-    if (strcmp(name, "verdicts") == 0)
-        bloomery_store_remove(&sieve->store, BLOOMERY_FILE_VERDICTS, 0, 0);
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        unsigned long long numbers[2] = {0, 0};
-        char exact[BLOOMERY_FILE_NAME];
-        char more;
-        const int read = forms[i].numbers == 2
-                             ? sscanf(name, forms[i].form, &numbers[0], &numbers[1], &more)
-                             : sscanf(name, forms[i].form, &numbers[0], &more);
-        if (read != forms[i].numbers)
-            continue;
-        const bool filter = forms[i].kind == BLOOMERY_FILE_FILTER;
-        const uint64_t number = filter ? 0 : numbers[0];
-        const uint64_t generation = filter ? numbers[0] : numbers[1];
-        bloomery_store_name(forms[i].kind, number, generation, exact);
-        const bool named = forms[i].kind == BLOOMERY_FILE_QUEUE
-                               ? bloomery_queue_has_segment(sieve->queue, number) ||
-                                     (number >= sieve->engine->keep_segment(sieve) &&
-                                      number < bloomery_queue_tail(sieve->queue).segment)
-                               : sieve->engine->names(sieve, forms[i].kind, number, generation);
-        if (!named && strcmp(exact, name) == 0)
-            bloomery_store_remove(&sieve->store, forms[i].kind, number, generation);
-    }
+    else if (take_apart(name, &kind, &number, &generation) &&
+             !(kind == BLOOMERY_FILE_QUEUE ? segment_counts(sieve, number)
+                                           : sieve->engine->names(sieve, kind, number, generation)))
+        bloomery_store_remove(&sieve->store, kind, number, generation);
     return true;
 }
 

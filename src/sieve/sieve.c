@@ -185,12 +185,12 @@ static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery
     return status == BLOOMERY_OK ? wrong : status;
 }
 
+/* `stack` has CANON_STACK bytes. */
 static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_entry *entries,
-                                      size_t count, size_t bytes, uint8_t *results, size_t *done,
-                                      uint64_t *last, bloomery_error *error)
+                                      size_t count, uint8_t *stack, size_t bytes, uint8_t *results,
+                                      size_t *done, uint64_t *last, bloomery_error *error)
 {
-    uint8_t stack[CANON_STACK];
-    if (bytes <= sizeof stack) {
+    if (bytes <= CANON_STACK) {
         canonicalise(sieve, stack, entries, count);
         return push_entries(sieve, entries, count, results, done, last, error);
     }
@@ -210,6 +210,7 @@ static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bl
                                  size_t *done, uint64_t *last, bloomery_error *error)
 {
     struct bloomery_entry entries[PORTION];
+    uint8_t stack[CANON_STACK];
     const bloomery_key nothing = bloomery_key_of("", 0);
     bloomery_status status = BLOOMERY_OK;
     *done = 0;
@@ -224,7 +225,8 @@ static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bl
             entries[i] = (struct bloomery_entry){
                 keys[at + i], payloads != NULL ? payloads[at + i] : nothing, flags};
         status = sieve->canonicaliser != NULL
-                     ? push_canonical(sieve, entries, some, bytes, results + at, done, last, error)
+                     ? push_canonical(sieve, entries, some, stack, bytes, results + at, done, last,
+                                      error)
                      : push_entries(sieve, entries, some, results + at, done, last, error);
     }
     return status;

@@ -62,7 +62,7 @@ static void live_stories(const char *part, bool always)
             (story->sync == BLOOMERY_SYNC_ALWAYS) != always)
             continue;
         for (uint64_t seed = 1; seed <= (test_long() ? 20 : 1); seed++)
-            live_through_cuts(story, seed + 100 * i, test_long() ? 30 : 12);
+            live_through_cuts(story, seed + 100 * i, test_long() ? 30 : 8);
     }
 }
 

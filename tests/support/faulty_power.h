@@ -2,9 +2,11 @@
 /*
  * What a power cut leaves of files: the memory behind faulty_io.c's mode "crash".
  *
- * A file keeps what it held when it was last synced. Of what was written since, at its end or in its middle,
- * everything, nothing, or a first part may have arrived, or of each sector of 512 bytes the new content, the old
- * one, or, behind what was synced, zeros; and its length may be the old one or the new one, or one between. Names (creations, of directories too, links, renames, removals) arrive in order, but of those made since their directory was last synced only a first
+ * A file keeps what it held when it was last synced. Of what was written since, at its end or in
+ * its middle, everything, nothing, or a first part may have arrived, or of each sector of 512 bytes
+ * the new content, the old one, or, behind what was synced, zeros; and its length may be the old
+ * one or the new one, or one between. Names (creations, of directories too, links, renames,
+ * removals) arrive in order, but of those made since their directory was last synced only a first
  * part does: the others are undone, and a file that a rename had replaced is back. So a program
  * that forgets to sync the file before it renames it, or the directory after it, is found out by
  * some seed.
