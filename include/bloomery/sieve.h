@@ -292,7 +292,8 @@ typedef struct bloomery_sieve_info {
         synced; /* pushes up to this number are durable (BLOOMERY_SYNC_NEVER: survive a kill) */
     uint64_t new_keys;
     uint64_t seen;
-    uint64_t pending;
+    uint64_t
+        pending; /* pushes not decided; forced and noted ones, undecided too, are not among them */
     uint64_t forced;
     uint64_t noted;
     /* the queue */
@@ -301,7 +302,7 @@ typedef struct bloomery_sieve_info {
     uint64_t acked;
     /* the seen-set */
     uint64_t
-        distinct; /* disk: fingerprints in the store; memory: estimated distinct keys, UINT64_MAX
+        distinct; /* disk: fingerprints in the seen-set; those of keys decided without a merge come later; memory: estimated distinct keys, UINT64_MAX
                           where every bit is set */
     uint64_t capacity;     /* memory engine: planned keys; 0: none */
     double live_rate;      /* memory engine: how often a new key is called seen now */

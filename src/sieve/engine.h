@@ -123,6 +123,7 @@ struct bloomery_sieve {
     uint64_t synced;
     uint64_t commits;
     bool changed; /* since the last commit */
+    bool made_directory;
 };
 
 /* ---- The manifest --------------------------------------------------------------------------- */

@@ -255,8 +255,10 @@ static bloomery_status enter(bloomery_sieve *sieve, bool existing, bloomery_erro
     int directory = open(sieve->path, flags);
     if (directory < 0 && errno == ENOENT && existing)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "there is no sieve %s", sieve->path);
-    if (directory < 0 && errno == ENOENT && (mkdir(sieve->path, 0777) == 0 || errno == EEXIST))
-        directory = open(sieve->path, flags);
+    if (directory < 0 && errno == ENOENT) {
+        sieve->made_directory = mkdir(sieve->path, 0777) == 0;
+        directory = sieve->made_directory || errno == EEXIST ? open(sieve->path, flags) : -1;
+    }
     if (directory < 0)
         return bloomery_fail_system(error, errno, "opening the directory %s", sieve->path);
     sieve->store.directory = directory;
@@ -545,6 +547,9 @@ bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloom
         status =
             given.directory != NULL ? open_in(made, &given, error) : make_new(made, &given, error);
     if (status != BLOOMERY_OK) {
+        /* Not even an empty directory stays of a sieve that was refused. */
+        if (made != NULL && made->made_directory)
+            (void)!rmdir(made->path);
         if (made != NULL)
             destroy(made);
         return status;
