@@ -301,9 +301,9 @@ typedef struct bloomery_sieve_info {
     uint64_t leased; /* popped, not acknowledged, those that wait to come again included */
     uint64_t acked;
     /* the seen-set */
-    uint64_t
-        distinct; /* disk: fingerprints in the seen-set; those of keys decided without a merge come later; memory: estimated distinct keys, UINT64_MAX
-                          where every bit is set */
+    /* Disk engine: fingerprints in the seen-set; those of keys that were decided without a merge come later. Memory engine:
+     * estimated distinct keys, UINT64_MAX where every bit is set. */
+    uint64_t distinct;
     uint64_t capacity;     /* memory engine: planned keys; 0: none */
     double live_rate;      /* memory engine: how often a new key is called seen now */
     double expected_drops; /* new keys that were dropped since the beginning, expected */
