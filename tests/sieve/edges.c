@@ -259,6 +259,41 @@ static void popped_keys_stay_seen_after_opening(void **state)
     }
 }
 
+/* Merges after a commit make new files; those that the commit named must be there until the next one. */
+static void files_of_the_last_commit_stay(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_sieve *sieve = NULL;
+    int status = 0;
+    options.partitions = 1;
+    options.memory = 1300000; /* batches of some 16,000 keys */
+    options.sync = 1e6;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (bloomery_sieve_open(&options, &sieve, NULL) != BLOOMERY_OK)
+            _exit(1);
+        push_many(sieve, 0, 40000);
+        const bool good = bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK;
+        push_many(sieve, 40000, 120000);
+        _exit(good ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    sieve = must_open(&options);
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    assert_int_equal(info.pushed, 40000);
+    assert_true(info.distinct > 0);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(drain(sieve), 40000);
+    push_many(sieve, 0, 120000);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(drain(sieve), 80000);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
 /* Decided without a merge, since that is cheaper for a few: then they are not in the seen-set yet. */
 static void popped_keys_are_contained(void **state)
 {
@@ -351,6 +386,7 @@ int main(void)
         CASE(options_of_the_other_engine_do_not_matter),
         CASE(a_missing_log_is_not_passed_over),
         CASE(popped_keys_stay_seen_after_opening),
+        CASE(files_of_the_last_commit_stay),
         CASE(popped_keys_are_contained),
         CASE(damage_of_the_older_slot_does_not_matter),
         CASE(refused_options_leave_nothing_behind),
