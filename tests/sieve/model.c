@@ -768,7 +768,7 @@ static void leases_end_with_their_time(void **state)
         options.lease = 0.3;
         assert_int_equal(bloomery_sieve_open(&options, &sieve, &error), BLOOMERY_OK);
         for (int i = 0; i < 3; i++)
-            assert_true(bloomery_sieve_push(sieve, bloomery_key_of("abc" + i, 1),
+            assert_true(bloomery_sieve_push(sieve, bloomery_key_of(&"abc"[i], 1),
                                             bloomery_key_of("p", 1), NULL, &error) >= 0);
         const double before = now();
         assert_int_equal(bloomery_sieve_pop(sieve, items, 2, &count, &error), BLOOMERY_OK);
