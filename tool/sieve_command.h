@@ -51,6 +51,7 @@ enum {
     TOOL_SIEVE_OPTION_ENGINE,
     TOOL_SIEVE_OPTION_FULL,
     TOOL_SIEVE_OPTION_DIALECT,
+    TOOL_SIEVE_OPTION_PRESET,
     TOOL_SIEVE_OPTION_FINGERPRINT_BITS,
     TOOL_SIEVE_OPTION_PARTITIONS,
     TOOL_SIEVE_OPTION_ORDERED,
@@ -82,6 +83,7 @@ enum {
         {"engine", required_argument, NULL, TOOL_SIEVE_OPTION_ENGINE},                     \
         {"full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                         \
         {"dialect", required_argument, NULL, TOOL_SIEVE_OPTION_DIALECT},                   \
+        {"preset", required_argument, NULL, TOOL_SIEVE_OPTION_PRESET},                     \
         {"fingerprint-bits", required_argument, NULL, TOOL_SIEVE_OPTION_FINGERPRINT_BITS}, \
         {"partitions", required_argument, NULL, TOOL_SIEVE_OPTION_PARTITIONS},             \
         {"ordered", no_argument, NULL, TOOL_SIEVE_OPTION_ORDERED},                         \
@@ -124,10 +126,13 @@ enum {
     "      --dialect NAME   of the memory engine: the filter of another system. With "             \
     "--full=stop\n"                                                                                \
     "                       or --full=warn\n"                                                      \
+    "      --preset lineage the queue that this one follows: --engine memory --full=warn -p "      \
+    "0.01\n"                                                                                       \
+    "                       --dialect sieve-murmur3, bit for bit its filter; -n is its capacity\n" \
     "      --fingerprint-bits B\n"                                                                 \
     "                       of the disk engine: 64 (default), or 48 for 6 bytes a key: of 1e9\n"   \
     "                       keys some 1,800 are dropped wrongly then, else 0.03\n"                 \
-    "      --partitions P   of the disk engine: a power of two up to 1024\n"                       \
+    "      --partitions P   of the disk engine: a power of two up to 256\n"                        \
     "      --ordered        keys come out in the order of their first pushes over all\n"           \
     "                       partitions; without it in each partition\n"                            \
     "      --canon NAME     keys are brought into one form first: url (scheme and host in lower\n" \

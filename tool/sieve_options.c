@@ -125,11 +125,11 @@ static bool take_fingerprint_bits(struct tool_sieve_command *command, const char
 static bool take_partitions(struct tool_sieve_command *command, const char *text)
 {
     uint32_t partitions;
-    if (!tool_option_small("--partitions", text, 1, 1024, &partitions))
+    if (!tool_option_small("--partitions", text, 1, 256, &partitions))
         return false;
     command->options.partitions = partitions;
     return (partitions & (partitions - 1)) == 0 ||
-           !tool_usage("--partitions %s: must be a power of two, 1 to 1024", text);
+           !tool_usage("--partitions %s: must be a power of two, 1 to 256", text);
 }
 
 bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
@@ -137,6 +137,7 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
     static const char *const engines[] = {"memory", "disk"};
     static const char *const fulls[] = {"grow", "stop", "warn"};
     static const char *const canons[] = {"none", "url", "url-query"};
+    static const char *const presets[] = {"lineage"};
     bloomery_sieve_options *options = &command->options;
     int name;
     switch (option) {
@@ -156,6 +157,15 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
         name = take_name("--canon", optarg, canons, 3);
         options->canon = name >= 0 ? canons[name] : NULL;
         return name >= 0;
+    case TOOL_SIEVE_OPTION_PRESET:
+        if (take_name("--preset", optarg, presets, 1) < 0)
+            return false;
+        options->engine = BLOOMERY_SIEVE_MEMORY;
+        options->full = BLOOMERY_SIEVE_WARN;
+        options->dialect = "sieve-murmur3";
+        if (options->rate == 0)
+            options->rate = 0.01;
+        return true;
     case TOOL_SIEVE_OPTION_DIALECT:
         options->dialect = optarg;
         return true;

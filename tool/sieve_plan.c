@@ -55,7 +55,7 @@ bool tool_sieve_plan_option(struct tool_sieve_wish *wish, int option)
         return bits == 48 || bits == 64 ||
                !tool_usage("--fingerprint-bits %s: must be 64 or 48", optarg);
     case TOOL_SIEVE_PLAN_PARTITIONS:
-        return tool_option_small("--partitions", optarg, 1, 1024, &plan->partitions);
+        return tool_option_small("--partitions", optarg, 1, 256, &plan->partitions);
     default:
         wish->in_use = false;
         return false;

@@ -172,6 +172,13 @@ typedef struct bloomery_sieve_options {
         .struct_bytes = sizeof(bloomery_sieve_options) \
     }
 
+/* The queue of the lineage: its Murmur3 filter bit for bit, 1 in 100, one warning at its capacity, which is `keys`. */
+#define BLOOMERY_SIEVE_LINEAGE_OPTIONS                                                   \
+    {                                                                                    \
+        .struct_bytes = sizeof(bloomery_sieve_options), .engine = BLOOMERY_SIEVE_MEMORY, \
+        .rate = 0.01, .full = BLOOMERY_SIEVE_WARN, .dialect = "sieve-murmur3"            \
+    }
+
 /*
  * Opens a sieve, or makes one. A crash before leaves nothing to repair: what the last commit says is the state,
  * and what was written after it is cut off. Time: disk engine, milliseconds; memory engine, that of reading its
@@ -331,6 +338,10 @@ typedef struct bloomery_sieve_info {
 
 /* O(partitions); memory engine: reads its filter. */
 BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
+
+/* How many different keys were seen, O(1): the memory engine's estimate from the bits that pushes set; the disk engine's
+ * fingerprints in the seen-set. Infinity where every bit is set. */
+BLOOMERY_PUBLIC double bloomery_sieve_estimate(bloomery_sieve *sieve);
 
 /*
  * Reads every block of every file of the directory that the last commit counts, and calls `report` for each that is

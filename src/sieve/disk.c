@@ -523,6 +523,14 @@ static uint64_t keep_segment(const bloomery_sieve *sieve)
 
 /* ---- Facts ------------------------------------------------------------------------------- */
 
+static double estimate_disk(const bloomery_sieve *sieve)
+{
+    double keys = 0;
+    for (uint32_t i = 0; i < sieve->disk->partitions; i++)
+        keys += (double)sieve->disk->partition[i].seen_entries;
+    return keys;
+}
+
 static void info_disk(bloomery_sieve *sieve, bloomery_sieve_info *info)
 {
     const struct bloomery_disk *disk = sieve->disk;
@@ -556,6 +564,7 @@ const struct bloomery_sieve_engine_row bloomery_sieve_disk = {
     .committed = committed_disk,
     .names = names_disk,
     .info = info_disk,
+    .estimate = estimate_disk,
     .verify = bloomery_disk_verify,
     .keep_segment = keep_segment,
 };

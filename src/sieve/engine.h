@@ -79,6 +79,7 @@ struct bloomery_sieve_engine_row {
     bool (*names)(const bloomery_sieve *sieve, enum bloomery_file_kind kind, uint64_t number,
                   uint64_t generation);
     void (*info)(bloomery_sieve *sieve, bloomery_sieve_info *info);
+    double (*estimate)(const bloomery_sieve *sieve);
     bloomery_status (*verify)(bloomery_sieve *sieve, bloomery_sieve_report report, void *context,
                               uint64_t *damaged, bloomery_error *error);
     /* The first segment of the queue that it still needs; UINT64_MAX: none. */

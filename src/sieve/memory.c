@@ -520,12 +520,17 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
 
 /* ---- Facts ------------------------------------------------------------------------------- */
 
+static double estimate_filter(const bloomery_sieve *sieve)
+{
+    return bloomery_estimate(sieve->filter->filter, sieve->filter->bits_set);
+}
+
 static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
 {
     const struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_info filter = BLOOMERY_INFO;
     bloomery_info_get(engine->filter, true, &filter);
-    const double estimate = bloomery_estimate(engine->filter, engine->bits_set);
+    const double estimate = estimate_filter(sieve);
     info->distinct = estimate < 0x1p63 ? (uint64_t)llrint(estimate) : UINT64_MAX;
     info->capacity = sieve->settings.full == BLOOMERY_SIEVE_GROW ? 0 : sieve->settings.keys;
     info->live_rate = filter.live_rate;
@@ -571,6 +576,7 @@ const struct bloomery_sieve_engine_row bloomery_sieve_memory = {
     .committed = committed_filter,
     .names = names_filter,
     .info = info_filter,
+    .estimate = estimate_filter,
     .verify = verify_filter,
     .keep_segment = keep_segment,
 };

@@ -464,6 +464,14 @@ void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info)
     memcpy(info, &all, bytes);
 }
 
+double bloomery_sieve_estimate(bloomery_sieve *sieve)
+{
+    lock(sieve);
+    const double keys = sieve->engine->estimate(sieve);
+    unlock(sieve);
+    return keys;
+}
+
 bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
                                       void *context, uint64_t *damaged, bloomery_error *error)
 {

@@ -97,6 +97,16 @@ def memory_engine_tells_new_ones_at_once(c):
 
 
 @case
+def lineage_warns_once_and_goes_on(c):
+    _, told = c.run("sieve push --preset lineage -n 1000 s", stdin="".join(f"http://a/{i}\n" for i in range(3000)), stderr=None)
+    c.expect(told.decode().count("past its capacity of 1,000 keys") + told.decode().count("past its capacity of 1000 keys") == 1, told)
+    facts = status(c, "s")
+    c.expect(facts["capacity"] == 1000 and facts["over_capacity"] and 2000 < facts["new"] < 3000, facts)
+    _, told = c.run("sieve push s", stdin="http://a/x\n", stderr=None)
+    c.expect(b"past its capacity" not in told, "warned again")
+
+
+@case
 def forced_keys_come_out_again(c):
     for number, engine in enumerate(ENGINES[:3]):
         sieve = f"s{number}"

@@ -294,6 +294,35 @@ static void files_of_the_last_commit_stay(void **state)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
+/* As the lineage's queue tells it after every push, and says once that it is full. */
+static void count_warnings(void *context, const char *text)
+{
+    assert_non_null(strstr(text, "1000"));
+    ++*(int *)context;
+}
+
+static void the_estimate_is_known_after_every_push(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = BLOOMERY_SIEVE_LINEAGE_OPTIONS;
+    int warnings = 0;
+    options.keys = 1000;
+    options.warning = count_warnings;
+    options.warning_context = &warnings;
+    bloomery_sieve *sieve = must_open(&options);
+    assert_true(bloomery_sieve_estimate(sieve) == 0);
+    for (uint64_t i = 1; i <= 1500; i++) {
+        assert_true(push(sieve, i) >= 0);
+        const double estimate = bloomery_sieve_estimate(sieve);
+        /* Four standard deviations of an estimate from a fill of a half, and a key. */
+        assert_true(estimate > 0.93 * (double)i - 1 && estimate < 1.07 * (double)i + 1);
+        if (i <= 1000)
+            assert_int_equal(warnings, 0);
+    }
+    assert_int_equal(warnings, 1);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
 /* Decided without a merge, since that is cheaper for a few: then they are not in the seen-set yet. */
 static void popped_keys_are_contained(void **state)
 {
@@ -386,6 +415,7 @@ int main(void)
         CASE(options_of_the_other_engine_do_not_matter),
         CASE(a_missing_log_is_not_passed_over),
         CASE(popped_keys_stay_seen_after_opening),
+        CASE(the_estimate_is_known_after_every_push),
         CASE(files_of_the_last_commit_stay),
         CASE(popped_keys_are_contained),
         CASE(damage_of_the_older_slot_does_not_matter),
