@@ -187,6 +187,8 @@ bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **arg
 {
     if (optind >= argc || argv[optind][0] == '\0')
         return !tool_usage("which sieve? Name its directory, as in 'bloomery %s crawl'", argv[0]);
+    if (strcmp(argv[optind], "-") == 0)
+        return !tool_usage("'-' is no directory: name the sieve's, then '-' for standard input");
     command->directory = argv[optind++];
     command->options.directory = command->directory;
     return true;

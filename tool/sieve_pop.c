@@ -44,8 +44,11 @@ static const char pop_help[] =
     "                       leased before\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP
         TOOL_SIEVE_WAIT_HELP "\n"
     "Where the queue is empty and keys are pending (disk engine), they are decided until there is\n"
-    "something. Exit code: 0 something was popped, 1 there is nothing queued or pending, 2 an\n"
-    "error. Leases go on from one command to the next.\n"
+    "something. Exit code: 0 something was popped, 1 nothing is queued or pending now (leased "
+    "keys\n"
+    "may come back), 2 an error, which all leases being taken is. Leases go on from one command "
+    "to\n"
+    "the next.\n"
     "\n"
     "  bloomery sieve pop -n 10 --done crawl\n"
     "  bloomery sieve pop -n 100 --lease 60 crawl > work && visit work && bloomery sieve ack crawl "

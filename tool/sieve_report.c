@@ -182,7 +182,8 @@ static void print_seen(struct tool_out *out, const bloomery_sieve_info *info)
     if (info->distinct == UINT64_MAX) /* of a filter whose bits are all set */
         tool_out_format(out, "  %-18s%20s\n", "different keys", "too many to tell");
     else
-        line_of_count(out, "different keys", info->distinct, disk ? "" : "estimated");
+        line_of_count(out, "different keys", info->distinct,
+                      disk ? "merged into the seen-set so far" : "estimated");
     if (!disk) {
         snprintf(note, sizeof(note), "%s%s", tool_format_odds(text, info->live_rate),
                  info->over_capacity ? "; over its capacity" : "");

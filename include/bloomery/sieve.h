@@ -11,7 +11,8 @@
  *     options.directory = "crawl";
  *     if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
  *         return fail(error.text);
- *     bloomery_sieve_push(sieve, bloomery_key_of(url, strlen(url)), no_payload, NULL, &error);
+ *     bloomery_sieve_push(sieve, bloomery_key_of(url, strlen(url)), bloomery_key_of(NULL, 0), NULL,
+ *                         &error);
  *     while (bloomery_sieve_pop(sieve, items, 10, &count, &error) == BLOOMERY_OK && count > 0)
  *         for (size_t i = 0; i < count; i++) {
  *             visit(items[i].key);

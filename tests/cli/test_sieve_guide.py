@@ -18,7 +18,7 @@ def commands_of_the_guide_work(c):
     os.chmod(c.path("bin/bloomery"), 0o755)
     with open(GUIDE, encoding="utf-8") as file:
         pieces = re.findall(r"^```sh\n(.*?)^```$", file.read(), re.M | re.S)
-    c.expect(len(pieces) == 5, f"{len(pieces)} pieces")
+    c.expect(len(pieces) == 6, f"{len(pieces)} pieces")
     said = []
     for piece in pieces:
         done = subprocess.run(["bash", "-e", "-o", "pipefail", "-c", piece], cwd=c.directory, capture_output=True,
