@@ -14,7 +14,7 @@ static int wait_for_bytes(const struct tool_stream *stream)
     while ((ready = poll(both, 2, patience)) <= 0) {
         if (ready < 0 && errno != EINTR && errno != EAGAIN)
             return -1;
-        if (ready == 0) {
+        if (ready == 0 && stream->idle != NULL) {
             stream->idle(stream->idle_context);
             patience = -1;
         }
