@@ -261,7 +261,7 @@ static void sorted_queries_are_those_of_the_definition(void **unused)
             const char letters[] = {(char)('a' + test_below(&state, 3)),
                                     (char)('a' + test_below(&state, 3))};
             snprintf(names_of[i], sizeof names_of[i], "%.*s", (int)test_below(&state, 3), letters);
-            snprintf(texts[i], sizeof texts[i], "%s=%zu", names_of[i], i);
+            snprintf(texts[i], sizeof texts[i], "%.3s=%zu", names_of[i], i);
             strcat(key, i > 0 ? "&" : "");
             strcat(key, texts[i]);
         }
