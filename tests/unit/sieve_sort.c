@@ -162,9 +162,9 @@ static void large_arrays_need_little_time_and_stack(void **unused)
     pthread_t thread;
     size_t wrong = 0;
     size_t stack = (size_t)96 << 10;
-    const long least = sysconf(_SC_THREAD_STACK_MIN); /* more than that on some processors */
-    if (least > 0 && stack < (size_t)least)
-        stack = (size_t)least;
+    const long least = sysconf(_SC_THREAD_STACK_MIN); /* what a thread needs before it does anything */
+    if (least > 0)
+        stack += (size_t)least;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     stack *= 16;
 #elif defined(__has_feature)
