@@ -202,7 +202,8 @@ static bool is_always(const struct life *life)
 
 /*
  * Whether a call went through. Where it did not, and that may be: it has changed nothing, and is made again. But where every
- * call is to be synced, one may have been made and not be durable: that is seen in info.
+ * call is to be synced, a push may have been made and not be durable: that is seen in info. Pops and acknowledgements
+ * that find the disk full succeed.
  */
 static bool went_through(struct life *life, int status, int line, uint64_t pushed,
                          const bloomery_sieve_info *before)
@@ -221,8 +222,8 @@ static bool went_through(struct life *life, int status, int line, uint64_t pushe
     const bloomery_sieve_info now = info_of(life);
     if (now.synced < before->synced || ++life->tries == TRIES)
         give_up(life, line);
-    if (!is_always(life) &&
-        (now.pushed != pushed || now.leased != before->leased || now.acked != before->acked))
+    if ((!is_always(life) && now.pushed != pushed) || now.leased != before->leased ||
+        now.acked != before->acked)
         give_up(life, line);
     return false;
 }
