@@ -17,7 +17,7 @@ static bloomery_status choose_hash(const bloomery_options *options, struct bloom
 {
     bloomery_hash_id id = options->hash;
     if (id == BLOOMERY_HASH_DEFAULT)
-        id = options->key != NULL ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3;
+        id = options->key != NULL ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);

@@ -153,11 +153,12 @@ typedef struct bloomery_hash {
     uint64_t hi;
 } bloomery_hash;
 
+/* XXH3 is fast, and public: whoever can choose the keys can make false positives, seed or no seed. */
 typedef enum bloomery_hash_id {
-    BLOOMERY_HASH_DEFAULT = 0, /* XXH3-128, or SipHash where a key is given */
-    BLOOMERY_HASH_XXH3 = 1,    /* XXH3, 128 bits, 64-bit seed. Fast, and public: whoever can choose
-                                  the keys can make false positives, seed or no seed */
-    BLOOMERY_HASH_SIPHASH = 2, /* SipHash-2-4, 128 bits, with a secret 128-bit key */
+    BLOOMERY_HASH_DEFAULT = 0,  /* as the plan says; SipHash where a key is given */
+    BLOOMERY_HASH_XXH3_128 = 1, /* XXH3, 128 bits, 64-bit seed: where 64 bits are too few */
+    BLOOMERY_HASH_SIPHASH = 2,  /* SipHash-2-4, 128 bits, with a secret 128-bit key */
+    BLOOMERY_HASH_XXH3_64 = 3,  /* XXH3, 64 bits, 64-bit seed: {lo, hi} are 0 and the hash */
 } bloomery_hash_id;
 
 enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
@@ -217,7 +218,7 @@ enum {
 typedef struct bloomery_options {
     size_t struct_bytes;          /* sizeof(bloomery_options) */
     bloomery_allocator allocator; /* for the filter and everything it owns */
-    bloomery_hash_id hash;        /* create: BLOOMERY_HASH_... */
+    bloomery_hash_id hash;        /* plan, create: BLOOMERY_HASH_... */
     uint64_t seed;                /* create: for XXH3; must be 0 with SipHash */
     const uint8_t *key;           /* BLOOMERY_KEY_BYTES bytes, or NULL. create: the secret key; NULL
                                      with SipHash draws a random one. open, view, load: the key of a
@@ -230,8 +231,8 @@ typedef struct bloomery_options {
                                      take five to ten times as long as in a plain filter. Without
                                      meaning for maps and views, to which nobody adds */
     uint32_t folds;               /* plan: the filter can be halved this many times (0 to 30) */
-    uint32_t lines;         /* plan: L, lines per key of a blocked filter (0: choose; 1 to 3) */
-    uint32_t probes;        /* plan: k, per line if blocked (0: choose; k L at most 64) */
+    uint32_t lines;         /* plan: L, lines per key of a blocked filter (0: choose; 1 to 4) */
+    uint32_t probes;        /* plan: k, per line if blocked (0: choose; 1 to 8; classic: to 64) */
     uint32_t open_flags;    /* open, view, load: BLOOMERY_OPEN_... */
     bloomery_key_rule rule; /* create: kept in the file */
     const char *note;       /* create: a remark kept in the file, UTF-8, NULL: none. At most
@@ -274,8 +275,8 @@ BLOOMERY_PUBLIC bloomery_kind bloomery_kind_find(const char *name);
 
 typedef struct bloomery_plan {
     bloomery_kind kind;   /* set by the caller, 0 for blocked */
-    uint32_t lines;       /* L: lines per key (blocked, counting, scalable 1 to 3, classic 0) */
-    uint32_t probes;      /* k: bits per key and line (classic: per key); k L is 1 to 64 */
+    uint32_t lines;       /* L: lines per key (blocked, counting, scalable 1 to 4, classic 0) */
+    uint32_t probes;      /* k: bits per key and line, 1 to 8 (classic: per key, 1 to 64) */
     uint32_t cell_bits;   /* may be set by the caller. 1; counting: 4 (the default) or 8 */
     uint64_t keys;        /* n: distinct keys it is made for */
     double rate;          /* p: false-positive rate with n keys in it, of the filter as built */
@@ -287,6 +288,11 @@ typedef struct bloomery_plan {
     double limit_ratio;   /* that memory over the least any structure can do, n log2(1/p) */
     double absent_lines;  /* cache lines read, on average, to answer for an absent key */
     double present_lines; /* and for a present one */
+    bloomery_hash_id hash; /* the hash that `rate` is planned with. XXH3-64, unless options say
+                              otherwise, or two of n keys share all of its 64 bits too often: an
+                              absent key shares them with one of n with probability n / 2^64, which
+                              is part of the rate, and over 1 % of the rate asked for the plan takes
+                              XXH3-128 */
 } bloomery_plan;
 
 /*
@@ -430,6 +436,78 @@ BLOOMERY_PUBLIC size_t bloomery_may_contain_hashes(const bloomery_filter *filter
  */
 BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash);
 
+/* ---- Columns -------------------------------------------------------------------------------- */
+
+/*
+ * Many keys without a descriptor for each, as arrays, databases and Arrow hold them. In all forms key
+ * i of the column, 0 to count - 1, is number first + i of what the pointers lead to.
+ *
+ *     FIXED      | key 0 | gap | key 1 | gap | ...     `width` bytes every `stride` bytes
+ *     OFFSETS    data      | key 0  | key 1 | key 2 |   key i is bytes offsets[i] to
+ *                offsets   0        9       15      21  offsets[i + 1] - 1 of data
+ *     HASHES     what the hash of the filter made of the keys, somewhere else
+ *
+ * A column is checked whole before anything is added: BLOOMERY_BAD_ARGUMENT, with the number of the
+ * first wrong key in error.offset where it is a key that is wrong.
+ */
+typedef enum bloomery_column_form {
+    BLOOMERY_COLUMN_FIXED = 1,     /* keys of one width: integers as they lie in memory, digests */
+    BLOOMERY_COLUMN_OFFSETS32 = 2, /* int32_t offsets: Arrow's utf8 and binary */
+    BLOOMERY_COLUMN_OFFSETS64 = 3, /* int64_t offsets: large_utf8, large_binary */
+    BLOOMERY_COLUMN_HASHES64 = 4,  /* uint64_t: XXH3-64 with the filter's seed, for filters that
+                                      have that hash; else BLOOMERY_MISMATCH */
+    BLOOMERY_COLUMN_HASHES128 = 5, /* bloomery_hash, as bloomery_hash_batch makes them */
+} bloomery_column_form;
+
+typedef struct bloomery_column {
+    size_t struct_bytes; /* sizeof(bloomery_column) */
+    bloomery_column_form form;
+    size_t count; /* keys */
+    size_t first; /* number of the first one: Arrow's offset */
+    const void *data;
+    size_t bytes;        /* of `data`: nothing outside is read */
+    size_t width;        /* FIXED: of a key, at least 1 */
+    size_t stride;       /* FIXED: from one key to the next, at least the width; 0: the width */
+    const void *offsets; /* OFFSETS: first + count + 1 of them, in the host's order, aligned or not.
+                            They never fall, and end within `bytes` */
+    const uint8_t *valid; /* bit first + i, low bit first, is 0 where there is no key: nothing is
+                             added and the answer is 0. NULL: all are keys */
+    int64_t nulls;        /* how many are no keys; -1: not known. Over 0 `valid` is needed */
+} bloomery_column;
+
+#define BLOOMERY_COLUMN                          \
+    {                                           \
+        .struct_bytes = sizeof(bloomery_column) \
+    }
+
+/*
+ * The batches again. `answers` as there: (count + 63) / 64 words or NULL, bit i & 63 of word i >> 6
+ * for key i: on a little-endian host Arrow's boolean bitmap. `found`, `new_bits`, `removed` may be
+ * NULL. O(count), and no memory is allocated.
+ *
+ * may_contain_column: `found` receives how many answers are true. A filter opened without its key says
+ * "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_KEY_NEEDED.
+ * add_column: as bloomery_add_batch.
+ * remove_column: as bloomery_remove for one key after the other; an answer is true where the key was
+ * REMOVED, and `removed` receives how many were.
+ * hash_column: `hashes` has room for `count`; where there is no key the hash is {0, 0}.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
+                                                            const bloomery_column *column,
+                                                            uint64_t *answers, size_t *found,
+                                                            bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_add_column(bloomery_filter *filter,
+                                                    const bloomery_column *column,
+                                                    uint64_t *answers, uint64_t *new_bits,
+                                                    bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_remove_column(bloomery_filter *filter,
+                                                       const bloomery_column *column,
+                                                       uint64_t *answers, size_t *removed,
+                                                       bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_hash_column(const bloomery_filter *filter,
+                                                     const bloomery_column *column,
+                                                     bloomery_hash *hashes, bloomery_error *error);
+
 /* ---- Removing and counting ------------------------------------------------------------------ */
 
 /*
@@ -509,6 +587,12 @@ typedef size_t (*bloomery_source)(void *context, uint32_t thread, const bloomery
 BLOOMERY_PUBLIC bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source,
                                                     void *context, uint32_t threads,
                                                     bloomery_error *error);
+
+/* The same for a column: its keys in portions, whichever thread comes first. Failures: those of
+ * bloomery_build and of bloomery_add_column. */
+BLOOMERY_PUBLIC bloomery_status bloomery_build_column(bloomery_filter *filter,
+                                                      const bloomery_column *column,
+                                                      uint32_t threads, bloomery_error *error);
 
 /* How many threads the process may run at once: what 0 threads stands for. At least 1. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);

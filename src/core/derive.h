@@ -2,30 +2,44 @@
 /*
  * From a hash to positions. This is part of the file format: change a line and no old file answers.
  *
- *     G           = 0x9E3779B97F4A7C15
- *     mix64(x)    = the finaliser of splitmix64, a bijection of 64 bits
- *     fastrange(h, N) = floor(h N / 2^64), uniform in 0 .. N-1, decided by the high bits of h
+ *     C1 = 0xBF58476D1CE4E5B9   C2 = 0x94D049BB133111EB   G = 0x9E3779B97F4A7C15
+ *     fold(a, b)      = low 64 bits of a b XOR high 64 bits of a b
+ *     fastrange(x, N) = floor(x N / 2^64), uniform in 0 .. N-1, decided by the high bits of x
+ *     mix64(x)        = the finaliser of splitmix64, a bijection of 64 bits
  *
- * blocked   line 0 is fastrange(hi, N), line j is fastrange(mix64(hi + j G), N). Position words are
- *           w_0 = lo, w_t = mix64(lo + t G); a word gives seven positions of 9 bits, from its low
- *           end:
+ * blocked   A line is eight words of 64 bits. In each of its L lines a key sets one bit in each of k
+ *           words that follow one another, the first after the eighth. All of a line comes from
+ *           one number x:
  *
- *               63 62      54 53     45 44     36 35     27 26     18 17      9 8       0
- *               ┌─┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┬─────────┐
- *               │-│    6    │    5    │    4    │    3    │    2    │    1    │    0    │
- *               └─┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┴─────────┘
+ *               x_0 = hi,   x_j = fold(hi XOR j G, C2)         j = 1 .. L-1
+ *               line j    = fastrange(x_j, N)
+ *               w_j       = fold(x_j XOR lo, C1)
  *
- *           drawn one after another, the first k for line 0, the next k for line 1. Positions come
- *           from lo and lines from hi, so they are independent; and positions do not know N, so
- *           that halving N folds lines 2i and 2i+1 together:
- *           floor(floor(h N / 2^64) / 2) = floor(h (N/2) / 2^64).
+ *               63      51 50 48 47    42 41    36        11     6 5      0
+ *               ┌─────────┬─────┬────────┬────────┬─  ─  ─┬────────┬────────┐
+ *            w  │    -    │  r  │ word 7 │ word 6 │       │ word 1 │ word 0 │
+ *               └─────────┴─────┴────────┴────────┴─  ─  ─┴────────┴────────┘
  *
- * classic   position i is fastrange(mix64(hi + i (lo | 1)), m): the splitmix64 generator, started
- *           at hi, with a step of its own per key. The step is odd, so no two words of a key are
- *           the same, and both halves of the hash decide: keys share all positions only if they
- *           share 127 bits.
+ *           r is the first of the k words, and the six bits of word c say which of its bits, whatever
+ *           its turn is. With k = 3 and r = 6:
  *
- * Repeated positions and coinciding lines stay as they fall; the rates of plan/ count on it.
+ *               word     0        1     2     3     4     5     6        7
+ *               bit   w & 63      -     -     -     -     -  w>>36&63  w>>42&63
+ *
+ *           So a vector unit shifts w by 0, 6, 12, .. 42, sets a bit in each word, and leaves the words
+ *           out that are not of the k: no loop over the k bits. Positions do not know N, so halving
+ *           N folds lines 2i and 2i+1 together:
+ *           floor(floor(x N / 2^64) / 2) = floor(x (N/2) / 2^64).
+ *           The line takes the high bits of x, w mixes all of them: XXH3's 64 bits are enough, and lo
+ *           is 0 with them.
+ *
+ * classic   position i is fastrange(mix64(hi + i s), m) with the step s = mix64(hi XOR lo) | 1: the
+ *           splitmix64 generator, started at hi, with a step of its own per key. The step is odd, so
+ *           no two words of a key are the same. It is mixed, so that with 64 bits of hash (lo = 0)
+ *           keys whose hi are neighbours do not walk one behind the other.
+ *
+ * Coinciding lines, and repeated positions of a classic key, stay as they fall; the rates of plan/
+ * count on it.
  */
 #ifndef BLOOMERY_CORE_DERIVE_H
 #define BLOOMERY_CORE_DERIVE_H
@@ -34,7 +48,12 @@
 
 #define BLOOMERY_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
-enum { BLOOMERY_POSITION_BITS = 9, BLOOMERY_POSITIONS_PER_WORD = 7 };
+enum {
+    BLOOMERY_LINE_WORDS = 8,
+    BLOOMERY_WORD_BITS = 64,
+    BLOOMERY_CHOICE_BITS = 6, /* of w for each word */
+    BLOOMERY_FIRST_WORD_SHIFT = 48,
+};
 
 static inline uint64_t bloomery_mix64(uint64_t x)
 {
@@ -43,48 +62,69 @@ static inline uint64_t bloomery_mix64(uint64_t x)
     return x ^ (x >> 31);
 }
 
+static inline uint64_t bloomery_mix_fold(uint64_t a, uint64_t b)
+{
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
 static inline uint64_t bloomery_fastrange(uint64_t hash, uint64_t size)
 {
     return (uint64_t)(((unsigned __int128)hash * size) >> 64);
 }
 
+/* What a key does in one of its lines. */
+struct bloomery_place {
+    uint64_t line; /* its index */
+    uint64_t word; /* w: which bits of it */
+};
+
+/* x_j */
+static inline uint64_t bloomery_line_hash(bloomery_hash hash, uint32_t line)
+{
+    return line == 0 ? hash.hi
+                     : bloomery_mix_fold(hash.hi ^ line * BLOOMERY_GOLDEN,
+                                         UINT64_C(0x94D049BB133111EB));
+}
+
 /* The index of line `line` (0 to L-1) among `blocks`. */
 static inline uint64_t bloomery_line_of(bloomery_hash hash, uint32_t line, uint64_t blocks)
 {
-    uint64_t high = line == 0 ? hash.hi : bloomery_mix64(hash.hi + line * BLOOMERY_GOLDEN);
-    return bloomery_fastrange(high, blocks);
+    return bloomery_fastrange(bloomery_line_hash(hash, line), blocks);
 }
 
-/* The positions of a blocked key, in order. */
-struct bloomery_draw {
-    uint64_t lo;
-    uint64_t word;
-    uint64_t next_step; /* (t + 1) G */
-    uint32_t left;      /* positions left in the word */
-};
-
-static inline struct bloomery_draw bloomery_draw_start(bloomery_hash hash)
+static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32_t line,
+                                                      uint64_t blocks)
 {
-    return (struct bloomery_draw){hash.lo, hash.lo, BLOOMERY_GOLDEN, BLOOMERY_POSITIONS_PER_WORD};
+    const uint64_t x = bloomery_line_hash(hash, line);
+    return (struct bloomery_place){bloomery_fastrange(x, blocks),
+                                   bloomery_mix_fold(x ^ hash.lo, UINT64_C(0xBF58476D1CE4E5B9))};
 }
 
-static inline uint32_t bloomery_draw_next(struct bloomery_draw *draw)
+/* The first of the k words. */
+static inline uint32_t bloomery_first_word(uint64_t w)
 {
-    if (draw->left == 0) {
-        draw->word = bloomery_mix64(draw->lo + draw->next_step);
-        draw->next_step += BLOOMERY_GOLDEN;
-        draw->left = BLOOMERY_POSITIONS_PER_WORD;
-    }
-    uint32_t position = (uint32_t)draw->word & ((1u << BLOOMERY_POSITION_BITS) - 1);
-    draw->word >>= BLOOMERY_POSITION_BITS;
-    draw->left--;
-    return position;
+    return (uint32_t)(w >> BLOOMERY_FIRST_WORD_SHIFT) & (BLOOMERY_LINE_WORDS - 1);
+}
+
+/* Which bit of word `word` (0 to 7). */
+static inline uint32_t bloomery_bit_in_word(uint64_t w, uint32_t word)
+{
+    return (uint32_t)(w >> (BLOOMERY_CHOICE_BITS * word)) & (BLOOMERY_WORD_BITS - 1);
+}
+
+/* The position in the line, 0 to 511, of bit number `probe` (0 to k-1). */
+static inline uint32_t bloomery_line_position(uint64_t w, uint32_t probe)
+{
+    const uint32_t word = (bloomery_first_word(w) + probe) & (BLOOMERY_LINE_WORDS - 1);
+    return BLOOMERY_WORD_BITS * word + bloomery_bit_in_word(w, word);
 }
 
 /* Position `probe` (0 to k-1) of a classic key in `bits` bits. */
 static inline uint64_t bloomery_classic_position(bloomery_hash hash, uint32_t probe, uint64_t bits)
 {
-    return bloomery_fastrange(bloomery_mix64(hash.hi + probe * (hash.lo | 1)), bits);
+    const uint64_t step = bloomery_mix64(hash.hi ^ hash.lo) | 1;
+    return bloomery_fastrange(bloomery_mix64(hash.hi + probe * step), bits);
 }
 
 #endif

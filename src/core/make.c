@@ -273,7 +273,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->key_in_file = traits->key_in_file;
     filter->concurrent = traits->concurrent;
     filter->plain =
-        shape->hash == BLOOMERY_HASH_XXH3 && !filter->kind->grows && shape->links->offset == 0;
+        shape->hash == BLOOMERY_HASH_XXH3_128 && !filter->kind->grows && shape->links->offset == 0;
     filter->memory_limit = traits->memory_limit;
     filter->rule = traits->rule;
     filter->payload_bytes = payload_bytes;

@@ -287,15 +287,13 @@ static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_city64_pair = {
-    .id = (bloomery_hash_id)18,
-    .name = "city64-pair",
+    BLOOMERY_HASH_NAMED(city64_pair),
     .available = true,
     .one = pair_one,
 };
 
 const struct bloomery_hash_row bloomery_hash_city64 = {
-    .id = (bloomery_hash_id)19,
-    .name = "city64",
+    BLOOMERY_HASH_NAMED(city64),
     .available = true,
     .one = one,
 };

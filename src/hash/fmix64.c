@@ -27,8 +27,7 @@ static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_fmix64 = {
-    .id = (bloomery_hash_id)20,
-    .name = "fmix64",
+    BLOOMERY_HASH_NAMED(fmix64),
     .available = true,
     .one = one,
 };

@@ -23,8 +23,7 @@ static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_fnv1_modulo = {
-    .id = (bloomery_hash_id)24,
-    .name = "fnv1-modulo",
+    BLOOMERY_HASH_NAMED(fnv1_modulo),
     .available = true,
     .one = one,
 };

@@ -4,40 +4,16 @@
 #include <string.h>
 #include <sys/random.h>
 
+#define NAME(id, variable, name) const char bloomery_hash_name_##variable[] = name;
+BLOOMERY_HASH_LIST(NAME)
+#undef NAME
+
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
 {
     static const struct bloomery_hash_row *const rows[] = {
-        &bloomery_hash_xxh3,
-        &bloomery_hash_siphash,
-        &bloomery_hash_murmur3,
-        &bloomery_hash_murmur64a,
-        &bloomery_hash_murmur2,
-        &bloomery_hash_fnv1_modulo,
-        &bloomery_hash_murmur3_twice,
-        &bloomery_hash_city64_pair,
-        &bloomery_hash_city64,
-        &bloomery_hash_fmix64,
-        &bloomery_hash_murmur3_cassandra,
-        &bloomery_hash_murmur3_cassandra_swapped,
-        &bloomery_hash_orc_bytes,
-        &bloomery_hash_orc_long,
-        &bloomery_hash_spark_pair,
-        &bloomery_hash_xxh64,
-        &bloomery_hash_leveldb,
-        &bloomery_hash_rocksdb_legacy,
-        &bloomery_hash_xxph3,
-        &bloomery_hash_sha384_slices,
-        &bloomery_hash_simple_seven,
-        &bloomery_hash_simple_six,
-        &bloomery_hash_md5_chain_a,
-        &bloomery_hash_md5_chain_b,
-        &bloomery_hash_md5_chain_c,
-        &bloomery_hash_md5_chain_d,
-        &bloomery_hash_md5_chain_e,
-        &bloomery_hash_md5_chain_f,
-        &bloomery_hash_md5_chain_g,
-        &bloomery_hash_pybloom_3,
-        &bloomery_hash_pybloom_4,
+#define ROW(id, variable, name) &bloomery_hash_##variable,
+        BLOOMERY_HASH_LIST(ROW)
+#undef ROW
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if ((uint32_t)rows[i]->id == id)

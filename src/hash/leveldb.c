@@ -57,15 +57,13 @@ static bloomery_hash rocksdb(const struct bloomery_hash_secret *secret, bloomery
 }
 
 const struct bloomery_hash_row bloomery_hash_leveldb = {
-    .id = (bloomery_hash_id)25,
-    .name = "leveldb",
+    BLOOMERY_HASH_NAMED(leveldb),
     .available = true,
     .one = leveldb,
 };
 
 const struct bloomery_hash_row bloomery_hash_rocksdb_legacy = {
-    .id = (bloomery_hash_id)26,
-    .name = "rocksdb-legacy",
+    BLOOMERY_HASH_NAMED(rocksdb_legacy),
     .available = true,
     .one = rocksdb,
 };

@@ -77,29 +77,27 @@ static bool fits(uint64_t cells, uint32_t probes)
     return cells > 0 && cells <= UINT64_C(1) << 53 && probes > 0;
 }
 
-#define FORM(letter, id_)                                                                       \
+#define FORM(letter)                                                                            \
     static void positions_##letter(const struct bloomery_hash_secret *secret, bloomery_key key, \
                                    uint64_t cells, uint32_t probes, uint64_t *positions)        \
     {                                                                                           \
         (void)secret;                                                                           \
         assert(fits(cells, probes));                                                            \
-        draw(&forms[(id_)-FIRST], key, cells, probes, positions);                               \
+        draw(&forms[BLOOMERY_HASH_ID_md5_chain_##letter - BLOOMERY_HASH_ID_md5_chain_a], key,   \
+             cells, probes, positions);                                                         \
     }                                                                                           \
     const struct bloomery_hash_row bloomery_hash_md5_chain_##letter = {                         \
-        .id = (bloomery_hash_id)(id_),                                                          \
-        .name = "md5-chain-" #letter,                                                           \
+        BLOOMERY_HASH_NAMED(md5_chain_##letter),                                                \
         .available = BLOOMERY_DIGESTS_BUILT,                                                    \
         .ready = bloomery_digest_ready,                                                         \
         .positions = positions_##letter,                                                        \
         .fits = fits,                                                                           \
     };
 
-enum { FIRST = 35 };
-
-FORM(a, 35)
-FORM(b, 36)
-FORM(c, 37)
-FORM(d, 38)
-FORM(e, 39)
-FORM(f, 40)
-FORM(g, 41)
+FORM(a)
+FORM(b)
+FORM(c)
+FORM(d)
+FORM(e)
+FORM(f)
+FORM(g)

@@ -72,15 +72,13 @@ static bloomery_hash pair_32(const struct bloomery_hash_secret *secret, bloomery
 }
 
 const struct bloomery_hash_row bloomery_hash_murmur64a = {
-    .id = (bloomery_hash_id)21,
-    .name = "murmur64a-pair",
+    BLOOMERY_HASH_NAMED(murmur64a),
     .available = true,
     .one = pair_64,
 };
 
 const struct bloomery_hash_row bloomery_hash_murmur2 = {
-    .id = (bloomery_hash_id)22,
-    .name = "murmur2-pair",
+    BLOOMERY_HASH_NAMED(murmur2),
     .available = true,
     .one = pair_32,
 };

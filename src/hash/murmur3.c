@@ -32,8 +32,7 @@ static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_murmur3 = {
-    .id = (bloomery_hash_id)16,
-    .name = "murmur3-x64-128",
+    BLOOMERY_HASH_NAMED(murmur3),
     .available = true,
     .one = one,
 };

@@ -42,15 +42,13 @@ static bloomery_hash swapped(const struct bloomery_hash_secret *secret, bloomery
 }
 
 const struct bloomery_hash_row bloomery_hash_murmur3_cassandra = {
-    .id = (bloomery_hash_id)17,
-    .name = "murmur3-cassandra",
+    BLOOMERY_HASH_NAMED(murmur3_cassandra),
     .available = true,
     .one = one,
 };
 
 const struct bloomery_hash_row bloomery_hash_murmur3_cassandra_swapped = {
-    .id = (bloomery_hash_id)44,
-    .name = "murmur3-cassandra-swapped",
+    BLOOMERY_HASH_NAMED(murmur3_cassandra_swapped),
     .available = true,
     .one = swapped,
 };

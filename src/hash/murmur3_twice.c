@@ -47,8 +47,7 @@ static void positions_of(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_murmur3_twice = {
-    .id = (bloomery_hash_id)31,
-    .name = "bits-and-blooms",
+    BLOOMERY_HASH_NAMED(murmur3_twice),
     .available = true,
     .positions = positions_of,
 };

@@ -57,15 +57,13 @@ static bloomery_hash of_number(const struct bloomery_hash_secret *secret, bloome
 }
 
 const struct bloomery_hash_row bloomery_hash_orc_bytes = {
-    .id = (bloomery_hash_id)28,
-    .name = "orc-bytes",
+    BLOOMERY_HASH_NAMED(orc_bytes),
     .available = true,
     .one = of_bytes,
 };
 
 const struct bloomery_hash_row bloomery_hash_orc_long = {
-    .id = (bloomery_hash_id)29,
-    .name = "orc-long",
+    BLOOMERY_HASH_NAMED(orc_long),
     .available = true,
     .one = of_number,
 };

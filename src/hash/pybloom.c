@@ -114,8 +114,7 @@ static void positions_4(const struct bloomery_hash_secret *secret, bloomery_key 
 }
 
 const struct bloomery_hash_row bloomery_hash_pybloom_3 = {
-    .id = (bloomery_hash_id)42,
-    .name = "pybloom-3",
+    BLOOMERY_HASH_NAMED(pybloom_3),
     .available = BLOOMERY_DIGESTS_BUILT,
     .ready = bloomery_digest_ready,
     .positions = positions_3,
@@ -123,8 +122,7 @@ const struct bloomery_hash_row bloomery_hash_pybloom_3 = {
 };
 
 const struct bloomery_hash_row bloomery_hash_pybloom_4 = {
-    .id = (bloomery_hash_id)43,
-    .name = "pybloom-4",
+    BLOOMERY_HASH_NAMED(pybloom_4),
     .available = BLOOMERY_DIGESTS_BUILT,
     .ready = bloomery_digest_ready,
     .positions = positions_4,

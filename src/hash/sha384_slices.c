@@ -30,8 +30,7 @@ static bool fits(uint64_t cells, uint32_t probes)
 }
 
 const struct bloomery_hash_row bloomery_hash_sha384_slices = {
-    .id = (bloomery_hash_id)32,
-    .name = "sha384-slices",
+    BLOOMERY_HASH_NAMED(sha384_slices),
     .available = BLOOMERY_DIGESTS_BUILT,
     .ready = bloomery_digest_ready,
     .positions = positions_of,

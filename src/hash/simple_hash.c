@@ -115,16 +115,14 @@ static void positions_six(const struct bloomery_hash_secret *secret, bloomery_ke
 }
 
 const struct bloomery_hash_row bloomery_hash_simple_seven = {
-    .id = (bloomery_hash_id)33,
-    .name = "simple-hash",
+    BLOOMERY_HASH_NAMED(simple_seven),
     .available = true,
     .positions = positions_seven,
     .fits = fits_seven,
 };
 
 const struct bloomery_hash_row bloomery_hash_simple_six = {
-    .id = (bloomery_hash_id)34,
-    .name = "simple-hash-six",
+    BLOOMERY_HASH_NAMED(simple_six),
     .available = true,
     .positions = positions_six,
     .fits = fits_six,

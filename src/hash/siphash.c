@@ -42,8 +42,7 @@ static void many(const struct bloomery_hash_secret *secret, const bloomery_key *
 }
 
 const struct bloomery_hash_row bloomery_hash_siphash = {
-    .id = BLOOMERY_HASH_SIPHASH,
-    .name = "siphash",
+    BLOOMERY_HASH_NAMED(siphash),
     .keyed = true,
     .available = available,
     .one = one,

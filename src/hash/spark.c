@@ -53,8 +53,7 @@ static bloomery_hash pair(const struct bloomery_hash_secret *secret, bloomery_ke
 }
 
 const struct bloomery_hash_row bloomery_hash_spark_pair = {
-    .id = (bloomery_hash_id)30,
-    .name = "spark-pair",
+    BLOOMERY_HASH_NAMED(spark_pair),
     .available = true,
     .one = pair,
 };

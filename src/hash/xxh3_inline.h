@@ -13,22 +13,23 @@
 
 #include <xxhash.h>
 
+/* A function that calls these should be `flatten`: libxxhash marks its parts as inline only. */
+
 static inline __attribute__((always_inline)) bloomery_hash
-bloomery_xxh3(uint64_t seed, const void *data, size_t bytes)
+bloomery_xxh3_64(uint64_t seed, const void *data, size_t bytes)
 {
-    XXH128_hash_t whole = XXH3_128bits_withSeed(data, bytes, seed);
-    return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
+    return (bloomery_hash){.lo = 0, .hi = XXH3_64bits_withSeed(data, bytes, seed)};
 }
 
-/* A function that calls this should be `flatten`: libxxhash marks its parts as inline only. */
+/* Short keys inlined, others by a call. */
 static inline __attribute__((always_inline)) bloomery_hash
-bloomery_xxh3_short(const struct bloomery_hash_secret *secret, bloomery_key key)
+bloomery_xxh3_64_short(const struct bloomery_hash_secret *secret, const void *data, size_t bytes)
 {
-    if (key.bytes == 8)
-        return bloomery_xxh3(secret->seed, key.data, 8);
-    if (key.bytes >= 9 && key.bytes <= 16)
-        return bloomery_xxh3(secret->seed, key.data, key.bytes);
-    return bloomery_xxh3_any(secret, key);
+    if (bytes == 8)
+        return bloomery_xxh3_64(secret->seed, data, 8);
+    if (bytes >= 9 && bytes <= 16)
+        return bloomery_xxh3_64(secret->seed, data, bytes);
+    return bloomery_hash_xxh3_64.one(secret, (bloomery_key){data, bytes});
 }
 
 #endif

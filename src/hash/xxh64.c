@@ -13,8 +13,7 @@ static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_xxh64 = {
-    .id = (bloomery_hash_id)23,
-    .name = "xxh64",
+    BLOOMERY_HASH_NAMED(xxh64),
     .available = true,
     .one = one,
 };

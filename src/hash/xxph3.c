@@ -180,8 +180,7 @@ static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key
 }
 
 const struct bloomery_hash_row bloomery_hash_xxph3 = {
-    .id = (bloomery_hash_id)27,
-    .name = "xxph3",
+    BLOOMERY_HASH_NAMED(xxph3),
     .available = true,
     .one = one,
 };

@@ -34,7 +34,12 @@
 
 #include <stdint.h>
 
-enum { BLOOMERY_BLOCK_BITS = 512, BLOOMERY_BLOCK_BYTES = 64, BLOOMERY_LINES_MAX = 3 };
+enum {
+    BLOOMERY_BLOCK_BITS = 512,
+    BLOOMERY_BLOCK_BYTES = 64,
+    BLOOMERY_LINES_MAX = 4,
+    BLOOMERY_LINE_PROBES_MAX = 8, /* k of a line: one bit in each of its words at most */
+};
 
 enum { BLOOMERY_LOADS_MAX = 1024 };
 

@@ -127,7 +127,7 @@ static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_
         settings->partitions = options->partitions > 0 ? options->partitions
                                                        : bloomery_sieve_partitions(settings->keys);
         settings->ordered = options->ordered;
-        settings->hash = bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3;
+        settings->hash = bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
     } else {
         settings->full = options->full;
         snprintf(settings->dialect, sizeof settings->dialect, "%s",
@@ -381,7 +381,7 @@ static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
         return BLOOMERY_OK;
     sieve->hash = bloomery_hash_find(settings->hash);
     if (sieve->hash == NULL ||
-        (settings->hash != BLOOMERY_HASH_SIPHASH && settings->hash != BLOOMERY_HASH_XXH3))
+        (settings->hash != BLOOMERY_HASH_SIPHASH && settings->hash != BLOOMERY_HASH_XXH3_128))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 84,
                              "%s/MANIFEST is damaged: it names no hash that a sieve has",
                              sieve->path);

@@ -128,7 +128,7 @@ static void wrong_options_are_told(void **state)
         if (which == 5)
             options.rule.delimiter = 256;
         if (which == 6) {
-            options.hash = BLOOMERY_HASH_XXH3;
+            options.hash = BLOOMERY_HASH_XXH3_128;
             options.key = secret;
         }
         if (which == 7) {

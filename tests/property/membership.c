@@ -165,7 +165,7 @@ static void no_false_negatives_whatever_the_options(void **state)
                 if (variant == 0)
                     options.seed = UINT64_MAX;
                 else if (variant == 1)
-                    options.hash = BLOOMERY_HASH_XXH3;
+                    options.hash = BLOOMERY_HASH_XXH3_128;
                 else if (variant == 2)
                     options.key = test_keyed() ? secret : NULL;
                 else
