@@ -11,11 +11,11 @@
 #include "add.h"
 
 #include "base/error.h"
-#include "bulk.h"
 #include "core/derive.h"
 #include "dialect/dialects.h"
 #include "foreign.h"
 #include "grow.h"
+#include "native.h"
 #include "window.h"
 
 #include <assert.h>
@@ -61,7 +61,7 @@ struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloome
 struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key)
 {
     static const struct bloomery_hash_secret none;
-    return filter->stripes != NULL ? bloomery_stripe_take(filter, bloomery_xxh3_any(&none, key))
+    return filter->stripes != NULL ? bloomery_stripe_take(filter, bloomery_hash_xxh3_64.one(&none, key))
                                    : NULL;
 }
 
@@ -129,6 +129,11 @@ int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new
 }
 
 int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
+{
+    return filter->add_key(filter, key, new_bits);
+}
+
+int bloomery_add_key_any(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
 {
     bloomery_status status = bloomery_can_add(filter, NULL);
     if (status != BLOOMERY_OK)
@@ -218,43 +223,39 @@ static void add_word_chain(void *context, size_t word, const bloomery_hash *hash
     add_word(context, word, hashes, count, add_to_chain);
 }
 
-/* Keys, or where there are none hashes. */
-static bloomery_status add_many(bloomery_filter *filter, const bloomery_key *keys,
-                                const bloomery_hash *hashes, size_t count, uint64_t *answers,
-                                uint64_t *new_bits, bloomery_error *error)
+static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                size_t count, uint64_t *answers, uint64_t *new_bits,
+                                bloomery_error *error)
 {
     struct adding adding = {filter, answers, new_bits, 0, 0, BLOOMERY_OK, error};
-    bloomery_status status = bloomery_can_add(filter, error);
-    if (status != BLOOMERY_OK)
-        return status;
     if (new_bits != NULL)
         *new_bits = 0;
     if (filter->stripes != NULL)
-        bloomery_walk(filter, keys, hashes, count, true, add_word_once, &adding);
+        bloomery_walk(filter, keys, count, true, add_word_once, &adding);
     else if (filter->kind->grows)
-        bloomery_walk(filter, keys, hashes, count, true, add_word_chain, &adding);
+        bloomery_walk(filter, keys, count, true, add_word_chain, &adding);
     else
-        bloomery_walk(filter, keys, hashes, count, true, add_word_plain, &adding);
+        bloomery_walk(filter, keys, count, true, add_word_plain, &adding);
     assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
     bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : adding.added);
     return adding.status;
 }
 
 /* Keys whose hash hands out positions, one by one: a digest takes longer than the way to memory. */
-static bloomery_status add_many_positions(bloomery_filter *filter, const bloomery_key *keys,
+static bloomery_status add_many_positions(bloomery_filter *filter, const struct bloomery_keys *keys,
                                           size_t count, uint64_t *answers, uint64_t *new_bits,
                                           bloomery_error *error)
 {
-    bloomery_status status = bloomery_can_add(filter, error);
-    if (status != BLOOMERY_OK)
-        return status;
+    if (bloomery_keys_are_hashes(keys))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "positions in this filter are no function of a hash");
     if (answers != NULL && count > 0)
         memset(answers, 0, (count + 63) / 64 * sizeof *answers);
     if (new_bits != NULL)
         *new_bits = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t set = 0;
-        int found = add_positions(filter, keys[i], &set, error);
+        int found = add_positions(filter, bloomery_keys_at(keys, i), &set, error);
         if (found < 0)
             return (bloomery_status)found;
         if (answers != NULL)
@@ -265,16 +266,18 @@ static bloomery_status add_many_positions(bloomery_filter *filter, const bloomer
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                                  uint64_t *answers, uint64_t *new_bits, bloomery_error *error)
+bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                  size_t count, uint64_t *answers, uint64_t *new_bits,
+                                  bloomery_error *error)
 {
+    const bloomery_status status = bloomery_can_add(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, new_bits, error);
-    const struct bloomery_bulk *bulk = new_bits == NULL ? bloomery_bulk_of(filter) : NULL;
-    if (bulk == NULL || filter->kind->grows || count == 0 ||
-        bloomery_can_add(filter, NULL) != BLOOMERY_OK)
-        return add_many(filter, keys, NULL, count, answers, new_bits, error);
-    bulk->add(filter, keys, count, answers);
+    if (filter->native == NULL || filter->stripes != NULL)
+        return add_many(filter, keys, count, answers, new_bits, error);
+    filter->native->add[filter->concurrent](filter, keys, count, answers, new_bits);
     bloomery_count_adds(filter, count);
     return BLOOMERY_OK;
 }
@@ -282,13 +285,13 @@ bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *k
 bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
                                    uint64_t *answers, uint64_t *new_bits)
 {
-    return bloomery_add_keys(filter, keys, count, answers, new_bits, NULL);
+    const struct bloomery_keys list = bloomery_keys_of(keys);
+    return bloomery_add_keys(filter, &list, count, answers, new_bits, NULL);
 }
 
 bloomery_status bloomery_add_hashes(bloomery_filter *filter, const bloomery_hash *hashes,
                                     size_t count, uint64_t *answers, uint64_t *new_bits)
 {
-    if (bloomery_by_positions(filter))
-        return BLOOMERY_UNSUPPORTED;
-    return add_many(filter, NULL, hashes, count, answers, new_bits, NULL);
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    return bloomery_add_keys(filter, &list, count, answers, new_bits, NULL);
 }

@@ -3,15 +3,28 @@
 #ifndef BLOOMERY_ADD_H
 #define BLOOMERY_ADD_H
 
-#include "core/filter.h"
+#include "keys.h"
 
 /* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
  * system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
-/* bloomery_add_batch that says why a chain could not grow. */
-bloomery_status bloomery_add_keys(bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                                  uint64_t *answers, uint64_t *new_bits, bloomery_error *error);
+/* The same of removing: also BLOOMERY_UNSUPPORTED where there are no counters. */
+bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
+
+/* bloomery_add_batch of keys in any form, that says why a chain could not grow. */
+bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                  size_t count, uint64_t *answers, uint64_t *new_bits,
+                                  bloomery_error *error);
+
+/* The same of those keys alone that are keys (keys->valid is not NULL): the answers of the others are 0. */
+bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                   size_t count, uint64_t *answers, uint64_t *new_bits,
+                                   bloomery_error *error);
+
+/* bloomery_build of keys in any form. */
+bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                    size_t count, uint32_t threads, bloomery_error *error);
 
 /* In a filter that tells each key NEW exactly once: waits for the lock that adds and removals of this
  * hash hold, and opens it again. Else NULL, and nothing to open. */

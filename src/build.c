@@ -2,7 +2,7 @@
 /*
  * Building one filter with several threads, of which the calling one is the first:
  *
- *     source(0) source(1) ...     the shares of keys, each with a number
+ *     source(0) source(1) ...     the shares of keys, each with a number: a caller's, an array, a column
  *         │         │
  *      thread    thread           takes the next number that nobody has taken, until none is left
  *         └────┬────┘
@@ -18,6 +18,7 @@
  */
 #include "add.h"
 #include "foreign.h"
+#include "native.h"
 #include "ranges.h"
 #include "window.h"
 
@@ -29,9 +30,12 @@
 
 enum { THREADS_MAX = 256, PORTION = 8192 };
 
+/* The next portion of a share, a bloomery_source of keys in any form; 0: there is none. */
+typedef size_t next_portion(void *context, uint32_t share, struct bloomery_keys *keys);
+
 struct team {
     bloomery_filter *filter;
-    bloomery_source source;
+    next_portion *next;
     void *context;
     uint32_t shares; /* the threads asked for: the numbers to give to `source` */
     uint32_t taken;  /* of them; atomic */
@@ -57,12 +61,43 @@ static void add_word(void *context, size_t word, const bloomery_hash *hashes, si
     team->operations->add_word(link, link->payload, hashes, count, NULL);
 }
 
+static void add_portion(struct team *team, struct bloomery_aside *aside,
+                        const struct bloomery_keys *keys, size_t count)
+{
+    const struct bloomery_native *native = team->filter->native;
+    if (team->by_range)
+        bloomery_aside_add(aside, keys, count);
+    else if (native != NULL)
+        native->add[true](team->filter, keys, count, NULL, NULL);
+    else
+        bloomery_walk(team->filter, keys, count, true, add_word, team);
+}
+
+/* Adds those that are keys, as hashes; how many they are. */
+static size_t add_valid(struct team *team, struct bloomery_aside *aside,
+                        const struct bloomery_keys *keys, size_t count)
+{
+    bloomery_take *take = bloomery_take_of(keys, team->filter);
+    bloomery_hash hashes[BLOOMERY_WORD];
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    size_t added = 0;
+    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
+        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
+        take(keys, team->filter, i, now, hashes);
+        const size_t kept = bloomery_keep_valid(hashes, bloomery_keys_valid(keys, i, now));
+        if (kept > 0)
+            add_portion(team, aside, &list, kept);
+        added += kept;
+    }
+    return added;
+}
+
 static void *work(void *argument)
 {
     const struct member *member = argument;
     struct team *team = member->team;
     struct bloomery_aside aside;
-    const bloomery_key *keys = NULL;
+    struct bloomery_keys keys;
     uint64_t adds = 0;
     if (team->by_range)
         bloomery_aside_start(&aside, &team->ranges, member->number);
@@ -73,11 +108,11 @@ static void *work(void *argument)
         if (!__atomic_compare_exchange_n(&team->taken, &share, share + 1, false, __ATOMIC_RELAXED,
                                          __ATOMIC_RELAXED))
             continue;
-        for (size_t count; (count = team->source(team->context, share, &keys)) > 0; adds += count)
-            if (team->by_range)
-                bloomery_aside_add(&aside, keys, count);
+        for (size_t count; (count = team->next(team->context, share, &keys)) > 0; adds += count)
+            if (keys.valid != NULL)
+                count = add_valid(team, &aside, &keys, count);
             else
-                bloomery_walk(team->filter, keys, NULL, count, true, add_word, team);
+                add_portion(team, &aside, &keys, count);
     }
     if (team->by_range)
         bloomery_aside_finish(&aside);
@@ -135,53 +170,92 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source, void *context,
-                                    uint32_t threads, bloomery_error *error)
+/* With one thread, or in order: portion by portion, and of columns that are not all keys word by word. */
+static bloomery_status build_alone(struct team *team, bloomery_error *error)
 {
-    const bloomery_key *keys = NULL;
-    bloomery_status status = bloomery_can_add(filter, error);
-    struct team team = {.filter = filter,
-                        .source = source,
-                        .context = context,
-                        .shares = threads > 0 ? threads : bloomery_threads()};
-    if (status == BLOOMERY_OK && team.shares > 1 && !bloomery_adds_in_order(filter))
-        return build_together(&team, error);
-    for (uint32_t share = 0; share < team.shares; share++)
-        for (size_t count; status == BLOOMERY_OK && (count = source(context, share, &keys)) > 0;)
-            status = bloomery_add_keys(filter, keys, count, NULL, NULL, error);
+    bloomery_status status = BLOOMERY_OK;
+    struct bloomery_keys keys;
+    for (uint32_t share = 0; share < team->shares; share++)
+        for (size_t count; status == BLOOMERY_OK &&
+                           (count = team->next(team->context, share, &keys)) > 0;)
+            status = keys.valid == NULL
+                         ? bloomery_add_keys(team->filter, &keys, count, NULL, NULL, error)
+                         : bloomery_add_valid(team->filter, &keys, count, NULL, NULL, error);
     return status;
 }
 
-/* ---- An array as a source ------------------------------------------------------------------ */
+static bloomery_status build(bloomery_filter *filter, next_portion *next, void *context,
+                             uint32_t threads, bloomery_error *error)
+{
+    struct team team = {.filter = filter, .next = next, .context = context, .shares = threads};
+    const bloomery_status status = bloomery_can_add(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    return threads > 1 && !bloomery_adds_in_order(filter) ? build_together(&team, error)
+                                                          : build_alone(&team, error);
+}
+
+/* ---- A caller's source ----------------------------------------------------------------------- */
+
+struct caller {
+    bloomery_source source;
+    void *context;
+};
+
+static size_t next_of_caller(void *context, uint32_t share, struct bloomery_keys *keys)
+{
+    const struct caller *caller = context;
+    const bloomery_key *list = NULL;
+    const size_t count = caller->source(caller->context, share, &list);
+    *keys = bloomery_keys_of(list);
+    return count;
+}
+
+bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source, void *context,
+                                    uint32_t threads, bloomery_error *error)
+{
+    struct caller caller = {source, context};
+    return build(filter, next_of_caller, &caller, threads > 0 ? threads : bloomery_threads(),
+                 error);
+}
+
+/* ---- Keys that are there ---------------------------------------------------------------------- */
 
 struct array {
-    const bloomery_key *keys;
+    const struct bloomery_keys *keys;
     size_t count;
     size_t taken; /* atomic */
 };
 
 /* Whoever asks gets the next portion: a thread that is held up holds up little. */
-static size_t next_portion(void *context, uint32_t thread, const bloomery_key **keys)
+static size_t next_of_array(void *context, uint32_t share, struct bloomery_keys *keys)
 {
     struct array *array = context;
-    (void)thread;
+    (void)share;
     size_t first = __atomic_load_n(&array->taken, __ATOMIC_RELAXED);
     size_t count = 0;
     do {
         count = array->count - first < PORTION ? array->count - first : PORTION;
     } while (count > 0 && !__atomic_compare_exchange_n(&array->taken, &first, first + count, false,
                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    *keys = array->keys + first;
+    *keys = bloomery_keys_from(array->keys, first);
     return count;
 }
 
-bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                               uint32_t threads, bloomery_error *error)
+bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                    size_t count, uint32_t threads, bloomery_error *error)
 {
     struct array array = {keys, count, 0};
     if (threads == 0)
         threads = bloomery_threads();
     const size_t portions = count / PORTION + 1;
-    return bloomery_build_from(filter, next_portion, &array,
-                               portions < threads ? (uint32_t)portions : threads, error);
+    return build(filter, next_of_array, &array, portions < threads ? (uint32_t)portions : threads,
+                 error);
+}
+
+bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                               uint32_t threads, bloomery_error *error)
+{
+    const struct bloomery_keys list = bloomery_keys_of(keys);
+    return bloomery_build_keys(filter, &list, count, threads, error);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
 #include "grow.h"
+#include "native.h"
 #include "options.h"
 
 #include "base/error.h"
@@ -11,13 +12,15 @@
 #include <assert.h>
 #include <string.h>
 
-/* The hash that the options ask for, and its secret. */
-static bloomery_status choose_hash(const bloomery_options *options, struct bloomery_shape *shape,
-                                   struct bloomery_traits *traits, bloomery_error *error)
+/* The hash that the options ask for, or the plan, and its secret. */
+static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_options *options,
+                                   struct bloomery_shape *shape, struct bloomery_traits *traits,
+                                   bloomery_error *error)
 {
     bloomery_hash_id id = options->hash;
     if (id == BLOOMERY_HASH_DEFAULT)
-        id = options->key != NULL ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
+        id = options->key != NULL ? BLOOMERY_HASH_SIPHASH
+             : plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash : BLOOMERY_HASH_XXH3_64;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
@@ -105,11 +108,11 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
     if (status == BLOOMERY_OK && row->grows)
         status = check_chain(plan->rate, payload_bytes, options.memory_limit, error);
     if (status == BLOOMERY_OK)
-        status = choose_hash(&options, &shape, &traits, error);
+        status = choose_hash(plan, &options, &shape, &traits, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&shape, payload_bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_make(&shape, &traits, NULL, payload_bytes, filter, error);
+        status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, filter, error);
     if (status == BLOOMERY_OK)
         bloomery_chain_open(*filter);
     explicit_bzero(&traits.secret, sizeof traits.secret);

@@ -5,11 +5,13 @@
  */
 #include "design.h"
 #include "foreign.h"
+#include "native.h"
 #include "options.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "core/derive.h"
+#include "plan/blocked_rate.h"
 #include "format/format.h"
 #include "plan/rate_table.h"
 
@@ -148,7 +150,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     traits.key_known = bloomery_hash_usable(hash);
     if (!traits.key_known && (options->open_flags & BLOOMERY_OPEN_INSPECT) == 0)
         return bloomery_dialect_no_hash(hash, error);
-    status = bloomery_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
+    status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
         return status;
     copy_bits(design, *filter);
@@ -326,16 +328,16 @@ const char *bloomery_hash_name(uint32_t id)
     return hash != NULL ? hash->name : NULL;
 }
 
-/* Ours, as core/derive.h draws them. */
+/* Ours, as core/derive.h has them. */
 static void native_positions(const struct bloomery_link *link, bloomery_hash hash,
                              uint64_t *positions)
 {
     size_t count = 0;
-    struct bloomery_draw draw = bloomery_draw_start(hash);
     for (uint32_t line = 0; line < link->lines; line++) {
-        const uint64_t first = bloomery_line_of(hash, line, link->blocks) << BLOOMERY_POSITION_BITS;
+        const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
         for (uint32_t i = 0; i < link->probes; i++)
-            positions[count++] = first + bloomery_draw_next(&draw);
+            positions[count++] =
+                place.line * BLOOMERY_BLOCK_BITS + bloomery_line_position(place.word, i);
     }
     for (uint32_t i = 0; link->lines == 0 && i < link->probes; i++)
         positions[count++] = bloomery_classic_position(hash, i, link->bits);

@@ -10,6 +10,7 @@
  * out of a damaged file would otherwise leave here in a filter whose checksums are right.
  */
 #include "merge.h"
+#include "native.h"
 #include "options.h"
 #include "save.h"
 
@@ -195,7 +196,7 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     traits.allocator = options.allocator;
     traits.concurrent = options.concurrent_adds;
     traits.exactly_once = options.exactly_once;
-    status = bloomery_make(&shape, &traits, NULL, payload_bytes, folded, error);
+    status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, folded, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
@@ -271,7 +272,7 @@ bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_
     struct bloomery_traits traits = bloomery_traits_of(filters[0]);
     /* What the file's head is written from: the payload that it views is not looked at. */
     status =
-        bloomery_make(&shape, &traits, filters[0]->links->payload, payload_bytes, &head, error);
+        bloomery_filter_make(&shape, &traits, filters[0]->links->payload, payload_bytes, &head, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;

@@ -8,6 +8,7 @@
  * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
  * change bits, but no size.
  */
+#include "native.h"
 #include "options.h"
 
 #include "base/error.h"
@@ -86,7 +87,7 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
                                  const struct bloomery_traits *traits, const uint8_t *bytes,
                                  bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_status status = bloomery_make(&parsed->shape, traits, bytes + parsed->payload_offset,
+    bloomery_status status = bloomery_filter_make(&parsed->shape, traits, bytes + parsed->payload_offset,
                                            parsed->payload_bytes, filter, error);
     if (status == BLOOMERY_OK) {
         (*filter)->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
@@ -143,7 +144,7 @@ static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
 {
     const size_t bytes = (size_t)bloomery_checksums_bytes(parsed->payload_bytes);
     bloomery_status status =
-        bloomery_make(&parsed->shape, traits, NULL, parsed->payload_bytes, filter, error);
+        bloomery_filter_make(&parsed->shape, traits, NULL, parsed->payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
         return status;
     uint8_t *checksums = bloomery_allocate(&traits->allocator, bytes, 8);
@@ -241,7 +242,7 @@ bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_opt
     *filter = NULL;
     bloomery_status status = parse_span(data, bytes, given, true, &parsed, &traits, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
+        status = bloomery_filter_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
     if (status == BLOOMERY_OK) {
         memcpy((*filter)->payload, from + parsed.payload_offset, (size_t)parsed.payload_bytes);
         status =

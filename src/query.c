@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
-#include "bulk.h"
-#include "foreign.h"
-#include "window.h"
+#include "query.h"
 
-#include "hash/xxh3_inline.h"
+#include "foreign.h"
+#include "native.h"
+#include "window.h"
 
 #include <assert.h>
 #include <string.h>
@@ -58,8 +58,7 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
     }
 }
 
-static __attribute__((noinline)) bool may_contain_any(const bloomery_filter *filter,
-                                                      bloomery_key key)
+bool bloomery_ask_key_any(const bloomery_filter *filter, bloomery_key key)
 {
     if (!filter->key_known) /* whatever was added, "maybe" is never wrong */
         return true;
@@ -68,25 +67,9 @@ static __attribute__((noinline)) bool may_contain_any(const bloomery_filter *fil
     return bloomery_may_contain_hash(filter, filter->hash->one(&filter->secret, key));
 }
 
-/*
- * One key at a time, a program has as many keys on their way to memory as fit into what the processor
- * looks ahead: some hundred instructions. Every instruction less is a key more, hence the short way
- * for short keys in plain filters: the hash inlined, nothing kept on the stack, one jump to the
- * kernel.
- */
-__attribute__((flatten)) bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
+bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
 {
-    const uint64_t seed = filter->secret.seed;
-    bloomery_hash hash;
-    if (!filter->plain)
-        return may_contain_any(filter, key);
-    if (key.bytes == 8)
-        hash = bloomery_xxh3(seed, key.data, 8);
-    else if (key.bytes >= 9 && key.bytes <= 16)
-        hash = bloomery_xxh3(seed, key.data, key.bytes);
-    else
-        return may_contain_any(filter, key);
-    return filter->operations.may_contain(&filter->links[0], filter->payload, hash);
+    return filter->ask_key(filter, key);
 }
 
 struct asking {
@@ -123,14 +106,14 @@ static size_t all_maybe(size_t count, uint64_t *answers)
     return count;
 }
 
-static size_t ask_positions(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                            uint64_t *answers)
+static size_t ask_positions(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                            size_t count, uint64_t *answers)
 {
     size_t found = 0;
     if (answers != NULL && count > 0)
         memset(answers, 0, (count + 63) / 64 * sizeof *answers);
     for (size_t i = 0; i < count; i++) {
-        const bool there = bloomery_positions_may_contain(filter, keys[i]);
+        const bool there = bloomery_positions_may_contain(filter, bloomery_keys_at(keys, i));
         found += there;
         if (answers != NULL)
             answers[i / 64] |= (uint64_t)there << i % 64;
@@ -138,27 +121,31 @@ static size_t ask_positions(const bloomery_filter *filter, const bloomery_key *k
     return found;
 }
 
-size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
-                                  size_t count, uint64_t *answers)
+size_t bloomery_ask_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                         size_t count, uint64_t *answers)
 {
     struct asking asking = {filter, answers, 0};
     if (!filter->key_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
-        return ask_positions(filter, keys, count, answers);
-    const struct bloomery_bulk *bulk = bloomery_bulk_of(filter);
-    if (bulk != NULL && count > 0)
-        return bulk->ask(filter, keys, count, answers);
-    bloomery_walk(filter, keys, NULL, count, false, ask_word, &asking);
+        return bloomery_keys_are_hashes(keys) ? all_maybe(count, answers)
+                                              : ask_positions(filter, keys, count, answers);
+    if (filter->native != NULL)
+        return filter->native->ask(filter, keys, count, answers);
+    bloomery_walk(filter, keys, count, false, ask_word, &asking);
     return asking.found;
+}
+
+size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
+                                  size_t count, uint64_t *answers)
+{
+    const struct bloomery_keys list = bloomery_keys_of(keys);
+    return bloomery_ask_keys(filter, &list, count, answers);
 }
 
 size_t bloomery_may_contain_hashes(const bloomery_filter *filter, const bloomery_hash *hashes,
                                    size_t count, uint64_t *answers)
 {
-    struct asking asking = {filter, answers, 0};
-    if (!filter->key_known || bloomery_by_positions(filter))
-        return all_maybe(count, answers);
-    bloomery_walk(filter, NULL, hashes, count, false, ask_word, &asking);
-    return asking.found;
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    return bloomery_ask_keys(filter, &list, count, answers);
 }

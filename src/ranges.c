@@ -24,8 +24,6 @@
  */
 #include "ranges.h"
 
-#include "bulk.h"
-
 #include "base/bytes.h"
 #include "base/memory.h"
 #include "core/derive.h"
@@ -46,7 +44,6 @@ enum {
     /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
      * few lines of the first-level cache: five lines more keep them apart. */
     GAP = 5 * 64 / HASH_BYTES,
-    AHEAD = 2, /* words of 64 hashes whose memory is on its way while one is added */
 };
 
 static uint32_t places(const struct bloomery_ranges *ranges)
@@ -117,16 +114,13 @@ static size_t find_space(const struct bloomery_aside *aside)
 }
 
 /* Sets a word of keys aside, for which there is room. */
-static void set_aside(struct bloomery_aside *aside, const bloomery_key *keys, size_t count)
+static void set_aside(struct bloomery_aside *aside, const bloomery_hash *hashes, size_t count)
 {
     const struct bloomery_ranges *ranges = aside->ranges;
-    const bloomery_filter *filter = ranges->filter;
     const uint64_t blocks = ranges->link->blocks;
     const uint32_t shift = ranges->shift;
     const size_t stride = ranges->room + GAP;
-    bloomery_hash hashes[BLOOMERY_WORD];
     assert(count <= BLOOMERY_WORD && count <= aside->space);
-    filter->hash->many(&filter->secret, keys, count, hashes);
     for (uint32_t line = 0; line < ranges->link->lines; line++) {
         const size_t first = (size_t)line * ranges->count;
         bloomery_hash *to = aside->hashes + first * stride;
@@ -146,27 +140,12 @@ static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t rang
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const struct bloomery_link *link = ranges->link;
-    const struct bloomery_operations *operations = &ranges->filter->operations;
     const size_t place = (size_t)line * ranges->count + range;
     const bloomery_hash *hashes = aside->hashes + place * (ranges->room + GAP);
-    uint8_t *payload = link->payload;
     const size_t count = aside->held[place];
-    const size_t words = (count + BLOOMERY_WORD - 1) / BLOOMERY_WORD;
     aside->held[place] = 0;
     aside->total -= count;
-    const struct bloomery_bulk *bulk = bloomery_bulk_of(ranges->filter);
-    if (bulk != NULL && count > 0) {
-        bulk->add_line(ranges->filter, hashes, count, line);
-        return;
-    }
-    for (size_t word = 0; word < words + AHEAD; word++) {
-        if (word < words)
-            operations->prefetch_line(link, payload, hashes + word * BLOOMERY_WORD,
-                                      bloomery_word_count(count, word), line);
-        if (word >= AHEAD && word - AHEAD < words)
-            operations->add_line(link, payload, hashes + (word - AHEAD) * BLOOMERY_WORD,
-                                 bloomery_word_count(count, word - AHEAD), line);
-    }
+    ranges->filter->operations.add_line(link, link->payload, hashes, count, line);
 }
 
 /* What is set aside for all lines of a range. */
@@ -204,19 +183,18 @@ static void add_range(struct bloomery_aside *aside)
     bloomery_lock_open(&aside->ranges->locks[range]);
 }
 
-void bloomery_aside_add(struct bloomery_aside *aside, const bloomery_key *keys, size_t count)
+void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys *keys,
+                        size_t count)
 {
-    while (count > 0) {
-        const size_t now = count < BLOOMERY_WORD ? count : BLOOMERY_WORD;
-        if (aside->space < now)
-            aside->space = find_space(aside);
-        if (aside->space < now) {
+    const bloomery_filter *filter = aside->ranges->filter;
+    bloomery_take *take = bloomery_take_of(keys, filter);
+    bloomery_hash hashes[BLOOMERY_WORD];
+    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
+        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
+        take(keys, filter, i, now, hashes);
+        while (aside->space < now && (aside->space = find_space(aside)) < now)
             add_range(aside);
-            continue;
-        }
-        set_aside(aside, keys, now);
-        keys += now;
-        count -= now;
+        set_aside(aside, hashes, now);
     }
 }
 

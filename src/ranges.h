@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_RANGES_H
 #define BLOOMERY_RANGES_H
 
-#include "core/filter.h"
+#include "keys.h"
 
 struct bloomery_ranges {
     bloomery_filter *filter;
@@ -35,7 +35,8 @@ void bloomery_ranges_end(struct bloomery_ranges *ranges);
  * after `finish`. */
 void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ranges *ranges,
                           uint32_t thread);
-void bloomery_aside_add(struct bloomery_aside *aside, const bloomery_key *keys, size_t count);
+void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys *keys,
+                        size_t count);
 void bloomery_aside_finish(struct bloomery_aside *aside);
 
 #endif

@@ -5,6 +5,7 @@
  */
 #include "add.h"
 #include "foreign.h"
+#include "native.h"
 #include "options.h"
 
 #include "base/error.h"
@@ -15,11 +16,12 @@
 
 /* ---- Removing -------------------------------------------------------------------------------- */
 
-static bloomery_status can_remove(const bloomery_filter *filter)
+bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error)
 {
     if (filter->operations.remove == NULL && filter->operations.remove_positions == NULL)
-        return BLOOMERY_UNSUPPORTED;
-    return bloomery_can_add(filter, NULL);
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "keys can be removed from counting filters only");
+    return bloomery_can_add(filter, error);
 }
 
 static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
@@ -50,7 +52,7 @@ static int remove_positions(bloomery_filter *filter, bloomery_key key, uint32_t 
 
 int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
 {
-    bloomery_status status = can_remove(filter);
+    bloomery_status status = bloomery_can_remove(filter, NULL);
     if (status == BLOOMERY_OK && bloomery_by_positions(filter))
         status = BLOOMERY_UNSUPPORTED;
     return status == BLOOMERY_OK ? remove_hash(filter, hash, cleared) : (int)status;
@@ -58,7 +60,7 @@ int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *
 
 int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
 {
-    bloomery_status status = can_remove(filter);
+    bloomery_status status = bloomery_can_remove(filter, NULL);
     if (status != BLOOMERY_OK)
         return status;
     if (bloomery_by_positions(filter))
@@ -114,7 +116,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloo
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&shape, bytes, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_make(&shape, &traits, NULL, bytes, dropped, error);
+        status = bloomery_filter_make(&shape, &traits, NULL, bytes, dropped, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status == BLOOMERY_OK)
         bloomery_counting_drop(&filter->links[0], filter->shape.cell_bits, filter->links[0].payload,

@@ -14,7 +14,7 @@
 #ifndef BLOOMERY_WINDOW_H
 #define BLOOMERY_WINDOW_H
 
-#include "core/filter.h"
+#include "keys.h"
 
 enum { BLOOMERY_WORD = 64, BLOOMERY_WORDS_AHEAD = 2, BLOOMERY_RING = 4 };
 
@@ -43,29 +43,23 @@ bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashe
     }
 }
 
-/* `given`: the keys' hashes, where the caller has them and `keys` is not looked at; else NULL. */
 static inline __attribute__((always_inline)) void
-bloomery_walk(const bloomery_filter *filter, const bloomery_key *keys, const bloomery_hash *given,
-              size_t count, bool adding, bloomery_word_visitor *visit, void *context)
+bloomery_walk(const bloomery_filter *filter, const struct bloomery_keys *keys, size_t count,
+              bool adding, bloomery_word_visitor *visit, void *context)
 {
     const size_t words = count / BLOOMERY_WORD + (count % BLOOMERY_WORD != 0);
+    bloomery_take *take = bloomery_take_of(keys, filter);
     bloomery_hash ring[BLOOMERY_RING][BLOOMERY_WORD];
     for (size_t word = 0; word < words + BLOOMERY_WORDS_AHEAD; word++) {
         if (word < words) {
-            size_t now = bloomery_word_count(count, word);
+            const size_t now = bloomery_word_count(count, word);
             bloomery_hash *hashes = ring[word % BLOOMERY_RING];
-            if (given == NULL)
-                bloomery_hash_many(filter->hash, &filter->secret, keys + word * BLOOMERY_WORD, now,
-                                   hashes);
-            bloomery_walk_prefetch(filter, given != NULL ? given + word * BLOOMERY_WORD : hashes,
-                                   now, adding);
+            take(keys, filter, word * BLOOMERY_WORD, now, hashes);
+            bloomery_walk_prefetch(filter, hashes, now, adding);
         }
-        if (word >= BLOOMERY_WORDS_AHEAD) {
-            size_t ready = word - BLOOMERY_WORDS_AHEAD;
-            if (ready < words)
-                visit(context, ready,
-                      given != NULL ? given + ready * BLOOMERY_WORD : ring[ready % BLOOMERY_RING],
-                      bloomery_word_count(count, ready));
+        if (word >= BLOOMERY_WORDS_AHEAD && word - BLOOMERY_WORDS_AHEAD < words) {
+            const size_t ready = word - BLOOMERY_WORDS_AHEAD;
+            visit(context, ready, ring[ready % BLOOMERY_RING], bloomery_word_count(count, ready));
         }
     }
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Numbers of 1 to 8 bytes. */
 static inline uint64_t bloomery_load_le(const uint8_t *from, unsigned bytes)
 {
     uint64_t value = 0;
@@ -25,35 +26,30 @@ static inline void bloomery_store_le(uint8_t *to, uint64_t value, unsigned bytes
         to[i] = (uint8_t)(value >> (8 * i));
 }
 
-static inline uint16_t bloomery_load_u16(const uint8_t *from)
-{
-    return (uint16_t)bloomery_load_le(from, 2);
-}
+/* What lies in memory in the host's order as it is meant, and the reverse. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define BLOOMERY_LITTLE(bits, value) __builtin_bswap##bits(value)
+#else
+#define BLOOMERY_LITTLE(bits, value) (value)
+#endif
 
-static inline uint32_t bloomery_load_u32(const uint8_t *from)
-{
-    return (uint32_t)bloomery_load_le(from, 4);
-}
-
-static inline uint64_t bloomery_load_u64(const uint8_t *from)
-{
-    return bloomery_load_le(from, 8);
-}
-
-static inline void bloomery_store_u16(uint8_t *to, uint16_t value)
-{
-    bloomery_store_le(to, value, 2);
-}
-
-static inline void bloomery_store_u32(uint8_t *to, uint32_t value)
-{
-    bloomery_store_le(to, value, 4);
-}
-
-static inline void bloomery_store_u64(uint8_t *to, uint64_t value)
-{
-    bloomery_store_le(to, value, 8);
-}
+#define BLOOMERY_BYTES(bits)                                                                 \
+    static inline uint##bits##_t bloomery_load_u##bits(const void *from)                     \
+    {                                                                                        \
+        uint##bits##_t value;                                                                \
+        memcpy(&value, from, sizeof value);                                                  \
+        return BLOOMERY_LITTLE(bits, value);                                                 \
+    }                                                                                        \
+    static inline void bloomery_store_u##bits(void *to, uint##bits##_t value)                \
+    {                                                                                        \
+        value = BLOOMERY_LITTLE(bits, value);                                                \
+        memcpy(to, &value, sizeof value);                                                    \
+    }
+BLOOMERY_BYTES(16)
+BLOOMERY_BYTES(32)
+BLOOMERY_BYTES(64)
+#undef BLOOMERY_BYTES
+#undef BLOOMERY_LITTLE
 
 /* IEEE 754 bits, as files hold doubles. */
 static inline double bloomery_load_f64(const uint8_t *from)

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocked filter: N lines of 64 bytes, L of them and k bits in each for a key.
+ * The blocked filter: N lines of 64 bytes; L of them for a key, and k bits in each, one to a word.
  *
  *     payload   | line 0 | line 1 | ...                | line N-1 |     64 bytes each
- *                             ^ fastrange(hi, N)
- *                             ···1·····1··1····  k positions of 9 bits out of lo
+ *                             ^ fastrange(x, N)
+ *                   ··1···  ··1···  1·····  ······  ······  ······  ····1·  ·····1
+ *                   word 0       1       2       3       4       5       6       7
+ *                   k = 5 words from word 6 on, a bit in each (core/derive.h)
  *
- * This is the scalar code: the definition of the kind's answers.
+ * core/line.h has a line and a key in plain C, which is the definition of the kind's answers;
+ * core/blocked_template.h a key in its lines, once for every processor.
  */
 #include "core/blocked.h"
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "core/bits.h"
-#include "core/derive.h"
+#include "core/line.h"
 #include "plan/blocked_rate.h"
 
 #include <assert.h>
@@ -29,62 +32,17 @@ bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
             shape->block_bits);
     if (link->lines < 1 || link->lines > BLOOMERY_LINES_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a blocked filter has 1 to 3 lines per key, not %u", link->lines);
+                             "a blocked filter has 1 to %d lines per key, not %u",
+                             BLOOMERY_LINES_MAX, link->lines);
+    if (link->probes > BLOOMERY_LINE_PROBES)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a blocked filter has 1 to %d bits per line of a key, not %u",
+                             BLOOMERY_LINE_PROBES, link->probes);
     if (link->bits % BLOOMERY_BLOCK_BITS != 0 || link->blocks != link->bits / BLOOMERY_BLOCK_BITS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a blocked filter has a multiple of 512 bits, not %llu",
                              (unsigned long long)link->bits);
     return BLOOMERY_OK;
-}
-
-static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_setter *set,
-                                                               const struct bloomery_link *link,
-                                                               uint8_t *payload, bloomery_hash hash)
-{
-    struct bloomery_draw draw = bloomery_draw_start(hash);
-    uint32_t new_bits = 0;
-    for (uint32_t line = 0; line < link->lines; line++) {
-        uint64_t index = bloomery_line_of(hash, line, link->blocks);
-        assert(index < link->blocks);
-        uint8_t *bytes = payload + index * BLOOMERY_BLOCK_BYTES;
-        for (uint32_t probe = 0; probe < link->probes; probe++)
-            new_bits += set(bytes, bloomery_draw_next(&draw));
-    }
-    return new_bits;
-}
-
-static inline __attribute__((always_inline)) bool test_with(bool (*test)(const uint8_t *, uint64_t),
-                                                            const struct bloomery_link *link,
-                                                            const uint8_t *payload,
-                                                            bloomery_hash hash)
-{
-    struct bloomery_draw draw = bloomery_draw_start(hash);
-    for (uint32_t line = 0; line < link->lines; line++) {
-        uint64_t index = bloomery_line_of(hash, line, link->blocks);
-        assert(index < link->blocks);
-        const uint8_t *bytes = payload + index * BLOOMERY_BLOCK_BYTES;
-        for (uint32_t probe = 0; probe < link->probes; probe++)
-            if (!test(bytes, bloomery_draw_next(&draw)))
-                return false;
-    }
-    return true;
-}
-
-void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
-                               const bloomery_hash *hashes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        for (uint32_t line = 0; line < link->lines; line++)
-            __builtin_prefetch(payload + bloomery_line_of(hashes[i], line, link->blocks) *
-                                             BLOOMERY_BLOCK_BYTES);
-}
-
-void bloomery_blocked_prefetch_line(const struct bloomery_link *link, const uint8_t *payload,
-                                    const bloomery_hash *hashes, size_t count, uint32_t line)
-{
-    for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(payload +
-                           bloomery_line_of(hashes[i], line, link->blocks) * BLOOMERY_BLOCK_BYTES);
 }
 
 void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
@@ -93,72 +51,70 @@ void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uin
     bloomery_blocked_prefetch_line(link, payload, hashes, count, 0);
 }
 
-/* Positions are drawn over the lines one after another: those of the lines before are passed by. */
-static void plain_add_line(const struct bloomery_link *link, uint8_t *payload,
-                           const bloomery_hash *hashes, size_t count, uint32_t line)
+void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
+                               const bloomery_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
-        for (uint32_t passed = 0; passed < line * link->probes; passed++)
-            bloomery_draw_next(&draw);
-        uint64_t index = bloomery_line_of(hashes[i], line, link->blocks);
-        assert(index < link->blocks);
-        for (uint32_t probe = 0; probe < link->probes; probe++)
-            bloomery_bit_set(payload + index * BLOOMERY_BLOCK_BYTES, bloomery_draw_next(&draw));
+        bloomery_blocked_prefetch_line(link, payload, hashes + i, 1, 0);
+        bloomery_blocked_prefetch_rest(link, payload, hashes[i]);
     }
 }
 
-#define BATCH_NAME(name) plain_##name
-#define BATCH_SET        bloomery_bit_set
-#define BATCH_TEST       bloomery_bit_test
-#include "core/batch.h"
+/* clang-format off */
+#define ROW(a, b, c, d, e, f, g, h) {-(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
+                                     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h), \
+                                     -(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
+                                     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h)}
+const uint64_t bloomery_window_words[BLOOMERY_LINE_PROBES + 1][2 * BLOOMERY_LINE_WORDS]
+    __attribute__((aligned(64))) = {
+    ROW(0, 0, 0, 0, 0, 0, 0, 0),
+    ROW(1, 0, 0, 0, 0, 0, 0, 0),
+    ROW(1, 1, 0, 0, 0, 0, 0, 0),
+    ROW(1, 1, 1, 0, 0, 0, 0, 0),
+    ROW(1, 1, 1, 1, 0, 0, 0, 0),
+    ROW(1, 1, 1, 1, 1, 0, 0, 0),
+    ROW(1, 1, 1, 1, 1, 1, 0, 0),
+    ROW(1, 1, 1, 1, 1, 1, 1, 0),
+    ROW(1, 1, 1, 1, 1, 1, 1, 1),
+};
+#undef ROW
+/* clang-format on */
 
-#define BATCH_NAME(name) atomic_##name
-#define BATCH_SET        bloomery_bit_set_atomic
-#define BATCH_TEST       bloomery_bit_test_atomic
-#include "core/batch.h"
+/* k ones, rotated upwards by 0 to 7 of 8 bits. */
+#define TURN(ones, first) (((ones) << (first) | (ones) >> (8 - (first))) & 0xff)
+#define ROW(ones)                                                                      \
+    {                                                                                  \
+        TURN(ones, 0), TURN(ones, 1), TURN(ones, 2), TURN(ones, 3), TURN(ones, 4),     \
+            TURN(ones, 5), TURN(ones, 6), TURN(ones, 7)                                \
+    }
+const uint8_t bloomery_window_bits[BLOOMERY_LINE_PROBES + 1][BLOOMERY_LINE_WORDS] = {
+    ROW(0x00), ROW(0x01), ROW(0x03), ROW(0x07), ROW(0x0f),
+    ROW(0x1f), ROW(0x3f), ROW(0x7f), ROW(0xff),
+};
+#undef ROW
+#undef TURN
 
-const struct bloomery_operations *bloomery_blocked_scalar(void)
-{
-    static const struct bloomery_operations plain = {
-        .name = "scalar",
-        .add = plain_add,
-        .may_contain = plain_may_contain,
-        .prefetch_add = bloomery_blocked_prefetch,
-        .prefetch_ask = bloomery_blocked_prefetch,
-        .add_word = plain_add_word,
-        .ask_word = plain_ask_word,
-        .prefetch_line = bloomery_blocked_prefetch_line,
-        .add_line = plain_add_line,
-    };
-    return &plain;
-}
+#define LEVEL        scalar
+#define LEVEL_NAME   "scalar"
+#define LEVEL_TARGET BLOOMERY_RACES_MEANT
+#include "core/blocked_template.h"
+
+#include "core/blocked_operations.h"
 
 const struct bloomery_operations *bloomery_blocked_operations(uint32_t cell_bits, bool concurrent)
 {
-    static const struct bloomery_operations atomic = {
-        .name = "scalar-concurrent",
-        .add = atomic_add,
-        .may_contain = atomic_may_contain,
-        .prefetch_add = bloomery_blocked_prefetch,
-        .prefetch_ask = bloomery_blocked_prefetch,
-        .add_word = atomic_add_word,
-        .ask_word = atomic_ask_word,
-    };
     assert(cell_bits == 1);
     (void)cell_bits;
-    if (concurrent) /* kernels load whole lines at once, which others may be writing to */
-        return &atomic;
 #if defined(__x86_64__)
     if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX512)
-        return &bloomery_blocked_avx512_operations;
+        return &bloomery_blocked_avx512[concurrent];
     if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX2)
-        return &bloomery_blocked_avx2_operations;
+        return &bloomery_blocked_avx2[concurrent];
 #elif defined(BLOOMERY_ARM_KERNELS)
     if (bloomery_cpu_level() >= BLOOMERY_CPU_NEON)
-        return &bloomery_blocked_neon_operations;
+        return &bloomery_blocked_neon[concurrent];
 #endif
-    return bloomery_blocked_scalar();
+    return &bloomery_blocked_scalar[concurrent];
 }
 
 double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t keys)
@@ -167,47 +123,75 @@ double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t
 }
 
 /*
- * The live rate: an absent key's lines are uniform and independent, and in line b its k positions
- * are all set with probability (x_b / 512)^k, x_b the bits set there. So the rate of these very
- * bits is (mean over lines of (x_b / 512)^k)^L, coinciding lines included, and a histogram of x_b
- * is all it needs. The filter-wide fill^k would be too low.
+ * The live rate: an absent key's lines are uniform and independent, and in a line b its k bits are in
+ * one of eight windows of words, one bit in each word. With x_c bits set in word c they are all set
+ * with probability
+ *
+ *     f(b) = mean over the windows of the product of x_c / 64 over its words
+ *
+ * so the rate of these very bits is (mean over lines of f)^L, coinciding lines included. The
+ * filter-wide fill^k would be too low.
  */
-double bloomery_blocked_live_rate(const struct bloomery_link *link,
-                                  const uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1],
-                                  uint64_t *bits_set)
+double bloomery_line_live_rate(const uint8_t set_in_word[BLOOMERY_LINE_WORDS], uint32_t probes)
+{
+    double fill[2 * BLOOMERY_LINE_WORDS];
+    double window[BLOOMERY_LINE_WORDS];
+    double sum = 0;
+    for (uint32_t i = 0; i < 2 * BLOOMERY_LINE_WORDS; i++)
+        fill[i] = (double)set_in_word[i % BLOOMERY_LINE_WORDS] / BLOOMERY_WORD_BITS;
+    for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++)
+        window[first] = 1;
+    for (uint32_t i = 0; i < probes; i++)
+        for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++)
+            window[first] *= fill[first + i];
+    for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++)
+        sum += window[first];
+    return sum / BLOOMERY_LINE_WORDS;
+}
+
+static inline __attribute__((always_inline)) void
+scan_lines(const struct bloomery_link *link, const uint8_t *payload, struct bloomery_scan *scan)
 {
     double sum = 0;
-    *bits_set = 0;
-    for (uint32_t set = 1; set <= BLOOMERY_BLOCK_BITS; set++) {
-        double fill = (double)set / BLOOMERY_BLOCK_BITS;
-        sum += (double)lines_with[set] * pow(fill, link->probes);
-        *bits_set += set * lines_with[set];
+    scan->bits_set = 0;
+    scan->stuck = 0;
+    for (uint64_t block = 0; block < link->blocks; block++) {
+        uint8_t set[BLOOMERY_LINE_WORDS];
+        for (uint32_t word = 0; word < BLOOMERY_LINE_WORDS; word++) {
+            set[word] = (uint8_t)bloomery_count_bits(payload, 1);
+            scan->bits_set += set[word];
+            payload += sizeof(uint64_t);
+        }
+        sum += bloomery_line_live_rate(set, link->probes);
     }
-    return pow(sum / (double)link->blocks, link->lines);
+    assert(scan->bits_set <= link->bits);
+    scan->live_rate = pow(sum / (double)link->blocks, link->lines);
 }
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,popcnt"))) static void
+scan_lines_avx2(const struct bloomery_link *link, const uint8_t *payload,
+                struct bloomery_scan *scan)
+{
+    scan_lines(link, payload, scan);
+}
+#endif
 
 void bloomery_blocked_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
                            const uint8_t *payload, struct bloomery_scan *scan)
 {
-    uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1] = {0};
     (void)shape;
-    for (uint64_t block = 0; block < link->blocks; block++) {
-        uint64_t set =
-            bloomery_count_bits(payload + block * BLOOMERY_BLOCK_BYTES, BLOOMERY_BLOCK_BYTES / 8);
-        assert(set <= BLOOMERY_BLOCK_BITS);
-        lines_with[set]++;
+#if defined(__x86_64__)
+    if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX2) {
+        scan_lines_avx2(link, payload, scan);
+        return;
     }
-    scan->stuck = 0;
-    scan->live_rate = bloomery_blocked_live_rate(link, lines_with, &scan->bits_set);
+#endif
+    scan_lines(link, payload, scan);
 }
 
-/* A given cell is missed by one of nL picks with probability 1 - q, q = (1 - (1-1/512)^k) / N, so
- * E[fill] = 1 - (1 - q)^(nL); solved for n. */
 double bloomery_blocked_estimate(const struct bloomery_link *link, uint64_t bits_set)
 {
-    if (bits_set >= link->bits)
-        return INFINITY;
-    double missed = log1p(-(double)bits_set / (double)link->bits);
-    double hit = -expm1(link->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / (double)link->blocks;
-    return missed / (link->lines * log1p(-hit));
+    return bloomery_blocked_estimate_keys(link->bits, link->blocks, link->lines, link->probes,
+                                          bits_set);
 }

@@ -11,12 +11,12 @@
  * Lines and positions of a key are those of core/derive.h, so that with a bit in the place of every
  * counter that is not 0 it is the blocked filter, bit for bit.
  *
- * What a key touches. Its k positions in a line are drawn freely and some repeat; a counter is touched
- * once for each line that names it, however often that line does:
+ * What a key touches. In a line its k positions are in k words, so they differ; where two of its lines
+ * coincide they may not, and a counter that both name is touched twice:
  *
- *     line 0, block 7:   positions 3 9 3 40      +1 for counters 3, 9, 40
- *     line 1, block 2:   positions 9 1 8 200     +1 for counters 9, 1, 8, 200 of another block
- *     line 1, block 7:   positions 9 1 8 200     where the lines coincide: counter 9 gets 2 in all
+ *     line 0, block 7:   positions 3 70 140       +1 for counters 3, 70, 140
+ *     line 1, block 2:   positions 70 150 200     +1 for counters 70, 150, 200 of another block
+ *     line 1, block 7:   positions 70 150 200     where the lines coincide: counter 70 gets 2 in all
  *
  * A line counts for itself alone because then counters are sums over lines: a thread can add line 1 of
  * a key without knowing where line 0 lies (ranges.c), and two blocks of a filter that is halved are
@@ -44,9 +44,14 @@
 #include "core/derive.h"
 
 #include <assert.h>
-#include <string.h>
+#include <math.h>
 
-enum { CELLS = BLOOMERY_BLOCK_BITS, TOUCHED_MAX = 64, FIRST_PROBES = 2 };
+enum {
+    CELLS = BLOOMERY_BLOCK_BITS,
+    TOUCHED_MAX = BLOOMERY_LINES_MAX * BLOOMERY_LINE_PROBES_MAX,
+    FIRST_PROBES = 2,
+    COUNTING_AHEAD = 64, /* keys, of up to k L cache lines each */
+};
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -58,21 +63,6 @@ bloomery_status bloomery_counting_check(const struct bloomery_shape *shape,
 }
 
 /* ---- What a key touches ---------------------------------------------------------------------- */
-
-/* Which positions of a line were named already. */
-struct marks {
-    uint64_t words[CELLS / 64];
-};
-
-/* Marks a position; whether it was not marked before. */
-INLINE bool mark(struct marks *marks, uint32_t position)
-{
-    uint64_t *word = &marks->words[position / 64];
-    const uint64_t bit = (uint64_t)1 << position % 64;
-    const bool fresh = (*word & bit) == 0;
-    *word |= bit;
-    return fresh;
-}
 
 /* The counters of a key, each once, and how many of its lines name each. */
 struct touched {
@@ -101,18 +91,13 @@ static void touch_again(struct touched *touched, uint32_t known, uint64_t block,
 static void touched_find(struct touched *touched, const struct bloomery_link *link,
                          bloomery_hash hash)
 {
-    struct bloomery_draw draw = bloomery_draw_start(hash);
     touched->count = 0;
     for (uint32_t line = 0; line < link->lines; line++) {
-        const uint64_t block = bloomery_line_of(hash, line, link->blocks);
+        const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
         const uint32_t known = touched->count;
-        struct marks marks = {{0}};
-        assert(block < link->blocks);
-        for (uint32_t probe = 0; probe < link->probes; probe++) {
-            const uint32_t position = bloomery_draw_next(&draw);
-            if (mark(&marks, position))
-                touch_again(touched, known, block, position);
-        }
+        assert(place.line < link->blocks);
+        for (uint32_t probe = 0; probe < link->probes; probe++)
+            touch_again(touched, known, place.line, bloomery_line_position(place.word, probe));
     }
 }
 
@@ -173,20 +158,21 @@ INLINE uint64_t all(uint64_t word, const uint32_t bits)
 INLINE void scan_with(const struct bloomery_link *link, const uint8_t *payload,
                       struct bloomery_scan *scan, const uint32_t bits)
 {
-    const size_t words = (size_t)CELLS / 64 * bits;
-    uint64_t lines_with[BLOOMERY_BLOCK_BITS + 1] = {0};
+    double sum = 0;
     scan->stuck = 0;
+    scan->bits_set = 0;
     for (uint64_t block = 0; block < link->blocks; block++) {
-        uint64_t used = 0;
-        for (size_t i = 0; i < words; i++, payload += 8) {
-            const uint64_t word = bloomery_load_u64(payload);
-            used += (uint64_t)__builtin_popcountll(bloomery_used_cells(word, bits));
-            scan->stuck += (uint64_t)__builtin_popcountll(all(word, bits));
+        uint8_t used[BLOOMERY_LINE_WORDS] = {0};
+        for (uint32_t i = 0; i < BLOOMERY_LINE_WORDS * bits; i++, payload += 8) {
+            const uint64_t cells = bloomery_load_u64(payload);
+            const int here = __builtin_popcountll(bloomery_used_cells(cells, bits));
+            used[i / bits] = (uint8_t)(used[i / bits] + here);
+            scan->bits_set += (uint64_t)here;
+            scan->stuck += (uint64_t)__builtin_popcountll(all(cells, bits));
         }
-        assert(used <= CELLS);
-        lines_with[used]++;
+        sum += bloomery_line_live_rate(used, link->probes);
     }
-    scan->live_rate = bloomery_blocked_live_rate(link, lines_with, &scan->bits_set);
+    scan->live_rate = pow(sum / (double)link->blocks, link->lines);
 }
 
 void bloomery_counting_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,

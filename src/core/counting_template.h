@@ -8,47 +8,42 @@
  *     COUNTING_ATOMIC       true where several threads change counters at once
  *     COUNTING_LABEL        its name for people
  *
- * An absent key meets a counter of 0 among its first two probes most often, and those lie in two of a
- * block's four or eight cache lines. Where a word of keys is asked, only these two are fetched ahead;
+ * An absent key meets a counter of 0 among its first two probes most often, and those lie in one or two of
+ * a block's four or eight cache lines. Where a word of keys is asked, only these two are fetched ahead;
  * the rest is asked for as soon as a key survives them, and looked at when the word is through.
  */
 
 #define BLOCK_BYTES ((size_t)CELLS / 8 * COUNTING_BITS)
 
-INLINE const uint8_t *COUNTING_NAME(block_at)(const struct bloomery_link *link,
-                                              const uint8_t *payload, bloomery_hash hash,
-                                              uint32_t line)
+/* Line `line` of a key: where its block begins; `word` says which of its counters. */
+INLINE size_t COUNTING_NAME(block_of)(const struct bloomery_link *link, bloomery_hash hash,
+                                      uint32_t line, uint64_t *word)
 {
-    const uint64_t block = bloomery_line_of(hash, line, link->blocks);
-    assert(block < link->blocks);
-    return payload + block * BLOCK_BYTES;
+    const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
+    assert(place.line < link->blocks);
+    *word = place.word;
+    return place.line * BLOCK_BYTES;
 }
 
-/* Adds the next line of a draw: how many counters left 0. */
-INLINE uint32_t COUNTING_NAME(raise_line)(const struct bloomery_link *link, uint8_t *block,
-                                          struct bloomery_draw *draw)
+/* Adds a line of a key: how many counters left 0. */
+INLINE uint32_t COUNTING_NAME(raise_line)(const struct bloomery_link *link, uint8_t *payload,
+                                          bloomery_hash hash, uint32_t line)
 {
-    struct marks marks = {{0}};
+    uint64_t word;
+    uint8_t *block = payload + COUNTING_NAME(block_of)(link, hash, line, &word);
     uint32_t fresh = 0;
-    for (uint32_t probe = 0; probe < link->probes; probe++) {
-        const uint32_t position = bloomery_draw_next(draw);
-        if (mark(&marks, position))
-            fresh +=
-                bloomery_counter_raise(block, position, 1, COUNTING_BITS, COUNTING_ATOMIC) == 0;
-    }
+    for (uint32_t probe = 0; probe < link->probes; probe++)
+        fresh += bloomery_counter_raise(block, bloomery_line_position(word, probe), 1,
+                                        COUNTING_BITS, COUNTING_ATOMIC) == 0;
     return fresh;
 }
 
 static uint32_t COUNTING_NAME(add)(const struct bloomery_link *link, uint8_t *payload,
                                    bloomery_hash hash)
 {
-    struct bloomery_draw draw = bloomery_draw_start(hash);
     uint32_t fresh = 0;
-    for (uint32_t line = 0; line < link->lines; line++) {
-        const uint64_t block = bloomery_line_of(hash, line, link->blocks);
-        assert(block < link->blocks);
-        fresh += COUNTING_NAME(raise_line)(link, payload + block * BLOCK_BYTES, &draw);
-    }
+    for (uint32_t line = 0; line < link->lines; line++)
+        fresh += COUNTING_NAME(raise_line)(link, payload, hash, line);
     return fresh;
 }
 
@@ -68,29 +63,46 @@ static uint64_t COUNTING_NAME(add_word)(const struct bloomery_link *link, uint8_
     return answers;
 }
 
-/* Positions are drawn over the lines one after another: those of the lines before are passed by. */
+/* Probes `first` to `end` - 1 of a line. */
+INLINE void COUNTING_NAME(prefetch_probes)(const struct bloomery_link *link, const uint8_t *payload,
+                                           bloomery_hash hash, uint32_t line, uint32_t first,
+                                           uint32_t end)
+{
+    uint64_t word;
+    const uint8_t *block = payload + COUNTING_NAME(block_of)(link, hash, line, &word);
+    for (uint32_t probe = first; probe < end; probe++)
+        __builtin_prefetch(
+            block + bloomery_counter_byte(bloomery_line_position(word, probe), COUNTING_BITS));
+}
+
+static void COUNTING_NAME(prefetch_line)(const struct bloomery_link *link, const uint8_t *payload,
+                                         const bloomery_hash *hashes, size_t count, uint32_t line)
+{
+    for (size_t i = 0; i < count; i++)
+        COUNTING_NAME(prefetch_probes)(link, payload, hashes[i], line, 0, link->probes);
+}
+
 static void COUNTING_NAME(add_line)(const struct bloomery_link *link, uint8_t *payload,
                                     const bloomery_hash *hashes, size_t count, uint32_t line)
 {
+    const size_t first = count < COUNTING_AHEAD ? count : COUNTING_AHEAD;
+    COUNTING_NAME(prefetch_line)(link, payload, hashes, first, line);
     for (size_t i = 0; i < count; i++) {
-        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
-        for (uint32_t passed = 0; passed < line * link->probes; passed++)
-            bloomery_draw_next(&draw);
-        const uint64_t block = bloomery_line_of(hashes[i], line, link->blocks);
-        assert(block < link->blocks);
-        COUNTING_NAME(raise_line)(link, payload + block * BLOCK_BYTES, &draw);
+        if (i + COUNTING_AHEAD < count)
+            COUNTING_NAME(prefetch_line)(link, payload, hashes + i + COUNTING_AHEAD, 1, line);
+        COUNTING_NAME(raise_line)(link, payload, hashes[i], line);
     }
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* The next `count` probes of a draw in a block. */
-INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, struct bloomery_draw *draw,
-                                      uint32_t count)
+/* Whether probes `first` to k - 1 of a line find counters that are not 0. */
+INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, uint64_t word, uint32_t first,
+                                      uint32_t end)
 {
-    for (uint32_t probe = 0; probe < count; probe++)
-        if (bloomery_counter_get(block, bloomery_draw_next(draw), COUNTING_BITS, COUNTING_ATOMIC) ==
-            0)
+    for (uint32_t probe = first; probe < end; probe++)
+        if (bloomery_counter_get(block, bloomery_line_position(word, probe), COUNTING_BITS,
+                                 COUNTING_ATOMIC) == 0)
             return false;
     return true;
 }
@@ -98,53 +110,29 @@ INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, struct bloomery_draw
 static bool COUNTING_NAME(may_contain)(const struct bloomery_link *link, const uint8_t *payload,
                                        bloomery_hash hash)
 {
-    struct bloomery_draw draw = bloomery_draw_start(hash);
-    for (uint32_t line = 0; line < link->lines; line++)
-        if (!COUNTING_NAME(probes_hit)(COUNTING_NAME(block_at)(link, payload, hash, line), &draw,
-                                       link->probes))
+    for (uint32_t line = 0; line < link->lines; line++) {
+        uint64_t word;
+        const uint8_t *block = payload + COUNTING_NAME(block_of)(link, hash, line, &word);
+        if (!COUNTING_NAME(probes_hit)(block, word, 0, link->probes))
             return false;
+    }
     return true;
-}
-
-INLINE void COUNTING_NAME(prefetch_probes)(const uint8_t *block, struct bloomery_draw *draw,
-                                           uint32_t count)
-{
-    for (uint32_t probe = 0; probe < count; probe++)
-        __builtin_prefetch(block + bloomery_counter_byte(bloomery_draw_next(draw), COUNTING_BITS));
 }
 
 static void COUNTING_NAME(prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
                                         const bloomery_hash *hashes, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
+    for (size_t i = 0; i < count; i++)
         for (uint32_t line = 0; line < link->lines; line++)
-            COUNTING_NAME(prefetch_probes)
-        (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
-    }
-}
-
-static void COUNTING_NAME(prefetch_line)(const struct bloomery_link *link, const uint8_t *payload,
-                                         const bloomery_hash *hashes, size_t count, uint32_t line)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
-        for (uint32_t passed = 0; passed < line * link->probes; passed++)
-            bloomery_draw_next(&draw);
-        COUNTING_NAME(prefetch_probes)
-        (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
-    }
+            COUNTING_NAME(prefetch_line)(link, payload, hashes + i, 1, line);
 }
 
 static void COUNTING_NAME(prefetch_ask)(const struct bloomery_link *link, const uint8_t *payload,
                                         const bloomery_hash *hashes, size_t count)
 {
     const uint32_t first = link->probes < FIRST_PROBES ? link->probes : FIRST_PROBES;
-    for (size_t i = 0; i < count; i++) {
-        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
-        COUNTING_NAME(prefetch_probes)
-        (COUNTING_NAME(block_at)(link, payload, hashes[i], 0), &draw, first);
-    }
+    for (size_t i = 0; i < count; i++)
+        COUNTING_NAME(prefetch_probes)(link, payload, hashes[i], 0, 0, first);
 }
 
 static uint64_t COUNTING_NAME(ask_word)(const struct bloomery_link *link, const uint8_t *payload,
@@ -153,15 +141,14 @@ static uint64_t COUNTING_NAME(ask_word)(const struct bloomery_link *link, const 
     const uint32_t first = link->probes < FIRST_PROBES ? link->probes : FIRST_PROBES;
     uint64_t answers = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint8_t *block = COUNTING_NAME(block_at)(link, payload, hashes[i], 0);
-        struct bloomery_draw draw = bloomery_draw_start(hashes[i]);
-        if (!COUNTING_NAME(probes_hit)(block, &draw, first))
+        uint64_t word;
+        const uint8_t *block = payload + COUNTING_NAME(block_of)(link, hashes[i], 0, &word);
+        if (!COUNTING_NAME(probes_hit)(block, word, 0, first))
             continue;
         answers |= (uint64_t)1 << i;
-        COUNTING_NAME(prefetch_probes)(block, &draw, link->probes - first);
+        COUNTING_NAME(prefetch_probes)(link, payload, hashes[i], 0, first, link->probes);
         for (uint32_t line = 1; line < link->lines; line++)
-            COUNTING_NAME(prefetch_probes)
-        (COUNTING_NAME(block_at)(link, payload, hashes[i], line), &draw, link->probes);
+            COUNTING_NAME(prefetch_line)(link, payload, hashes + i, 1, line);
     }
     for (uint64_t left = answers; left != 0; left &= left - 1)
         if (!COUNTING_NAME(may_contain)(link, payload, hashes[__builtin_ctzll(left)]))
@@ -241,7 +228,6 @@ static const struct bloomery_operations COUNTING_NAME(operations) = {
     .prefetch_ask = COUNTING_NAME(prefetch_ask),
     .add_word = COUNTING_NAME(add_word),
     .ask_word = COUNTING_NAME(ask_word),
-    .prefetch_line = COUNTING_NAME(prefetch_line),
     .add_line = COUNTING_NAME(add_line),
     .remove = COUNTING_NAME(remove),
     .count = COUNTING_NAME(count),

@@ -8,6 +8,8 @@
 #include "core/kinds.h"
 #include "hash/hashes.h"
 
+struct bloomery_native;
+
 enum bloomery_storage {
     BLOOMERY_OWNED,    /* allocated, writable */
     BLOOMERY_BORROWED, /* the caller's bytes */
@@ -26,11 +28,15 @@ struct bloomery_filter {
 
     const struct bloomery_hash_row *hash;
     struct bloomery_hash_secret secret;
+    struct bloomery_short_secret short_secret; /* of its seed, where the hash is XXH3-64 */
     bool key_known;   /* keys can be hashed */
     bool key_in_file; /* written with the filter */
     bool concurrent;
     bool foreign; /* by the rules of another system */
-    bool plain; /* XXH3, and one link that begins where the payload does: query.c has a short way */
+    /* src/native.h: its short ways in batches, or NULL; and single keys, by a short way or the long one. */
+    const struct bloomery_native *native;
+    bool (*ask_key)(const bloomery_filter *filter, bloomery_key key);
+    int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
     /* BLOOMERY_STRIPES of them where each key is told NEW exactly once, else NULL. */
     struct bloomery_lock *stripes;
     struct bloomery_lock *growing; /* in concurrent chains: held by who adds a link */

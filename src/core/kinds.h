@@ -19,10 +19,6 @@ struct bloomery_operations {
     uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_link *link, const uint8_t *payload,
                         bloomery_hash hash);
-    /* The same where a key has one line and its positions one word: core/make.c then puts it in the
-     * place of may_contain. NULL: no shorter way. */
-    bool (*may_contain_word)(const struct bloomery_link *link, const uint8_t *payload,
-                             bloomery_hash hash);
     /* Ask for the memory that these hashes will touch when they are added, or asked for. */
     void (*prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
@@ -33,10 +29,9 @@ struct bloomery_operations {
                          uint64_t *new_bits); /* += unless NULL */
     uint64_t (*ask_word)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
-    /* Where a key touches lines: the same for line number `line` (0 to L-1) of these hashes alone,
-     * for threads that share a filter out by lines. NULL in flat kinds. */
-    void (*prefetch_line)(const struct bloomery_link *link, const uint8_t *payload,
-                          const bloomery_hash *hashes, size_t count, uint32_t line);
+    /* Where a key touches lines: adds line number `line` (0 to L-1) of any number of hashes alone, the
+     * memory of those to come asked for ahead. For threads that share a filter out by lines. NULL in
+     * flat kinds. */
     void (*add_line)(const struct bloomery_link *link, uint8_t *payload,
                      const bloomery_hash *hashes, size_t count, uint32_t line);
     /* Counters only, else NULL. remove: false where the key is surely absent and nothing was changed;

@@ -10,7 +10,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "core/derive.h"
 #include "core/rules.h"
 #include "plan/solve.h"
 
@@ -265,15 +264,10 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->foreign = bloomery_is_foreign(shape);
     filter->hash = bloomery_hash_find(shape->hash);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
-    if (filter->operations.may_contain_word != NULL && !filter->kind->grows &&
-        shape->links->lines == 1 && shape->links->probes <= BLOOMERY_POSITIONS_PER_WORD)
-        filter->operations.may_contain = filter->operations.may_contain_word;
     filter->secret = traits->secret;
     filter->key_known = traits->key_known;
     filter->key_in_file = traits->key_in_file;
     filter->concurrent = traits->concurrent;
-    filter->plain =
-        shape->hash == BLOOMERY_HASH_XXH3_128 && !filter->kind->grows && shape->links->offset == 0;
     filter->memory_limit = traits->memory_limit;
     filter->rule = traits->rule;
     filter->payload_bytes = payload_bytes;

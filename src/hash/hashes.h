@@ -11,6 +11,11 @@ struct bloomery_hash_secret {
     uint8_t key[BLOOMERY_KEY_BYTES];
 };
 
+/* What hash/xxh3_inline.h makes of a seed. */
+struct bloomery_short_secret {
+    uint64_t flip[3];
+};
+
 struct bloomery_hash_row {
     bloomery_hash_id id;
     const char *name;

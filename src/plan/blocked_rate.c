@@ -227,3 +227,12 @@ double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, u
     bloomery_line_rates_start(&rates, lines, probes);
     return bloomery_line_rates_expect(&rates, blocks, keys);
 }
+
+double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t lines,
+                                      uint32_t probes, uint64_t bits_set)
+{
+    (void)blocks;
+    if (bits_set >= bits)
+        return INFINITY;
+    return log1p(-(double)bits_set / (double)bits) / (lines * log1p(-(double)probes / (double)bits));
+}

@@ -62,6 +62,9 @@ double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t bl
 /* Both in one. */
 double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_t keys);
 
+double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t lines,
+                                      uint32_t probes, uint64_t bits_set);
+
 /* What a line says yes to, when so many keys picked it. */
 typedef double bloomery_load_function(void *context, uint64_t load);
 

@@ -1,92 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of a blocked filter in AVX-512: one register of eight 64-bit lanes.
+ * A line in AVX-512: one register of eight 64-bit lanes (core/line.h says what the functions do).
  *
- * Asking. A word of seven positions is spread over the lanes by two variable shifts. Bits 6 to 8 of
- * a position choose the lane of the line that holds its bit (a permutation), bits 0 to 5 the bit in
- * it (a rotation, which ignores what stands above):
- *
- *     lanes      0        1        2       ...      word >> 0, 9, 18, ... 54
- *     line[p0>>6]  line[p1>>6]  line[p2>>6] ...      vpermq
- *     bit p0&63    bit p1&63    bit p2&63   ...      vprorvq, then one test of all lowest bits
- *
- * Adding. The k bits are collected in a register and go to memory as one OR of the whole line.
- * (Setting them one after another in memory takes longer: two of six bits nearly always fall into
- * one word, and the second load then waits for the first store.) A shift by 64 or more, or by a
- * "negative" count, leaves nothing, so a bit finds its lane by itself: lane i shifts 1 by p - 64 i.
- *
- *     p = 200:   1 << 200    1 << 136    1 << 72    1 << 8    1 << -56 ...
- *                   0           0           0       bit 200      0
+ *     lanes        0         1         2      ...      7
+ *     line       word 0    word 1    word 2          word 7
+ *     w >>         0         6        12              42       vpsrlvq
+ *     rotated    the bit that w names is the lowest one        vprorvq, whose counts ignore all above
+ *                                                              their six lowest bits
+ *     tested     in the lanes of the window                    vptestnmq
  */
 #ifndef BLOOMERY_CORE_X86_LINE_AVX512_H
 #define BLOOMERY_CORE_X86_LINE_AVX512_H
 
-#include "core/derive.h"
+#include "core/line.h"
 
 #include <immintrin.h>
-#include <stdbool.h>
 
-#define TARGET_AVX512 \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
+#define TARGET_AVX512                                                                    \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt"))) \
+    BLOOMERY_RACES_MEANT
 #define INLINE_AVX512 TARGET_AVX512 static inline __attribute__((always_inline))
 
-/* Which of the positions that `slots` picks are not set in the line: bit t for the t-th. */
-INLINE_AVX512 __mmask8 misses_avx512(const uint8_t *line, uint64_t word, uint32_t slots)
+INLINE_AVX512 __m512i choices_avx512(uint64_t w)
 {
-    const __m512i low = _mm512_setr_epi64(0, 9, 18, 27, 36, 45, 54, 63);
-    const __m512i high = _mm512_setr_epi64(6, 15, 24, 33, 42, 51, 60, 63);
-    const __m512i words = _mm512_set1_epi64((long long)word);
-    __m512i lanes = _mm512_permutexvar_epi64(_mm512_srlv_epi64(words, high),
-                                             _mm512_load_si512((const void *)line));
-    __m512i bits = _mm512_rorv_epi64(lanes, _mm512_srlv_epi64(words, low));
-    return _mm512_mask_testn_epi64_mask((__mmask8)slots, bits, _mm512_set1_epi64(1));
+    return _mm512_srlv_epi64(_mm512_set1_epi64((long long)w),
+                             _mm512_setr_epi64(0, 6, 12, 18, 24, 30, 36, 42));
 }
 
-INLINE_AVX512 bool hits_avx512(const uint8_t *line, uint64_t word, uint32_t slots)
+INLINE_AVX512 __mmask8 window_avx512(uint64_t w, uint32_t probes)
 {
-    return misses_avx512(line, word, slots) == 0;
+    return probes == BLOOMERY_LINE_PROBES
+               ? (__mmask8)0xff
+               : (__mmask8)bloomery_window_bits[probes][bloomery_first_word(w)];
 }
 
-/* A position set too. */
-INLINE_AVX512 __m512i set_avx512(__m512i line, const uint64_t *position)
+INLINE_AVX512 __m512i read_avx512(const uint8_t *line)
 {
-    const __m512i lane_starts = _mm512_setr_epi64(0, 64, 128, 192, 256, 320, 384, 448);
-    __m512i counts = _mm512_sub_epi64(_mm512_set1_epi64((long long)*position), lane_starts);
-    return _mm512_or_si512(line, _mm512_sllv_epi64(_mm512_set1_epi64(1), counts));
+    return *(const volatile __m512i *)(const void *)line;
 }
 
-INLINE_AVX512 __m512i mark_avx512(__m512i line, uint64_t word, uint32_t first, uint32_t count)
+INLINE_AVX512 bool hits_avx512(const uint8_t *line, uint64_t w, uint32_t probes)
 {
-    const __m512i low = _mm512_setr_epi64(0, 9, 18, 27, 36, 45, 54, 63);
-    const __m512i words = _mm512_set1_epi64((long long)word);
-    uint64_t positions[8] __attribute__((aligned(64)));
-    _mm512_store_si512(positions,
-                       _mm512_and_si512(_mm512_srlv_epi64(words, low), _mm512_set1_epi64(511)));
-    /* From memory a position comes broadcast to all lanes for nothing; the compiler would rather
-     * shuffle the register, with the unit that the shifts need. */
-    __asm__("" : "+m"(positions));
-    for (uint32_t slot = first; slot < first + count; slot++)
-        line = set_avx512(line, positions + slot);
-    return line;
+    const __m512i lowest = _mm512_rorv_epi64(read_avx512(line), choices_avx512(w));
+    return _mm512_mask_testn_epi64_mask(window_avx512(w, probes), lowest, _mm512_set1_epi64(1)) ==
+           0;
 }
 
-INLINE_AVX512 bool merge_avx512(uint8_t *at, __m512i line)
+/* The bits of a key, and through `fresh` the lanes in which the line has them not. */
+INLINE_AVX512 __m512i bits_avx512(__m512i line, uint64_t w, uint32_t probes, __mmask8 *fresh)
 {
-    __m512i before = _mm512_load_si512(at);
-    _mm512_store_si512(at, _mm512_or_si512(before, line));
-    return _mm512_test_epi64_mask(_mm512_andnot_si512(before, line), line) != 0;
+    const __mmask8 window = window_avx512(w, probes);
+    const __m512i bits =
+        _mm512_maskz_rolv_epi64(window, _mm512_set1_epi64(1), choices_avx512(w));
+    *fresh = _mm512_mask_testn_epi64_mask(window, line, bits);
+    return bits;
 }
 
-INLINE_AVX512 uint64_t fresh_avx512(const uint8_t *at, __m512i line)
+INLINE_AVX512 uint32_t set_avx512(uint8_t *line, uint64_t w, uint32_t probes)
 {
-    uint64_t words[8] __attribute__((aligned(64)));
-    uint64_t sum = 0;
-    _mm512_store_si512(words, _mm512_andnot_si512(_mm512_load_si512(at), line));
-    /* From memory: the compiler would rather take the register apart, lane by lane. */
-    __asm__("" : "+m"(words));
-    for (int i = 0; i < 8; i++)
-        sum += (uint64_t)__builtin_popcountll(words[i]);
-    return sum;
+    __mmask8 fresh;
+    const __m512i before = _mm512_load_si512(line);
+    const __m512i bits = bits_avx512(before, w, probes, &fresh);
+    _mm512_store_si512(line, _mm512_or_si512(before, bits));
+    return (uint32_t)__builtin_popcount(fresh);
+}
+
+INLINE_AVX512 uint32_t set_shared_avx512(uint8_t *line, uint64_t w, uint32_t probes)
+{
+    uint64_t each[BLOOMERY_LINE_WORDS] __attribute__((aligned(64)));
+    __mmask8 missing;
+    uint32_t fresh = 0;
+    const __m512i bits = bits_avx512(read_avx512(line), w, probes, &missing);
+    if (missing == 0)
+        return 0;
+    _mm512_store_si512(each, bits);
+    for (uint32_t left = missing; left != 0; left &= left - 1) {
+        const uint32_t word = (uint32_t)__builtin_ctz(left);
+        fresh += bloomery_or_shared((uint64_t *)(void *)line + word, each[word]);
+    }
+    return fresh;
 }
 
 #endif

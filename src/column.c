@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns: checked whole, and then keys like others (keys.h). Where some are no keys, the others go on
+ * as hashes, 64 at a time, and the answers come back to their places:
+ *
+ *     valid      1 1 0 1 0 0 1 1
+ *     hashes     a b   c     d e   ──>   a b c d e   ──>   1 0 1 1 0
+ *     answers    1 0 0 1 0 0 1 0
+ *
+ * Filters whose hash hands out positions take them one by one.
+ */
+#include "add.h"
+#include "foreign.h"
+#include "query.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { WORD = 64 };
+
+static size_t words_of(size_t count)
+{
+    return count / WORD + (count % WORD != 0);
+}
+
+/* ---- Checking -------------------------------------------------------------------------------- */
+
+static bloomery_status bad(bloomery_error *error, const char *text)
+{
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "%s", text);
+}
+
+/* Values of `width` bytes, one every `stride` bytes, of which the last one ends within the data. */
+static bloomery_status check_fixed(const bloomery_column *column, size_t width, size_t stride,
+                                   bloomery_error *error)
+{
+    size_t end;
+    if (width == 0)
+        return bad(error, "keys of a fixed width have at least 1 byte: a column says how many");
+    if (stride < width)
+        return bad(error, "the keys of a column overlap: its stride is less than their width");
+    if (column->data == NULL)
+        return bad(error, "a column of keys has no data");
+    if (__builtin_mul_overflow(column->first + column->count - 1, stride, &end) ||
+        __builtin_add_overflow(end, width, &end) || end > column->bytes) {
+        const size_t fits = column->bytes < width ? 0 : (column->bytes - width) / stride + 1;
+        const size_t key = fits > column->first ? fits - column->first : 0;
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, key,
+                             "key %zu of the column lies behind its %zu bytes", key,
+                             column->bytes);
+    }
+    return BLOOMERY_OK;
+}
+
+/* `wide`: 64 bits. */
+static inline __attribute__((always_inline)) int64_t offset_of(const uint8_t *offsets, size_t i,
+                                                               const bool wide)
+{
+    int64_t offset = 0;
+    int32_t narrow = 0;
+    if (wide) {
+        memcpy(&offset, offsets + i * sizeof offset, sizeof offset);
+        return offset;
+    }
+    memcpy(&narrow, offsets + i * sizeof narrow, sizeof narrow);
+    return narrow;
+}
+
+static bloomery_status check_offsets(const bloomery_column *column, const bool wide,
+                                     bloomery_error *error)
+{
+    const size_t size = wide ? sizeof(int64_t) : sizeof(int32_t);
+    size_t total;
+    if (column->offsets == NULL)
+        return bad(error, "a column by offsets has no offsets");
+    if (__builtin_mul_overflow(column->first + column->count, size, &total) ||
+        total > SIZE_MAX - size)
+        return bad(error, "a column has more keys than memory has offsets");
+    const uint8_t *offsets = (const uint8_t *)column->offsets + column->first * size;
+    int64_t before = offset_of(offsets, 0, wide);
+    if (before < 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the first offset is negative");
+    for (size_t i = 0; i < column->count; i++) {
+        const int64_t next = offset_of(offsets, i + 1, wide);
+        if (next < before)
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, i,
+                                 "offsets fall: key %zu begins at byte %lld and ends at %lld", i,
+                                 (long long)before, (long long)next);
+        if ((uint64_t)next > column->bytes)
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, i,
+                                 "key %zu ends at byte %lld, and the column has %zu", i,
+                                 (long long)next, column->bytes);
+        before = next;
+    }
+    if (column->data == NULL && before > 0)
+        return bad(error, "a column of keys has no data");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_form(const bloomery_filter *filter, const bloomery_column *column,
+                                  bloomery_error *error)
+{
+    switch (column->form) {
+    case BLOOMERY_COLUMN_FIXED:
+        return check_fixed(column, column->width,
+                           column->stride != 0 ? column->stride : column->width, error);
+    case BLOOMERY_COLUMN_OFFSETS32:
+        return check_offsets(column, false, error);
+    case BLOOMERY_COLUMN_OFFSETS64:
+        return check_offsets(column, true, error);
+    case BLOOMERY_COLUMN_HASHES64:
+        if (filter->shape.hash != BLOOMERY_HASH_XXH3_64)
+            return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                                 "hashes of 64 bits are for filters with hash %s, not %s",
+                                 bloomery_hash_xxh3_64.name, filter->hash->name);
+        return check_fixed(column, sizeof(uint64_t), sizeof(uint64_t), error);
+    case BLOOMERY_COLUMN_HASHES128:
+        if (bloomery_by_positions(filter))
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                 "positions in this filter are no function of a hash");
+        return check_fixed(column, sizeof(bloomery_hash), sizeof(bloomery_hash), error);
+    }
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no form %d of a column",
+                         (int)column->form);
+}
+
+/* Everything that a column can have wrong, before anything is done with it. */
+static bloomery_status column_read(const bloomery_filter *filter, const bloomery_column *column,
+                                   struct bloomery_keys *keys, bloomery_error *error)
+{
+    size_t end;
+    if (column->struct_bytes != sizeof *column)
+        return bad(error,
+                   "a column begins with its size: initialise it with BLOOMERY_COLUMN");
+    if (column->nulls < -1 || (column->nulls > 0 && (uint64_t)column->nulls > column->count))
+        return bad(error, "a column can't have so many nulls");
+    if (column->nulls > 0 && column->valid == NULL)
+        return bad(error, "a column claims nulls and has no bitmap that says which they are");
+    if (__builtin_add_overflow(column->first, column->count, &end) || end > SIZE_MAX / 2)
+        return bad(error, "a column can't have so many keys");
+    *keys = (struct bloomery_keys){
+        .form = column->form,
+        .data = column->data,
+        .width = column->width,
+        .stride = column->stride != 0 ? column->stride : column->width,
+        .offsets = column->offsets,
+        .valid = column->nulls != 0 ? column->valid : NULL,
+    };
+    if (column->count == 0)
+        return BLOOMERY_OK;
+    const bloomery_status status = check_form(filter, column, error);
+    if (status == BLOOMERY_OK)
+        *keys = bloomery_keys_from(keys, column->first);
+    return status;
+}
+
+/* ---- Where some are no keys ------------------------------------------------------------------ */
+
+/* Answer j goes to the place of the j-th bit of `valid`. */
+static uint64_t spread(uint64_t answers, uint64_t valid)
+{
+    uint64_t all = 0;
+    for (; valid != 0; valid &= valid - 1, answers >>= 1)
+        all |= (valid & -valid) & -(answers & 1);
+    return all;
+}
+
+static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                        size_t count, uint64_t *answers)
+{
+    const bool singly = !filter->key_known || bloomery_by_positions(filter);
+    bloomery_take *take = singly ? NULL : bloomery_take_of(keys, filter);
+    bloomery_hash hashes[WORD];
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    size_t found = 0;
+    for (size_t i = 0; i < count; i += WORD) {
+        const size_t now = count - i < WORD ? count - i : WORD;
+        const uint64_t valid = bloomery_keys_valid(keys, i, now);
+        uint64_t word = 0;
+        if (singly) {
+            for (uint64_t left = valid; left != 0; left &= left - 1) {
+                const size_t key = i + (size_t)__builtin_ctzll(left);
+                if (bloomery_may_contain(filter, bloomery_keys_at(keys, key)))
+                    word |= left & -left;
+            }
+        } else if (valid != 0) {
+            take(keys, filter, i, now, hashes);
+            bloomery_ask_keys(filter, &list, bloomery_keep_valid(hashes, valid), &word);
+            word = spread(word, valid);
+        }
+        found += (size_t)__builtin_popcountll(word);
+        if (answers != NULL)
+            answers[i / WORD] = word;
+    }
+    return found;
+}
+
+/* A word of keys that hand out positions. */
+static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                  size_t first, uint64_t valid, uint64_t *answers,
+                                  uint64_t *new_bits)
+{
+    for (; valid != 0; valid &= valid - 1) {
+        uint32_t set = 0;
+        const int found = bloomery_add(
+            filter, bloomery_keys_at(keys, first + (size_t)__builtin_ctzll(valid)), &set);
+        if (found < 0)
+            return (bloomery_status)found;
+        *answers |= found == BLOOMERY_NEW ? valid & -valid : 0;
+        *new_bits += set;
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                   size_t count, uint64_t *answers, uint64_t *new_bits,
+                                   bloomery_error *error)
+{
+    const bool singly = bloomery_by_positions(filter);
+    bloomery_take *take = singly ? NULL : bloomery_take_of(keys, filter);
+    bloomery_hash hashes[WORD];
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    bloomery_status status = bloomery_can_add(filter, error);
+    uint64_t total = 0;
+    if (status != BLOOMERY_OK)
+        return status;
+    if (answers != NULL && count > 0)
+        memset(answers, 0, words_of(count) * sizeof *answers);
+    for (size_t i = 0; i < count && status == BLOOMERY_OK; i += WORD) {
+        const size_t now = count - i < WORD ? count - i : WORD;
+        const uint64_t valid = bloomery_keys_valid(keys, i, now);
+        uint64_t word = 0;
+        uint64_t set = 0;
+        if (singly) {
+            status = add_singly(filter, keys, i, valid, &word, &set);
+        } else if (valid != 0) {
+            take(keys, filter, i, now, hashes);
+            status = bloomery_add_keys(filter, &list, bloomery_keep_valid(hashes, valid), &word,
+                                       &set, error);
+            word = spread(word, valid);
+        }
+        total += set;
+        if (answers != NULL)
+            answers[i / WORD] = word;
+    }
+    if (new_bits != NULL)
+        *new_bits = total;
+    return status;
+}
+
+/* ---- The entry points ------------------------------------------------------------------------ */
+
+bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
+                                            const bloomery_column *column, uint64_t *answers,
+                                            size_t *found, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    const bloomery_status status = column_read(filter, column, &keys, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const size_t yes = keys.valid != NULL
+                           ? ask_valid(filter, &keys, column->count, answers)
+                           : bloomery_ask_keys(filter, &keys, column->count, answers);
+    if (found != NULL)
+        *found = yes;
+    if (!filter->key_known)
+        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+                             "the filter is keyed and its key was not given: every answer is "
+                             "\"maybe\"");
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_add_column(bloomery_filter *filter, const bloomery_column *column,
+                                    uint64_t *answers, uint64_t *new_bits, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    const bloomery_status status = column_read(filter, column, &keys, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (keys.valid != NULL)
+        return bloomery_add_valid(filter, &keys, column->count, answers, new_bits, error);
+    return bloomery_add_keys(filter, &keys, column->count, answers, new_bits, error);
+}
+
+bloomery_status bloomery_remove_column(bloomery_filter *filter, const bloomery_column *column,
+                                       uint64_t *answers, size_t *removed, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    size_t total = 0;
+    bloomery_status status = column_read(filter, column, &keys, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_can_remove(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const bool hashes = bloomery_keys_are_hashes(&keys);
+    bloomery_take *take = bloomery_take_of(&keys, filter);
+    if (answers != NULL && column->count > 0)
+        memset(answers, 0, words_of(column->count) * sizeof *answers);
+    for (size_t i = 0; i < column->count; i++) {
+        bloomery_hash hash;
+        if (bloomery_keys_valid(&keys, i, 1) == 0)
+            continue;
+        if (hashes)
+            take(&keys, filter, i, 1, &hash);
+        const int result = hashes ? bloomery_remove_hash(filter, hash, NULL)
+                                  : bloomery_remove(filter, bloomery_keys_at(&keys, i), NULL);
+        assert(result == BLOOMERY_REMOVED || result == BLOOMERY_ABSENT);
+        total += result == BLOOMERY_REMOVED;
+        if (answers != NULL)
+            answers[i / WORD] |= (uint64_t)(result == BLOOMERY_REMOVED) << i % WORD;
+    }
+    if (removed != NULL)
+        *removed = total;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloomery_column *column,
+                                     bloomery_hash *hashes, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    const bloomery_status status = column_read(filter, column, &keys, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!filter->key_known)
+        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+                             "the filter is keyed and its key was not given: keys can't be hashed");
+    if (bloomery_by_positions(filter))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "positions in this filter are no function of a hash");
+    bloomery_take *take = bloomery_take_of(&keys, filter);
+    for (size_t i = 0; i < column->count; i += WORD) {
+        const size_t now = column->count - i < WORD ? column->count - i : WORD;
+        const uint64_t valid = bloomery_keys_valid(&keys, i, now);
+        take(&keys, filter, i, now, hashes + i);
+        for (size_t j = 0; j < now; j++)
+            if ((valid >> j & 1) == 0)
+                hashes[i + j] = (bloomery_hash){0, 0};
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_build_column(bloomery_filter *filter, const bloomery_column *column,
+                                      uint32_t threads, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    const bloomery_status status = column_read(filter, column, &keys, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    return bloomery_build_keys(filter, &keys, column->count, threads, error);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The blocked operations for a processor, by hashes: a template, included behind
+ * core/blocked_template.h with LEVEL_NAME defined, its name for people. bloomery_blocked_LEVEL[1] is
+ * for filters that several threads write.
+ */
+
+LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_link *link,
+                                               const uint8_t *payload, bloomery_hash hash)
+{
+    return OF_LEVEL(holds)(link, payload, hash, 0);
+}
+
+/*
+ * Line by line over the whole word: most absent keys end at their first line, so only that was
+ * prefetched; the others are asked for as soon as a key survives it, and looked at when the word is
+ * through.
+ */
+LEVEL_TARGET static uint64_t OF_LEVEL(ask_word)(const struct bloomery_link *link,
+                                                const uint8_t *payload,
+                                                const bloomery_hash *hashes, size_t count)
+{
+    const struct bloomery_link first = {
+        .blocks = link->blocks, .lines = 1, .probes = link->probes};
+    uint64_t answers = 0;
+    for (size_t i = 0; i < count; i++)
+        answers |= (uint64_t)OF_LEVEL(holds)(&first, payload, hashes[i], 0) << i;
+    if (link->lines == 1)
+        return answers;
+    for (uint64_t left = answers; left != 0; left &= left - 1)
+        bloomery_blocked_prefetch_rest(link, payload, hashes[__builtin_ctzll(left)]);
+    for (uint64_t left = answers; left != 0; left &= left - 1)
+        if (!OF_LEVEL(holds)(link, payload, hashes[__builtin_ctzll(left)], 1))
+            answers &= ~(left & -left);
+    return answers;
+}
+
+LEVEL_INLINE uint64_t OF_LEVEL(add_some)(const struct bloomery_link *link, uint8_t *payload,
+                                         const bloomery_hash *hashes, size_t count,
+                                         uint64_t *new_bits, const bool shared)
+{
+    uint64_t answers = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t fresh = OF_LEVEL(put_all)(link, payload, hashes[i], shared);
+        total += fresh;
+        answers |= (uint64_t)(fresh > 0) << i;
+    }
+    if (new_bits != NULL)
+        *new_bits += total;
+    return answers;
+}
+
+LEVEL_TARGET static uint32_t OF_LEVEL(add)(const struct bloomery_link *link, uint8_t *payload,
+                                           bloomery_hash hash)
+{
+    return OF_LEVEL(put_all)(link, payload, hash, false);
+}
+
+LEVEL_TARGET static uint64_t OF_LEVEL(add_word)(const struct bloomery_link *link, uint8_t *payload,
+                                                const bloomery_hash *hashes, size_t count,
+                                                uint64_t *new_bits)
+{
+    return OF_LEVEL(add_some)(link, payload, hashes, count, new_bits, false);
+}
+
+LEVEL_TARGET static void OF_LEVEL(add_line)(const struct bloomery_link *link, uint8_t *payload,
+                                            const bloomery_hash *hashes, size_t count,
+                                            uint32_t line)
+{
+    const size_t first = count < BLOOMERY_AHEAD ? count : BLOOMERY_AHEAD;
+    bloomery_blocked_prefetch_line(link, payload, hashes, first, line);
+    for (size_t i = 0; i < count; i++) {
+        if (i + BLOOMERY_AHEAD < count)
+            bloomery_blocked_prefetch_line(link, payload, hashes + i + BLOOMERY_AHEAD, 1, line);
+        OF_LEVEL(put)(link, payload, hashes[i], line, false);
+    }
+}
+
+LEVEL_TARGET static uint32_t OF_LEVEL(add_shared)(const struct bloomery_link *link,
+                                                  uint8_t *payload, bloomery_hash hash)
+{
+    return OF_LEVEL(put_all)(link, payload, hash, true);
+}
+
+LEVEL_TARGET static uint64_t OF_LEVEL(add_word_shared)(const struct bloomery_link *link,
+                                                       uint8_t *payload,
+                                                       const bloomery_hash *hashes, size_t count,
+                                                       uint64_t *new_bits)
+{
+    return OF_LEVEL(add_some)(link, payload, hashes, count, new_bits, true);
+}
+
+const struct bloomery_operations OF_LEVEL(bloomery_blocked)[2] = {
+    {
+        .name = LEVEL_NAME,
+        .add = OF_LEVEL(add),
+        .may_contain = OF_LEVEL(may_contain),
+        .prefetch_add = bloomery_blocked_prefetch,
+        .prefetch_ask = bloomery_blocked_prefetch_first,
+        .add_word = OF_LEVEL(add_word),
+        .ask_word = OF_LEVEL(ask_word),
+        .add_line = OF_LEVEL(add_line),
+    },
+    {
+        .name = LEVEL_NAME "-concurrent",
+        .add = OF_LEVEL(add_shared),
+        .may_contain = OF_LEVEL(may_contain),
+        .prefetch_add = bloomery_blocked_prefetch,
+        .prefetch_ask = bloomery_blocked_prefetch_first,
+        .add_word = OF_LEVEL(add_word_shared),
+        .ask_word = OF_LEVEL(ask_word),
+    },
+};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Many keys in one of several forms, and how they become hashes. Whatever a caller's keys look like, a
+ * batch takes them eight or 64 at a time through one function, and knows hashes only from there on:
+ *
+ *     list of keys ─┐
+ *     one width ────┤
+ *     offsets ──────┼─ take ─> bloomery_hash[8]
+ *     hashes ───────┘
+ */
+#ifndef BLOOMERY_KEYS_H
+#define BLOOMERY_KEYS_H
+
+#include "core/filter.h"
+
+/* As bloomery_column_form, and keys by descriptor. */
+enum { BLOOMERY_KEYS_LIST = 0 };
+
+struct bloomery_keys {
+    int form;
+    const uint8_t *data; /* the first key, its descriptor or its hash; offsets: their bytes */
+    size_t width;        /* fixed */
+    size_t stride;       /* fixed */
+    const uint8_t *offsets; /* the first of them, at any address */
+    const uint8_t *valid;   /* NULL: all are keys; else bit valid_first + i says whether key i is one */
+    size_t valid_first;
+};
+
+static inline struct bloomery_keys bloomery_keys_of(const bloomery_key *keys)
+{
+    return (struct bloomery_keys){.form = BLOOMERY_KEYS_LIST,
+                                  .data = (const uint8_t *)(const void *)keys};
+}
+
+static inline struct bloomery_keys bloomery_keys_of_hashes(const bloomery_hash *hashes)
+{
+    return (struct bloomery_keys){.form = BLOOMERY_COLUMN_HASHES128,
+                                  .data = (const uint8_t *)(const void *)hashes};
+}
+
+static inline bool bloomery_keys_are_hashes(const struct bloomery_keys *keys)
+{
+    return keys->form >= BLOOMERY_COLUMN_HASHES64;
+}
+
+/* Key number `i` of a form that is not hashes. */
+bloomery_key bloomery_keys_at(const struct bloomery_keys *keys, size_t i);
+
+/* Which of keys `first` to first + count - 1 (64 at most) are keys. */
+uint64_t bloomery_keys_valid(const struct bloomery_keys *keys, size_t first, size_t count);
+
+/* Keys from number `first` on. */
+struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t first);
+
+/* The hashes of keys `first` to first + count - 1, whether they are keys or not. */
+typedef void bloomery_take(const struct bloomery_keys *keys, const bloomery_filter *filter,
+                           size_t first, size_t count, bloomery_hash *hashes);
+
+/* For keys of this form and a filter that hashes keys. */
+bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery_filter *filter);
+
+/* Moves the hashes of those of up to 64 keys that `valid` has to the front; how many they are. */
+size_t bloomery_keep_valid(bloomery_hash *hashes, uint64_t valid);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#if defined(__x86_64__)
+
+#include "native.h"
+
+#include "core/blocked.h"
+#include "core/x86/line_avx2.h"
+#include "hash/xxh3_inline.h"
+
+#include <assert.h>
+
+#define LEVEL        avx2
+#define LEVEL_TARGET TARGET_AVX2
+#include "core/blocked_template.h"
+
+#include "native_template.h"
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/cpu.h"
+
+#if defined(BLOOMERY_ARM_KERNELS)
+
+#include "native.h"
+
+#include "core/arm/line_neon.h"
+#include "core/blocked.h"
+#include "hash/xxh3_inline.h"
+
+#include <assert.h>
+
+#define LEVEL        neon
+#define LEVEL_TARGET BLOOMERY_RACES_MEANT
+#include "core/blocked_template.h"
+
+#include "native_template.h"
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches and single keys of blocked filters, compiled in one piece for a processor: a template,
+ * included behind core/blocked_template.h.
+ *
+ * Keys flow through a ring of 256 places, in groups of eight:
+ *
+ *     keys ─ hash ─┬─> ring: line, word ── window of 128 keys ── test or set ── 64 answers a word
+ *                  └─> prefetch of the first line, of all lines where keys are added
+ *
+ * so that at any time the memory is asked for the lines of 128 keys, and the flow never stops.
+ *
+ * Asking several lines. Most absent keys end at their first line, so only that is asked for ahead.
+ * When a word of 64 keys is through, the other lines of those that survived are asked for, and looked
+ * at when the next word is through.
+ *
+ * A last group of fewer than eight keys is filled up with its last key: asked or added twice it
+ * changes nothing, and the answers past the end are cut off.
+ */
+
+enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
+
+/* Of each key its first line and, where there are more, its hash. */
+struct OF_LEVEL(ring) {
+    uint64_t at[RING];
+    uint64_t word[RING];
+    bloomery_hash hashes[RING];
+};
+
+/* What is asked or added. Told that a key has one line, or that keys are integers behind one another,
+ * the compiler leaves out all that is for others. */
+struct OF_LEVEL(batch) {
+    const bloomery_filter *filter;
+    const struct bloomery_keys *keys;
+    size_t count;
+    struct bloomery_link link;
+    bloomery_take *take;
+    struct bloomery_short_secret secret;
+    bool list; /* descriptors, and XXH3-64 */
+};
+
+LEVEL_INLINE struct OF_LEVEL(batch)
+    OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                       size_t count)
+{
+    return (struct OF_LEVEL(batch)){
+        .filter = filter,
+        .keys = keys,
+        .count = count,
+        .link = *filter->links,
+        .take = bloomery_take_of(keys, filter),
+        .secret = filter->short_secret,
+        .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
+    };
+}
+
+LEVEL_INLINE bool OF_LEVEL(all_integers)(const bloomery_filter *filter,
+                                         const struct bloomery_keys *keys)
+{
+    return keys->form == BLOOMERY_COLUMN_FIXED && keys->width == 8 && keys->stride == 8 &&
+           filter->shape.hash == BLOOMERY_HASH_XXH3_64;
+}
+
+/* Whether keys i to i + 7 are integers, to be hashed here; else eight keys are hashed by a call. They are
+ * where they lie behind one another (`integers`, a constant), and where all descriptors say so. */
+LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) *batch, size_t i,
+                                       const bool integers)
+{
+    const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
+    uint64_t others = 0;
+    if (batch->count - i < GROUP || !(integers || batch->list))
+        return false;
+    for (size_t j = 0; !integers && j < GROUP; j++)
+        others |= list[j].bytes ^ 8;
+    return others == 0;
+}
+
+LEVEL_INLINE uint64_t OF_LEVEL(eight_at)(const struct bloomery_keys *keys, size_t i,
+                                         const bool integers)
+{
+    if (integers)
+        return bloomery_load_u64(keys->data + i * sizeof(uint64_t));
+    return bloomery_load_u64(((const bloomery_key *)(const void *)keys->data)[i].data);
+}
+
+/* A key goes into the ring, and its lines are asked for: the first, or where it is added all. */
+LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LEVEL(ring) *ring,
+                                  size_t slot, bloomery_hash hash, const bool adding)
+{
+    const struct bloomery_place place = bloomery_place_of(hash, 0, link->blocks);
+    ring->at[slot] = place.line * BLOOMERY_BLOCK_BYTES;
+    ring->word[slot] = place.word;
+    __builtin_prefetch(link->payload + place.line * BLOOMERY_BLOCK_BYTES);
+    if (link->lines > 1)
+        ring->hashes[slot] = hash;
+    if (adding)
+        bloomery_blocked_prefetch_rest(link, link->payload, hash);
+}
+
+/* Takes keys i to i + 7 in. */
+LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) *batch, size_t i,
+                                  struct OF_LEVEL(ring) *ring, const bool integers,
+                                  const bool adding)
+{
+    if (OF_LEVEL(are_eights)(batch, i, integers)) {
+        for (size_t j = 0; j < GROUP; j++) {
+            const uint64_t hash = bloomery_xxh3_8(&batch->secret,
+                                                  OF_LEVEL(eight_at)(batch->keys, i + j, integers));
+            OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+        }
+        return;
+    }
+    bloomery_hash hashes[GROUP];
+    const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
+    batch->take(batch->keys, batch->filter, i, now, hashes);
+    for (size_t j = 0; j < GROUP; j++)
+        OF_LEVEL(place)(&batch->link, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
+}
+
+/* The answers of the last word: what lies behind the end is none. */
+LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t count)
+{
+    const size_t left = count - word * WORD;
+    return left < WORD ? answers & (((uint64_t)1 << left) - 1) : answers;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+/* Asks for the other lines of the keys of a word that `alive` has. */
+LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_link *link,
+                                   const struct OF_LEVEL(ring) *ring, size_t word, uint64_t alive)
+{
+    for (; alive != 0; alive &= alive - 1)
+        bloomery_blocked_prefetch_rest(
+            link, link->payload,
+            ring->hashes[(word * WORD + (size_t)__builtin_ctzll(alive)) % RING]);
+}
+
+/* Those of them whose other lines hold them too. */
+LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct bloomery_link *link,
+                                       const struct OF_LEVEL(ring) *ring, size_t word,
+                                       uint64_t alive)
+{
+    for (uint64_t left = alive; left != 0; left &= left - 1) {
+        const size_t slot = (word * WORD + (size_t)__builtin_ctzll(left)) % RING;
+        if (!OF_LEVEL(holds)(link, link->payload, ring->hashes[slot], 1))
+            alive &= ~(left & -left);
+    }
+    return alive;
+}
+
+LEVEL_INLINE size_t OF_LEVEL(ask_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
+                                        const bool integers)
+{
+    const struct bloomery_link *link = &batch.link;
+    const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
+    struct OF_LEVEL(ring) ring;
+    uint64_t hits = 0;
+    uint64_t before = 0; /* of the word before, those that survived their first line */
+    size_t found = 0;
+    for (size_t i = 0; i < end + WINDOW; i += GROUP) {
+        if (i < end)
+            OF_LEVEL(enter)(&batch, i, &ring, integers, false);
+        if (i < WINDOW)
+            continue;
+        const size_t ready = i - WINDOW;
+        uint64_t eight = 0;
+        for (size_t j = GROUP; j-- > 0;) { /* so the first key ends in the lowest bit */
+            const size_t slot = ready % RING + j;
+            eight += eight + OF_LEVEL(hits)(link->payload + ring.at[slot], ring.word[slot],
+                                            link->probes);
+        }
+        hits |= eight << ready % WORD;
+        if (ready % WORD != WORD - GROUP && ready + GROUP != end)
+            continue;
+        const size_t word = ready / WORD;
+        uint64_t done = hits = OF_LEVEL(within)(hits, word, batch.count);
+        if (link->lines > 1) {
+            OF_LEVEL(follow)(link, &ring, word, hits);
+            done = word > 0 ? OF_LEVEL(settle)(link, &ring, word - 1, before) : 0;
+            before = hits;
+        }
+        found += (size_t)__builtin_popcountll(done);
+        if (answers != NULL && (link->lines == 1 || word > 0))
+            answers[link->lines == 1 ? word : word - 1] = done;
+        hits = 0;
+    }
+    if (link->lines > 1 && end > 0) {
+        const size_t last = (end - 1) / WORD;
+        before = OF_LEVEL(settle)(link, &ring, last, before);
+        found += (size_t)__builtin_popcountll(before);
+        if (answers != NULL)
+            answers[last] = before;
+    }
+    return found;
+}
+
+LEVEL_INLINE size_t OF_LEVEL(ask_line)(struct OF_LEVEL(batch) batch, uint64_t *answers,
+                                       const bool integers)
+{
+    batch.link.lines = 1;
+    if (batch.link.probes != BLOOMERY_LINE_PROBES)
+        return OF_LEVEL(ask_shape)(batch, answers, integers);
+    batch.link.probes = BLOOMERY_LINE_PROBES;
+    return OF_LEVEL(ask_shape)(batch, answers, integers);
+}
+
+LEVEL_TARGET static size_t OF_LEVEL(ask)(const bloomery_filter *filter,
+                                         const struct bloomery_keys *keys, size_t count,
+                                         uint64_t *answers)
+{
+    const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    if (batch.link.lines > 1)
+        return OF_LEVEL(ask_shape)(batch, answers, false);
+    return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(ask_line)(batch, answers, true)
+                                                : OF_LEVEL(ask_line)(batch, answers, false);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+/* `counted`: whether anybody wants answers or new bits. */
+LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
+                                      uint64_t *new_bits, const bool integers, const bool counted,
+                                      const bool shared)
+{
+    const struct bloomery_link *link = &batch.link;
+    const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
+    struct OF_LEVEL(ring) ring;
+    uint64_t hits = 0;
+    uint64_t total = 0;
+    for (size_t i = 0; i < end + WINDOW; i += GROUP) {
+        if (i < end)
+            OF_LEVEL(enter)(&batch, i, &ring, integers, true);
+        if (i < WINDOW)
+            continue;
+        const size_t ready = i - WINDOW;
+        for (size_t j = 0; j < GROUP; j++) {
+            const size_t slot = ready % RING + j;
+            uint8_t *at = link->payload + ring.at[slot];
+            uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, ring.word[slot], link->probes)
+                                    : OF_LEVEL(set)(at, ring.word[slot], link->probes);
+            for (uint32_t line = 1; line < link->lines; line++)
+                fresh += OF_LEVEL(put)(link, link->payload, ring.hashes[slot], line, shared);
+            if (counted) {
+                total += fresh;
+                hits |= (uint64_t)(fresh > 0) << (ready % WORD + j);
+            }
+        }
+        if (!counted || (ready % WORD != WORD - GROUP && ready + GROUP != end))
+            continue;
+        if (answers != NULL)
+            answers[ready / WORD] = OF_LEVEL(within)(hits, ready / WORD, batch.count);
+        hits = 0;
+    }
+    if (counted && new_bits != NULL)
+        *new_bits = total;
+}
+
+/* The usual way to build a filter: one line, and nobody asks what was new. */
+LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bool integers)
+{
+    batch.link.lines = 1;
+    if (batch.link.probes != BLOOMERY_LINE_PROBES) {
+        OF_LEVEL(add_shape)(batch, NULL, NULL, integers, false, false);
+    } else {
+        batch.link.probes = BLOOMERY_LINE_PROBES;
+        OF_LEVEL(add_shape)(batch, NULL, NULL, integers, false, false);
+    }
+}
+
+LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                       size_t count, uint64_t *answers, uint64_t *new_bits)
+{
+    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    if (batch.link.lines > 1) {
+        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
+    } else if (answers != NULL || new_bits != NULL) {
+        batch.link.lines = 1;
+        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
+    } else if (OF_LEVEL(all_integers)(filter, keys)) {
+        OF_LEVEL(add_uncounted)(batch, true);
+    } else {
+        OF_LEVEL(add_uncounted)(batch, false);
+    }
+}
+
+LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
+                                              const struct bloomery_keys *keys, size_t count,
+                                              uint64_t *answers, uint64_t *new_bits)
+{
+    struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    if (batch.link.lines > 1) {
+        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
+    } else {
+        batch.link.lines = 1;
+        OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
+    }
+}
+
+/* ---- Single keys ----------------------------------------------------------------------------- */
+
+/*
+ * One key at a time, a program has as many keys on their way to memory as fit into what the processor
+ * looks ahead: some hundred instructions. Every instruction less is a key more, hence functions that
+ * neither loop nor call nor keep anything on the stack for the usual key: of 4 to 16 bytes, with one
+ * line. All others leave by a jump.
+ */
+
+#define USUAL(key) __builtin_expect((key).bytes - 4 <= 12, 1)
+
+LEVEL_INLINE bloomery_hash OF_LEVEL(usual_hash)(const bloomery_filter *filter, bloomery_key key)
+{
+    return (bloomery_hash){0, bloomery_xxh3_short(&filter->short_secret, key.data, key.bytes)};
+}
+
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(ask_from)(const struct bloomery_link *link, bloomery_hash hash, uint32_t first)
+{
+    bloomery_blocked_prefetch_rest(link, link->payload, hash);
+    return OF_LEVEL(holds)(link, link->payload, hash, first);
+}
+
+LEVEL_TARGET static __attribute__((noinline)) bool
+OF_LEVEL(ask_other)(const bloomery_filter *filter, bloomery_key key)
+{
+    return OF_LEVEL(ask_from)(filter->links, filter->hash->one(&filter->secret, key), 0);
+}
+
+LEVEL_TARGET static bool OF_LEVEL(ask_key)(const bloomery_filter *filter, bloomery_key key)
+{
+    const struct bloomery_link *link = filter->links;
+    if (!USUAL(key))
+        return OF_LEVEL(ask_other)(filter, key);
+    const bloomery_hash hash = OF_LEVEL(usual_hash)(filter, key);
+    const struct bloomery_place place = bloomery_place_of(hash, 0, link->blocks);
+    const bool hit = OF_LEVEL(hits)(link->payload + place.line * BLOOMERY_BLOCK_BYTES, place.word,
+                                    link->probes);
+    if (__builtin_expect(link->lines > 1, 0) && hit)
+        return OF_LEVEL(ask_from)(link, hash, 1);
+    return hit;
+}
+
+/* What adding a key leaves behind: its count, and its answer. */
+LEVEL_INLINE int OF_LEVEL(added)(struct bloomery_link *link, uint32_t fresh, uint32_t *new_bits,
+                                 const bool shared)
+{
+    if (shared)
+        __atomic_fetch_add(&link->adds, 1, __ATOMIC_RELAXED);
+    else
+        link->adds++;
+    if (new_bits != NULL)
+        *new_bits = fresh;
+    return fresh > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+}
+
+LEVEL_TARGET static __attribute__((noinline)) int
+OF_LEVEL(add_all)(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+{
+    struct bloomery_link *link = filter->links;
+    bloomery_blocked_prefetch_rest(link, link->payload, hash);
+    return OF_LEVEL(added)(link, OF_LEVEL(put_all)(link, link->payload, hash, false), new_bits,
+                           false);
+}
+
+LEVEL_TARGET static __attribute__((noinline)) int
+OF_LEVEL(add_all_shared)(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
+{
+    struct bloomery_link *link = filter->links;
+    bloomery_blocked_prefetch_rest(link, link->payload, hash);
+    return OF_LEVEL(added)(link, OF_LEVEL(put_all)(link, link->payload, hash, true), new_bits,
+                           true);
+}
+
+LEVEL_TARGET static __attribute__((noinline)) int
+OF_LEVEL(add_other)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
+{
+    const bloomery_hash hash = filter->hash->one(&filter->secret, key);
+    return filter->concurrent ? OF_LEVEL(add_all_shared)(filter, hash, new_bits)
+                              : OF_LEVEL(add_all)(filter, hash, new_bits);
+}
+
+LEVEL_TARGET static int OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key key,
+                                          uint32_t *new_bits)
+{
+    struct bloomery_link *link = filter->links;
+    if (!USUAL(key))
+        return OF_LEVEL(add_other)(filter, key, new_bits);
+    const bloomery_hash hash = OF_LEVEL(usual_hash)(filter, key);
+    if (__builtin_expect(link->lines > 1, 0))
+        return OF_LEVEL(add_all)(filter, hash, new_bits);
+    return OF_LEVEL(added)(link, OF_LEVEL(put)(link, link->payload, hash, 0, false), new_bits,
+                           false);
+}
+
+LEVEL_TARGET static int OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloomery_key key,
+                                                 uint32_t *new_bits)
+{
+    if (!USUAL(key))
+        return OF_LEVEL(add_other)(filter, key, new_bits);
+    return OF_LEVEL(add_all_shared)(filter, OF_LEVEL(usual_hash)(filter, key), new_bits);
+}
+
+#undef USUAL
+
+const struct bloomery_native OF_LEVEL(bloomery_native) = {
+    .ask = OF_LEVEL(ask),
+    .add = {OF_LEVEL(add), OF_LEVEL(add_shared)},
+    .ask_key = OF_LEVEL(ask_key),
+    .add_key = {OF_LEVEL(add_key), OF_LEVEL(add_key_shared)},
+};

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What asking by batches and by columns have in common. */
+#ifndef BLOOMERY_QUERY_H
+#define BLOOMERY_QUERY_H
+
+#include "keys.h"
+
+/* `answers` as in bloomery_may_contain_batch; how many are true. */
+size_t bloomery_ask_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                         size_t count, uint64_t *answers);
+
+#endif
