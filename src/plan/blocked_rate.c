@@ -45,8 +45,9 @@ struct loads {
 static struct loads loads_of(double trials, double chance)
 {
     double mean = trials * chance;
-    double below = deviations_below * sqrt(mean);
-    double last = floor(mean + deviations_above * sqrt(mean) + spare_loads);
+    double deviation = sqrt(mean * (1 - chance));
+    double below = deviations_below * deviation;
+    double last = floor(mean + deviations_above * deviation + spare_loads);
     struct loads loads = {
         .trials = trials,
         .odds = chance / (1 - chance),

@@ -48,10 +48,10 @@ enum {
 
 enum {
     BLOOMERY_LOADS_MAX = 1024,
-    BLOOMERY_JOINT_MAX = 512,
+    BLOOMERY_JOINT_MAX = 1024,
 };
 
-/* g_1 to g_L by load and H by picks, filled as far as anybody asked. 54 KiB: fit for the stack. */
+/* g_1 to g_L by load and H by picks, filled as far as anybody asked. 70 KiB: fit for the stack. */
 struct bloomery_line_rates {
     uint32_t probes; /* k */
     uint32_t lines;  /* L */

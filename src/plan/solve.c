@@ -258,8 +258,11 @@ static bool within_tolerance(const struct wish *wish, const struct candidate *ca
         return false;
     if (wish->rate <= 0 && candidate->rate <= BLOOMERY_RATE_MIN)
         return true; /* more memory than any rate needs */
-    return (double)candidate->units * (double)unit_bits <=
-           tolerated_memory * classic_bits((double)candidate->keys, candidate->rate);
+    /* A classic filter has the same hash: what the two are compared by is the rest of the rate. */
+    const double same = bloomery_hash_rate(wish->hash, candidate->keys);
+    const double rest = (candidate->rate - same) / (1 - same);
+    return rest > 0 && (double)candidate->units * (double)unit_bits <=
+                           tolerated_memory * classic_bits((double)candidate->keys, rest);
 }
 
 /* Where L is free, the first L within the tolerance, else the cheapest. */

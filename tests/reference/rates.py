@@ -2,21 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact false-positive rates of Bloom filters: the reference that src/plan/ is tested against.
 
-The C planner sums non-negative terms in double precision: it steps the occupancy moments forward
-and weighs them with a binomial law. This file shares no step with it. It uses one closed form,
-evaluated with so many digits that cancellation does not matter.
+The C planner sums non-negative terms in double precision: it steps chances forward key by key and
+weighs them with binomial laws. This file shares no step with it. It uses one closed form, in
+integers and in decimals with so many digits that cancellation does not matter.
 
-The closed form. Throw t times, uniformly and independently, into m cells, and let X be the number
-of distinct cells hit. A query throws k times and passes if every one of its throws lands in a cell
-that was hit. Let D be the number of distinct cells of the query. By inclusion and exclusion over
-the cells that were missed,
+One array of cells. Throw t times, uniformly and independently, into m cells, and let X be the
+number of distinct cells hit. A query throws k times and passes if every one of its throws lands in
+a cell that was hit. Let D be the number of distinct cells of the query. By inclusion and exclusion
+over the cells that were missed,
 
     E[(X/m)^k] = sum_i  c_i (1 - i/m)^t      with   c_i = (-1)^i E[C(D, i)]
     E[C(D, i)] = C(m, i) * sum_r (-1)^r C(i, r) (1 - r/m)^k
 
-(the second line is inclusion and exclusion again, now over the cells that the query misses). The
-dependence on t is a sum of powers, so averaging over a random t, the load of a line, is averaging
-powers, which a multinomial law does in closed form: if T keys each choose one of N lines, then
+(the second line is inclusion and exclusion again, now over the cells that the query misses).
+
+A line of words. A key sets one bit in each word of a window W of cyclically consecutive words. Its
+windows given, words are independent arrays of cells, so if a query asks word w for k_w bits,
+
+    P(all set) = sum over i_1 .. i_8 of  c_i1 c_i2 .. c_i8  g(i)^j     after j keys
+    g(i)       = mean over the windows W of the product over w in W of (1 - i_w/m)
+
+and a query's own windows are summed over. The dependence on j is a sum of powers, so averaging over
+a random j, the load of a line, is averaging powers, which a multinomial law does in closed form: if
+T keys each choose one of N lines, then
 
     E[a_1^load_1 ... a_B^load_B] = (1 - sum_b (1 - a_b) / N)^T
 
@@ -38,8 +46,8 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 
-# The terms of the largest sum here (k = 64, L = 3) stay below 2^192, which is 58 digits, and the
-# smallest rate of interest is above 1e-30: 160 digits leave more than 70 correct ones.
+# The terms of the largest sum here (k = 64, classic) stay below 2^64, and those of four lines in one
+# below 2^40; the smallest rate of interest is above 1e-60: 160 digits leave more than 70 correct ones.
 getcontext().prec = 160
 
 WORDS, WORD_BITS = 8, 64
@@ -280,8 +288,9 @@ TARGETS = [Decimal(t) for t in "0.5 0.1 1e-2 1e-3 1e-4 1e-6 1e-9 1e-12".split()]
 
 def blocked_rows():
     sizes = [1, 2, 3, 7, 16, 255, 256, 1024, 10**4, 10**6, 10**9]
-    probes_of = {1: [1, 2, 5, 6, 9, 12, 16, 22], 2: [1, 2, 3, 5, 6, 9, 13], 3: [1, 2, 3, 4, 6, 9]}
-    for per_key in (1, 2, 3):
+    probes_of = {1: [1, 2, 3, 4, 5, 6, 7, 8], 2: [1, 2, 3, 5, 6, 7, 8], 3: [1, 2, 3, 4, 7, 8],
+                 4: [1, 2, 3, 4, 7, 8]}
+    for per_key in (1, 2, 3, 4):
         choices = probes_of[per_key]
         for row, lines in enumerate(sizes):
             for step in range(3):
@@ -291,16 +300,19 @@ def blocked_rows():
                 target = TARGETS[min(len(TARGETS) - 1, pick + (row + step) % 3)]
                 yield lines, per_key, probes, target
     for lines, per_key, probes, target in [
-        (1, 1, 64, "1e-6"),
-        (1, 2, 32, "1e-9"),
-        (1, 3, 21, "1e-12"),
-        (1000, 1, 64, "1e-9"),
-        (1000, 2, 32, "1e-12"),
-        (1000, 3, 21, "1e-12"),
-        (4096, 1, 22, "1e-9"),
-        (4096, 2, 13, "1e-9"),
-        (4096, 3, 9, "1e-9"),
-        (78125000, 1, 6, "1e-2"),
+        (1, 1, 8, "1e-6"),
+        (1, 2, 8, "1e-9"),
+        (1, 3, 8, "1e-12"),
+        (1, 4, 8, "1e-15"),
+        (2, 4, 3, "1e-9"),
+        (3, 4, 8, "1e-2"),
+        (1000, 1, 8, "1e-9"),
+        (1000, 2, 8, "1e-12"),
+        (1000, 3, 8, "1e-12"),
+        (4096, 1, 8, "1e-9"),
+        (4096, 2, 8, "1e-15"),
+        (4096, 4, 8, "1e-15"),
+        (78125000, 1, 8, "1e-2"),
     ]:
         yield lines, per_key, probes, Decimal(target)
 
