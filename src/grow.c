@@ -21,7 +21,7 @@
  * Full is a link when as many of its bits are set as n + sqrt(n) keys set on average, n being those
  * that it was planned for,
  *
- *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = (1 - (1 - 1/512)^k) / N,
+ *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = k / (512 N),
  *
  * which each add knows without reading anything, since it knows how many bits it set itself. A batch
  * need not even look: its new keys set at most k L bits each, and only where so many might make the
@@ -31,6 +31,10 @@
  * n keys set varies, by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2): without the margin of
  * four times that every other filter that gets just what it was planned for would grow, to three
  * times its memory. Links are made large enough for n + sqrt(n), so the rate holds there too.
+ *
+ * All links have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h), whatever
+ * the links are like, so a chain whose 10th doubling would make that more than 1 % of what its newest
+ * link is then planned for takes 128.
  *
  * A key that an older link may have is not added again: it would take the place of a new one, and
  * the answer for it is "maybe" already.
@@ -62,15 +66,26 @@ static double full_keys(uint64_t keys)
     return (double)keys + sqrt((double)keys);
 }
 
+/* The doublings of the keys for which 64 bits of hash have to be enough. */
+enum { DOUBLINGS_AHEAD = 10 };
+
+bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate)
+{
+    rate *= BLOOMERY_CHAIN_FIRST;
+    for (int i = 0; i < DOUBLINGS_AHEAD; i++)
+        rate *= BLOOMERY_CHAIN_FACTOR;
+    return bloomery_hash_for(keys << DOUBLINGS_AHEAD, rate);
+}
+
 /* A plan for keys and rate, with room for those by which a full link exceeds its plan. */
 static bloomery_status solve_link(bloomery_plan *plan, uint32_t lines, uint32_t probes,
-                                  uint32_t folds, bloomery_error *error)
+                                  uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
     const uint64_t keys = plan->keys;
     const double full = ceil(full_keys(keys));
     if (keys <= BLOOMERY_KEYS_MAX) /* else the planner says what is wrong */
         plan->keys = full < (double)BLOOMERY_KEYS_MAX ? (uint64_t)full : BLOOMERY_KEYS_MAX;
-    bloomery_status status = bloomery_solve(plan, lines, probes, folds, error);
+    bloomery_status status = bloomery_solve(plan, lines, probes, folds, hash, error);
     if (status != BLOOMERY_OK)
         return status;
     plan->bits_per_key *= (double)plan->keys / (double)keys;
@@ -80,7 +95,7 @@ static bloomery_status solve_link(bloomery_plan *plan, uint32_t lines, uint32_t 
 }
 
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
-                                     uint32_t folds, bloomery_error *error)
+                                     uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
     bloomery_plan link = {
         .kind = BLOOMERY_BLOCKED, .keys = plan->keys, .cell_bits = plan->cell_bits};
@@ -94,8 +109,12 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a scalable filter takes the keys of its first link and a rate of at "
                              "least 1e-12 and below 1");
+    if (plan->keys > BLOOMERY_KEYS_MAX)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "keys must be 1 to 2^48");
+    if (hash == BLOOMERY_HASH_DEFAULT)
+        hash = bloomery_chain_hash(plan->keys, rate);
     link.rate = rate * BLOOMERY_CHAIN_FIRST;
-    bloomery_status status = solve_link(&link, lines, probes, folds, error);
+    bloomery_status status = solve_link(&link, lines, probes, folds, hash, error);
     if (status != BLOOMERY_OK)
         return status;
     *plan = link;
@@ -105,7 +124,7 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32
 }
 
 bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery_plan *plan,
-                                    bloomery_error *error)
+                                    bloomery_hash_id hash, bloomery_error *error)
 {
     /* No lower than any plan: a file may name any rate, and one of 0 would be none. */
     const double next = newest->rate * BLOOMERY_CHAIN_FACTOR;
@@ -115,7 +134,10 @@ bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery
         .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
         .rate = rate,
     };
-    bloomery_status status = solve_link(plan, 0, 0, 0, error);
+    /* Far beyond the doublings that the hash was chosen for no link can make up for what it lacks. */
+    const bool wide = bloomery_hash_rate(hash, plan->keys) > rate / 2;
+    bloomery_status status = solve_link(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
+    plan->hash = hash;
     plan->rate = rate; /* as asked for: the next one follows from it */
     return status;
 }
@@ -145,7 +167,7 @@ double bloomery_chain_rate(const struct bloomery_link *links, uint32_t count)
 
 static uint64_t full_at(const struct bloomery_link *link)
 {
-    double hit = -expm1(link->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / (double)link->blocks;
+    const double hit = bloomery_blocked_hit(link->blocks, link->probes);
     double fill = -expm1(full_keys(link->keys) * link->lines * log1p(-hit));
     uint64_t bits = (uint64_t)ceil(fill * (double)link->bits);
     return bits < link->bits ? bits : link->bits;
@@ -203,7 +225,7 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     /* Planned once: a full chain is asked again and again. */
     if (count == BLOOMERY_CHAIN_MAX ||
         (filter->next.keys == 0 &&
-         bloomery_chain_next(newest, &filter->next, NULL) != BLOOMERY_OK)) {
+         bloomery_chain_next(newest, &filter->next, filter->shape.hash, NULL) != BLOOMERY_OK)) {
         filter->next.keys = 0;
         return refuse(filter, 0, false, error);
     }

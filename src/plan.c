@@ -21,10 +21,13 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of kind %d are not available in this version",
                              (int)solved.kind);
+    bloomery_hash_id hash = given.hash;
+    if (hash == BLOOMERY_HASH_DEFAULT && (given.key != NULL || given.key_outside))
+        hash = BLOOMERY_HASH_SIPHASH;
     if (bloomery_kind_row(solved.kind)->grows)
-        status = bloomery_chain_first(&solved, given.lines, given.probes, given.folds, error);
+        status = bloomery_chain_first(&solved, given.lines, given.probes, given.folds, hash, error);
     else
-        status = bloomery_solve(&solved, given.lines, given.probes, given.folds, error);
+        status = bloomery_solve(&solved, given.lines, given.probes, given.folds, hash, error);
     if (status == BLOOMERY_OK)
         *plan = solved;
     return status;
@@ -33,7 +36,10 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
 double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys)
 {
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
-    return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, keys);
+    bloomery_hash_id hash = plan->hash;
+    if (hash == BLOOMERY_HASH_DEFAULT)
+        hash = bloomery_hash_for(plan->keys > 0 ? plan->keys : keys, plan->rate);
+    return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, hash, keys);
 }
 
 bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bloomery_plan *link,
@@ -46,9 +52,13 @@ bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bl
     bloomery_plan now = *plan;
     now.kind = BLOOMERY_BLOCKED;
     now.rate = plan->rate * BLOOMERY_CHAIN_FIRST;
+    const bloomery_hash_id hash = plan->hash != BLOOMERY_HASH_DEFAULT
+                                      ? plan->hash
+                                      : bloomery_chain_hash(plan->keys, plan->rate);
+    now.hash = hash;
     for (uint32_t i = 0; i < index; i++) {
         const struct bloomery_link newest = {.keys = now.keys, .rate = now.rate};
-        bloomery_status status = bloomery_chain_next(&newest, &now, error);
+        bloomery_status status = bloomery_chain_next(&newest, &now, hash, error);
         if (status != BLOOMERY_OK)
             return status;
     }

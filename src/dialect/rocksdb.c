@@ -31,7 +31,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/blocked_rate.h"
+#include "plan/scattered_rate.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -318,7 +318,7 @@ static const char *variant(const bloomery_filter *filter)
 static double promised(const struct bloomery_link *link, uint64_t keys)
 {
     const uint64_t lines = link->bits / LINE_BITS;
-    return bloomery_blocked_rate(lines, 1, link->probes < 64 ? link->probes : 64, keys);
+    return bloomery_scattered_rate(lines, link->probes < 64 ? link->probes : 64, keys);
 }
 
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)

@@ -1,54 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/blocked_rate.h"
 
+#include "plan/coinciding.h"
+
 #include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A line is full, to double precision, after this many throws per bit. */
+/* A line is full, to double precision, after this many bits set per bit. */
 static const double full_load = 60;
-/* Past this many throws the number of set bits hardly varies and its limit serves (error under
- * 3e-3 for 64 bits, 1e-5 for up to 8). */
-static const uint64_t limit_throws = 2048;
-/* Up to these the loads of a key's lines are summed jointly; beyond them as independent loads times
- * a first-order correction, an error under 5e-4 (docs/mathematics.md, section 5): the more lines
- * there are the less they share, and the higher the load the less its variation matters. */
-static const double joint_blocks = 128;
-static const double joint_load = 128;
-static const double joint_picks = 64;
+/* In more lines than these the loads of a key's lines are taken as independent, times a first-order
+ * correction: the more lines there are the less they share. */
+static const uint64_t joint_blocks = 1024;
 /* Loads further from the mean than this many standard deviations weigh nothing, even at rates of
  * 1e-15, to which only crowded lines contribute; some more loads above, for the long tail at small
  * means. */
-static const double deviations_below = 6;
+static const double deviations_below = 7;
 static const double deviations_above = 10;
 static const double spare_loads = 30;
 
 void bloomery_line_rates_start(struct bloomery_line_rates *rates, uint32_t lines, uint32_t probes)
 {
     assert(lines >= 1 && lines <= BLOOMERY_LINES_MAX);
-    assert(probes >= 1 && probes * lines <= BLOOMERY_MOMENTS_MAX);
+    assert(probes >= 1 && probes <= BLOOMERY_LINE_PROBES_MAX);
     rates->lines = lines;
     rates->probes = probes;
     rates->known = 0;
-    bloomery_occupancy_start(&rates->occupancy, BLOOMERY_BLOCK_BITS, probes * lines);
+    for (size_t i = 0; i < BLOOMERY_LINES_MAX; i++)
+        rates->joint_known[i] = 0;
+    bloomery_ring_start(&rates->ring, probes);
 }
 
-/* The chance that `times` * k positions in a line of this load are all set. */
-static double line_rate(struct bloomery_line_rates *rates, uint32_t times, uint64_t load)
-{
-    assert(times >= 1 && times <= rates->lines);
-    if (load >= BLOOMERY_LOADS_MAX || load * rates->probes >= limit_throws)
-        return bloomery_occupancy_limit(BLOOMERY_BLOCK_BITS, (double)load * rates->probes,
-                                        (double)times * rates->probes);
-    while (rates->known <= load) {
-        for (size_t i = 0; i < rates->lines; i++)
-            rates->rate[i][rates->known] = rates->occupancy.moment[(i + 1) * rates->probes];
-        rates->known++;
-        bloomery_occupancy_throw(&rates->occupancy, rates->probes);
-    }
-    return rates->rate[times - 1][load];
-}
+/* ---- Loads ----------------------------------------------------------------------------------- */
 
 /* Loads that matter: Binomial(trials, chance), from `first`, `weight` by ratios outwards from the
  * mode, so that no logarithm of a huge factorial is needed. */
@@ -61,8 +45,9 @@ struct loads {
 static struct loads loads_of(double trials, double chance)
 {
     double mean = trials * chance;
-    double below = deviations_below * sqrt(mean);
-    double last = floor(mean + deviations_above * sqrt(mean) + spare_loads);
+    double deviation = sqrt(mean * (1 - chance));
+    double below = deviations_below * deviation;
+    double last = floor(mean + deviations_above * deviation + spare_loads);
     struct loads loads = {
         .trials = trials,
         .odds = chance / (1 - chance),
@@ -104,49 +89,155 @@ double bloomery_expect_load(double trials, double chance, bloomery_load_function
     return sum / weights;
 }
 
-/*
- * Several lines whose loads share `trials` picks: times[0] * k bits are asked of this line, the
- * rest of those after it. What the last line contributes depends only on how many picks the lines
- * before it took, so it is remembered by that number: three lines then cost as little as two.
- */
-enum { REMEMBERED = 1024 };
+/* ---- One line -------------------------------------------------------------------------------- */
 
-struct shared {
+/* E[f]^times times what f varies by. */
+static double repeated(const struct bloomery_line_rates *rates, double once, uint32_t times,
+                       uint64_t load)
+{
+    double rate = once;
+    for (uint32_t i = 1; i < times; i++)
+        rate *= once;
+    if (times > 1 && load > 0)
+        rate *= bloomery_coinciding(rates->probes, times, load);
+    return rate < once ? rate : once;
+}
+
+/* g_times: the chance that a line of this load passes so many picks of an absent key. */
+static double line_rate(struct bloomery_line_rates *rates, uint32_t times, uint64_t load)
+{
+    assert(times >= 1 && times <= rates->lines);
+    if (load >= BLOOMERY_LOADS_MAX)
+        return repeated(rates, bloomery_ring_chance_at(&rates->ring, (double)load), times, load);
+    while (rates->known <= load) {
+        const double once = bloomery_ring_chance(&rates->ring);
+        for (uint32_t i = 0; i < rates->lines; i++)
+            rates->rate[i][rates->known] = repeated(rates, once, i + 1, rates->known);
+        rates->known++;
+        bloomery_ring_step(&rates->ring);
+    }
+    return rates->rate[times - 1][load];
+}
+
+/* ---- Several lines, jointly ------------------------------------------------------------------ */
+
+static double joint_rate(struct bloomery_line_rates *rates, uint32_t lines, uint64_t picks);
+
+/* Of `picks` picks that came to the lines of both parts, `load` came to the first. */
+struct split {
     struct bloomery_line_rates *rates;
-    double trials;
-    double blocks;
-    const uint32_t *times;
-    uint32_t lines;
-    uint64_t taken;    /* by the lines before this one */
-    double *last_line; /* [REMEMBERED], negative: not known yet */
+    uint64_t picks;
+    uint32_t times[2]; /* a line that is asked so often; 0: two lines, each once */
 };
 
-static double shared_rate(void *context, uint64_t load)
+static double part_rate(const struct split *split, int part, uint64_t load)
 {
-    const struct shared *now = context;
-    double rate = line_rate(now->rates, now->times[0], load);
-    if (now->lines == 1)
-        return rate;
-    struct shared rest = *now;
-    rest.trials = now->trials - (double)load;
-    rest.blocks = now->blocks - 1;
-    rest.times = now->times + 1;
-    rest.lines = now->lines - 1;
-    rest.taken = now->taken + load;
-    double *remembered =
-        rest.lines == 1 && rest.taken < REMEMBERED ? now->last_line + rest.taken : NULL;
-    if (remembered != NULL && *remembered >= 0)
-        return rate * *remembered;
-    double others = bloomery_expect_load(rest.trials, 1 / rest.blocks, shared_rate, &rest);
-    if (remembered != NULL)
-        *remembered = others;
-    return rate * others;
+    return split->times[part] > 0 ? line_rate(split->rates, split->times[part], load)
+                                  : joint_rate(split->rates, 1, load);
 }
 
-static double one_more_rate(void *context, uint64_t load)
+static double split_rate(void *context, uint64_t load)
 {
-    return shared_rate(context, load + 1);
+    const struct split *split = context;
+    return part_rate(split, 0, load) * part_rate(split, 1, split->picks - load);
 }
+
+/* (a | b)(picks) */
+static double both(struct bloomery_line_rates *rates, uint64_t picks, uint32_t one, uint32_t other)
+{
+    struct split split = {rates, picks, {one, other}};
+    const double lines[2] = {one > 0 ? 1 : 2, other > 0 ? 1 : 2};
+    if (picks == 0)
+        return split_rate(&split, 0);
+    return bloomery_expect_load((double)picks, lines[0] / (lines[0] + lines[1]), split_rate,
+                                &split);
+}
+
+static double joint_of(struct bloomery_line_rates *rates, uint32_t lines, uint64_t picks)
+{
+    if (lines == 1)
+        return both(rates, picks, 1, 1);
+    if (lines == rates->lines)
+        return lines == 2   ? joint_rate(rates, 1, picks)
+               : lines == 3 ? both(rates, picks, 1, 0)
+                            : both(rates, picks, 0, 0);
+    if (lines == 3)
+        return 6 * both(rates, picks, 2, 0);
+    if (rates->lines == 3)
+        return 3 * both(rates, picks, 2, 1);
+    return 3 * both(rates, picks, 2, 2) + 4 * both(rates, picks, 3, 1);
+}
+
+/* H_lines, from 2 lines on; of 1 line g | g. */
+static double joint_rate(struct bloomery_line_rates *rates, uint32_t lines, uint64_t picks)
+{
+    double *table = rates->joint[lines - 1];
+    uint32_t *known = &rates->joint_known[lines - 1];
+    assert(lines <= rates->lines && picks < BLOOMERY_JOINT_MAX);
+    while (*known <= picks) {
+        table[*known] = joint_of(rates, lines, *known);
+        (*known)++;
+    }
+    return table[picks];
+}
+
+struct lines {
+    struct bloomery_line_rates *rates;
+    uint32_t number; /* of different lines, or how often the one is asked */
+    uint32_t more;   /* picks than the load */
+};
+
+static double joint_with(void *context, uint64_t picks)
+{
+    const struct lines *lines = context;
+    return joint_rate(lines->rates, lines->number, picks);
+}
+
+static double line_with(void *context, uint64_t load)
+{
+    const struct lines *line = context;
+    return line_rate(line->rates, line->number, load + line->more);
+}
+
+/* N (N-1) .. (N-d+1) / N^L */
+static double chance_of(uint64_t blocks, uint32_t different, uint32_t lines)
+{
+    const double all = (double)blocks;
+    double chance = 1;
+    for (uint32_t i = 0; i < different; i++)
+        chance *= (all - i) / all;
+    for (uint32_t i = different; i < lines; i++)
+        chance /= all;
+    return chance;
+}
+
+static double rate_jointly(struct bloomery_line_rates *rates, uint64_t blocks, double picks)
+{
+    double rate = 0;
+    for (uint32_t different = 1; different <= rates->lines && different <= blocks; different++) {
+        struct lines lines = {rates, different == 1 ? rates->lines : different, 0};
+        rate += chance_of(blocks, different, rates->lines) *
+                bloomery_expect_load(picks, different / (double)blocks,
+                                     different == 1 ? line_with : joint_with, &lines);
+    }
+    return rate;
+}
+
+/* ---- Several lines, one by one --------------------------------------------------------------- */
+
+/* A way in which lines of an absent key coincide: how many such ways, how often each line is asked. */
+struct coincidence {
+    uint32_t lines; /* L */
+    uint32_t ways;
+    uint32_t different;
+    uint32_t times[BLOOMERY_LINES_MAX];
+};
+
+static const struct coincidence coincidences[] = {
+    {1, 1, 1, {1}},          {2, 1, 2, {1, 1}}, {2, 1, 1, {2}},       {3, 1, 3, {1, 1, 1}},
+    {3, 3, 2, {2, 1}},       {3, 1, 1, {3}},    {4, 6, 3, {2, 1, 1}}, {4, 3, 2, {2, 2}},
+    {4, 1, 4, {1, 1, 1, 1}}, {4, 4, 2, {3, 1}}, {4, 1, 1, {4}},
+};
 
 /*
  * Different lines as if their loads were independent, each Binomial(picks, 1/N), times
@@ -155,69 +246,52 @@ static double one_more_rate(void *context, uint64_t load)
  *
  * because a pick that one line takes is lost to the others: their loads have covariance -picks/N^2.
  */
-static double apart_rate(const struct shared *all, double picks)
+static double rate_apart(struct bloomery_line_rates *rates, uint64_t blocks, double picks)
 {
-    double rate = 1;
-    double sum = 0;
-    double squares = 0;
-    for (uint32_t i = 0; i < all->lines; i++) {
-        struct shared line = *all;
-        line.times = all->times + i;
-        line.lines = 1;
-        double expected = bloomery_expect_load(picks, 1 / all->blocks, shared_rate, &line);
-        rate *= expected;
-        if (all->lines > 1 && expected > 0) {
-            double more =
-                bloomery_expect_load(picks, 1 / all->blocks, one_more_rate, &line) / expected - 1;
-            sum += more;
-            squares += more * more;
-        }
+    const double share = 1 / (double)blocks;
+    double expected[BLOOMERY_LINES_MAX];
+    double more[BLOOMERY_LINES_MAX]; /* r */
+    double rate = 0;
+    for (uint32_t i = 0; i < rates->lines; i++) {
+        struct lines line = {rates, i + 1, 0};
+        expected[i] = bloomery_expect_load(picks, share, line_with, &line);
+        line.more = 1;
+        more[i] = rates->lines > 1 && expected[i] > 0
+                      ? bloomery_expect_load(picks, share, line_with, &line) / expected[i] - 1
+                      : 0;
     }
-    double pairs = (sum * sum - squares) / 2;
-    return rate * exp(-picks * pairs / (all->blocks * all->blocks));
-}
-
-/* The chance that the key's different lines, each asked for times[i] * k bits, all say yes. */
-static double distinct_rate(struct bloomery_line_rates *rates, uint64_t blocks, double picks,
-                            const uint32_t *times, uint32_t lines)
-{
-    double last_line[REMEMBERED];
-    struct shared all = {rates, picks, (double)blocks, times, lines, 0, last_line};
-    bool few =
-        picks <= joint_picks || (all.blocks <= joint_blocks && picks <= joint_load * all.blocks);
-    if (lines == 1 || !few)
-        return apart_rate(&all, picks);
-    for (size_t i = 0; i < REMEMBERED; i++)
-        last_line[i] = -1;
-    return bloomery_expect_load(picks, 1 / (double)blocks, shared_rate, &all);
+    for (size_t c = 0; c < sizeof coincidences / sizeof coincidences[0]; c++) {
+        const struct coincidence *now = &coincidences[c];
+        if (now->lines != rates->lines || now->different > blocks)
+            continue;
+        double product = now->ways * chance_of(blocks, now->different, now->lines);
+        double sum = 0;
+        double squares = 0;
+        for (uint32_t i = 0; i < now->different; i++) {
+            product *= expected[now->times[i] - 1];
+            sum += more[now->times[i] - 1];
+            squares += more[now->times[i] - 1] * more[now->times[i] - 1];
+        }
+        rate += product * exp(-picks * (sum * sum - squares) / 2 * share * share);
+    }
+    return rate;
 }
 
 double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t blocks, uint64_t keys)
 {
-    static const uint32_t apart[] = {1, 1, 1};
-    static const uint32_t pair[] = {2, 1};
-    static const uint32_t triple[] = {3};
     assert(blocks > 0);
     if (keys == 0)
         return 0;
-    double picks = (double)keys * rates->lines;
-    double same = 1 / (double)blocks; /* the chance that one line is the same as another */
-    if (picks * same * rates->probes > full_load * BLOOMERY_BLOCK_BITS)
+    const double picks = (double)keys * rates->lines;
+    const double load = picks / (double)blocks;
+    if (load * rates->probes > full_load * BLOOMERY_BLOCK_BITS)
         return 1;
-    double rate = 0;
-    if (rates->lines == 1) {
-        rate = distinct_rate(rates, blocks, picks, apart, 1);
-    } else if (rates->lines == 2) {
-        rate = same * distinct_rate(rates, blocks, picks, pair, 1);
-        if (blocks > 1)
-            rate += (1 - same) * distinct_rate(rates, blocks, picks, apart, 2);
-    } else {
-        rate = same * same * distinct_rate(rates, blocks, picks, triple, 1);
-        if (blocks > 1)
-            rate += 3 * same * (1 - same) * distinct_rate(rates, blocks, picks, pair, 2);
-        if (blocks > 2)
-            rate += (1 - same) * (1 - 2 * same) * distinct_rate(rates, blocks, picks, apart, 3);
-    }
+    const double together = rates->lines * load;
+    const double most = together + deviations_above * sqrt(together) + spare_loads;
+    const bool few =
+        (blocks <= joint_blocks && most < BLOOMERY_JOINT_MAX) || picks < BLOOMERY_JOINT_MAX;
+    const double rate = few && rates->lines > 1 ? rate_jointly(rates, blocks, picks)
+                                                : rate_apart(rates, blocks, picks);
     return rate < 1 ? rate : 1;
 }
 
@@ -228,11 +302,20 @@ double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, u
     return bloomery_line_rates_expect(&rates, blocks, keys);
 }
 
+/* ---- Bits ------------------------------------------------------------------------------------ */
+
+double bloomery_blocked_hit(uint64_t blocks, uint32_t probes)
+{
+    assert(blocks > 0);
+    return probes / ((double)BLOOMERY_BLOCK_BITS * (double)blocks);
+}
+
 double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t lines,
                                       uint32_t probes, uint64_t bits_set)
 {
-    (void)blocks;
+    assert(bits > 0 && lines > 0 && probes > 0);
     if (bits_set >= bits)
         return INFINITY;
-    return log1p(-(double)bits_set / (double)bits) / (lines * log1p(-(double)probes / (double)bits));
+    return log1p(-(double)bits_set / (double)bits) /
+           (lines * log1p(-bloomery_blocked_hit(blocks, probes)));
 }

@@ -1,36 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of a blocked filter: N lines of 512 bits; a key picks L lines, uniformly and
- * independently (they may coincide), and throws k bits into each.
+ * The rate of a blocked filter: N lines of eight words of 64 bits. A key picks L lines, uniformly and
+ * independently (they may coincide), and sets one bit in each of k cyclically consecutive words.
  *
- *     key ──┬─ line 0 of N:  ··1···1··········1·····   k throws
- *           └─ line 1 of N:  ·1·········1·······1···   k throws
+ *     key ──┬─ line 0 of N:  │   1    │ 1      │      1 │        │ ..  k = 3, first word 0
+ *           └─ line 1 of N:  │        │        │ 1      │     1  │ ..  first word 2
  *
- * L = 1. A line that j keys picked has seen jk throws, so an absent key that comes to it finds its
- * k bits set with probability g(j) = E[(X_jk / 512)^k] (plan/occupancy.h), and j is Binomial(n,
- * 1/N):
+ * L = 1. An absent key that comes to a line of j keys passes with a probability g(j) (plan/ring.h),
+ * and j is Binomial(n, 1/N):
  *
  *     rate = sum over j of P(load = j) g(j)
  *
  * Sizing by the average load instead would be too optimistic: g is convex where it matters, so the
  * crowded lines cost more than the empty ones save.
  *
- * L = 2, 3. The nL picks of all keys spread over the lines, so one line's load is Binomial(nL,
- * 1/N), and the absent key's own lines either all differ, and then share the nL picks (jointly
- * multinomial), or some coincide, and then one line must answer for 2k or 3k bits. With d lines
- * different:
+ * L > 1. The T = nL picks of all keys spread over the lines. Of the absent key's own lines d are
+ * different. A line that it asks i times passes with g_i(j) (plan/coinciding.h). The picks that came to
+ * any of the d are S, Binomial(T, d/N), and each of those went to one of the d alike. So with H_d(s) for
+ * the chance that all pass after s picks, summed over the ways to divide L into d,
  *
- *     L = 2   (1 - 1/N) E[g_k g_k]          + 1/N E[g_2k]
- *     L = 3   (1 - 1/N)(1 - 2/N) E[g_k g_k g_k] + 3/N (1 - 1/N) E[g_k g_2k] + 1/N^2 E[g_3k]
+ *     rate = sum over d = 1 .. L of  N (N-1) .. (N-d+1) / N^L  E[H_d(S)]
  *
- * At small rates the coincidences weigh far more than 1/N suggests: E[g_2k] is ten times E[g_k]^2
- * at 1e-9 and four hundred times at 1e-15. The joint law matters where lines are few; elsewhere a
- * first-order correction to independent loads stands for it (docs/mathematics.md, section 5).
+ *     L = 2   H_2 = g | g                     H_1 = g_2
+ *     L = 3   H_3 = g | g | g                 H_2 = 3 g_2 | g                  H_1 = g_3
+ *     L = 4   H_4 = g | g | g | g             H_3 = 6 g_2 | g | g
+ *             H_2 = 3 g_2 | g_2 + 4 g_3 | g   H_1 = g_4
+ *
+ *     (a | b)(s) = sum over i of P(i) a(i) b(s - i),    i Binomial(s, the part of lines in a)
+ *
+ * H knows neither N nor n: it is tabulated once for all sizes. In large filters, and in crowded ones,
+ * the lines' loads are taken as independent, with a first-order correction (docs/mathematics.md,
+ * section 5). At small rates coincidences weigh far more than 1/N suggests.
  */
 #ifndef BLOOMERY_PLAN_BLOCKED_RATE_H
 #define BLOOMERY_PLAN_BLOCKED_RATE_H
 
-#include "plan/occupancy.h"
+#include "plan/ring.h"
 
 #include <stdint.h>
 
@@ -41,35 +46,45 @@ enum {
     BLOOMERY_LINE_PROBES_MAX = 8, /* k of a line: one bit in each of its words at most */
 };
 
-enum { BLOOMERY_LOADS_MAX = 1024 };
-
-/* g_k, g_2k, g_3k by load, filled as far as anybody asked. 43 KiB: fit for the stack. */
-struct bloomery_line_rates {
-    uint32_t probes; /* k */
-    uint32_t lines;  /* L: g is known for 1 to L times k bits */
-    uint32_t known;  /* loads 0 to known - 1 */
-    double rate[BLOOMERY_LINES_MAX][BLOOMERY_LOADS_MAX];
-    struct bloomery_occupancy occupancy;
+enum {
+    BLOOMERY_LOADS_MAX = 1024,
+    BLOOMERY_JOINT_MAX = 1024,
 };
 
-/* lines 1 to 3, probes * lines 1 to 64. */
+/* g_1 to g_L by load and H by picks, filled as far as anybody asked. 70 KiB: fit for the stack. */
+struct bloomery_line_rates {
+    uint32_t probes; /* k */
+    uint32_t lines;  /* L */
+    uint32_t known;  /* loads 0 to known - 1 */
+    uint32_t joint_known[BLOOMERY_LINES_MAX];
+    struct bloomery_ring ring;
+    double rate[BLOOMERY_LINES_MAX][BLOOMERY_LOADS_MAX];  /* g_1 to g_4 */
+    double joint[BLOOMERY_LINES_MAX][BLOOMERY_JOINT_MAX]; /* g | g; H_2, H_3, H_4 */
+};
+
+/* lines 1 to 4, probes 1 to 8. */
 void bloomery_line_rates_start(struct bloomery_line_rates *rates, uint32_t lines, uint32_t probes);
 
-/* The rate with `keys` keys in `blocks` >= 1 lines. Microseconds once the table is filled. */
+/* The rate with `keys` keys in `blocks` >= 1 lines. Microseconds once the tables are filled. */
 double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t blocks,
                                   uint64_t keys);
 
 /* Both in one. */
 double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_t keys);
 
+/* The chance q that one pick of a key sets a given bit of the filter: k / (512 N). */
+double bloomery_blocked_hit(uint64_t blocks, uint32_t probes);
+
+/* The keys that set so many of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)). Infinite where all
+ * are set. */
 double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t lines,
                                       uint32_t probes, uint64_t bits_set);
 
 /* What a line says yes to, when so many keys picked it. */
 typedef double bloomery_load_function(void *context, uint64_t load);
 
-/* E[function(load)], load being Binomial(trials, chance), trials >= 1: for blocks of other systems. Loads
- * that weigh nothing are not asked for; O(sqrt(trials * chance)) calls. */
+/* E[function(load)], load being Binomial(trials, chance), trials >= 1: for blocks of other systems too.
+ * Loads that weigh nothing are not asked for; O(sqrt(trials * chance)) calls. */
 double bloomery_expect_load(double trials, double chance, bloomery_load_function *function,
                             void *context);
 

@@ -5,37 +5,61 @@
 
 #include <math.h>
 
-/* The chances that one pick of a key hits a given cell, and that it hits one of two: of the same
- * block, or of different ones. */
-struct pick {
-    double cells;  /* m */
-    double block;  /* the cells of a block */
-    double count;  /* picks of a key */
-    double hit;    /* q */
-    double either; /* q2, of two cells of a block */
+/* The other cells of a cell's block, by how far their word is from its word on the ring of eight. In a
+ * flat array all are alike. */
+struct neighbours {
+    double cells;
+    double either; /* the chance that a pick hits one of the two, or both */
 };
+
+struct pick {
+    double cells; /* m */
+    double block; /* the cells of a block */
+    double count; /* picks of a key */
+    double hit;   /* q, the chance that one pick hits a given cell */
+    uint32_t groups;
+    struct neighbours group[BLOOMERY_RING_WORDS];
+};
+
+/* How many of the eight windows of k words have both of two words that are so far apart. */
+static uint32_t common_windows(uint32_t probes, uint32_t distance)
+{
+    const uint32_t other_way = BLOOMERY_RING_WORDS - distance;
+    return (probes > distance ? probes - distance : 0) +
+           (probes > other_way ? probes - other_way : 0);
+}
 
 static struct pick pick_of(const struct bloomery_overlap *overlap)
 {
     struct pick pick = {.cells = (double)overlap->bits};
-    if (overlap->blocks > 0) {
-        const double blocks = (double)overlap->blocks;
-        pick.block = BLOOMERY_BLOCK_BITS;
-        pick.count = overlap->lines;
-        pick.hit = -expm1(overlap->probes * log1p(-1.0 / BLOOMERY_BLOCK_BITS)) / blocks;
-        pick.either = -expm1(overlap->probes * log1p(-2.0 / BLOOMERY_BLOCK_BITS)) / blocks;
-    } else {
+    if (overlap->blocks == 0) {
         pick.block = pick.cells;
         pick.count = overlap->probes;
         pick.hit = 1 / pick.cells;
-        pick.either = 2 / pick.cells;
+        pick.groups = 1;
+        pick.group[0] = (struct neighbours){pick.cells - 1, 2 / pick.cells};
+        return pick;
+    }
+    const double blocks = (double)overlap->blocks;
+    const double word = BLOOMERY_BLOCK_BITS / BLOOMERY_RING_WORDS;
+    pick.block = BLOOMERY_BLOCK_BITS;
+    pick.count = overlap->lines;
+    pick.hit = bloomery_blocked_hit(overlap->blocks, overlap->probes);
+    pick.groups = BLOOMERY_RING_WORDS;
+    /* Of a word one bit at most is set, so no pick hits two. */
+    pick.group[0] = (struct neighbours){word - 1, 2 * pick.hit};
+    for (uint32_t distance = 1; distance < BLOOMERY_RING_WORDS; distance++) {
+        const double windows = common_windows(overlap->probes, distance);
+        const double both = windows / BLOOMERY_RING_WORDS / (word * word) / blocks;
+        pick.group[distance] = (struct neighbours){word, 2 * pick.hit - both};
     }
     return pick;
 }
 
-/* v: Var[Z] / E[Z]^2 after so many keys. Each of three sorts of pairs of cells - one cell twice, two
- * of a block, two of different blocks - has its own chance to stay 0, which is divided by the square
- * of a single cell's. They are all close to 1, so what is summed up is what they differ from it. */
+/* v: Var[Z] / E[Z]^2 after so many keys. Each sort of pairs of cells - one cell twice, two of a block by
+ * the distance of their words, two of different blocks - has its own chance to stay 0, which is divided
+ * by the square of a single cell's. They are all close to 1, so what is summed up is what they differ
+ * from it. */
 static double spread(const struct pick *pick, double keys)
 {
     const double picks = pick->count * keys;
@@ -44,7 +68,10 @@ static double spread(const struct pick *pick, double keys)
     if (!(picks > 0) || pick->cells < 2)
         return 0;
     double sum = expm1(-picks * missed);
-    sum += (pick->block - 1) * expm1(picks * (log1p(-pick->either) - 2 * missed));
+    for (uint32_t i = 0; i < pick->groups; i++) {
+        const struct neighbours *group = &pick->group[i];
+        sum += group->cells * expm1(picks * (log1p(-group->either) - 2 * missed));
+    }
     if (others > 0) {
         /* (1 - 2q) / (1 - q)^2 = 1 - (q / (1 - q))^2 */
         const double ratio = pick->hit / (1 - pick->hit);

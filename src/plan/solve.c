@@ -16,6 +16,9 @@ static const uint64_t line_bytes = 64; /* of memory, whatever a line of the filt
 static const uint64_t folding_from = 256;
 static const uint64_t folding_unit = 16;
 static const double tolerated_memory = 1.10;
+/* What eight bits in a line, the fastest, may cost over the best number of them. */
+static const double fastest_probes_cost = 1.02;
+static const uint32_t fastest_probes = 8;
 /* With bytes given, worse rates than this are refused: such a filter says "maybe" to most keys. */
 static const double worst_rate = 0.5;
 
@@ -23,6 +26,7 @@ static const double worst_rate = 0.5;
 struct layout {
     uint32_t lines; /* 0: classic */
     uint32_t probes;
+    bloomery_hash_id hash;
     struct bloomery_line_rates table;
 };
 
@@ -45,21 +49,25 @@ struct wish {
     uint64_t round;  /* units are a multiple of this */
     bool blocked;
     uint64_t unit_bytes; /* memory of a unit */
+    bloomery_hash_id hash;
 };
 
-static void layout_start(struct layout *layout, uint32_t lines, uint32_t probes)
+static void layout_start(struct layout *layout, const struct wish *wish, uint32_t lines,
+                         uint32_t probes)
 {
     layout->lines = lines;
     layout->probes = probes;
+    layout->hash = wish->hash;
     if (lines > 0)
         bloomery_line_rates_start(&layout->table, lines, probes);
 }
 
 static double layout_rate(struct layout *layout, uint64_t units, uint64_t keys)
 {
-    if (layout->lines > 0)
-        return bloomery_line_rates_expect(&layout->table, units, keys);
-    return bloomery_classic_rate(units * unit_bits, layout->probes, keys);
+    const double rate = layout->lines > 0
+                            ? bloomery_line_rates_expect(&layout->table, units, keys)
+                            : bloomery_classic_rate(units * unit_bits, layout->probes, keys);
+    return bloomery_rate_with_hash(layout->hash, keys, rate);
 }
 
 /* The classic filter's bits for this many keys at this rate, with the best whole k: the yardstick.
@@ -135,7 +143,7 @@ static struct candidate solve_layout(const struct wish *wish, uint32_t lines, ui
     struct layout layout;
     struct candidate found = {
         .lines = lines, .probes = probes, .units = wish->units, .keys = wish->keys};
-    layout_start(&layout, lines, probes);
+    layout_start(&layout, wish, lines, probes);
     if (wish->units == 0)
         found.units = least_units(&layout, wish);
     else if (wish->keys == 0)
@@ -163,17 +171,16 @@ static double cost(const struct wish *wish, const struct candidate *candidate)
  */
 static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
 {
-    uint32_t most = BLOOMERY_PROBES_MAX / (lines > 0 ? lines : 1);
+    uint32_t most = lines > 0 ? BLOOMERY_LINE_PROBES_MAX : BLOOMERY_PROBES_MAX;
     struct candidate best = {.found = false};
     double least = INFINITY;
-    if (wish->probes > 0) {
-        if (wish->probes > most)
-            return best;
+    if (wish->probes > 0)
         return solve_layout(wish, lines, wish->probes);
-    }
     /* Fewer probes than a quarter of the classic optimum never win, and cost astronomical sizes. */
     double classic = wish->rate > 0 ? -log2(wish->rate) / (lines > 0 ? lines : 1) : 1;
     uint32_t first = classic > 8 ? (uint32_t)(classic / 4) : 1;
+    if (first > most)
+        first = most;
     /* Up to half a fill, k probes of a key have a rate of at most about 2^-k: more than the classic
      * optimum never meet a rate that it misses, and cost time. */
     if (wish->rate > 0 && (double)most > classic + 3)
@@ -191,8 +198,10 @@ static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
     return best;
 }
 
-/* Rounds the size up and takes the least k that meets the rate there. */
-static struct candidate round_candidate(const struct wish *wish, struct candidate candidate)
+/* Rounds the size up and, where k is free, takes the least k up to the candidate's that meets the rate
+ * there. */
+static struct candidate round_candidate(const struct wish *wish, struct candidate candidate,
+                                        bool fewer_probes)
 {
     struct layout layout;
     if (!candidate.found || wish->units > 0)
@@ -202,9 +211,9 @@ static struct candidate round_candidate(const struct wish *wish, struct candidat
                       candidate.units <= most_units(wish);
     if (!candidate.found)
         return candidate;
-    uint32_t least = wish->probes > 0 ? wish->probes : 1;
+    uint32_t least = wish->probes > 0 || !fewer_probes ? candidate.probes : 1;
     for (uint32_t probes = least; probes <= candidate.probes; probes++) {
-        layout_start(&layout, candidate.lines, probes);
+        layout_start(&layout, wish, candidate.lines, probes);
         candidate.rate = layout_rate(&layout, candidate.units, candidate.keys);
         if (candidate.rate <= wish->rate) {
             candidate.probes = probes;
@@ -215,14 +224,45 @@ static struct candidate round_candidate(const struct wish *wish, struct candidat
     return candidate;
 }
 
+/* Whether the fastest k costs no more than it may, both being rounded. */
+static bool is_cheap(const struct wish *wish, const struct candidate *fastest,
+                     const struct candidate *best)
+{
+    if (!fastest->found)
+        return false;
+    if (wish->units == 0)
+        return (double)fastest->units <= fastest_probes_cost * (double)best->units;
+    if (wish->keys == 0)
+        return (double)fastest->keys * fastest_probes_cost >= (double)best->keys;
+    struct layout layout;
+    layout_start(&layout, wish, best->lines, best->probes);
+    const double more = floor(fastest_probes_cost * (double)best->keys);
+    const double rate = layout_rate(&layout, best->units, (uint64_t)more);
+    return fastest->rate <= (rate > BLOOMERY_RATE_MIN ? rate : BLOOMERY_RATE_MIN);
+}
+
+/* Rounds the best k of an L, or takes the fastest one instead. */
+static struct candidate finish(const struct wish *wish, struct candidate best)
+{
+    struct candidate rounded = round_candidate(wish, best, true);
+    if (!rounded.found || best.lines == 0 || wish->probes > 0)
+        return rounded;
+    const struct candidate fastest =
+        round_candidate(wish, solve_layout(wish, best.lines, fastest_probes), false);
+    return is_cheap(wish, &fastest, &rounded) ? fastest : rounded;
+}
+
 static bool within_tolerance(const struct wish *wish, const struct candidate *candidate)
 {
     if (!candidate->found)
         return false;
     if (wish->rate <= 0 && candidate->rate <= BLOOMERY_RATE_MIN)
         return true; /* more memory than any rate needs */
-    return (double)candidate->units * (double)unit_bits <=
-           tolerated_memory * classic_bits((double)candidate->keys, candidate->rate);
+    /* A classic filter has the same hash: what the two are compared by is the rest of the rate. */
+    const double same = bloomery_hash_rate(wish->hash, candidate->keys);
+    const double rest = (candidate->rate - same) / (1 - same);
+    return rest > 0 && (double)candidate->units * (double)unit_bits <=
+                           tolerated_memory * classic_bits((double)candidate->keys, rest);
 }
 
 /* Where L is free, the first L within the tolerance, else the cheapest. */
@@ -230,10 +270,10 @@ static struct candidate solve_wish(const struct wish *wish)
 {
     struct candidate best = {.found = false};
     if (!wish->blocked || wish->lines > 0)
-        return round_candidate(wish, solve_lines(wish, wish->lines));
+        return finish(wish, solve_lines(wish, wish->lines));
     for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++) {
         struct candidate next = solve_lines(wish, lines);
-        struct candidate rounded = round_candidate(wish, next);
+        struct candidate rounded = finish(wish, next);
         if (within_tolerance(wish, &next) && rounded.found)
             return rounded;
         if (cost(wish, &rounded) < cost(wish, &best))
@@ -265,11 +305,31 @@ uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 }
 
 /*
+ * The cache lines, of the `parts` that a line of eight words takes, which its k words are read from, one
+ * after the other, each with the chance `go_on` of the one before. They lie in k consecutive words, so
+ * what counts is where the first is: the mean over all eight.
+ */
+static double parts_read(uint32_t parts, uint32_t probes, double go_on)
+{
+    double sum = 0;
+    for (uint32_t first = 0; first < BLOOMERY_RING_WORDS; first++) {
+        uint32_t seen = 0; /* a bit for each part */
+        double reached = 1;
+        for (uint32_t i = 0; i < probes; i++, reached *= go_on) {
+            const uint32_t word = (first + i) % BLOOMERY_RING_WORDS;
+            const uint32_t part = 1U << (word * parts / BLOOMERY_RING_WORDS);
+            sum += (seen & part) == 0 ? reached : 0;
+            seen |= part;
+        }
+    }
+    return sum / BLOOMERY_RING_WORDS;
+}
+
+/*
  * The cache lines that are read to answer for a key. A line of an absent key says yes with probability
- * y, the L-th root of the rate, and the next is only read then. Of counters a line of the filter is c
- * cache lines, c = 4 or 8: probe t of the line is made where the t before it said yes, with probability
- * y^(t/k) or a little less, and it falls into a cache line not read yet with probability
- * (1 - 1/c)^t. docs/mathematics.md derives both.
+ * y, the L-th root of the rate, and the next is only read then. Of counters a line of the filter is
+ * 4 or 8 cache lines, and its counters are read until one is 0: the next one with probability
+ * y^(1/k) or a little less. docs/mathematics.md, section 10.
  */
 static void count_reads(bloomery_plan *plan, double units)
 {
@@ -279,22 +339,21 @@ static void count_reads(bloomery_plan *plan, double units)
         plan->present_lines = distinct(units, plan->probes);
         return;
     }
-    const double parts =
-        (double)BLOOMERY_BLOCK_BYTES * (double)plan->cell_bits / (double)line_bytes;
+    const uint32_t parts = (uint32_t)(BLOOMERY_BLOCK_BYTES * plan->cell_bits / line_bytes);
     const double yes = pow(plan->rate, 1.0 / plan->lines);
-    const double probe = pow(yes, 1.0 / plan->probes) * (1 - 1 / parts);
-    const double touched = distinct(parts, plan->probes);
+    const double all = parts * units;
     plan->absent_lines =
-        power_sum(yes, plan->lines) * (parts > 1 ? power_sum(probe, plan->probes) : 1);
-    /* Each cache line of the filter is touched by one line of the key with probability touched / (parts
-     * units). */
-    plan->present_lines = -parts * units * expm1(plan->lines * log1p(-touched / (parts * units)));
+        power_sum(yes, plan->lines) * parts_read(parts, plan->probes, pow(yes, 1.0 / plan->probes));
+    /* Each cache line of the filter is touched by one line of the key with this probability. */
+    const double touched = parts_read(parts, plan->probes, 1) / all;
+    plan->present_lines = touched < 1 ? -all * expm1(plan->lines * log1p(-touched)) : all;
 }
 
-static void fill_plan(bloomery_plan *plan, const struct candidate *found)
+static void fill_plan(bloomery_plan *plan, const struct candidate *found, bloomery_hash_id hash)
 {
     double keys = (double)found->keys;
     plan->cell_bits = bloomery_cell_bits(plan);
+    plan->hash = hash;
     plan->lines = found->lines;
     plan->probes = found->probes;
     plan->keys = found->keys;
@@ -312,6 +371,14 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                                bloomery_error *error)
 {
     struct bloomery_phrase need = {{0}}, best = {{0}}, wanted = {{0}};
+    const double same = bloomery_hash_rate(wish->hash, plan->keys);
+    if (plan->bytes == 0 && bloomery_rate_with_hash(wish->hash, plan->keys, 0) >= plan->rate)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "among %llu keys one has all 64 bits of an absent key's XXH3-64 as "
+                             "often as %s, and the rate asked for is %s: take XXH3-128, or leave "
+                             "the hash to the plan",
+                             (unsigned long long)plan->keys, bloomery_phrase_rate(&best, same),
+                             bloomery_phrase_rate(&wanted, plan->rate));
     if (plan->bytes == 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "no filter of this kind with these probes reaches a rate of %s within "
@@ -361,10 +428,18 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
     if (plan->bytes > BLOOMERY_BITS_MAX / 8)
         return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
     if (lines > BLOOMERY_LINES_MAX || (lines > 0 && plan->kind == BLOOMERY_CLASSIC))
-        return bloomery_fail(error, bad, 0,
-                             "lines must be 1 to 3, and only a blocked filter has them");
-    if (probes > BLOOMERY_PROBES_MAX || probes * (lines > 0 ? lines : 1) > BLOOMERY_PROBES_MAX)
-        return bloomery_fail(error, bad, 0, "a key can set at most 64 bits (probes times lines)");
+        return bloomery_fail(
+            error, bad, 0, "lines must be 1 to 4, and a classic filter has none; %u are asked for",
+            lines);
+    if (probes > BLOOMERY_LINE_PROBES_MAX && plan->kind != BLOOMERY_CLASSIC)
+        return bloomery_fail(
+            error, bad, 0,
+            "a key sets 1 to 8 bits in a line, one in a word of it at most; %u are "
+            "asked for (a classic filter can have up to 64)",
+            probes);
+    if (probes > BLOOMERY_PROBES_MAX)
+        return bloomery_fail(error, bad, 0, "a key can set at most 64 bits; %u are asked for",
+                             probes);
     if (plan->kind == BLOOMERY_COUNTING ? cell_bits != 4 && cell_bits != 8 : cell_bits != 1)
         return bloomery_fail(
             error, bad, 0,
@@ -376,8 +451,37 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
     return BLOOMERY_OK;
 }
 
+/* Whether a plan that was solved for 64 bits of hash, without being told to, needs more of them. */
+static bool needs_more_hash(const struct wish *wish, const struct candidate *found)
+{
+    const double rate = wish->rate > 0                    ? wish->rate
+                        : found->rate > BLOOMERY_RATE_MIN ? found->rate
+                                                          : BLOOMERY_RATE_MIN;
+    const uint64_t keys = wish->keys > 0 ? wish->keys : found->keys;
+    return bloomery_hash_for(keys, rate) != BLOOMERY_HASH_XXH3_64;
+}
+
+/* Solves a wish with the hash given, or chosen and written into it. */
+static struct candidate solve_with_hash(struct wish *wish)
+{
+    const bool chosen = wish->hash != BLOOMERY_HASH_DEFAULT;
+    struct candidate found = {.found = false};
+    if (!chosen)
+        wish->hash = wish->keys > 0 && wish->rate > 0 ? bloomery_hash_for(wish->keys, wish->rate)
+                                                      : BLOOMERY_HASH_XXH3_64;
+    if (wish->keys > 0 && bloomery_rate_with_hash(wish->hash, wish->keys, 0) >= wish->rate &&
+        wish->rate > 0)
+        return found;
+    found = solve_wish(wish);
+    if (!chosen && wish->hash == BLOOMERY_HASH_XXH3_64 && needs_more_hash(wish, &found)) {
+        wish->hash = BLOOMERY_HASH_XXH3_128;
+        found = solve_wish(wish);
+    }
+    return found;
+}
+
 bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,
-                               bloomery_error *error)
+                               bloomery_hash_id hash, bloomery_error *error)
 {
     bloomery_status status = check_ranges(plan, lines, probes, folds, error);
     if (status != BLOOMERY_OK)
@@ -390,30 +494,32 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t pro
         .round = (uint64_t)1 << folds,
         .blocked = plan->kind != BLOOMERY_CLASSIC,
         .unit_bytes = (uint64_t)BLOOMERY_BLOCK_BYTES * bloomery_cell_bits(plan),
+        .hash = hash,
     };
     wish.units = plan->bytes / wish.unit_bytes;
     struct candidate found = {.found = false};
     if (plan->bytes > 0)
         wish.units -= wish.units % round_unit(&wish, wish.units);
     if (plan->bytes == 0 || wish.units > 0)
-        found = solve_wish(&wish);
+        found = solve_with_hash(&wish);
     if (!found.found || (plan->rate == 0 && found.rate > worst_rate))
         return explain(&wish, plan, error);
-    fill_plan(plan, &found);
+    fill_plan(plan, &found, wish.hash);
     assert(plan->bytes > 0 && plan->keys > 0 && plan->probes > 0);
     return BLOOMERY_OK;
 }
 
 double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
-                              uint64_t keys)
+                              bloomery_hash_id hash, uint64_t keys)
 {
+    double rate = 1;
     if (bits == 0 || bits > BLOOMERY_BITS_MAX || probes == 0 || probes > BLOOMERY_PROBES_MAX)
         return 1;
     if (kind == BLOOMERY_CLASSIC)
-        return bloomery_classic_rate(bits, probes, keys);
-    if ((kind != BLOOMERY_BLOCKED && kind != BLOOMERY_COUNTING && kind != BLOOMERY_SCALABLE) ||
-        lines == 0 || lines > BLOOMERY_LINES_MAX || probes * lines > BLOOMERY_PROBES_MAX ||
-        bits % BLOOMERY_BLOCK_BITS != 0)
-        return 1;
-    return bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, lines, probes, keys);
+        rate = bloomery_classic_rate(bits, probes, keys);
+    else if ((kind == BLOOMERY_BLOCKED || kind == BLOOMERY_COUNTING || kind == BLOOMERY_SCALABLE) &&
+             lines >= 1 && lines <= BLOOMERY_LINES_MAX && probes <= BLOOMERY_LINE_PROBES_MAX &&
+             bits % BLOOMERY_BLOCK_BITS == 0)
+        rate = bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, lines, probes, keys);
+    return bloomery_rate_with_hash(hash, keys, rate);
 }
