@@ -91,7 +91,7 @@ extern "C" {
     ROW(BLOOMERY_OUT_OF_MEMORY, -2, "not enough memory")                                           \
     ROW(BLOOMERY_IO_FAILED, -3, "reading or writing failed")                                       \
     ROW(BLOOMERY_NOT_A_FILTER, -4, "not a Bloomery filter")                                        \
-    ROW(BLOOMERY_WRONG_VERSION, -5, "a later version of the format, or a part of it unknown here") \
+    ROW(BLOOMERY_WRONG_VERSION, -5, "another version of the format, or a part of it unknown here")  \
     ROW(BLOOMERY_CORRUPT, -6, "the filter is damaged")                                             \
     ROW(BLOOMERY_TRUNCATED, -7, "the filter is cut short, or something follows it")                \
     ROW(BLOOMERY_MISMATCH, -8, "the filters do not fit together")                                  \
