@@ -129,7 +129,7 @@ static double tolerance(const struct plan_reference_row *row)
 {
     if (row->kind == BLOOMERY_CLASSIC)
         return row->size <= 4096 ? 1e-6 : 1e-3;
-    return row->lines == 1 ? 1e-11 : 2e-4;
+    return row->lines == 1 ? 1e-11 : 5e-5;
 }
 
 static void plan_rate_equals_exact_sum(void **state)
