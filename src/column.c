@@ -130,6 +130,7 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
 static bloomery_status column_read(const bloomery_filter *filter, const bloomery_column *column,
                                    struct bloomery_keys *keys, bloomery_error *error)
 {
+    static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
     if (column->struct_bytes != sizeof *column)
         return bad(error,
@@ -142,7 +143,7 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
         return bad(error, "a column can't have so many keys");
     *keys = (struct bloomery_keys){
         .form = column->form,
-        .data = column->data,
+        .data = column->data != NULL ? column->data : nothing,
         .width = column->width,
         .stride = column->stride != 0 ? column->stride : column->width,
         .offsets = column->offsets,
