@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked-1's filter, asked one key at a time by the query that is compiled into the caller, of the kind that
- * the processor runs best. BLOOMERY_CPU says nothing to it: it is the caller's code. */
+/* blocked-1's filter, asked one key at a time by the query that is compiled into the caller: of three, the
+ * one that the processor runs best. BLOOMERY_CPU says nothing to it, for it is the caller's code. */
 #include "inline.h"
 
 #include <stdlib.h>
@@ -13,7 +13,8 @@ struct inlined {
 static bench_inline_loop *loop_of_processor(const char **kernel)
 {
 #if defined(BENCH_INLINE_X86)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
         *kernel = "avx512";
         return bench_inline_ask_avx512;
     }
