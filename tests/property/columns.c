@@ -323,6 +323,21 @@ static void check_case(struct subject *subject, const struct test_column_spec *s
     bloomery_free(column);
 }
 
+/* The same for so many keys that builds share them out. */
+static struct subject large(const struct subject *subject)
+{
+    enum { TIMES = 60 };
+    struct subject copy = *subject;
+    copy.plan.bits *= copy.plan.keys > 0 ? 0 : TIMES; /* solved again */
+    copy.plan.keys *= TIMES;
+    copy.with.keys *= TIMES;
+    copy.with.bits *= TIMES;
+    if (copy.plan.bits == 0)
+        copy.plan =
+            (bloomery_plan){.kind = copy.plan.kind, .keys = copy.plan.keys, .rate = copy.plan.rate};
+    return copy;
+}
+
 /* ---- The properties --------------------------------------------------------------------------- */
 
 static const struct test_column_spec forms[] = {
@@ -404,7 +419,8 @@ static void long_columns_build_the_same(void **state)
         numbers[i] = test_mix(i / 2);
     for (size_t i = 0; i < sizeof valid; i++)
         valid[i] = (uint8_t)(i % 5 == 0 ? 0xff : test_mix(i));
-    for (size_t s = 0; s < SUBJECTS; s++)
+    for (size_t s = 0; s < SUBJECTS; s++) {
+        struct subject subject = large(&subjects[s]);
         for (uint32_t threads = 0; threads <= 5; threads++) {
             bloomery_column column = BLOOMERY_COLUMN;
             column.form = BLOOMERY_COLUMN_FIXED;
@@ -415,9 +431,9 @@ static void long_columns_build_the_same(void **state)
             column.count = COUNT;
             column.valid = threads % 2 == 0 ? valid : NULL;
             column.nulls = -1;
-            bloomery_filter *added = make(&subjects[s]);
-            bloomery_filter *built = make(&subjects[s]);
-            snprintf(now, sizeof now, "%s, %u threads", subjects[s].name, threads);
+            bloomery_filter *added = make(&subject);
+            bloomery_filter *built = make(&subject);
+            snprintf(now, sizeof now, "%s, %u threads", subject.name, threads);
             if (added != NULL) {
                 bloomery_add_column(added, &column, NULL, NULL, NULL);
                 expect(bloomery_build_column(built, &column, threads, NULL) == BLOOMERY_OK,
@@ -427,6 +443,44 @@ static void long_columns_build_the_same(void **state)
             bloomery_free(added);
             bloomery_free(built);
         }
+    }
+}
+
+/* Hashes are taken as they are, by calls of one as by columns and builds, whoever made them and whatever
+ * hash the filter has. */
+static void hashes_of_any_value_are_the_same_everywhere(void **state)
+{
+    enum { COUNT = 20000 };
+    static bloomery_hash hashes[COUNT];
+    uint64_t random = 8;
+    bloomery_column column = BLOOMERY_COLUMN;
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++)
+        hashes[i] = (bloomery_hash){test_next(&random), test_next(&random)};
+    column.form = BLOOMERY_COLUMN_HASHES128;
+    column.count = COUNT;
+    column.data = hashes;
+    column.bytes = sizeof hashes;
+    for (size_t s = 0; s < SUBJECTS; s++) {
+        struct subject subject = large(&subjects[s]);
+        bloomery_filter *single = make(&subject);
+        bloomery_filter *added = make(&subject);
+        snprintf(now, sizeof now, "%s, hashes of any value", subject.name);
+        if (single != NULL && takes(single, column.form)) {
+            for (size_t i = 0; i < COUNT; i++)
+                bloomery_add_hash(single, hashes[i], NULL);
+            bloomery_add_column(added, &column, NULL, NULL, NULL);
+            expect_same_file(added, single, "another filter after adding");
+            for (uint32_t threads = 1; threads <= 4; threads++) {
+                bloomery_filter *built = make(&subject);
+                bloomery_build_column(built, &column, threads, NULL);
+                expect_same_file(built, single, "another filter after building");
+                bloomery_free(built);
+            }
+        }
+        bloomery_free(single);
+        bloomery_free(added);
+    }
 }
 
 /* What is not a key is not looked at: its bytes do not matter, only its bit. */
@@ -470,6 +524,7 @@ int main(void)
         cmocka_unit_test(columns_of_every_width_equal_descriptors),
         cmocka_unit_test(offsets_and_hashes_may_lie_anywhere),
         cmocka_unit_test(long_columns_build_the_same),
+        cmocka_unit_test(hashes_of_any_value_are_the_same_everywhere),
         cmocka_unit_test(duplicates_in_a_column_are_new_once),
     };
     return test_run_group("columns", tests, NULL, NULL);
