@@ -12,9 +12,10 @@ import os
 import resource
 import signal
 import stat
+import subprocess
 import time
 
-from runner import EMULATOR, Skip, case, has, keyed, main
+from runner import EMULATOR, Difference, Skip, case, has, keyed, main
 
 COUNT = 30_000
 KEYS = "".join(f"key-{i}\n" for i in range(COUNT))
@@ -189,16 +190,21 @@ def a_temporary_directory_that_is_not_there_is_told(c):
 
 @case
 def a_directory_that_fails_ends_a_build_though_its_input_stays_open(c):
+    """Of 20 keys one thread gets all, and fails; the others wait for more."""
     needs_switch()
-    for threads in (1, 4):
+    for threads, keys in ((1, KEYS), (4, KEYS), (1, KEYS[:120]), (4, KEYS[:120])):
         process = c.start(f"build -j {threads} -o f.bloom",
                           env={**os.environ, **little("1", TMPDIR="/nonexistent")})
         try:
-            process.stdin.write(KEYS.encode())
+            process.stdin.write(keys.encode())
             process.stdin.flush()
         except BrokenPipeError:  # it has ended before it was told all
             pass
-        c.expect(process.wait(timeout=60) == 2, f"exit code {process.returncode}")
+        try:
+            code = process.wait(timeout=30)
+        except subprocess.TimeoutExpired as late:
+            raise Difference(f"-j {threads} waits for input") from late
+        c.expect(code == 2, f"exit code {code}")
         c.expect(b"/nonexistent: No such file" in process.stderr.read(), "it says something else")
 
 
