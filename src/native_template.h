@@ -14,6 +14,9 @@
  * When a word of 64 keys is through, the other lines of those that survived are asked for, and looked
  * at when the next word is through.
  *
+ * LEVEL_EIGHTS(secret, words, blocks, at, word), where it is defined, does for eight integers at once
+ * what place() does for a key of one line: XXH3-64, line and w, with fewer than 2^32 lines.
+ *
  * A last group of fewer than eight keys is filled up with its last key: asked or added twice it
  * changes nothing, and the answers past the end are cut off.
  */
@@ -22,8 +25,8 @@ enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 
 /* Of each key its first line and, where there are more, its hash. */
 struct OF_LEVEL(ring) {
-    uint64_t at[RING];
-    uint64_t word[RING];
+    uint64_t at[RING] __attribute__((aligned(64)));
+    uint64_t word[RING] __attribute__((aligned(64)));
     bloomery_hash hashes[RING];
 };
 
@@ -36,7 +39,8 @@ struct OF_LEVEL(batch) {
     struct bloomery_link link;
     bloomery_take *take;
     struct bloomery_short_secret secret;
-    bool list; /* descriptors, and XXH3-64 */
+    bool list;   /* descriptors, and XXH3-64 */
+    bool hashed; /* hashes of 64 bits */
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)
@@ -51,6 +55,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
         .take = bloomery_take_of(keys, filter),
         .secret = filter->short_secret,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
+        .hashed = keys->form == BLOOMERY_COLUMN_HASHES64,
     };
 }
 
@@ -75,12 +80,16 @@ LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) *batch, size
     return others == 0;
 }
 
-LEVEL_INLINE uint64_t OF_LEVEL(eight_at)(const struct bloomery_keys *keys, size_t i,
-                                         const bool integers)
+/* Eight integers behind one another, as they lie in memory. */
+LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) *batch, size_t i,
+                                                const bool integers, uint64_t copies[GROUP])
 {
+    const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
     if (integers)
-        return bloomery_load_u64(keys->data + i * sizeof(uint64_t));
-    return bloomery_load_u64(((const bloomery_key *)(const void *)keys->data)[i].data);
+        return batch->keys->data + i * sizeof(uint64_t);
+    for (size_t j = 0; j < GROUP; j++)
+        memcpy(copies + j, list[j].data, sizeof(uint64_t));
+    return (const uint8_t *)(const void *)copies;
 }
 
 /* A key goes into the ring, and its lines are asked for: the first, or where it is added all. */
@@ -103,15 +112,35 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) *batch, size_t i,
                                   const bool adding)
 {
     if (OF_LEVEL(are_eights)(batch, i, integers)) {
+        const struct bloomery_link *link = &batch->link;
+        uint64_t copies[GROUP];
+        const uint8_t *words = OF_LEVEL(eights_at)(batch, i, integers, copies);
+#if defined(LEVEL_EIGHTS)
+        if (link->lines == 1 && link->blocks <= UINT32_MAX) {
+            LEVEL_EIGHTS(&batch->secret, words, link->blocks, ring->at + i % RING,
+                         ring->word + i % RING);
+            for (size_t j = 0; j < GROUP; j++)
+                __builtin_prefetch(link->payload + ring->at[i % RING + j]);
+            return;
+        }
+#endif
         for (size_t j = 0; j < GROUP; j++) {
-            const uint64_t hash = bloomery_xxh3_8(&batch->secret,
-                                                  OF_LEVEL(eight_at)(batch->keys, i + j, integers));
+            const uint64_t hash = bloomery_xxh3_8(&batch->secret, bloomery_load_u64(words + 8 * j));
+            OF_LEVEL(place)(link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+        }
+        return;
+    }
+    const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
+    bloomery_hash hashes[GROUP];
+    if (batch->hashed && now == GROUP) {
+        const uint8_t *words = batch->keys->data + i * sizeof(uint64_t);
+        for (size_t j = 0; j < GROUP; j++) {
+            uint64_t hash;
+            memcpy(&hash, words + j * sizeof hash, sizeof hash);
             OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
         }
         return;
     }
-    bloomery_hash hashes[GROUP];
-    const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
     batch->take(batch->keys, batch->filter, i, now, hashes);
     for (size_t j = 0; j < GROUP; j++)
         OF_LEVEL(place)(&batch->link, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
@@ -291,9 +320,12 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
     if (batch.link.lines > 1) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
-    } else {
+    } else if (answers != NULL || new_bits != NULL) {
         batch.link.lines = 1;
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
+    } else {
+        batch.link.lines = 1;
+        OF_LEVEL(add_shape)(batch, NULL, NULL, false, false, true);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our file, version 1 (docs/format.md is the specification). Only this folder knows its bytes.
+ * Our file, version 2 (docs/format.md is the specification). Only this folder knows its bytes.
  *
  *     0          header, 128 bytes: what it is, where the parts lie, its own checksum
  *     128        records: links, key rule, secret key, note
@@ -14,7 +14,7 @@
 #include "core/filter.h"
 
 enum {
-    BLOOMERY_FORMAT_VERSION = 1,
+    BLOOMERY_FORMAT_VERSION = 2,
     BLOOMERY_HEADER_BYTES = 128,
     BLOOMERY_PREFIX_MAX = 16384, /* everything before the payload */
     BLOOMERY_CHECKSUM_SPAN = 65536,
