@@ -12,6 +12,7 @@
 #include "base/cpu.h"
 #include "core/blocked.h"
 #include "core/filter.h"
+#include "core/line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,7 @@ static size_t word_length(size_t at)
 
 static void compare(const struct bloomery_operations *kernel, uint32_t lines, uint32_t probes)
 {
-    const struct bloomery_operations *scalar = bloomery_blocked_scalar();
+    const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
     const struct bloomery_link link = link_of(lines, probes);
     static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
     static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
@@ -84,7 +85,10 @@ static void compare(const struct bloomery_operations *kernel, uint32_t lines, ui
         if (at % 7 == 0) /* what follows then finds nothing new */
             for (uint32_t line = 0; line < lines; line++) {
                 scalar->add_line(&link, left, word, count, line);
-                kernel->add_line(&link, right, word, count, line);
+                if (kernel->add_line != NULL)
+                    kernel->add_line(&link, right, word, count, line);
+                else
+                    scalar->add_line(&link, right, word, count, line);
                 assert_memory_equal(left, right, sizeof left);
             }
         /* With and without counting, which may be different code. */
@@ -108,20 +112,20 @@ static void compare(const struct bloomery_operations *kernel, uint32_t lines, ui
     }
 }
 
-/* The kernel of a level; NULL where this architecture has none. */
+/* The kernels of a level, plain and for several threads; NULL where this architecture has none. */
 static const struct bloomery_operations *kernel_of(enum bloomery_cpu level)
 {
     switch (level) {
     case BLOOMERY_CPU_SCALAR:
-        return bloomery_blocked_scalar();
+        return bloomery_blocked_scalar;
 #if defined(__x86_64__)
     case BLOOMERY_CPU_AVX2:
-        return &bloomery_blocked_avx2_operations;
+        return bloomery_blocked_avx2;
     case BLOOMERY_CPU_AVX512:
-        return &bloomery_blocked_avx512_operations;
+        return bloomery_blocked_avx512;
 #elif defined(BLOOMERY_ARM_KERNELS)
     case BLOOMERY_CPU_NEON:
-        return &bloomery_blocked_neon_operations;
+        return bloomery_blocked_neon;
 #endif
     default:
         return NULL;
@@ -134,22 +138,50 @@ static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
     assert_non_null(kernel);
     if (bloomery_cpu_level() < level)
         skip();
-    for (uint32_t lines = 1; lines <= 3; lines++)
-        for (uint32_t probes = 1; probes * lines <= 64; probes++) {
-            make_hashes(lines * 1000 + probes);
-            compare(kernel, lines, probes);
-        }
+    for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++)
+        for (uint32_t probes = 1; probes <= BLOOMERY_LINE_PROBES; probes++)
+            for (int shared = 0; shared < 2; shared++) {
+                make_hashes(lines * 1000 + probes);
+                compare(&kernel[shared], lines, probes);
+            }
+}
+
+/* The definition, written once more from core/derive.h's words: every bit of a line by itself. */
+static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t bit)
+{
+    const uint32_t first = (uint32_t)(w >> 48) % 8;
+    const uint32_t turn = (word + 8 - first) % 8;
+    return turn < probes && (w >> 6 * word) % 64 == bit;
+}
+
+static void scalar_sets_the_bits_of_the_definition(void **state)
+{
+    static uint8_t line[64] __attribute__((aligned(64)));
+    (void)state;
+    random_state = 99;
+    for (int round = 0; round < 2000; round++) {
+        const uint64_t w = round == 0 ? 0 : round == 1 ? UINT64_MAX : random64();
+        const uint32_t probes = 1 + (uint32_t)round % 8;
+        memset(line, 0, sizeof line);
+        assert_false(hits_scalar(line, w, probes));
+        assert_int_equal(set_scalar(line, w, probes), probes);
+        for (uint32_t at = 0; at < 512; at++)
+            assert_int_equal(line[at / 8] >> at % 8 & 1,
+                             bit_is_of_key(w, probes, at / 64, at % 64));
+        assert_true(hits_scalar(line, w, probes));
+        assert_int_equal(set_shared_scalar(line, w, probes), 0);
+    }
 }
 
 /* Adding a key's lines one by one, which threads do, is adding the key. */
 static void scalar_lines_make_a_key(void **state)
 {
     (void)state;
-    static uint8_t whole[BLOCKS * 64];
-    static uint8_t parts[BLOCKS * 64];
-    const struct bloomery_operations *scalar = bloomery_blocked_scalar();
-    for (uint32_t lines = 1; lines <= 3; lines++)
-        for (uint32_t probes = 1; probes * lines <= 64; probes++) {
+    static uint8_t whole[BLOCKS * 64] __attribute__((aligned(64)));
+    static uint8_t parts[BLOCKS * 64] __attribute__((aligned(64)));
+    const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
+    for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++)
+        for (uint32_t probes = 1; probes <= BLOOMERY_LINE_PROBES; probes++) {
             const struct bloomery_link link = link_of(lines, probes);
             make_hashes(lines * 1000 + probes);
             memset(whole, 0, sizeof whole);
@@ -234,6 +266,7 @@ static void no_test_runs_at_another_level(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scalar_sets_the_bits_of_the_definition),
         cmocka_unit_test(scalar_lines_make_a_key),
 #if defined(__x86_64__)
         cmocka_unit_test(kernel_equals_scalar_avx2),
