@@ -92,7 +92,7 @@ static void mend_places(uint8_t *data, size_t size)
            "\x89"
            "BLOOM\r\n",
            8);
-    put(data, 8, 1, 2);
+    put(data, 8, 2, 2);
     put(data, 12, HEADER, 4);
     put(data, 58, 0, 2);
     put(data, 72, 0, 4);
