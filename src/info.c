@@ -4,6 +4,9 @@
 #include "format/format.h"
 #include "grow.h"
 
+#include "plan/hash_rate.h"
+#include "plan/solve.h"
+
 #include <assert.h>
 #include <math.h>
 #include <string.h>
@@ -63,6 +66,17 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->kernel = filter->operations.name;
 }
 
+/* What the hash adds to a rate with so many keys: nothing in filters of other systems, whose rates are
+ * those of their rules. A random hash that is a key's is among those that the bits let pass; but rates of
+ * bits are those of positions, of which there are more than hashes of 64 bits. */
+static double with_hash(const bloomery_filter *filter, double keys, double rate)
+{
+    return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)
+               ? rate
+               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash,
+                                         (uint64_t)llround(keys), rate);
+}
+
 /* The rate with this many keys, which may be infinite. */
 static double expected_rate(const bloomery_filter *filter, const struct bloomery_link *link,
                             double keys)
@@ -88,8 +102,9 @@ static void read_bits(const bloomery_filter *filter, bloomery_info *info)
         no_live += log1p(-scan.live_rate);
         no_expected += log1p(-expected_rate(filter, link, keys));
     }
-    info->live_rate = 0 - expm1(no_live); /* not -expm1, which makes -0 of an empty filter */
-    info->expected_rate = 0 - expm1(no_expected);
+    /* Not -expm1, which makes -0 of an empty filter. */
+    info->live_rate = with_hash(filter, info->estimated_keys, 0 - expm1(no_live));
+    info->expected_rate = with_hash(filter, info->estimated_keys, 0 - expm1(no_expected));
     info->fill = (double)info->bits_set / (double)info->bits;
 }
 
@@ -127,8 +142,8 @@ bloomery_status bloomery_link_info_get(const bloomery_filter *filter, uint32_t i
         struct bloomery_scan found;
         filter->kind->scan(&filter->shape, link, link->payload, &found);
         info.bits_set = found.bits_set;
-        info.live_rate = found.live_rate;
         info.estimated_keys = filter->kind->estimate(link, found.bits_set);
+        info.live_rate = with_hash(filter, info.estimated_keys, found.live_rate);
     }
     memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
     return BLOOMERY_OK;

@@ -15,6 +15,7 @@
 #include "save.h"
 
 #include "base/error.h"
+#include "plan/hash_rate.h"
 
 #include <assert.h>
 #include <string.h>
@@ -132,6 +133,15 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 /* ---- Folding -------------------------------------------------------------------------------- */
 
 /* The shape of a filter of `bits` cells, which `filter` folds to; its link is `link`. */
+/* The rate of a link with its planned keys, as a plan has it. */
+static double rate_of(const bloomery_filter *filter, const struct bloomery_link *link)
+{
+    const double rate = filter->kind->expected_rate(link, link->keys);
+    return filter->foreign ? rate
+                           : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash,
+                                                     link->keys, rate);
+}
+
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
                                       struct bloomery_link *link, uint64_t *payload_bytes)
 {
@@ -144,7 +154,7 @@ static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bi
     assert(status == BLOOMERY_OK && *payload_bytes <= filter->links->bytes);
     (void)status;
     if (bits != filter->links->bits) /* 0: unknown, where the keys are */
-        link->rate = link->keys > 0 ? filter->kind->expected_rate(link, link->keys) : 0;
+        link->rate = link->keys > 0 ? rate_of(filter, link) : 0;
     return shape;
 }
 

@@ -228,7 +228,7 @@ BLOOMERY_PUBLIC const char *bloomery_dialect_variant(const bloomery_filter *filt
  */
 BLOOMERY_PUBLIC double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes);
 
-/* The name of a hash, "xxh3" or "murmur3-x64-128"; NULL for an unknown number. */
+/* The name of a hash, "xxh3-64" or "murmur3-x64-128"; NULL for an unknown number. */
 BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 
 /*

@@ -44,11 +44,14 @@ static double between(const float *table, uint64_t load)
     if (first > BLOOMERY_COINCIDING_NODES - POINTS)
         first = BLOOMERY_COINCIDING_NODES - POINTS;
     for (uint32_t i = first; i < first + POINTS; i++) {
-        double weight = 1;
+        double above = 1;
+        double below = 1;
         for (uint32_t other = first; other < first + POINTS; other++)
-            if (other != i)
-                weight *= (x - node_load(other)) / (node_load(i) - node_load(other));
-        sum += weight * (double)table[i];
+            if (other != i) {
+                above *= x - node_load(other);
+                below *= node_load(i) - node_load(other);
+            }
+        sum += above / below * (double)table[i];
     }
     return sum;
 }

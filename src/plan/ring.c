@@ -43,17 +43,20 @@ static uint32_t size_of(uint32_t set)
 /* The number of each of 256 sets among the 30, fewer words first; and which those are. */
 static void number_sets(uint8_t number[MASKS], uint32_t sets[SETS])
 {
+    uint32_t alike[MASKS];
     uint32_t found = 0;
+    for (uint32_t set = 0; set < MASKS; set++)
+        alike[set] = least_alike(set);
     for (uint32_t size = 0; size <= WORDS; size++)
         for (uint32_t set = 0; set < MASKS; set++)
-            if (size_of(set) == size && least_alike(set) == set) {
+            if (alike[set] == set && size_of(set) == size) {
                 assert(found < SETS);
                 number[set] = (uint8_t)found;
                 sets[found++] = set;
             }
     assert(found == SETS);
     for (uint32_t set = 0; set < MASKS; set++)
-        number[set] = number[least_alike(set)];
+        number[set] = number[alike[set]];
 }
 
 /* The factors of set i start here: it has i + 1 of them. */

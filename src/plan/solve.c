@@ -16,6 +16,8 @@ static const uint64_t line_bytes = 64; /* of memory, whatever a line of the filt
 static const uint64_t folding_from = 256;
 static const uint64_t folding_unit = 16;
 static const double tolerated_memory = 1.10;
+/* Times the information limit: a filter that ORs bits takes at least 1 / ln 2 = 1.44 times that. */
+static const double least_memory = 1.35;
 /* What eight bits in a line, the fastest, may cost over the best number of them. */
 static const double fastest_probes_cost = 1.02;
 static const uint32_t fastest_probes = 8;
@@ -99,9 +101,9 @@ static uint64_t most_units(const struct wish *wish)
 static uint64_t least_units(struct layout *layout, const struct wish *wish)
 {
     const uint64_t units_max = most_units(wish);
-    /* No filter does with half the information limit. */
     double limit = (double)wish->keys * -log2(wish->rate) / (double)unit_bits;
-    uint64_t too_few = limit / 2 < (double)units_max ? (uint64_t)(limit / 2) : units_max;
+    double least = least_memory * limit;
+    uint64_t too_few = least < (double)units_max ? (uint64_t)least : units_max;
     uint64_t enough = too_few + 1;
     while (layout_rate(layout, enough, wish->keys) > wish->rate) {
         too_few = enough;

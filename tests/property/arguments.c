@@ -60,8 +60,9 @@ static void wrong_plans_are_told(void **state)
          BLOOMERY_BAD_ARGUMENT},
         {"half a line", {.bits = 256, .lines = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
         {"no lines", {.bits = 512, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
-        {"four lines", {.bits = 512, .lines = 4, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
-        {"3 x 22 probes", {.bits = 512, .lines = 3, .probes = 22}, BLOOMERY_BAD_ARGUMENT},
+        {"four lines", {.bits = 512, .lines = 4, .probes = 8}, BLOOMERY_OK},
+        {"five lines", {.bits = 512, .lines = 5, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"nine bits of eight words", {.bits = 512, .lines = 1, .probes = 9}, BLOOMERY_BAD_ARGUMENT},
         {"lines that wrap", {.bits = 512, .lines = 3, .probes = 0x55555556}, BLOOMERY_BAD_ARGUMENT},
         {"2^63 bits", {.bits = 1ull << 63, .lines = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
         {"2^64 - 1 bits",
@@ -116,7 +117,7 @@ static void wrong_options_are_told(void **state)
         if (which == 0)
             options.note = long_note;
         if (which == 1)
-            options.hash = (bloomery_hash_id)3;
+            options.hash = (bloomery_hash_id)4;
         if (which == 2)
             options.struct_bytes = 0;
         if (which == 3) {

@@ -86,7 +86,7 @@ static void the_first_difference_is_named_with_both_values(void **state)
     (void)state;
     static const char *const words[][2] = {
         {"the kinds differ: blocked, and classic", "the kinds differ: classic, and blocked"},
-        {"the hashes differ: xxh3, and siphash", "the hashes differ: siphash, and xxh3"},
+        {"the hashes differ: xxh3-64, and siphash", "the hashes differ: siphash, and xxh3-64"},
         {"the seeds differ: 7, and 8", "the seeds differ: 8, and 7"},
         {"field 2 of each record, and whole ones", "whole records, and field 2 of each"},
         {"field 2, and field -1", "field -1, and field 2"},

@@ -153,7 +153,7 @@ static void threads_remove_a_key_once(void **state)
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (int round = 0; round < (test_long() ? 200 : 20); round++) {
-            bloomery_plan plan = test_counting_plan(test_widths[w], 1, 12, 16);
+            bloomery_plan plan = test_counting_plan(test_widths[w], 1, 8, 16);
             struct team *team = team_new(&plan, false);
             bloomery_filter *left = test_create(&plan, NULL);
             for (size_t i = 0; i < STAYING; i++) {
