@@ -26,16 +26,25 @@ static struct {
     uint8_t valid[(FIRST + KEYS) / 8 + 1];
 } all;
 
-static bloomery_filter *make(void)
+/* What batches have code of their own for: one line with all words and with some, several lines. */
+static const struct {
+    uint32_t lines, probes;
+} shapes[] = {{1, 8}, {1, 3}, {2, 4}, {4, 2}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static bloomery_filter *make(size_t shape)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512 * 8, .lines = 2, .probes = 4};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                          .bits = 512 * 8,
+                          .lines = shapes[shape].lines,
+                          .probes = shapes[shape].probes};
     return test_create(&plan, NULL);
 }
 
 static int make_keys(void **state)
 {
     uint64_t random = 5;
-    bloomery_filter *filter = make();
+    bloomery_filter *filter = make(0);
     (void)state;
     for (size_t i = 0; i < FIRST + KEYS; i++) {
         const uint64_t value = test_next(&random);
@@ -102,10 +111,19 @@ static uint64_t add_singly(bloomery_filter *filter, bool whole, uint64_t answers
     return total;
 }
 
-static void assert_column_is_its_keys(bloomery_column_form form, bool whole)
+static void assert_written_alike(const bloomery_filter *one, const bloomery_filter *other)
 {
-    bloomery_filter *left = make();
-    bloomery_filter *right = make();
+    struct test_bytes ours = test_written(one);
+    struct test_bytes theirs = test_written(other);
+    assert_true(test_bytes_equal(&ours, &theirs));
+    test_bytes_free(&ours);
+    test_bytes_free(&theirs);
+}
+
+static void assert_column_is_its_keys(size_t shape, bloomery_column_form form, bool whole)
+{
+    bloomery_filter *left = make(shape);
+    bloomery_filter *right = make(shape);
     bloomery_column column = column_of(form);
     uint64_t one[WORDS], other[WORDS];
     uint64_t new_bits = 0;
@@ -118,11 +136,7 @@ static void assert_column_is_its_keys(bloomery_column_form form, bool whole)
     assert_int_equal(bloomery_add_column(left, &column, one, &new_bits, NULL), BLOOMERY_OK);
     assert_int_equal(new_bits, add_singly(right, whole, other));
     assert_memory_equal(one, other, sizeof one);
-    struct test_bytes ours = test_written(left);
-    struct test_bytes theirs = test_written(right);
-    assert_true(test_bytes_equal(&ours, &theirs));
-    test_bytes_free(&ours);
-    test_bytes_free(&theirs);
+    assert_written_alike(left, right);
     assert_int_equal(bloomery_may_contain_column(left, &column, one, &found, NULL), BLOOMERY_OK);
     for (size_t i = 0; i < KEYS; i++) {
         assert_int_equal(answer(one, i), whole || is_key(i));
@@ -136,20 +150,45 @@ static void assert_column_is_its_keys(bloomery_column_form form, bool whole)
 static void columns_are_their_keys(void **state)
 {
     (void)state;
-    for (size_t form = 0; form < FORMS; form++)
-        assert_column_is_its_keys(forms[form], true);
+    for (size_t shape = 0; shape < SHAPES; shape++)
+        for (size_t form = 0; form < FORMS; form++)
+            assert_column_is_its_keys(shape, forms[form], true);
+}
+
+/* Nobody asks what was new: for one line that is code of its own. And keys of 8 bytes in a list are
+ * taken as integers. */
+static void uncounted_columns_are_their_keys(void **state)
+{
+    (void)state;
+    for (size_t shape = 0; shape < SHAPES; shape++) {
+        const bloomery_column column = column_of(BLOOMERY_COLUMN_FIXED);
+        bloomery_filter *one = make(shape);
+        bloomery_filter *other = make(shape);
+        bloomery_filter *list = make(shape);
+        uint64_t answers[WORDS];
+        add_singly(one, true, answers);
+        assert_int_equal(bloomery_add_column(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_batch(list, all.keys + FIRST, KEYS, NULL, NULL), BLOOMERY_OK);
+        assert_written_alike(one, other);
+        assert_written_alike(one, list);
+        assert_int_equal(bloomery_may_contain_batch(one, all.keys + FIRST, KEYS, answers), KEYS);
+        bloomery_free(one);
+        bloomery_free(other);
+        bloomery_free(list);
+    }
 }
 
 static void what_is_no_key_is_not_added(void **state)
 {
     (void)state;
-    for (size_t form = 0; form < FORMS; form++)
-        assert_column_is_its_keys(forms[form], false);
+    for (size_t shape = 0; shape < SHAPES; shape++)
+        for (size_t form = 0; form < FORMS; form++)
+            assert_column_is_its_keys(shape, forms[form], false);
 }
 
 static void assert_refused(const char *what, const bloomery_column *column, size_t key)
 {
-    bloomery_filter *filter = make();
+    bloomery_filter *filter = make(0);
     bloomery_info info = BLOOMERY_INFO;
     for (int adding = 0; adding < 2; adding++) {
         bloomery_error error = {.text = ""};
@@ -224,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_their_keys),
+        cmocka_unit_test(uncounted_columns_are_their_keys),
         cmocka_unit_test(what_is_no_key_is_not_added),
         cmocka_unit_test(hostile_columns_are_refused),
     };
