@@ -250,7 +250,7 @@ BREAKS = [
     Break("the_batch_forgets_the_further_lines_of_its_end", "src/native_template.h",
           [("before = OF_LEVEL(settle)(link, &ring, last, before);",
             "(void)last;")],
-          "membership/batch_equals_single"),
+          "columns/columns_answer_as_their_keys"),
     Break("a_batch_adds_a_line_too_few", "src/native_template.h",
           [("for (uint32_t line = 1; line < link->lines; line++)",
             "for (uint32_t line = 2; line < link->lines; line++)")],
@@ -258,7 +258,7 @@ BREAKS = [
     Break("answers_of_a_batch_go_past_its_end", "src/native_template.h",
           [("return left < WORD ? answers & (((uint64_t)1 << left) - 1) : answers;",
             "return left < WORD ? answers & ((((uint64_t)1 << left) << 1) - 1) : answers;")],
-          "membership/batch_equals_single"),
+          "columns/columns_are_their_keys"),
 
     # Rates.
     Break("the_classic_formula_for_lines", "src/plan/blocked_rate.c",
@@ -297,7 +297,7 @@ BREAKS = [
     Break("the_live_rate_is_fill_to_the_k", "src/core/blocked.c",
           [("scan->live_rate = pow(sum / (double)link->blocks, link->lines);",
             "scan->live_rate =\n        pow((double)scan->bits_set / (double)link->bits, link->probes * link->lines);")],
-          "rate/live_rate_matches_measurement"),
+          "rate/live_rate_within_bounds_of_small_rates"),
     Break("the_estimate_forgets_the_lines", "src/plan/blocked_rate.c",
           [("(lines * log1p(-bloomery_blocked_hit(blocks, probes)))",
             "(lines / lines * log1p(-bloomery_blocked_hit(blocks, probes)))")],

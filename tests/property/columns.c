@@ -35,7 +35,7 @@ enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 static bloomery_filter *make(size_t shape)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
-                          .bits = 512 * 8,
+                          .bits = 512 * 3,
                           .lines = shapes[shape].lines,
                           .probes = shapes[shape].probes};
     return test_create(&plan, NULL);
@@ -186,6 +186,38 @@ static void what_is_no_key_is_not_added(void **state)
             assert_column_is_its_keys(shape, forms[form], false);
 }
 
+/* Of keys most of which are absent: some of them pass their first line, and others all. */
+static void columns_answer_as_their_keys(void **state)
+{
+    (void)state;
+    for (size_t shape = 0; shape < SHAPES; shape++) {
+        bloomery_filter *filter = make(shape);
+        size_t wanted = 0;
+        for (size_t i = 0; i < FIRST + KEYS; i += 2)
+            assert_true(bloomery_add(filter, all.keys[i], NULL) >= 0);
+        for (size_t i = 0; i < KEYS; i++)
+            wanted += bloomery_may_contain(filter, all.keys[FIRST + i]);
+        assert_true(wanted >= KEYS / 2 && wanted < KEYS);
+        for (size_t form = 0; form <= FORMS; form++) {
+            const bool listed = form == FORMS;
+            const bloomery_column column = column_of(forms[listed ? 0 : form]);
+            uint64_t answers[WORDS];
+            size_t found = 0;
+            if (listed)
+                found = bloomery_may_contain_batch(filter, all.keys + FIRST, KEYS, answers);
+            else
+                assert_int_equal(
+                    bloomery_may_contain_column(filter, &column, answers, &found, NULL),
+                    BLOOMERY_OK);
+            assert_int_equal(found, wanted);
+            for (size_t i = 0; i < KEYS; i++)
+                assert_int_equal(answer(answers, i),
+                                 bloomery_may_contain(filter, all.keys[FIRST + i]));
+        }
+        bloomery_free(filter);
+    }
+}
+
 static void assert_refused(const char *what, const bloomery_column *column, size_t key)
 {
     bloomery_filter *filter = make(0);
@@ -264,6 +296,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_their_keys),
         cmocka_unit_test(uncounted_columns_are_their_keys),
+        cmocka_unit_test(columns_answer_as_their_keys),
         cmocka_unit_test(what_is_no_key_is_not_added),
         cmocka_unit_test(hostile_columns_are_refused),
     };

@@ -316,7 +316,8 @@ ODD_RECORDS = [
     ("with a long comment", (2, 1, None, struct.pack("<IIiI", 0, 0, 0, 256)), reader.OTHER_VERSION),
     ("with a delimiter and no field", (2, 1, None, struct.pack("<IIiI", 0, 44, 0, 0)), reader.OTHER_VERSION),
     ("with CSV and no field", (2, 1, None, struct.pack("<IIiI", 64, 0, 0, 0)), reader.OTHER_VERSION),
-    ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIiI", 0, 256, 1, 0)), reader.OTHER_VERSION),
+    ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIiI", 0, 256, 1, 0)),
+     reader.OTHER_VERSION),
     ("with a short rule", (2, 1, None, bytes(8)), reader.DAMAGED),
     ("with a key", (3, 1, None, bytes(range(1, 17))), reader.DAMAGED),
     ("with a short key", (3, 1, None, bytes(15)), reader.DAMAGED),
@@ -361,7 +362,8 @@ def with_link(file, at, layout, *values):
 def limits_of_links_get_the_same_answer(c):
     files = small_files(c)
     shapes = [("blocked", [(8, 1), (1, 2), (8, 3), (8, 4), (1, 4)],
-               [(9, 1), (64, 1), (0, 1), (9, 4), (1, 5), (1, 0), (2**31, 2), (2**32 - 1, 3), (1, 2**32 - 1)]),
+               [(9, 1), (64, 1), (0, 1), (9, 4), (1, 5), (1, 0), (2**31, 2), (2**32 - 1, 3),
+                (1, 2**32 - 1)]),
               ("classic", [(1, 0), (64, 0)], [(0, 0), (65, 0), (1, 1)])]
     for name, good, bad in shapes:
         for pairs, answers in ((good, {None}), (bad, {reader.DAMAGED})):
@@ -470,7 +472,8 @@ def the_counted_key_of_the_worked_example_is_in_the_file(c):
     for cell in (4, 8):
         file = make(c, [b"cone"], kind=reader.COUNTING, bits=512, probes=3, lines=2, cell=cell)
         column = 4 if cell == 4 else 5
-        rows = [line.split("|") for line in example().splitlines() if re.match(r"\| \d+ \| (0|1|0, 1) \|", line)]
+        rows = [line.split("|") for line in example().splitlines()
+                if re.match(r"\| \d+ \| (0|1|0, 1) \|", line)]
         cells = [row[column].split(": ") for row in rows]
         want = {int(at): int(value.strip(" `"), 16) for at, value in cells}
         begin, size = struct.unpack_from("<QQ", file, 24)
@@ -494,8 +497,8 @@ def other_numbers_of_the_worked_example_are_right(c):
              f"{first}, {second} and {third}." in words, "128 bits in a classic filter")
     secret = bytes(range(16))
     c.expect(f"fingerprint is 0x{reader.fingerprint(secret):016x}" in words, "fingerprint")
-    rows = re.findall(r"^\| (.+) \| (XXH3-64|XXH3-128|SipHash-2-4-128)(?:, seed (\d))? \| (0|0x\w+) \| (0x\w+) \|$",
-                      text, re.M)
+    rows = re.findall(r"^\| (.+) \| (XXH3-64|XXH3-128|SipHash-2-4-128)(?:, seed (\d))?"
+                      r" \| (0|0x\w+) \| (0x\w+) \|$", text, re.M)
     c.expect(len(rows) == 11, f"{len(rows)} hashes")
     keys = {"empty": b"", "`bloom`": b"bloom", "1000 times `x`": b"x" * 1000}
     for name, hash_, seed, *pair in rows:
@@ -520,7 +523,8 @@ def run_reader(c, *arguments, stdin=b"", code=0):
 def the_two_commands_agree(c):
     lines = b"".join(b"in-%d\n" % i for i in range(200)) + b"\n"
     asked = b"".join(b"out-%d\n" % i for i in range(300)) + lines
-    for options in ("", "--kind classic", "--lines 3 --seed 12345", "--lines 1", "--kind scalable", "--kind counting --lines 2", "--note 'a note'",
+    for options in ("", "--kind classic", "--lines 3 --seed 12345", "--lines 1", "--kind scalable",
+                    "--kind counting --lines 2", "--note 'a note'",
                     *(["--keyed"] if KEYED else [])):
         c.run(f"build -q -n 201 -p 0.1 {options} -o f.bloom", stdin=lines)
         answers, _ = c.run("query f.bloom", stdin=asked, stdout=None)
@@ -555,7 +559,8 @@ def golden_files_are_read(c):
         ours = reader_says(data, keys, key)
         compare(c, name, library_says([data], keys, key)[0], ours)
         refused += ours["opened"] is not None
-        c.expect(ours["opened"] == (reader.OTHER_VERSION if "-v1-" in name else None), f"{name}: {ours['opened']}")
+        want = reader.OTHER_VERSION if "-v1-" in name else None
+        c.expect(ours["opened"] == want, f"{name}: {ours['opened']}")
     c.expect(refused == 1 and len(files) > 20, f"{refused} of {len(files)} are refused")
 
 

@@ -179,8 +179,10 @@ def check_record(kind, body, at):
         flags, delimiter, field_number, comment = RULE_BODY.unpack(body)
         need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, OTHER_VERSION,
              f"{where}: unknown rules")
-        need((flags & RULE_CASES).bit_count() <= 1, OTHER_VERSION, f"{where}: two of lower, upper, hex, int64, int32")
-        need((flags & RULE_FORMS).bit_count() <= 1, OTHER_VERSION, f"{where}: two of hex, int64, int32, utf16")
+        need((flags & RULE_CASES).bit_count() <= 1, OTHER_VERSION,
+             f"{where}: two of lower, upper, hex, int64, int32")
+        need((flags & RULE_FORMS).bit_count() <= 1, OTHER_VERSION,
+             f"{where}: two of hex, int64, int32, utf16")
         need(field_number != 0 or (delimiter == 0 and not flags & RULE_CSV), OTHER_VERSION,
              f"{where}: a delimiter or CSV without a field")
 
