@@ -7,6 +7,7 @@
 #include "hash/xxh3_inline.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define LEVEL        scalar
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT

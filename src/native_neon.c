@@ -10,6 +10,7 @@
 #include "hash/xxh3_inline.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define LEVEL        neon
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT

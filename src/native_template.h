@@ -14,6 +14,9 @@
  * When a word of 64 keys is through, the other lines of those that survived are asked for, and looked
  * at when the next word is through.
  *
+ * LEVEL_EIGHTS(secret, words, blocks, at, word), where it is defined, does for eight integers at once
+ * what place() does for a key of one line: XXH3-64, line and w, with fewer than 2^32 lines.
+ *
  * A last group of fewer than eight keys is filled up with its last key: asked or added twice it
  * changes nothing, and the answers past the end are cut off.
  */
@@ -22,8 +25,8 @@ enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 
 /* Of each key its first line and, where there are more, its hash. */
 struct OF_LEVEL(ring) {
-    uint64_t at[RING];
-    uint64_t word[RING];
+    uint64_t at[RING] __attribute__((aligned(64)));
+    uint64_t word[RING] __attribute__((aligned(64)));
     bloomery_hash hashes[RING];
 };
 
@@ -75,12 +78,16 @@ LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) *batch, size
     return others == 0;
 }
 
-LEVEL_INLINE uint64_t OF_LEVEL(eight_at)(const struct bloomery_keys *keys, size_t i,
-                                         const bool integers)
+/* Eight integers behind one another, as they lie in memory. */
+LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) *batch, size_t i,
+                                                const bool integers, uint64_t copies[GROUP])
 {
+    const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
     if (integers)
-        return bloomery_load_u64(keys->data + i * sizeof(uint64_t));
-    return bloomery_load_u64(((const bloomery_key *)(const void *)keys->data)[i].data);
+        return batch->keys->data + i * sizeof(uint64_t);
+    for (size_t j = 0; j < GROUP; j++)
+        memcpy(copies + j, list[j].data, sizeof(uint64_t));
+    return (const uint8_t *)(const void *)copies;
 }
 
 /* A key goes into the ring, and its lines are asked for: the first, or where it is added all. */
@@ -103,10 +110,21 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) *batch, size_t i,
                                   const bool adding)
 {
     if (OF_LEVEL(are_eights)(batch, i, integers)) {
+        const struct bloomery_link *link = &batch->link;
+        uint64_t copies[GROUP];
+        const uint8_t *words = OF_LEVEL(eights_at)(batch, i, integers, copies);
+#if defined(LEVEL_EIGHTS)
+        if (link->lines == 1 && link->blocks <= UINT32_MAX) {
+            LEVEL_EIGHTS(&batch->secret, words, link->blocks, ring->at + i % RING,
+                         ring->word + i % RING);
+            for (size_t j = 0; j < GROUP; j++)
+                __builtin_prefetch(link->payload + ring->at[i % RING + j]);
+            return;
+        }
+#endif
         for (size_t j = 0; j < GROUP; j++) {
-            const uint64_t hash = bloomery_xxh3_8(&batch->secret,
-                                                  OF_LEVEL(eight_at)(batch->keys, i + j, integers));
-            OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+            const uint64_t hash = bloomery_xxh3_8(&batch->secret, bloomery_load_u64(words + 8 * j));
+            OF_LEVEL(place)(link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
         }
         return;
     }
@@ -291,9 +309,12 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
     if (batch.link.lines > 1) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
-    } else {
+    } else if (answers != NULL || new_bits != NULL) {
         batch.link.lines = 1;
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
+    } else {
+        batch.link.lines = 1;
+        OF_LEVEL(add_shape)(batch, NULL, NULL, false, false, true);
     }
 }
 

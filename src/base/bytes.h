@@ -48,6 +48,7 @@ static inline void bloomery_store_le(uint8_t *to, uint64_t value, unsigned bytes
 BLOOMERY_BYTES(16)
 BLOOMERY_BYTES(32)
 BLOOMERY_BYTES(64)
+
 #undef BLOOMERY_BYTES
 #undef BLOOMERY_LITTLE
 

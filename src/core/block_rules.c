@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "core/blocked.h"
 #include "core/steps.h"
-#include "plan/blocked_rate.h"
+#include "plan/scattered_rate.h"
 
 #include <math.h>
 
@@ -188,14 +188,34 @@ bloomery_status bloomery_golden_line_check(const struct bloomery_shape *shape,
 
 double bloomery_golden_line_expected_rate(const struct bloomery_link *link, uint64_t keys)
 {
-    const double rate = bloomery_blocked_rate(link->blocks, 1, link->probes, keys);
+    const double rate = bloomery_scattered_rate(link->blocks, link->probes, keys);
     return bloomery_rate_of_32_bits(rate, keys_of_a_block(link, (double)keys));
 }
 
+/* A given bit is missed by a key with probability 1 - q, q = (1 - (1-1/512)^k) / N, so
+ * E[fill] = 1 - (1 - q)^n; solved for n. */
+double bloomery_golden_line_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    if (bits_set >= link->bits)
+        return INFINITY;
+    const double hit = -expm1(link->probes * log1p(-1.0 / LINE_BITS)) / (double)link->blocks;
+    return log1p(-(double)bits_set / (double)link->bits) / log1p(-hit);
+}
+
+/* A key's k bits are anywhere in its line: all set with probability (bits set there / 512)^k. */
 void bloomery_golden_line_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
                                const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_blocked_scan(shape, link, payload, scan);
-    const double keys = bloomery_blocked_estimate(link, scan->bits_set);
-    scan->live_rate = bloomery_rate_of_32_bits(scan->live_rate, keys_of_a_block(link, keys));
+    double sum = 0;
+    (void)shape;
+    scan->bits_set = 0;
+    scan->stuck = 0;
+    for (uint64_t block = 0; block < link->blocks; block++, payload += LINE_BITS / 8) {
+        const uint64_t set = bloomery_count_bits(payload, LINE_BITS / 64);
+        scan->bits_set += set;
+        sum += pow((double)set / LINE_BITS, link->probes);
+    }
+    const double keys = bloomery_golden_line_estimate(link, scan->bits_set);
+    scan->live_rate = bloomery_rate_of_32_bits(sum / (double)link->blocks,
+                                               keys_of_a_block(link, keys));
 }

@@ -105,7 +105,7 @@ static const struct bloomery_kind_row rows[] = {
     BLOCKS(BLOOMERY_PROBES_ROTATED_LINE, BLOOMERY_BLOCKS_MODULO, bloomery_rotated_line,
            bloomery_rotated_line_estimate, SIGNED_BYTE_PROBES),
     BLOCKS(BLOOMERY_PROBES_GOLDEN_LINE, BLOOMERY_BLOCKS_LOW_HALF, bloomery_golden_line,
-           bloomery_blocked_estimate, 0),
+           bloomery_golden_line_estimate, 0),
 };
 
 const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)

@@ -152,6 +152,7 @@ BLOOMERY_DECLARE_RATES(bloomery_salted_words)
 BLOOMERY_DECLARE_RATES(bloomery_rotated_line)
 BLOOMERY_DECLARE_RATES(bloomery_golden_line)
 double bloomery_rotated_step_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_golden_line_estimate(const struct bloomery_link *link, uint64_t bits_set);
 double bloomery_salted_words_estimate(const struct bloomery_link *link, uint64_t bits_set);
 double bloomery_rotated_line_estimate(const struct bloomery_link *link, uint64_t bits_set);
 bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,

@@ -18,7 +18,7 @@ static const uint64_t folding_unit = 16;
 static const double tolerated_memory = 1.10;
 /* Times the information limit: a filter that ORs bits takes at least 1 / ln 2 = 1.44 times that. */
 static const double least_memory = 1.35;
-/* What eight bits in a line, the fastest, may cost over the best number of them. */
+/* What eight bits in one line, the fastest, may cost over the best number of them. */
 static const double fastest_probes_cost = 1.02;
 static const uint32_t fastest_probes = 8;
 /* With bytes given, worse rates than this are refused: such a filter says "maybe" to most keys. */
@@ -243,11 +243,12 @@ static bool is_cheap(const struct wish *wish, const struct candidate *fastest,
     return fastest->rate <= (rate > BLOOMERY_RATE_MIN ? rate : BLOOMERY_RATE_MIN);
 }
 
-/* Rounds the best k of an L, or takes the fastest one instead. */
+/* Rounds the best k of an L, or takes the fastest one instead: of one line, for only there is it faster
+ * than others. */
 static struct candidate finish(const struct wish *wish, struct candidate best)
 {
     struct candidate rounded = round_candidate(wish, best, true);
-    if (!rounded.found || best.lines == 0 || wish->probes > 0)
+    if (!rounded.found || best.lines != 1 || wish->probes > 0)
         return rounded;
     const struct candidate fastest =
         round_candidate(wish, solve_layout(wish, best.lines, fastest_probes), false);

@@ -15,8 +15,8 @@
  * (far below 1e-12) the one that takes the least memory: one line costs one cache miss, so memory
  * must pay for each line more.
  *
- * Eight bits in a line are the fastest, for no word of it has to be left out. So where k is free, k = 8
- * is taken if it costs at most 2 % more memory than the best k: if with memory given its rate is no
+ * Eight bits in one line are the fastest, for no word of it has to be left out. So where k is free, k = 8
+ * is taken with L = 1 if it costs at most 2 % more memory than the best k: if with memory given its rate is no
  * worse than that of the best k with 2 % more keys, or if it holds at most 2 % fewer keys.
  *
  * The hash's own rate (plan/hash_rate.h) is part of every rate. Where the hash is free, a plan is solved

@@ -95,7 +95,7 @@ static bloomery_plan geometry(bloomery_kind kind, uint64_t bits, uint32_t lines,
 
 static bool is_fastest(const bloomery_plan *plan)
 {
-    return plan->kind == BLOOMERY_BLOCKED && plan->probes == LINE_PROBES;
+    return plan->kind == BLOOMERY_BLOCKED && plan->lines == 1 && plan->probes == LINE_PROBES;
 }
 
 static void describe(const bloomery_plan *plan, char text[static 200])
@@ -310,7 +310,7 @@ static void check_size(const bloomery_plan *plan, double rate)
         if (bits > 0 && best_rate(plan, bits, plan->keys) <= rate)
             fail_msg("a smaller filter would do for %g: %s", rate, text);
     }
-    if (plan->kind != BLOOMERY_BLOCKED || is_fastest(plan))
+    if (plan->kind != BLOOMERY_BLOCKED || plan->lines != 1 || is_fastest(plan))
         return;
     const uint64_t units = plan->bits / LINE_BITS;
     uint64_t most = (uint64_t)((double)units * fastest_probes_cost);
