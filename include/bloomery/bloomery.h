@@ -21,11 +21,12 @@
  * The words (they mean the same in every part of Bloomery):
  *
  *   key     a span of bytes: any length, any bytes, the empty key included
- *   hash    128 bits made from a key, {lo, hi}
+ *   hash    what a key becomes: 64 or 128 bits, {lo, hi}
  *   kind    the structure: blocked (the default), classic, counting or scalable; others are numbered
  *           already
  *   cell    what a position names: a bit or, in a counting filter, a counter of 4 or 8 bits
- *   line    512 cells; of bits, one cache line. A blocked filter is an array of them
+ *   line    512 cells in eight words of 64; of bits, one cache line. A blocked filter is an array of
+ *           them
  *   probe   one bit position that a key touches
  *   plan    the numbers of a filter before it exists
  *   rate    the false-positive rate
@@ -147,7 +148,8 @@ static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
     return key;
 }
 
-/* A hashed key. It fits every filter with the same hash id, seed and key. */
+/* A hashed key. It fits every filter with the same hash id, seed and key. A hash of 64 bits is `hi`, and
+ * `lo` is 0. */
 typedef struct bloomery_hash {
     uint64_t lo;
     uint64_t hi;
@@ -227,9 +229,10 @@ typedef struct bloomery_options {
     bool concurrent_adds;         /* create, load, open with COPY: any number of threads may add and
                                      ask at once. Of threads that add the same key at once at least
                                      one is told NEW, perhaps several; none is lost. Costs an atomic
-                                     OR per newly set bit, and code without vectors: batches
-                                     take five to ten times as long as in a plain filter. Without
-                                     meaning for maps and views, to which nobody adds */
+                                     OR per bit that is newly set: batches of new keys take about
+                                     three times as long as in a plain filter, queries and keys
+                                     that are there hardly longer. Without meaning for maps and
+                                     views, to which nobody adds */
     uint32_t folds;               /* plan: the filter can be halved this many times (0 to 30) */
     uint32_t lines;         /* plan: L, lines per key of a blocked filter (0: choose; 1 to 4) */
     uint32_t probes;        /* plan: k, per line if blocked (0: choose; 1 to 8; classic: to 64) */
@@ -401,7 +404,7 @@ BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
 /*
  * Hash once, ask many filters: all those with the same hash id, seed and key, which is the caller's
  * to make sure (bloomery_info tells them). BLOOMERY_KEY_NEEDED for a filter opened without its key,
- * BLOOMERY_UNSUPPORTED where positions are no function of a 128-bit hash.
+ * BLOOMERY_UNSUPPORTED where positions are no function of 128 bits of hash.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
                                                   bloomery_hash *hash);
@@ -796,7 +799,8 @@ typedef struct bloomery_info {
     /* the scanned part: reads the whole payload; zero unless asked for */
     uint64_t bits_set;
     double fill;           /* bits_set / bits */
-    double live_rate;      /* the rate of these very bits, exact for a random absent key */
+    double live_rate;      /* the rate of these very bits, exact for a random absent key, its hash's
+                              part included (bloomery_plan.hash) */
     double estimated_keys; /* distinct keys, from the bits; infinity where every bit is set */
     double expected_rate;  /* of this shape with that many keys */
 
