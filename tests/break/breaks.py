@@ -94,8 +94,8 @@ BREAKS = [
             "(uint32_t)(w >> (BLOOMERY_FIRST_WORD_SHIFT + 3))")],
           "kernels/scalar_sets_the_bits_of_the_definition"),
     Break("all_lines_are_the_first", "src/core/derive.h",
-          [("return line == 0 ? hash.hi",
-            "return line < 4 ? hash.hi")],
+          [("return line == 0",
+            "return line < 4")],
           "positions/lines_of_a_key_are_independent", quick=True),
     Break("products_have_32_bits", "src/core/derive.h",
           [("return (uint64_t)(((unsigned __int128)hash * size) >> 64);",
@@ -1356,6 +1356,13 @@ if has_processor_flag("avx512vl"):
                         [("[probes][bloomery_first_word(w)]",
                           "[probes][bloomery_first_word(w) ^ (probes == 7)]")],
                         "kernels/kernel_equals_scalar_avx512"))
+    BREAKS.append(Break("eight_integers_forget_a_carry", "src/native_avx512.c",
+                        [("_mm512_and_si512(one, _mm512_set1_epi64(UINT32_MAX))",
+                          "_mm512_setzero_si512()")],
+                        "columns/uncounted_columns_are_their_keys"))
+    BREAKS.append(Break("eight_integers_forget_the_end_of_the_product", "src/native_avx512.c",
+                        [("_mm512_srli_epi64(_mm512_mul_epu32(x, count), 32)", "_mm512_setzero_si512()")],
+                        "columns/integers_find_their_lines_in_larger_filters"))
 if compiles_for("aarch64"):
     BREAKS.append(Break("the_neon_kernel_shifts_a_word_too_little", "src/core/arm/line_neon.h",
                         [("-36, -42}",

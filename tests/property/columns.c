@@ -186,6 +186,36 @@ static void what_is_no_key_is_not_added(void **state)
             assert_column_is_its_keys(shape, forms[form], false);
 }
 
+/* The line of a key is floor(x N / 2^64): one key in 2^32 / N or so has another where the low half of x
+ * is left out. */
+static void integers_find_their_lines_in_larger_filters(void **state)
+{
+    enum { MANY = 2000000 };
+    bloomery_plan plan = {
+        .kind = BLOOMERY_BLOCKED, .bits = 512 * (UINT64_C(65536) + 5), .lines = 1, .probes = 3};
+    bloomery_filter *one = test_create(&plan, NULL);
+    bloomery_filter *other = test_create(&plan, NULL);
+    uint64_t *integers = malloc(MANY * sizeof *integers);
+    uint64_t random = 11;
+    (void)state;
+    assert_non_null(integers);
+    for (size_t i = 0; i < MANY; i++) {
+        integers[i] = test_next(&random);
+        bloomery_add(one, bloomery_key_of(&integers[i], sizeof integers[i]), NULL);
+    }
+    bloomery_column column = BLOOMERY_COLUMN;
+    column.form = BLOOMERY_COLUMN_FIXED;
+    column.count = MANY;
+    column.data = integers;
+    column.bytes = MANY * sizeof *integers;
+    column.width = sizeof *integers;
+    assert_int_equal(bloomery_add_column(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
+    assert_written_alike(one, other);
+    free(integers);
+    bloomery_free(one);
+    bloomery_free(other);
+}
+
 /* Of keys most of which are absent: some of them pass their first line, and others all. */
 static void columns_answer_as_their_keys(void **state)
 {
@@ -296,6 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_their_keys),
         cmocka_unit_test(uncounted_columns_are_their_keys),
+        cmocka_unit_test(integers_find_their_lines_in_larger_filters),
         cmocka_unit_test(columns_answer_as_their_keys),
         cmocka_unit_test(what_is_no_key_is_not_added),
         cmocka_unit_test(hostile_columns_are_refused),
