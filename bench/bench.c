@@ -3,7 +3,7 @@
  * bench: the command line, the cases, the phases. bench.h says what the words mean.
  *
  *     bench filters [--sizes 1M,20M] [--types integers,ids,urls] [--rates 1e-2,1e-4] [--only NAME,...]
- *                   [--parts 5] [--asks 2M] [--slow-most 100M] [--batch-only 0] [--processor 1]
+ *                   [--also NAME,...] [--parts 5] [--asks 2M] [--slow-most 100M] [--batch-only 0] [--processor 1]
  *                   [--json FILE]
  *     bench remove  [--sizes 20M] [--parts 5] [--json FILE]
  *     bench several [--sizes 200M] [--parts 5] [--json FILE]
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_MOST = 25, ENTRANTS_MOST = 16, LIST_MOST = 16 };
+enum { PARTS_MOST = 25, ENTRANTS_MOST = 32, LIST_MOST = 16 };
 
 enum phase { ADD_ONE, ADD_BATCH, ABSENT_ONE, ABSENT_BATCH, PRESENT_ONE, PRESENT_BATCH, PHASES };
 
@@ -38,7 +38,8 @@ struct request {
     double rates[LIST_MOST];
     size_t rate_count;
     bool types[BENCH_TYPES];
-    const char *only; /* NULL: all */
+    const char *only; /* NULL: all but those that have to be named */
+    const char *also; /* of those */
     uint32_t parts;
     uint64_t asks; /* per part */
     uint64_t slow_most;
@@ -83,6 +84,8 @@ static uint64_t run_keys(struct entrant *entrant, int operation, enum bench_type
     for (uint64_t done = 0; done < count; done += BENCH_CHUNK) {
         size_t now = count - done < BENCH_CHUNK ? (size_t)(count - done) : BENCH_CHUNK;
         const struct bench_chunk *chunk = bench_keys(type, first + done, now);
+        if (entrant->contestant->prepare != NULL)
+            entrant->contestant->prepare(entrant->context, chunk);
         double begin = bench_seconds();
         sum += work(entrant->context, chunk);
         *seconds += bench_seconds() - begin;
@@ -195,7 +198,16 @@ static bool is_named(const char *list, const char *name)
         if (strncmp(at, name, bytes) == 0 && (at[bytes] == ',' || at[bytes] == 0))
             return true;
     }
-    return list == NULL;
+    return false;
+}
+
+static bool takes_part(const struct request *request, const struct bench_contestant *contestant,
+                       uint64_t keys)
+{
+    if (contestant->slow && keys > request->slow_most)
+        return false;
+    return is_named(request->also, contestant->name) ||
+           (request->only == NULL ? !contestant->named : is_named(request->only, contestant->name));
 }
 
 /* What grows is measured full, and emptied again. */
@@ -209,9 +221,7 @@ static void fill(struct group *group, struct entrant *entrant)
 static void enter(struct group *group, const struct bench_contestant *contestant)
 {
     struct entrant *entrant = &group->entrants[group->count];
-    const char *only = group->request->only;
-    if (!is_named(only, contestant->name) || (contestant->named && only == NULL) ||
-        (contestant->slow && group->wanted.keys > group->request->slow_most))
+    if (!takes_part(group->request, contestant, group->wanted.keys))
         return;
     *entrant = (struct entrant){.contestant = contestant};
     uint64_t before = bench_resident_bytes();
@@ -232,7 +242,7 @@ static void enter(struct group *group, const struct bench_contestant *contestant
 static void print_row(const struct group *group, const struct entrant *entrant)
 {
     const struct bench_facts *facts = &entrant->facts;
-    printf("%-8s %10" PRIu64 " %7.0e %-12s %-8s %u %2u %7.2f", bench_type_names[group->wanted.type],
+    printf("%-8s %10" PRIu64 " %7.0e %-16s %-8s %u %2u %7.2f", bench_type_names[group->wanted.type],
            group->wanted.keys, group->wanted.rate, entrant->contestant->name, facts->kernel,
            facts->lines, facts->probes, (double)facts->bytes * 8 / (double)group->wanted.keys);
     if (entrant->asked > 0)
@@ -251,7 +261,7 @@ static void print_row(const struct group *group, const struct entrant *entrant)
 static void write_row(struct request *request, const struct group *group,
                       const struct entrant *entrant)
 {
-    static const char *const roles[] = {"ours", "peer", "limit"};
+    static const char *const roles[] = {"ours", "peer", "comparison", "limit"};
     const struct bench_facts *facts = &entrant->facts;
     if (request->json == NULL)
         return;
@@ -283,8 +293,9 @@ static void write_row(struct request *request, const struct group *group,
 
 static void run_case(struct request *request, enum bench_type type, uint64_t keys, double rate)
 {
-    static const struct bench_contestant *const lists[] = {bench_ours, bench_kinds, bench_libbloom,
-                                                           bench_split_block, bench_limits};
+    static const struct bench_contestant *const lists[] = {
+        bench_ours,     bench_columns,     bench_inline, bench_kinds,
+        bench_libbloom, bench_split_block, bench_limits};
     static struct group group;
     group = (struct group){.request = request, .wanted = {type, keys, rate}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
@@ -369,6 +380,8 @@ static void take_option(struct request *request, const char *option, const char 
         each(value, take_type, request);
     else if (strcmp(option, "--only") == 0)
         request->only = value;
+    else if (strcmp(option, "--also") == 0)
+        request->also = value;
     else if (strcmp(option, "--parts") == 0)
         request->parts = (uint32_t)number_of(value);
     else if (strcmp(option, "--asks") == 0)
@@ -391,24 +404,33 @@ static void take_option(struct request *request, const char *option, const char 
         bench_fail("cannot write %s", value);
 }
 
+static void touch(const struct bench_contestant *row)
+{
+    const struct bench_case small = {BENCH_INTEGERS, 1000, 0.01};
+    struct bench_facts facts;
+    if (row->operations[BENCH_ADD_BATCH] == NULL)
+        return;
+    void *context = row->make(row->variant, &small, &facts);
+    if (context == NULL)
+        return;
+    const struct bench_chunk *chunk = bench_keys(small.type, 0, 1000);
+    if (row->prepare != NULL)
+        row->prepare(context, chunk);
+    for (int i = 0; i < BENCH_OPERATIONS; i++)
+        if (row->operations[i] != NULL)
+            row->operations[i](context, chunk);
+    row->release(context);
+}
+
 /* What the first contestant would else be the first to touch, code included, is no memory of his. */
 static void touch_all(void)
 {
-    const struct bench_case small = {BENCH_INTEGERS, 1000, 0.01};
     for (int type = 0; type < BENCH_TYPES; type++)
         bench_keys((enum bench_type)type, 0, BENCH_CHUNK);
-    for (const struct bench_contestant *row = bench_ours; row->name != NULL; row++) {
-        struct bench_facts facts;
-        if (row->operations[BENCH_ADD_BATCH] == NULL)
-            continue;
-        void *context = row->make(row->variant, &small, &facts);
-        const struct bench_chunk *chunk = bench_keys(small.type, 0, 1000);
-        for (int i = 0; context != NULL && i < BENCH_OPERATIONS; i++)
-            if (row->operations[i] != NULL)
-                row->operations[i](context, chunk);
-        if (context != NULL)
-            row->release(context);
-    }
+    for (const struct bench_contestant *row = bench_ours; row->name != NULL; row++)
+        touch(row);
+    for (const struct bench_contestant *row = bench_columns; row->name != NULL; row++)
+        touch(row);
     bench_resident_bytes();
 }
 
@@ -423,7 +445,7 @@ static void run_filters(struct request *request)
         any = any || request->types[type];
     bench_pin(request->processor);
     touch_all();
-    printf("%-8s %10s %7s %-12s %-8s %s %2s %7s %9s %7s %7s %7s %7s %7s %7s\n", "type", "keys",
+    printf("%-8s %10s %7s %-16s %-8s %s %2s %7s %9s %7s %7s %7s %7s %7s %7s\n", "type", "keys",
            "rate", "name", "kernel", "L", "k", "bits", "measured", "add 1", "add", "absent1",
            "absent", "prsent1", "present");
     for (int type = 0; type < BENCH_TYPES; type++)

@@ -66,7 +66,8 @@ struct bench_facts {
  * on every byte read. */
 typedef uint64_t bench_operation(void *context, const struct bench_chunk *chunk);
 
-enum bench_role { BENCH_OURS, BENCH_PEER, BENCH_LIMIT };
+/* A comparison is shown and never judged: it does less than a filter has to. */
+enum bench_role { BENCH_OURS, BENCH_PEER, BENCH_COMPARISON, BENCH_LIMIT };
 
 enum { BENCH_ADD_ONE, BENCH_ADD_BATCH, BENCH_ASK_ONE, BENCH_ASK_BATCH, BENCH_OPERATIONS };
 
@@ -75,18 +76,22 @@ struct bench_contestant {
     enum bench_role role;
     uint32_t variant; /* for the functions below */
     bool slow;        /* left out of the largest sizes */
-    bool named;       /* takes part only where --only names it */
+    bool named;       /* takes part only where --only or --also names it */
     /* NULL where there can be none (with a reason on stderr). */
     void *(*make)(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts);
     void (*clear)(void *context); /* also touches every page */
     /* Called once with all keys of the case in it, where its size follows from them; else NULL. */
     void (*full)(void *context, struct bench_facts *facts);
     void (*release)(void *context);
+    /* Before the clock starts, of each chunk: what the caller of this interface has anyway. Or NULL. */
+    void (*prepare)(void *context, const struct bench_chunk *chunk);
     bench_operation *operations[BENCH_OPERATIONS]; /* NULL: has none */
 };
 
 /* Ends with a row without a name. */
 extern const struct bench_contestant bench_ours[];
+extern const struct bench_contestant bench_columns[];
+extern const struct bench_contestant bench_inline[];
 extern const struct bench_contestant bench_kinds[];
 extern const struct bench_contestant bench_libbloom[];
 extern const struct bench_contestant bench_split_block[];
@@ -99,6 +104,17 @@ const bloomery_filter *bench_our_filter(uint32_t lines);
 /* Our filter for a case; ends the program where there can be none. */
 bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kind kind,
                                    uint32_t lines, bloomery_plan *plan);
+
+/* The same with the facts of its row, and for many threads at once or for one. */
+bloomery_filter *bench_blocked_make(const struct bench_case *wanted, uint32_t lines,
+                                    bool concurrent, struct bench_facts *facts);
+
+/* The filter of bench_our_filter for rows that ask it in other ways, with its facts; NULL, with a sentence on stderr,
+ * where `name` has none to ask. Clearing and releasing it is its owner's. */
+bloomery_filter *bench_borrow(const char *name, uint32_t lines, struct bench_facts *facts);
+void bench_leave(void *context);
+void bench_clear(void *context);
+void bench_release(void *context);
 
 /* Adding to and asking any filter of ours: the context is a bloomery_filter. */
 bench_operation bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch;
@@ -121,17 +137,6 @@ struct bench_pages {
 };
 struct bench_pages bench_pages_make(uint64_t bytes);
 void *bench_allocate(uint64_t bytes); /* small and never freed before the end: bookkeeping */
-
-/* What the loop of a rival or a limit reads, in a copy of its own: were it in memory that the loop's stores might change, it
- * would be read again for every key. */
-struct bench_loop {
-    unsigned char *memory;
-    uint64_t blocks;
-    uint64_t seed;
-    const uint64_t *numbers;
-    const bloomery_key *keys;
-    size_t count;
-};
 
 /* ---- The other measurements ------------------------------------------------------------------ */
 

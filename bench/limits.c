@@ -4,30 +4,25 @@
  * Each is a loop that finds the key's line and touches it, with 128 keys in flight, and does
  * nothing else:
  *
- *   hash        the line as our filters find it: XXH3 of 128 bits, inlined, with what is known of
- *               the length told to the compiler, then hi N >> 64. One key at a time, which is what a
- *               caller can have without vector code: our batches hash eight at once, so they can
- *               be faster than this "limit" where hashing is what takes the time
+ *   hash        the line as our filters find it: XXH3 of 64 bits, inlined, with what is known of
+ *               the length told to the compiler (loop.h), then hash N >> 64. The keys are read as they
+ *               lie in memory, like a column
  *   bare        the line by two multiplications: no filter's hash, but how fast memory itself is.
  *               Nothing on these lines can be faster
  *   ask         one word of the line is read
  *   add         one word of the line is read, changed and written; or all eight
  *   two lines   both lines of a key of L = 2, on the memory of that filter
  *
- * A ring of 128 keys, one in and one out; our batches take turns every eight keys, with 128 or 256 in
- * flight.
+ * A ring of 128 keys, one in and one out.
  *
  * Asking reads our filter's very memory where there is one. Adding changes memory of its own, made
  * by the same function. "One" is the same loop without window: what the processor overlaps by itself.
  */
-#include "bench.h"
+#include "loop.h"
 
 #include "core/derive.h"
 #include "core/filter.h"
 #include "plan/blocked_rate.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,38 +40,26 @@ struct limit {
     uint32_t lines;
 };
 
-/* A key on its way: the lines it needs, and the word and bit to change. */
+/* A key on its way: the lines it needs, and what is written into them. */
 struct touch {
     unsigned char *line;
     unsigned char *second;
-    uint64_t lo;
+    uint64_t bits;
 };
-
-/* What is known of the keys of a type is told to the compiler. */
-FAST bloomery_hash hash_of(const struct bench_loop *loop, size_t i, enum bench_type type)
-{
-    const bloomery_key key = type == BENCH_INTEGERS ? bloomery_key_of(&loop->numbers[i], 8)
-                             : type == BENCH_IDS    ? bloomery_key_of(loop->keys[i].data, 12)
-                                                    : loop->keys[i];
-    if (type == BENCH_URLS && (key.bytes <= 16 || key.bytes > 128))
-        __builtin_unreachable();
-    XXH128_hash_t whole = XXH3_128bits_withSeed(key.data, key.bytes, loop->seed);
-    return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
-}
 
 FAST struct touch find(const struct bench_loop *loop, size_t i, enum variant variant,
                        enum bench_type type)
 {
     struct touch touch = {NULL, NULL, 0};
-    bloomery_hash hash;
+    bloomery_hash hash = {0, 0};
     if (variant == BARE_LINE) {
         uint64_t x = loop->numbers[i] * UINT64_C(0xBF58476D1CE4E5B9);
-        hash.lo = x;
         hash.hi = (x ^ x >> 32) * UINT64_C(0x94D049BB133111EB);
+        touch.bits = x;
     } else {
-        hash = hash_of(loop, i, type);
+        hash.hi = bench_loop_hash(loop, i, type);
+        touch.bits = hash.hi;
     }
-    touch.lo = hash.lo;
     touch.line = loop->memory + bloomery_line_of(hash, 0, loop->blocks) * BLOOMERY_BLOCK_BYTES;
     __builtin_prefetch(touch.line);
     if (variant == TWO_LINES) {
@@ -87,9 +70,9 @@ FAST struct touch find(const struct bench_loop *loop, size_t i, enum variant var
     return touch;
 }
 
-FAST void change(unsigned char *line, uint64_t lo)
+FAST void change(unsigned char *line, uint64_t bits)
 {
-    *(uint64_t *)(void *)line |= lo;
+    *(uint64_t *)(void *)line |= bits;
 }
 
 typedef uint64_t whole_line __attribute__((vector_size(64)));
@@ -104,11 +87,11 @@ FAST uint64_t finish(struct touch touch, enum variant variant, bool adding)
         return word;
     }
     if (variant == WHOLE_LINE) {
-        *(whole_line *)(void *)touch.line |= (whole_line){0} + touch.lo;
+        *(whole_line *)(void *)touch.line |= (whole_line){0} + touch.bits;
     } else {
-        change(touch.line, touch.lo);
+        change(touch.line, touch.bits);
         if (variant == TWO_LINES)
-            change(touch.second, touch.lo);
+            change(touch.second, touch.bits);
     }
     return 1;
 }

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our filters, through the public functions only. */
+/*
+ * Our filters, through the public functions only.
+ *
+ *     blocked-1 .. -4   L = 1 .. 4; batches are of descriptors. blocked-4 only where it is named
+ *     classic           the flat one
+ *     concurrent        as blocked-1, made for any number of threads at once; here there is one
+ *     pair              blocked-1's filter asked by a caller's own loop with hash and prefetch
+ *
+ * columns.c and inline.c have the other interfaces.
+ */
 #include "bench.h"
 
-enum { CLASSIC = 0, LINES_MOST = 3 };
+enum { CLASSIC = 0, LINES_MOST = 4, CONCURRENT = LINES_MOST + 1 };
 
 static bloomery_filter *alive[LINES_MOST + 1];
 
@@ -11,44 +20,69 @@ const bloomery_filter *bench_our_filter(uint32_t lines)
     return alive[lines];
 }
 
+static bloomery_filter *create(const struct bench_case *wanted, bloomery_kind kind,
+                               bloomery_options *options, bloomery_plan *plan)
+{
+    bloomery_filter *filter;
+    bloomery_error error;
+    *plan = (bloomery_plan){.kind = kind, .keys = wanted->keys, .rate = wanted->rate};
+    if (bloomery_plan_solve(plan, options, &error) != BLOOMERY_OK ||
+        bloomery_create(plan, options, &filter, &error) != BLOOMERY_OK)
+        bench_fail("%s", error.text);
+    return filter;
+}
+
 bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kind kind,
                                    uint32_t lines, bloomery_plan *plan)
 {
     bloomery_options options = BLOOMERY_OPTIONS;
-    bloomery_filter *filter;
-    bloomery_error error;
-    *plan = (bloomery_plan){.kind = kind, .keys = wanted->keys, .rate = wanted->rate};
     options.lines = lines;
-    if (bloomery_plan_solve(plan, &options, &error) != BLOOMERY_OK ||
-        bloomery_create(plan, &options, &filter, &error) != BLOOMERY_OK)
-        bench_fail("%s", error.text);
+    return create(wanted, kind, &options, plan);
+}
+
+static void tell(const bloomery_filter *filter, struct bench_facts *facts)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    snprintf(facts->layout, sizeof facts->layout, "%s",
+             info.kind == BLOOMERY_CLASSIC ? "flat" : "512-bit lines");
+    facts->lines = info.lines;
+    facts->probes = info.probes;
+    facts->bytes = info.bytes;
+    facts->planned = info.planned_rate;
+    facts->kernel = info.kernel;
+}
+
+bloomery_filter *bench_blocked_make(const struct bench_case *wanted, uint32_t lines,
+                                    bool concurrent, struct bench_facts *facts)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan plan;
+    options.lines = lines;
+    options.concurrent_adds = concurrent;
+    bloomery_filter *filter = create(wanted, BLOOMERY_BLOCKED, &options, &plan);
+    tell(filter, facts);
     return filter;
 }
 
 static void *make(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
 {
-    bloomery_info info = BLOOMERY_INFO;
     bloomery_plan plan;
-    bloomery_kind kind = variant == CLASSIC ? BLOOMERY_CLASSIC : BLOOMERY_BLOCKED;
-    bloomery_filter *filter = bench_filter_make(wanted, kind, variant, &plan);
-    bloomery_info_get(filter, false, &info);
-    snprintf(facts->layout, sizeof facts->layout, "%s",
-             kind == BLOOMERY_CLASSIC ? "flat" : "512-bit lines");
-    facts->lines = plan.lines;
-    facts->probes = plan.probes;
-    facts->bytes = plan.bytes;
-    facts->planned = plan.rate;
-    facts->kernel = info.kernel;
-    alive[variant] = filter;
-    return filter;
+    if (variant == CONCURRENT)
+        return bench_blocked_make(wanted, 1, true, facts);
+    if (variant != CLASSIC)
+        return alive[variant] = bench_blocked_make(wanted, variant, false, facts);
+    alive[variant] = bench_filter_make(wanted, BLOOMERY_CLASSIC, 0, &plan);
+    tell(alive[variant], facts);
+    return alive[variant];
 }
 
-static void clear(void *context)
+void bench_clear(void *context)
 {
     bloomery_clear(context);
 }
 
-static void release(void *context)
+void bench_release(void *context)
 {
     for (int i = 0; i <= LINES_MOST; i++)
         if (alive[i] == context)
@@ -111,49 +145,49 @@ static uint64_t ask_pair(void *context, const struct bench_chunk *chunk)
     return found;
 }
 
-/* The same filter as blocked-1, asked by that loop. */
-static void *borrow(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
+bloomery_filter *bench_borrow(const char *name, uint32_t lines, struct bench_facts *facts)
 {
-    bloomery_info info = BLOOMERY_INFO;
-    (void)wanted;
-    if (alive[variant] == NULL) {
-        fprintf(stderr, "bench: pair asks the filter of blocked-1, which was not chosen\n");
-        return NULL;
-    }
-    bloomery_info_get(alive[variant], false, &info);
-    snprintf(facts->layout, sizeof facts->layout, "512-bit lines");
-    facts->lines = info.lines;
-    facts->probes = info.probes;
-    facts->bytes = info.bytes;
-    facts->planned = info.planned_rate;
-    facts->kernel = info.kernel;
-    return alive[variant];
+    if (alive[lines] == NULL)
+        fprintf(stderr, "bench: %s asks the filter of blocked-%u, which was not chosen\n", name,
+                lines);
+    else
+        tell(alive[lines], facts);
+    return alive[lines];
 }
 
-static void leave(void *context)
+void bench_leave(void *context)
 {
     (void)context;
 }
 
-#define OURS(title, lines, costly)                                                         \
-    {                                                                                      \
-        .name = title, .role = BENCH_OURS, .variant = lines, .slow = costly, .make = make, \
-        .clear = clear, .release = release,                                                \
-        .operations = {bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch},    \
+static void *borrow(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
+{
+    (void)wanted;
+    return bench_borrow("pair", variant, facts);
+}
+
+#define OURS(title, lines, ...)                                                                  \
+    {                                                                                            \
+        .name = title, .role = BENCH_OURS, .variant = lines, .make = make, .clear = bench_clear, \
+        .release = bench_release,                                                                \
+        .operations = {bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch},          \
+        __VA_ARGS__                                                                              \
     }
 
 const struct bench_contestant bench_ours[] = {
-    OURS("blocked-1", 1, false),
-    OURS("blocked-2", 2, false),
-    OURS("blocked-3", 3, true),
-    OURS("classic", CLASSIC, true),
+    OURS("blocked-1", 1),
+    OURS("blocked-2", 2),
+    OURS("blocked-3", 3, .slow = true),
+    OURS("blocked-4", 4, .slow = true, .named = true),
+    OURS("classic", CLASSIC, .slow = true),
+    OURS("concurrent", CONCURRENT),
     {
         .name = "pair",
         .role = BENCH_OURS,
         .variant = 1,
         .make = borrow,
-        .clear = leave,
-        .release = leave,
+        .clear = bench_leave,
+        .release = bench_leave,
         .operations = {NULL, NULL, NULL, ask_pair},
     },
     {.name = NULL},

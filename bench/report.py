@@ -3,8 +3,7 @@
 
     bench/report.py results.json [--docs FOLDER]
 
-Only rows of equal rate are compared: those whose measured rate is within 5 % and three standard errors
-of the one that was asked for; the others are marked and stand aside.
+Rows are of results.py, verdicts of targets.py.
 
 In benchmarks.md and kinds.md the tables stand between pairs of markers, `<!-- bench:NAME -->` and `<!-- bench:end -->`;
 what is written around them is kept.
@@ -12,242 +11,15 @@ what is written around them is kept.
 
 import argparse
 import json
-import math
 import os
 import re
 import statistics
 import sys
 
 import chart
-
-PHASES = ("add_one", "add_batch", "absent_one", "absent_batch", "present_one", "present_batch")
-TYPES = ("integers", "ids", "urls")
-
-
-def size(number):
-    """20000000 -> 20 M."""
-    for unit, name in ((10**9, " G"), (10**6, " M"), (10**3, " K")):
-        if number >= unit and number % (unit // 10) == 0:
-            return f"{number / unit:g}{name}"
-    return str(number)
-
-
-def power(rate):
-    """0.01 -> 1e-2."""
-    return re.sub(r"e-0", "e-", f"{rate:.0e}")
-
-
-class Row:
-    """A filter or a limit in a case."""
-
-    def __init__(self, raw):
-        self.__dict__.update(raw)
-        self.case = (raw["type"], raw["keys"], raw["rate"])
-        self.bits = raw["bytes"] * 8 / raw["keys"]
-        self.measured = raw["found"] / raw["asked"] if raw["asked"] else None
-
-    def time(self, phase):
-        """The median of the parts in ns, or None."""
-        parts = self.ns.get(phase)
-        return statistics.median(parts) if parts else None
-
-    def best(self, operation):
-        """The faster of one and batch."""
-        times = [t for t in (self.time(operation + "_one"), self.time(operation + "_batch")) if t]
-        return min(times) if times else None
-
-    def rate_holds(self):
-        """Whether the row may be compared."""
-        if self.role == "limit":
-            return True
-        if not self.asked:
-            return False
-        allowed = 0.05 + 3 / math.sqrt(self.rate * self.asked)
-        if getattr(self, "below", False):
-            return self.measured / self.rate - 1 <= allowed
-        return abs(self.measured / self.rate - 1) <= allowed
-
-
-class Results:
-    """All rows, and how to find one."""
-
-    def __init__(self, raw):
-        self.raw = raw
-        self.rows = [Row(row) for step in ("filters", "guava") for row in self.step(step)]
-        self.levels = [Row(row) for row in self.step("levels")]
-        self.kinds = [Row(row) for row in self.step("kinds") if "role" in row]
-
-    def step(self, name):
-        """The raw rows of a step."""
-        return self.raw.get(name, {}).get("rows", [])
-
-    def cases(self):
-        """(type, keys, rate), in order."""
-        return sorted({row.case for row in self.rows},
-                      key=lambda case: (TYPES.index(case[0]), case[1], -case[2]))
-
-    def find(self, case, name, rows=None, kernel=None):
-        """A row or None."""
-        for row in self.rows if rows is None else rows:
-            if row.case == case and row.name == name and kernel in (None, row.kernel):
-                return row
-        return None
-
-    def peer(self, case, operation):
-        """The fastest peer with the case's rate, in its fastest form."""
-        peers = [row for row in self.rows if row.case == case and row.role == "peer" and
-                 row.rate_holds() and row.best(operation)]
-        return min(peers, key=lambda row: row.best(operation)) if peers else None
-
-    def limit(self, case, phase, name):
-        """The least time of the limits of a name that begins so (but not the bare one), or None."""
-        times = [row.time(phase) for row in self.rows if row.case == case and row.role == "limit" and
-                 row.name in ((name, "line-whole") if name == "line" else (name,))]
-        times = [value for value in times if value]
-        return min(times) if times else None
-
-
-# ---- Targets
-
-def beside(rows, what, case, value):
-    """One line that stands beside a target, with nothing wanted of it."""
-    if value is not None:
-        rows.append((what, case, f"{value:.3g}", "-", "for comparison"))
-
-
-def target(rows, what, case, value, wanted, least=True, unit=""):
-    """One line of the table of targets."""
-    if value is None:
-        rows.append((what, case, "not measured", f"{wanted:g}{unit}", "-"))
-        return
-    reached = value >= wanted if least else value <= wanted
-    rows.append((what, case, f"{value:.3g}{unit}", f"{'≥' if least else '≤'} {wanted:g}{unit}",
-                 "reached" if reached else "not reached"))
-
-
-def ratio(over, under):
-    """over / under, where both are known."""
-    return over / under if over and under else None
-
-
-HINTS = {"absent_batch": {10**6: 1.5, 2 * 10**7: 2.6, 10**8: 3.1, 10**9: 4.0},
-         "add_batch": {10**6: 1.8, 2 * 10**7: 2.9, 10**8: 3.5, 10**9: 4.4}}
-
-
-def speed_targets(results, rows):
-    """What issue 3 asks of one thread."""
-    sizes = [2 * 10**7, 10**8, 10**9]
-
-    def time(case, name, phase):
-        row = results.find(case, name)
-        return row.time(phase) if row else None
-
-    for keys in sizes:
-        case = ("integers", keys, 1e-2)
-        target(rows, "query batch, L = 1, of the line limit with the same hash", size(keys),
-               ratio(results.limit(case, "absent_batch", "line"),
-                     time(case, "blocked-1", "absent_batch")), 0.90)
-        beside(rows, "the same, of memory alone (no hash: line-bare)", size(keys),
-               ratio(time(case, "line-bare", "absent_batch"),
-                     time(case, "blocked-1", "absent_batch")))
-    for keys in sizes:
-        case = ("integers", keys, 1e-4)
-        target(rows, "query batch, L = 2 at 1e-4, of the limit of two lines", size(keys),
-               ratio(results.limit(case, "absent_batch", "two-lines"),
-                     time(case, "blocked-2", "absent_batch")), 0.90)
-    for keys in sizes[:2]:
-        ours = results.find(("integers", keys, 1e-2), "blocked-1", results.levels, "avx2")
-        at = results.levels.index(ours) if ours else None
-        limits = [row for row in results.levels[at:at + 2] if row.name == "line"] if ours else []
-        target(rows, "the same, AVX2 alone, L = 1", size(keys), ratio(
-            limits[0].time("absent_batch"), ours.time("absent_batch")) if limits else None, 0.85)
-    for keys, least in zip(sizes, (0.65, 0.75, 0.75)):
-        case = ("integers", keys, 1e-2)
-        target(rows, "add batch, L = 1, of the read-modify-write limit with the same hash",
-               size(keys), ratio(results.limit(case, "add_batch", "line"),
-                                 time(case, "blocked-1", "add_batch")), least)
-        beside(rows, "the same, of memory alone (no hash: line-bare)", size(keys),
-               ratio(time(case, "line-bare", "add_batch"), time(case, "blocked-1", "add_batch")))
-    for phase, hints in HINTS.items():
-        for keys, hint in hints.items():
-            target(rows, f"{phase.replace('absent_batch', 'query').replace('add_batch', 'add')} "
-                   "batch, integers at 1e-2 (hint)", size(keys),
-                   time(("integers", keys, 1e-2), "blocked-1", phase), hint, False, " ns")
-    for keys in [10**6, *sizes[:2]]:
-        case = ("integers", keys, 1e-2)
-        target(rows, "query of single keys, of the split-block stand-in's speed", size(keys),
-               ratio(time(case, "split-block", "absent_one"),
-                     time(case, "blocked-1", "absent_one")), 0.90)
-    for kind, most in (("ids", 4.5), ("urls", 9.0)):
-        target(rows, f"query batch, {kind}, 1e-2", "20 M",
-               time((kind, 2 * 10**7, 1e-2), "blocked-1", "absent_batch"), most, False, " ns")
-
-
-def thread_times(results):
-    """{operation: {threads: ns}} and the number of keys."""
-    times, keys = {}, 0
-    for row in results.step("threads"):
-        times.setdefault(row["operation"], {})[row["threads"]] = statistics.median(row["ns"])
-        keys = row["keys"]
-    return times, keys
-
-
-def command_sums(results, name, lines, asked):
-    """(wall, cpu) of a program that builds and asks, medians, or None."""
-    wanted = [row for row in results.step("commands") if row["name"] == name and
-              row["what"] != "dedupe" and
-              (row["lines"], row["asked"]) in ((lines, 0), (0, asked), (lines, asked))]
-    if not wanted:
-        return None
-    return [sum(statistics.median(row[key]) for row in wanted) for key in ("wall", "cpu")]
-
-
-def dedupe_targets(results, rows):
-    """What the first occurrences of 20 million lines, 12 million different ones, are to cost."""
-    def find(name):
-        return next((row for row in results.step("commands") if row["what"] == "dedupe" and
-                     row["name"] == name and row["lines"] == 2 * 10**7), None)
-
-    def times(slow, fast):
-        slow, fast = find(slow), find(fast)
-        return statistics.median(slow["wall"]) / statistics.median(fast["wall"]) \
-            if slow and fast else None
-
-    ours, awk = find("bloomery"), find("awk")
-    target(rows, "dedupe of 12 M different lines of 20 M, against sort -u", "20 M",
-           times("sort -u", "bloomery"), 20, unit="x")
-    target(rows, "the same, against awk", "20 M", times("awk", "bloomery"), 50, unit="x")
-    target(rows, "the same, its memory of awk's", "20 M",
-           ratio(ours["memory"], awk["memory"]) if ours and awk else None, 0.1, False)
-    target(rows, "dedupe --exact of the same, against awk", "20 M", times("awk", "bloomery --exact"),
-           15, unit="x")
-
-
-def targets(results):
-    """Every target of issue 3: what, where, measured, wanted, verdict."""
-    rows = []
-    speed_targets(results, rows)
-    times, keys = thread_times(results)
-    for operation, least in (("query", 1.8), ("build", 1.7)):
-        both = times.get(operation, {})
-        target(rows, f"2 threads, {operation}", size(keys) if keys else "100 M",
-               ratio(both.get(1), both.get(2)), least, unit="x")
-    ours = command_sums(results, "bloomery", 2 * 10**7, 10**7)
-    alone = command_sums(results, "bloomery -j 1", 2 * 10**7, 10**7)
-    guava = command_sums(results, "guava", 2 * 10**7, 10**7)
-    target(rows, "build 20 M IDs and query 10 M, processor time, -j 1", "20 M",
-           alone[1] if alone else None, 0.30, False, " s")
-    target(rows, "the same, all cores", "20 M", ours[1] if ours else None, 0.30, False, " s")
-    for i, name in enumerate(("wall-clock time", "processor time")):
-        target(rows, f"the same against Guava's program, {name}", "20 M",
-               ratio(guava[i], ours[i]) if ours and guava else None, 40, unit="x")
-    dedupe_targets(results, rows)
-    growth = [row for row in results.rows if row.role == "ours" and row.name != "pair"]
-    worst = max(growth, key=lambda row: row.memory / row.bytes, default=None)
-    target(rows, "memory of the process for a filter, over the plan, worst row",
-           size(worst.keys) if worst else "", worst.memory / worst.bytes if worst else None, 1.02,
-           False)
-    return rows
+from results import (PHASES, SEEN_SETS, TYPES, Results, memory_engine_rows, power, ratio, seen_sets,
+                     size, thread_times)
+from targets import sieve_targets, targets
 
 
 # ---- Tables
@@ -269,7 +41,8 @@ def filter_table(results, kind):
             measured = "-" if row.measured is None else f"{row.measured:.2e}"
             limit = row.role == "limit"
             body.append([
-                size(row.keys), power(row.rate), row.name + (f" ({row.kernel})" if not limit else ""),
+                size(row.keys), power(row.rate), row.name + (f" ({row.kernel})" if not limit else "") +
+                (" for comparison" if row.role == "comparison" else ""),
                 row.layout, str(row.lines) if row.lines else "-", str(row.probes or "-"),
                 f"{row.bits:.2f}", measured + ("" if row.rate_holds() else " (off)"),
                 f"{row.memory / row.bytes:.3f}" if row.memory else "-",
@@ -285,7 +58,7 @@ def compare_table(results):
     for case in results.cases():
         for operation in ("add", "absent", "present"):
             names = [row for row in results.rows if row.case == case and row.role == "ours" and
-                     row.name.startswith("blocked") and row.rate_holds() and row.best(operation)]
+                     row.name.startswith(("blocked", "column")) and row.rate_holds() and row.best(operation)]
             if not names:
                 continue
             ours = min(names, key=lambda row: row.best(operation))
@@ -360,18 +133,20 @@ def several_table(results):
 
 
 def level_table(results):
-    """Lesser kernels and the limit of the same process."""
-    head = ["keys", "kernel", "query ns", "limit", "ratio", "add ns", "limit", "ratio"]
+    """Each kernel, the limit of the same processes, and the best kernel."""
+    head = ["keys", "filter", "kernel", "query ns", "limit/ours", "of AVX-512's speed", "add ns", "limit/ours",
+            "of AVX-512's speed"]
     body = []
-    for i, row in enumerate(results.levels):
-        if row.role != "ours":
+    limits = {(row.case, row.level): row for row in results.levels if row.role == "limit"}
+    for row in results.levels:
+        if row.role == "limit" or row.kernel != row.level:
             continue
-        limit = next(line for line in results.levels[i:] if line.role == "limit")
         cells = []
         for phase in ("absent_batch", "add_batch"):
-            mine, least = row.time(phase), limit.time(phase)
-            cells += [number(mine), number(least), number(ratio(least, mine))]
-        body.append([size(row.keys), row.kernel, *cells])
+            mine = row.time(phase)
+            cells += [number(mine), number(ratio(limits[row.case, row.level].time(phase), mine)),
+                      number(ratio(results.level_time(row.keys, "avx512", row.name, phase), mine))]
+        body.append([size(row.keys), row.name, row.kernel, *cells])
     return head, body
 
 
@@ -407,19 +182,7 @@ def open_table(results):
 
 # ---- The sieve
 
-SEEN_SETS = {"sieve": "sieve, disk engine", "set": "hash set of strings", "lmdb": "LMDB", "sqlite": "SQLite",
-             "sort -u": "sort -u"}
 ANSWERS = {"sieve": "in batches", "sort -u": "at the end"}
-
-
-def seen_sets(results):
-    """{(urls, pushes): {name: rows}}, the sieve first."""
-    cases = {}
-    for row in results.step("sieve"):
-        if row["what"] == "urls":
-            cases.setdefault((row["urls"], row["pushes"]), {}).setdefault(row["name"], []).append(row)
-    return {case: dict(sorted(rows.items(), key=lambda item: list(SEEN_SETS).index(item[0])))
-            for case, rows in sorted(cases.items())}
 
 
 def seen_set_table(results):
@@ -456,11 +219,6 @@ def sieve_table(results):
     return head, body
 
 
-def memory_engine_rows(results):
-    """The rows of the memory engine and its peers."""
-    return [row for row in results.step("sieve") if row["what"] == "memory"]
-
-
 def memory_engine_table(results):
     """The memory engine beside what it is made of."""
     head = ["structure", "keys are", "threads", "keys", "ns per key", "M/s", "bytes/key"]
@@ -468,32 +226,6 @@ def memory_engine_table(results):
              number(statistics.median(row["ns"])), number(1e3 / statistics.median(row["ns"])),
              number(row["bytes"] / row["keys"])] for row in memory_engine_rows(results)]
     return head, body
-
-
-def sieve_targets(results):
-    """What issue 6 asks for: what, where, measured, wanted, verdict."""
-    rows = []
-    wanted = 10**8
-    runs = seen_sets(results).get((wanted, wanted), {}).get("sieve", [])
-
-    def worst(key):
-        return max((key(row) for row in runs), default=None)
-
-    target(rows, "peak memory of the whole process", size(wanted), worst(lambda row: row["peak"] / 1e6), 18, False, " MB")
-    target(rows, "URLs of about 50 bytes in that memory", size(wanted),
-           ratio(wanted / 1e6, worst(lambda row: row["seconds"])), 1, unit=" M/s")
-    target(rows, "wrong answers, and what came out when all were pushed again", size(wanted),
-           worst(lambda row: row["again"] + abs(row["found"] - wanted)), 0, False)
-    target(rows, "disk of the seen-set, bytes a key", size(wanted), worst(lambda row: row["seen_bytes"] / wanted), 8.5,
-           False)
-    kills = [row for row in results.step("sieve") if row["what"] == "recovery"]
-    target(rows, "opening after kill -9", size(kills[0]["urls"]) if kills else size(wanted),
-           max((row["seconds"] for row in kills), default=None), 5, False, " s")
-    for row in memory_engine_rows(results):
-        if row["name"].startswith("sieve") and row["threads"] == 2 and row["does"] != "pop and ack":
-            target(rows, f"memory engine, 12-digit IDs, 2 threads, all {row['does']}", size(row["keys"]),
-                   1e3 / statistics.median(row["ns"]), 10, unit=" M/s")
-    return ["target", "keys", "measured", "wanted", ""], rows
 
 
 def recovery_table(results):

@@ -9,9 +9,9 @@ the step `levels` needs. Results go to BUILD/bench-results: results.json, filter
 that is not asked for keeps what it measured last, with that run's date and command.
 
     filters    bench.c: our filters, libbloom, the split-block stand-in, physical limits
-    levels     the same for the kernels below this processor's best
+    levels     the same for each kernel, scalar, AVX2 and AVX-512
     guava      GuavaBench.java on a JVM
-    threads    one thread and several
+    threads    one thread and several, and a filter for each thread
     open       microseconds to open
     commands   the command beside sort, awk, grep and a Guava program; files in the page cache
     kinds      the kinds beside each other; removing; what is done to whole filters
@@ -94,32 +94,40 @@ class Bench:
         if not self.full:
             return self.measure("filters", "--sizes", "1M,20M", "--rates", "1e-2,1e-4", "--asks",
                                 "1M")
-        rows = self.measure("filters", "--sizes", "1M", "--rates", "1e-2,1e-3,1e-4")
+        rows = self.measure("filters", "--sizes", "1M", "--rates", "1e-2,1e-3,1e-4", "--also", "blocked-4")
         # The slow ones between the ends of the rates tell little and take long.
         for rate, most in (("1e-2", "100M"), ("1e-3", "1M"), ("1e-4", "100M")):
-            rows += self.measure("filters", "--sizes", "20M", "--rates", rate, "--slow-most", most)
+            rows += self.measure("filters", "--sizes", "20M", "--rates", rate, "--slow-most", most, "--also",
+                                 "blocked-4")
             rows += self.measure("filters", "--sizes", "100M", "--rates", rate, "--slow-most", most,
-                                 "--types", "integers")
+                                 "--also", "blocked-4", "--types", "integers")
         rows += self.measure("filters", "--sizes", "100M", "--rates", "1e-2", "--types", "ids,urls",
                              "--slow-most", "20M")
-        # 2.7 GB a filter at 1e-4, and eight of them.
+        # Two GB a filter, and up to six of them.
         if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 16 << 30:
-            names = "blocked-1,split-block,line,line-bare,line-whole"
-            rows += self.measure("filters", "--sizes", "1G", "--rates", "1e-2", "--types",
-                                 "integers", "--only", names, "--batch-only", "1")
-            rows += self.measure("filters", "--sizes", "1G", "--rates", "1e-4", "--types",
-                                 "integers", "--only", "blocked-2,two-lines", "--batch-only", "1")
+            for rate, names in (("1e-2", "blocked-1,column,split-block,line,line-bare,line-whole"),
+                                ("1e-3", "blocked-1,column,split-block"), ("1e-4", "blocked-2,column-2,two-lines")):
+                rows += self.measure("filters", "--sizes", "1G", "--rates", rate, "--types", "integers",
+                                     "--only", names, "--batch-only", "1")
         return rows
 
     def levels(self):
-        """The kernels of lesser processors, each in a process beside its own limit."""
-        rows = []
-        sizes = "1M,20M,100M" if self.full else "20M"
-        for level in ("scalar", "avx2"):
-            rows += self.measure("filters", "--sizes", sizes, "--rates", "1e-2", "--types",
-                                 "integers", "--only", "blocked-1,line", "--batch-only", "1",
-                                 BLOOMERY_CPU=level)
-        return rows
+        """The kernels of all processors up to this one, each in processes beside its own limit. The processes
+        take turns, so that a disturbance hits all alike."""
+        merged = {}
+        sizes = "1M,20M,100M" if self.full else "1M,20M"
+        for _ in range(3):
+            for level in ("scalar", "avx2", "avx512"):
+                for row in self.measure("filters", "--sizes", sizes, "--rates", "1e-2", "--types", "integers",
+                                        "--only", "blocked-1,column,line", "--batch-only", "1", "--parts", "3",
+                                        BLOOMERY_CPU=level):
+                    first = merged.setdefault((row["keys"], level, row["name"]), {**row, "level": level})
+                    if first["ns"] is not row["ns"]:
+                        for phase, times in row["ns"].items():
+                            first["ns"][phase] += times
+                        first["asked"] += row["asked"]
+                        first["found"] += row["found"]
+        return list(merged.values())
 
     def guava(self):
         """Guava's filter; its rows have the form of bench's."""

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread beside several: bloomery_build of a whole filter, and asking with each thread taking its
- * own part of the keys. Integer keys at 1e-2, made before the clock starts; wall-clock time.
+ * One thread beside several. Integer keys at 1e-2, made before the clock starts; wall-clock time.
+ *
+ *     build       bloomery_build of a whole filter
+ *     query       each thread asks for its own part of the keys
+ *     separate    each thread adds its own part of the keys, in one batch, to a filter of its own, of the same
+ *                 size. They share nothing but the memory: what a build could be at best
  */
 #include "bench.h"
 
@@ -49,7 +53,8 @@ static void key_set_free(struct key_set *set)
 struct worker {
     pthread_t thread;
     pthread_barrier_t *start;
-    const bloomery_filter *filter;
+    bloomery_filter *filter;
+    bool adds;
     const bloomery_key *keys;
     uint64_t count;
     uint64_t found;
@@ -62,15 +67,19 @@ static void *work(void *context)
     struct worker *worker = context;
     pthread_barrier_wait(worker->start);
     worker->begin = bench_seconds();
-    worker->found =
-        bloomery_may_contain_batch(worker->filter, worker->keys, (size_t)worker->count, NULL);
+    if (!worker->adds)
+        worker->found =
+            bloomery_may_contain_batch(worker->filter, worker->keys, (size_t)worker->count, NULL);
+    else if (bloomery_add_batch(worker->filter, worker->keys, (size_t)worker->count, NULL, NULL) !=
+             BLOOMERY_OK)
+        bench_fail("bloomery_add_batch");
     worker->end = bench_seconds();
     return NULL;
 }
 
-/* Nanoseconds a key from the first start to the last end. */
-static double ask(const bloomery_filter *filter, const struct key_set *set, uint32_t threads,
-                  uint64_t *found)
+/* Nanoseconds a key from the first start to the last end: all ask filters[0], or each adds to its own. */
+static double run(bloomery_filter *const *filters, bool adds, const struct key_set *set,
+                  uint32_t threads, uint64_t *found)
 {
     struct worker workers[THREADS_MOST];
     pthread_barrier_t start;
@@ -78,8 +87,11 @@ static double ask(const bloomery_filter *filter, const struct key_set *set, uint
     for (uint32_t i = 0; i < threads; i++) {
         uint64_t from = set->count / threads * i;
         uint64_t to = i + 1 == threads ? set->count : set->count / threads * (i + 1);
-        workers[i] = (struct worker){
-            .start = &start, .filter = filter, .keys = set->keys + from, .count = to - from};
+        workers[i] = (struct worker){.start = &start,
+                                     .filter = filters[adds ? i : 0],
+                                     .adds = adds,
+                                     .keys = set->keys + from,
+                                     .count = to - from};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
             bench_fail("no thread");
     }
@@ -96,6 +108,14 @@ static double ask(const bloomery_filter *filter, const struct key_set *set, uint
     return (end - begin) * 1e9 / (double)set->count;
 }
 
+static double separate(bloomery_filter *const *filters, const struct key_set *set, uint32_t threads)
+{
+    uint64_t found;
+    for (uint32_t i = 0; i < threads; i++)
+        bloomery_clear(filters[i]);
+    return run(filters, true, set, threads, &found);
+}
+
 static double build(bloomery_filter *filter, const struct key_set *set, uint32_t threads)
 {
     bloomery_error error;
@@ -109,7 +129,7 @@ static double build(bloomery_filter *filter, const struct key_set *set, uint32_t
 static void write_row(FILE *json, const char *separator, const char *operation, uint64_t keys,
                       uint32_t threads, const double *ns, uint32_t parts)
 {
-    printf("%-6s %11" PRIu64 " keys, %2u threads: %6.2f ns per key\n", operation, keys, threads,
+    printf("%-8s %11" PRIu64 " keys, %2u threads: %6.2f ns per key\n", operation, keys, threads,
            bench_median(ns, parts));
     fflush(stdout);
     if (json == NULL)
@@ -121,37 +141,61 @@ static void write_row(FILE *json, const char *separator, const char *operation, 
     fputs("]}", json);
 }
 
-void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts)
+enum { BUILD, SEPARATE, QUERY, OPERATIONS };
+
+static const char *const operation_names[OPERATIONS] = {"build", "separate", "query"};
+
+/* [0]: one thread, [1]: several. */
+static double times[OPERATIONS][2][PARTS_MOST];
+
+static void measure_adds(bloomery_filter *const *filters, uint64_t keys, const uint32_t *threads,
+                         uint32_t parts)
 {
-    const struct bench_case wanted = {BENCH_INTEGERS, keys, 0.01};
-    const uint64_t asked = keys < 20000000 ? keys : 20000000;
-    const uint32_t numbers[2] = {1, threads};
-    double built[2][PARTS_MOST];
-    double answered[2][PARTS_MOST];
-    uint64_t found[2] = {0, 0};
-    bloomery_plan plan;
-    if (threads < 1 || threads > THREADS_MOST)
-        bench_fail("1 to %d threads", THREADS_MOST);
-    bloomery_filter *filter = bench_filter_make(&wanted, BLOOMERY_BLOCKED, 1, &plan);
     struct key_set members = key_set_make(0, keys);
     for (uint32_t part = 0; part < parts; part++)
         for (uint32_t i = 0; i < 2; i++) {
             uint32_t which = (i + part) % 2;
-            built[which][part] = build(filter, &members, numbers[which]);
+            times[SEPARATE][which][part] = separate(filters, &members, threads[which]);
+            times[BUILD][which][part] = build(filters[0], &members, threads[which]);
         }
     key_set_free(&members);
+}
+
+static void measure_queries(bloomery_filter *const *filters, uint64_t keys, const uint32_t *threads,
+                            uint32_t parts)
+{
+    const uint64_t asked = keys < 20000000 ? keys : 20000000;
+    uint64_t found[2] = {0, 0};
     struct key_set others = key_set_make(keys, asked);
     for (uint32_t part = 0; part < parts; part++)
         for (uint32_t i = 0; i < 2; i++) {
             uint32_t which = (i + part) % 2;
-            answered[which][part] = ask(filter, &others, numbers[which], &found[which]);
+            times[QUERY][which][part] = run(filters, false, &others, threads[which], &found[which]);
         }
     if (found[0] != found[1])
         bench_fail("threads found %" PRIu64 " and %" PRIu64, found[0], found[1]);
-    for (uint32_t which = 0; which < 2; which++) {
-        write_row(json, which == 0 ? "" : ",", "build", keys, numbers[which], built[which], parts);
-        write_row(json, ",", "query", keys, numbers[which], answered[which], parts);
-    }
     key_set_free(&others);
-    bloomery_free(filter);
+}
+
+void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts)
+{
+    const struct bench_case wanted = {BENCH_INTEGERS, keys, 0.01};
+    const uint32_t numbers[2] = {1, threads};
+    bloomery_filter *filters[THREADS_MOST];
+    bloomery_plan plan;
+    if (threads < 1 || threads > THREADS_MOST)
+        bench_fail("1 to %d threads", THREADS_MOST);
+    for (uint32_t i = 0; i < threads; i++)
+        filters[i] = bench_filter_make(&wanted, BLOOMERY_BLOCKED, 1, &plan);
+    measure_adds(filters, keys, numbers, parts);
+    measure_queries(filters, keys, numbers, parts);
+    const char *separator = "";
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        for (uint32_t which = 0; which < 2; which++) {
+            write_row(json, separator, operation_names[operation], keys, numbers[which],
+                      times[operation][which], parts);
+            separator = ",";
+        }
+    for (uint32_t i = 0; i < threads; i++)
+        bloomery_free(filters[i]);
 }

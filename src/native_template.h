@@ -39,7 +39,8 @@ struct OF_LEVEL(batch) {
     struct bloomery_link link;
     bloomery_take *take;
     struct bloomery_short_secret secret;
-    bool list; /* descriptors, and XXH3-64 */
+    bool list;   /* descriptors, and XXH3-64 */
+    bool hashed; /* hashes of 64 bits */
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)
@@ -54,6 +55,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
         .take = bloomery_take_of(keys, filter),
         .secret = filter->short_secret,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
+        .hashed = keys->form == BLOOMERY_COLUMN_HASHES64,
     };
 }
 
@@ -128,8 +130,17 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) *batch, size_t i,
         }
         return;
     }
-    bloomery_hash hashes[GROUP];
     const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
+    bloomery_hash hashes[GROUP];
+    if (batch->hashed && now == GROUP) {
+        const uint8_t *words = batch->keys->data + i * sizeof(uint64_t);
+        for (size_t j = 0; j < GROUP; j++) {
+            uint64_t hash;
+            memcpy(&hash, words + j * sizeof hash, sizeof hash);
+            OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+        }
+        return;
+    }
     batch->take(batch->keys, batch->filter, i, now, hashes);
     for (size_t j = 0; j < GROUP; j++)
         OF_LEVEL(place)(&batch->link, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);

@@ -35,7 +35,6 @@
 enum {
     RANGES_PER_THREAD = 8,
     RANGES_MAX = 256,
-    HASH_BYTES = sizeof(bloomery_hash),
     /* All places of a thread: half of the second-level cache that processors of today have at
      * least; a thirty-second of a smaller filter. */
     THREAD_BYTES_MAX = 512 << 10,
@@ -43,8 +42,20 @@ enum {
     ROOM_MIN = 64, /* fewer are not worth a lock; this decides where threads are many */
     /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
      * few lines of the first-level cache: five lines more keep them apart. */
-    GAP = 5 * 64 / HASH_BYTES,
+    GAP_BYTES = 5 * 64,
 };
+
+/* Of a hash. */
+static size_t width_of(const struct bloomery_ranges *ranges)
+{
+    return ranges->narrow ? sizeof(uint64_t) : sizeof(bloomery_hash);
+}
+
+/* From one place to the next. */
+static size_t place_bytes(const struct bloomery_ranges *ranges)
+{
+    return ranges->room * width_of(ranges) + GAP_BYTES;
+}
 
 static uint32_t places(const struct bloomery_ranges *ranges)
 {
@@ -58,19 +69,20 @@ bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filt
     const uint32_t most =
         threads < RANGES_MAX / RANGES_PER_THREAD ? threads * RANGES_PER_THREAD : RANGES_MAX;
     assert(link->blocks > 0 && link->lines > 0 && threads > 0);
-    *ranges = (struct bloomery_ranges){.filter = filter, .link = link};
+    *ranges = (struct bloomery_ranges){
+        .filter = filter, .link = link, .narrow = filter->shape.hash == BLOOMERY_HASH_XXH3_64};
     while ((link->blocks - 1) >> ranges->shift >= most)
         ranges->shift++;
     ranges->count = (uint32_t)((link->blocks - 1) >> ranges->shift) + 1;
     uint64_t bytes = link->bytes / 32;
     bytes = bytes > THREAD_BYTES_MAX ? THREAD_BYTES_MAX : bytes;
     bytes = bytes < THREAD_BYTES_MIN ? THREAD_BYTES_MIN : bytes;
-    ranges->room = (uint32_t)(bytes / HASH_BYTES) / places(ranges) / BLOOMERY_WORD * BLOOMERY_WORD;
+    ranges->room =
+        (uint32_t)(bytes / width_of(ranges)) / places(ranges) / BLOOMERY_WORD * BLOOMERY_WORD;
     if (ranges->room < ROOM_MIN)
         ranges->room = ROOM_MIN;
     uint64_t rounded = 0;
-    if (!bloomery_round_up((uint64_t)places(ranges) *
-                               (((uint64_t)ranges->room + GAP) * HASH_BYTES + sizeof(uint32_t)),
+    if (!bloomery_round_up((uint64_t)places(ranges) * (place_bytes(ranges) + sizeof(uint32_t)),
                            BLOOMERY_PAYLOAD_UNIT, &rounded) ||
         rounded > SIZE_MAX / threads)
         return false;
@@ -97,9 +109,9 @@ void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ra
 {
     uint8_t *memory = ranges->memory + thread * ranges->thread_bytes;
     assert(memory + ranges->thread_bytes <= ranges->memory + ranges->memory_bytes);
-    size_t hash_bytes = (size_t)places(ranges) * (ranges->room + GAP) * HASH_BYTES;
+    size_t hash_bytes = places(ranges) * place_bytes(ranges);
     *aside = (struct bloomery_aside){.ranges = ranges,
-                                     .hashes = (bloomery_hash *)(void *)memory,
+                                     .words = (uint64_t *)(void *)memory,
                                      .held = (uint32_t *)(void *)(memory + hash_bytes)};
 }
 
@@ -113,22 +125,31 @@ static size_t find_space(const struct bloomery_aside *aside)
     return aside->ranges->room - most;
 }
 
-/* Sets a word of keys aside, for which there is room. */
-static void set_aside(struct bloomery_aside *aside, const bloomery_hash *hashes, size_t count)
+/* Sets a word of keys aside, for which there is room. `narrow` is a constant where this is called. */
+static inline __attribute__((always_inline)) void set_aside(struct bloomery_aside *aside,
+                                                            const bloomery_hash *hashes,
+                                                            size_t count, const bool narrow)
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const uint64_t blocks = ranges->link->blocks;
     const uint32_t shift = ranges->shift;
-    const size_t stride = ranges->room + GAP;
+    const size_t stride = place_bytes(ranges) / sizeof(uint64_t);
     assert(count <= BLOOMERY_WORD && count <= aside->space);
     for (uint32_t line = 0; line < ranges->link->lines; line++) {
         const size_t first = (size_t)line * ranges->count;
-        bloomery_hash *to = aside->hashes + first * stride;
+        uint64_t *to = aside->words + first * stride;
         uint32_t *held = aside->held + first;
         for (size_t i = 0; i < count; i++) {
             size_t range = (size_t)(bloomery_line_of(hashes[i], line, blocks) >> shift);
             assert(range < ranges->count && held[range] < ranges->room);
-            to[range * stride + held[range]++] = hashes[i];
+            uint64_t *place = to + range * stride;
+            const size_t at = held[range]++;
+            if (narrow) {
+                place[at] = hashes[i].hi;
+            } else {
+                place[2 * at] = hashes[i].lo;
+                place[2 * at + 1] = hashes[i].hi;
+            }
         }
     }
     aside->total += count * ranges->link->lines;
@@ -141,7 +162,8 @@ static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t rang
     const struct bloomery_ranges *ranges = aside->ranges;
     const struct bloomery_link *link = ranges->link;
     const size_t place = (size_t)line * ranges->count + range;
-    const bloomery_hash *hashes = aside->hashes + place * (ranges->room + GAP);
+    const struct bloomery_hashes hashes = {
+        aside->words + place * (place_bytes(ranges) / sizeof(uint64_t)), ranges->narrow};
     const size_t count = aside->held[place];
     aside->held[place] = 0;
     aside->total -= count;
@@ -194,7 +216,10 @@ void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys
         take(keys, filter, i, now, hashes);
         while (aside->space < now && (aside->space = find_space(aside)) < now)
             add_range(aside);
-        set_aside(aside, hashes, now);
+        if (aside->ranges->narrow)
+            set_aside(aside, hashes, now, true);
+        else
+            set_aside(aside, hashes, now, false);
     }
 }
 

@@ -11,6 +11,7 @@ struct bloomery_ranges {
     uint32_t shift;              /* a range is 2^shift lines, the last one what is left */
     uint32_t count;              /* R */
     uint32_t room;               /* K: the hashes that a thread can set aside in one place */
+    bool narrow;                 /* of 64 bits: 8 bytes each, else 16 */
     struct bloomery_lock *locks; /* a lock per range */
     uint8_t *memory;             /* of all threads */
     size_t memory_bytes;
@@ -20,10 +21,10 @@ struct bloomery_ranges {
 /* What one thread has set aside. Place (j, r) is for hashes whose line number j is in range r. */
 struct bloomery_aside {
     const struct bloomery_ranges *ranges;
-    bloomery_hash *hashes; /* [L][R][K] */
-    uint32_t *held;        /* [L][R]: how many in each place */
-    uint64_t total;        /* in all places */
-    size_t space;          /* keys that surely find room before `held` has to be looked at */
+    uint64_t *words; /* [L][R][K], one or two for each hash */
+    uint32_t *held;  /* [L][R]: how many in each place */
+    uint64_t total;  /* in all places */
+    size_t space;    /* keys that surely find room before `held` has to be looked at */
 };
 
 /* Ranges for so many threads, and their memory; false: there is none, and nothing to end. */

@@ -33,7 +33,7 @@ static const char help[] =
     "                       the keys after which it does so for the first time\n"
     "      --grow-to N      of a scalable filter: what it will be with N keys, link by link\n"
     "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
-    "      --lines L        only filters with L lines per key, 1 to 3\n"
+    "      --lines L        only filters with L lines per key, 1 to 4\n"
     "      --folds D        plan so that the filter can be halved D times. Default 0\n"
     "      --sieve          instead of filters: what a sieve takes, in memory and on disk\n"
     "      --table [NAME]   instead of a plan the rates over bits per key and probes: the classic\n"
@@ -84,9 +84,9 @@ static const struct {
     bloomery_kind kind;
     uint32_t lines;
 } shapes[] = {
-    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},
-    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2},
-    {BLOOMERY_COUNTING, 3}, {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
+    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
+    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
+    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
@@ -139,7 +139,7 @@ static bool take_option(struct wish *wish, int option)
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &wish->counter_bits);
     case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 3, &wish->options.lines);
+        return tool_option_small("--lines", optarg, 1, 4, &wish->options.lines);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
     case OPTION_TABLE:

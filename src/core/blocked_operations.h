@@ -64,16 +64,23 @@ LEVEL_TARGET static uint64_t OF_LEVEL(add_word)(const struct bloomery_link *link
     return OF_LEVEL(add_some)(link, payload, hashes, count, new_bits, false);
 }
 
+LEVEL_INLINE void OF_LEVEL(fetch_line)(const struct bloomery_link *link, const uint8_t *payload,
+                                       struct bloomery_hashes hashes, size_t i, uint32_t line)
+{
+    const bloomery_hash hash = bloomery_hashes_at(hashes, i);
+    bloomery_blocked_prefetch_line(link, payload, &hash, 1, line);
+}
+
 LEVEL_TARGET static void OF_LEVEL(add_line)(const struct bloomery_link *link, uint8_t *payload,
-                                            const bloomery_hash *hashes, size_t count,
+                                            struct bloomery_hashes hashes, size_t count,
                                             uint32_t line)
 {
-    const size_t first = count < BLOOMERY_AHEAD ? count : BLOOMERY_AHEAD;
-    bloomery_blocked_prefetch_line(link, payload, hashes, first, line);
+    for (size_t i = 0; i < count && i < BLOOMERY_AHEAD; i++)
+        OF_LEVEL(fetch_line)(link, payload, hashes, i, line);
     for (size_t i = 0; i < count; i++) {
         if (i + BLOOMERY_AHEAD < count)
-            bloomery_blocked_prefetch_line(link, payload, hashes + i + BLOOMERY_AHEAD, 1, line);
-        OF_LEVEL(put)(link, payload, hashes[i], line, false);
+            OF_LEVEL(fetch_line)(link, payload, hashes, i + BLOOMERY_AHEAD, line);
+        OF_LEVEL(put)(link, payload, bloomery_hashes_at(hashes, i), line, false);
     }
 }
 

@@ -83,14 +83,18 @@ static void COUNTING_NAME(prefetch_line)(const struct bloomery_link *link, const
 }
 
 static void COUNTING_NAME(add_line)(const struct bloomery_link *link, uint8_t *payload,
-                                    const bloomery_hash *hashes, size_t count, uint32_t line)
+                                    struct bloomery_hashes hashes, size_t count, uint32_t line)
 {
-    const size_t first = count < COUNTING_AHEAD ? count : COUNTING_AHEAD;
-    COUNTING_NAME(prefetch_line)(link, payload, hashes, first, line);
+    for (size_t i = 0; i < count && i < COUNTING_AHEAD; i++) {
+        const bloomery_hash hash = bloomery_hashes_at(hashes, i);
+        COUNTING_NAME(prefetch_line)(link, payload, &hash, 1, line);
+    }
     for (size_t i = 0; i < count; i++) {
-        if (i + COUNTING_AHEAD < count)
-            COUNTING_NAME(prefetch_line)(link, payload, hashes + i + COUNTING_AHEAD, 1, line);
-        COUNTING_NAME(raise_line)(link, payload, hashes[i], line);
+        if (i + COUNTING_AHEAD < count) {
+            const bloomery_hash next = bloomery_hashes_at(hashes, i + COUNTING_AHEAD);
+            COUNTING_NAME(prefetch_line)(link, payload, &next, 1, line);
+        }
+        COUNTING_NAME(raise_line)(link, payload, bloomery_hashes_at(hashes, i), line);
     }
 }
 

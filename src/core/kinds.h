@@ -14,6 +14,19 @@
  * link's own part. A word is up to 64 hashes, whose answers are the bits of the word returned; bits
  * past `count` are 0.
  */
+
+/* Hashes behind one another that were set aside: both halves, or where lo is 0 the high one alone. */
+struct bloomery_hashes {
+    const uint64_t *words;
+    bool narrow;
+};
+
+static inline bloomery_hash bloomery_hashes_at(struct bloomery_hashes hashes, size_t i)
+{
+    return hashes.narrow ? (bloomery_hash){0, hashes.words[i]}
+                         : (bloomery_hash){hashes.words[2 * i], hashes.words[2 * i + 1]};
+}
+
 struct bloomery_operations {
     const char *name; /* "scalar", "scalar-concurrent", ... */
     uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
@@ -33,7 +46,7 @@ struct bloomery_operations {
      * memory of those to come asked for ahead. For threads that share a filter out by lines. NULL in
      * flat kinds. */
     void (*add_line)(const struct bloomery_link *link, uint8_t *payload,
-                     const bloomery_hash *hashes, size_t count, uint32_t line);
+                     struct bloomery_hashes hashes, size_t count, uint32_t line);
     /* Counters only, else NULL. remove: false where the key is surely absent and nothing was changed;
      * `cleared` (never NULL) gets how many counters reached 0. */
     bool (*remove)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,

@@ -16,17 +16,22 @@ import xml.dom.minidom
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench"))
 import report  # noqa: E402
+from results import Row  # noqa: E402
 
 BENCH = os.environ.get("BLOOMERY_BENCH")
 SIEVE = os.environ.get("BLOOMERY_SIEVE_BENCH")
 SIEVE_PEERS = os.environ.get("BLOOMERY_SIEVE_PEERS")
+DERIVATION = os.environ.get("BLOOMERY_DERIVATION")
 ALL = {"add_one", "add_batch", "absent_one", "absent_batch", "present_one", "present_batch"}
 ONE = {"add_one", "absent_one", "present_one"}
 BATCH = ALL - ONE
-WANTED = {"blocked-1": ALL, "blocked-2": ALL, "blocked-3": ALL, "classic": ALL,
-          "pair": {"absent_batch", "present_batch"}, "line": ALL, "line-bare": BATCH,
+WANTED = {"blocked-1": ALL, "blocked-2": ALL, "blocked-3": ALL, "classic": ALL, "concurrent": ALL,
+          "pair": {"absent_batch", "present_batch"}, "column": BATCH, "column-2": BATCH, "hashes": BATCH,
+          "inline": {"absent_one", "present_one"}, "line": ALL, "line-bare": BATCH,
           "line-whole": {"add_batch"}, "two-lines": BATCH}
-SOMETIMES = {"libbloom": ONE, "split-block": ALL}  # where the library, where AVX2 is there
+# Where the library, where AVX2 is there.
+SOMETIMES = {"libbloom": ONE, "split-block": ALL, "split-block-1mul": ALL}
+INTEGERS_ONLY = {"line-bare", "split-block-1mul"}
 
 
 def complaints(rows, keys, parts):
@@ -34,13 +39,15 @@ def complaints(rows, keys, parts):
     found = []
     names = {row["name"]: row for row in rows}
     for name, phases in WANTED.items():
-        if name == "line-bare" and rows[0]["type"] != "integers":
+        if name in INTEGERS_ONLY and rows[0]["type"] != "integers":
             continue
         if name not in names:
             found.append(f"no {name}")
         elif set(names[name]["ns"]) != phases:
             found.append(f"{name} has the phases {sorted(names[name]['ns'])}")
     for name, row in names.items():
+        if name in INTEGERS_ONLY and row["type"] != "integers":
+            found.append(f"{name} of {row['type']}")
         if name not in WANTED and set(row["ns"]) != SOMETIMES.get(name):
             found.append(f"{name} has the phases {sorted(row['ns'])}")
         for phase, times in row["ns"].items():
@@ -92,12 +99,33 @@ def rows_are_complete_and_rates_hold():
         assert not found, found
 
 
+def forms_of_one_filter_answer_alike():
+    for kind in ("integers", "ids", "urls"):
+        rows = bench("filters", "--types", kind, "--sizes", "20K", "--rates", "1e-2", "--asks", "40K", "--parts", "2",
+                     "--only", "blocked-1,column,hashes,concurrent,pair")
+        assert [row["name"] for row in rows] == ["blocked-1", "concurrent", "pair", "column", "hashes"], rows
+        assert len({(row["asked"], row["found"], row["probes"], row["bytes"]) for row in rows}) == 1, rows
+
+
+def more_take_part_where_they_are_asked_for():
+    rows = bench("filters", "--types", "ids", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K", "--parts", "2",
+                 "--only", "blocked-2", "--also", "blocked-4")
+    assert [(row["name"], row["lines"]) for row in rows] == [("blocked-2", 2), ("blocked-4", 4)], rows
+
+
+def derivation_is_as_good_as_ideal_positions():
+    result = subprocess.run([DERIVATION, "40000"], check=False, timeout=120, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+    cells = [line for line in result.stdout.splitlines() if line.count("(") == 5]
+    assert len(cells) == 16, result.stdout
+
+
 def kinds_take_part_where_they_are_named():
     names = ["blocked-fresh", "counting-4", "counting-8", "scalable", "scalable-grown"]
     rows = bench("filters", "--types", "ids", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
                  "--parts", "3", "--batch-only", "1", "--only", ",".join(names))
     assert [row["name"] for row in rows] == names, rows
-    for row in map(report.Row, rows):
+    for row in map(Row, rows):
         assert row.rate_holds(), row.__dict__
         assert set(row.ns) == {"add_batch", "absent_batch", "present_batch"}
         # Keys that happen to be false positives are not added: a chain may end with fewer bits, never more.
@@ -125,7 +153,7 @@ def a_faulty_row_is_found():
 def threads_find_what_one_finds():
     rows = bench("threads", "--sizes", "50K", "--threads", "3", "--parts", "2")
     assert [(row["operation"], row["threads"], len(row["ns"])) for row in rows] == [
-        ("build", 1, 2), ("query", 1, 2), ("build", 3, 2), ("query", 3, 2)], rows
+        (operation, threads, 2) for operation in ("build", "separate", "query") for threads in (1, 3)], rows
 
 
 def sieve(program, folder, *arguments, code=0):
@@ -184,7 +212,7 @@ def other_seen_sets_are_exact():
 
 
 def figure_is_the_median_of_parts():
-    assert report.Row(made_up()).time("absent_batch") == 2.0
+    assert Row(made_up()).time("absent_batch") == 2.0
 
 
 def rows_of_other_rates_are_not_compared():
@@ -196,15 +224,58 @@ def rows_of_other_rates_are_not_compared():
     assert report.Results(results_of(*rows)).peer(results.cases()[0], "absent").name == "libbloom"
 
 
+def verdicts_of(*rows):
+    """{target: (measured, wanted, verdict)} at 20 M."""
+    return {row[0]: row[2:] for row in report.targets(report.Results(results_of(*rows))) if row[1] == "20 M"}
+
+
 def targets_are_ratios_to_the_limit():
-    results = report.Results(results_of(made_up(ns=2.0), made_up("line", "limit", ns=1.9)))
-    verdicts = {row[0]: row for row in report.targets(results) if row[1] == "20 M"}
-    query = verdicts["query batch, L = 1, of the line limit with the same hash"]
-    assert query[2:] == ("0.95", "≥ 0.9", "reached"), query
-    results = report.Results(results_of(made_up(ns=2.0), made_up("line", "limit", ns=1.2)))
-    verdicts = {row[0]: row for row in report.targets(results) if row[1] == "20 M"}
-    add = verdicts["add batch, L = 1, of the read-modify-write limit with the same hash"]
-    assert add[4] == "not reached", add
+    query = "query batch, L = 1, column, of the line limit with the same hash"
+    add = "add batch, L = 1, column, of the line limit with the same hash"
+    verdicts = verdicts_of(made_up("column"), made_up(ns=4.0), made_up("line", "limit", ns=1.9))
+    assert verdicts[query] == ("0.95", "≥ 0.9", "reached"), verdicts
+    verdicts = verdicts_of(made_up("column"), made_up("line", "limit", ns=1.5))
+    assert verdicts[add][2] == "not reached" and verdicts[query][2] == "not reached", verdicts
+
+
+def stand_in_is_beaten_by_speed_and_by_memory():
+    query = "query batch, L = 1 at 1e-2, column, of the split-block stand-in's speed"
+    memory = "memory below the stand-in's at 1e-2, blocked-1, whole per cents"
+    peer = made_up("split-block", "peer", ns=1.8, bytes=26_000_000)
+    verdicts = verdicts_of(made_up(ns=9.0), made_up("column"), peer)
+    assert verdicts[query] == ("0.9", "≥ 0.85", "reached"), verdicts
+    assert verdicts[memory] == ("5 %", "≥ 4 %", "reached"), verdicts
+    verdicts = verdicts_of(made_up(bytes=26_000_000), made_up("column", ns=2.2), peer)
+    assert verdicts[query][2] == verdicts[memory][2] == "not reached", verdicts
+
+
+def comparisons_are_no_peers():
+    rows = [made_up(), made_up("split-block", "peer", ns=3.0), made_up("split-block-1mul", "comparison", ns=1.0)]
+    results = report.Results(results_of(*rows))
+    assert results.peer(results.cases()[0], "absent").name == "split-block"
+    assert "for comparison" in report.as_text(*report.filter_table(results, "integers"))
+
+
+def rows_that_miss_their_rate_are_counted():
+    what = "rows of ours whose measured rate is not the one asked for"
+    for found, verdict in ((1000, "reached"), (1300, "not reached")):
+        results = report.Results(results_of(made_up(), made_up("column", found=found)))
+        assert next(row[4] for row in report.targets(results) if row[0] == what) == verdict
+
+
+def kernels_are_judged_by_the_best_one():
+    def verdicts(scalar, avx2):
+        rows = [made_up(name, "limit" if name == "line" else "ours", ns=ns, level=level,
+                        kernel="limit" if name == "line" else level)
+                for level, ns in (("scalar", scalar), ("avx2", avx2), ("avx512", 2.0))
+                for name in ("blocked-1", "column", "line")]
+        results = report.Results({"levels": results_of(*rows)["filters"]})
+        assert len(report.level_table(results)[1]) == 6
+        return {row[0]: row[4] for row in report.targets(results) if row[1] == "20 M"}
+    good, bad = verdicts(4.0, 2.4), verdicts(4.5, 2.6)
+    for what in ("query batch, by descriptors, AVX2, of AVX-512's speed",
+                 "add batch, column, scalar, times AVX-512's time"):
+        assert good[what] == "reached" and bad[what] == "not reached", (good, bad)
 
 
 def page_keeps_its_prose():
@@ -220,9 +291,9 @@ def chart_is_well_formed():
 
 
 def a_chain_may_stay_below_its_rate():
-    assert not report.Row(made_up(found=600)).rate_holds()
-    assert report.Row(made_up(found=600, below=True)).rate_holds()
-    assert not report.Row(made_up(found=1300, below=True)).rate_holds()
+    assert not Row(made_up(found=600)).rate_holds()
+    assert Row(made_up(found=600, below=True)).rate_holds()
+    assert not Row(made_up(found=1300, below=True)).rate_holds()
 
 
 def sieve_row(**changes):
@@ -263,9 +334,11 @@ def the_sieve_stands_first_among_seen_sets():
 WITH_PROGRAM = [rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
                 kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
-                other_seen_sets_are_exact]
+                other_seen_sets_are_exact, forms_of_one_filter_answer_alike, more_take_part_where_they_are_asked_for,
+                derivation_is_as_good_as_ideal_positions]
 TESTS = [figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
-         targets_are_ratios_to_the_limit, page_keeps_its_prose, chart_is_well_formed,
+         targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory, comparisons_are_no_peers,
+         rows_that_miss_their_rate_are_counted, kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
          targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets]
 
 
