@@ -40,6 +40,7 @@ struct team {
     uint32_t shares; /* the threads asked for: the numbers to give to `source` */
     uint32_t taken;  /* of them; atomic */
     uint64_t adds;   /* atomic */
+    bool narrow;     /* lo of all hashes is 0 */
     bool by_range;
     struct bloomery_ranges ranges;                /* where by range */
     const struct bloomery_operations *operations; /* the atomic ones, where not */
@@ -154,7 +155,7 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
         bloomery_newest_link(filter)->blocks > 0 && !filter->concurrent && !filter->foreign;
     team->operations = filter->kind->operations(filter->shape.cell_bits, true);
     if (members == NULL ||
-        (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count))) {
+        (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count, team->narrow))) {
         bloomery_release(&filter->allocator, members, bytes, 64);
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "not enough memory to build with %u threads", count);
@@ -184,10 +185,12 @@ static bloomery_status build_alone(struct team *team, bloomery_error *error)
     return status;
 }
 
-static bloomery_status build(bloomery_filter *filter, next_portion *next, void *context,
+/* `wide`: hashes come from elsewhere, and may be of 128 bits whatever the filter makes of keys. */
+static bloomery_status build(bloomery_filter *filter, next_portion *next, void *context, bool wide,
                              uint32_t threads, bloomery_error *error)
 {
     struct team team = {.filter = filter, .next = next, .context = context, .shares = threads};
+    team.narrow = !wide && filter->shape.hash == BLOOMERY_HASH_XXH3_64;
     const bloomery_status status = bloomery_can_add(filter, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -215,7 +218,7 @@ bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source sou
                                     uint32_t threads, bloomery_error *error)
 {
     struct caller caller = {source, context};
-    return build(filter, next_of_caller, &caller, threads > 0 ? threads : bloomery_threads(),
+    return build(filter, next_of_caller, &caller, false, threads > 0 ? threads : bloomery_threads(),
                  error);
 }
 
@@ -249,8 +252,9 @@ bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloome
     if (threads == 0)
         threads = bloomery_threads();
     const size_t portions = count / PORTION + 1;
-    return build(filter, next_of_array, &array, portions < threads ? (uint32_t)portions : threads,
-                 error);
+    const bool wide = keys->form == BLOOMERY_COLUMN_HASHES128;
+    return build(filter, next_of_array, &array, wide,
+                 portions < threads ? (uint32_t)portions : threads, error);
 }
 
 bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys, size_t count,

@@ -130,6 +130,7 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
 static bloomery_status column_read(const bloomery_filter *filter, const bloomery_column *column,
                                    struct bloomery_keys *keys, bloomery_error *error)
 {
+    static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
     if (column->struct_bytes != sizeof *column)
         return bad(error,
@@ -142,7 +143,7 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
         return bad(error, "a column can't have so many keys");
     *keys = (struct bloomery_keys){
         .form = column->form,
-        .data = column->data,
+        .data = column->data != NULL ? column->data : nothing,
         .width = column->width,
         .stride = column->stride != 0 ? column->stride : column->width,
         .offsets = column->offsets,
@@ -170,7 +171,7 @@ static uint64_t spread(uint64_t answers, uint64_t valid)
 static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_keys *keys,
                         size_t count, uint64_t *answers)
 {
-    const bool singly = !filter->key_known || bloomery_by_positions(filter);
+    const bool singly = bloomery_by_positions(filter);
     bloomery_take *take = singly ? NULL : bloomery_take_of(keys, filter);
     bloomery_hash hashes[WORD];
     const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
@@ -179,7 +180,9 @@ static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_key
         const size_t now = count - i < WORD ? count - i : WORD;
         const uint64_t valid = bloomery_keys_valid(keys, i, now);
         uint64_t word = 0;
-        if (singly) {
+        if (!filter->key_known) { /* "maybe" is never wrong */
+            word = valid;
+        } else if (singly) {
             for (uint64_t left = valid; left != 0; left &= left - 1) {
                 const size_t key = i + (size_t)__builtin_ctzll(left);
                 if (bloomery_may_contain(filter, bloomery_keys_at(keys, key)))
@@ -200,15 +203,17 @@ static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_key
 /* A word of keys that hand out positions. */
 static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery_keys *keys,
                                   size_t first, uint64_t valid, uint64_t *answers,
-                                  uint64_t *new_bits)
+                                  uint64_t *new_bits, bloomery_error *error)
 {
     for (; valid != 0; valid &= valid - 1) {
-        uint32_t set = 0;
-        const int found = bloomery_add(
-            filter, bloomery_keys_at(keys, first + (size_t)__builtin_ctzll(valid)), &set);
-        if (found < 0)
-            return (bloomery_status)found;
-        *answers |= found == BLOOMERY_NEW ? valid & -valid : 0;
+        const struct bloomery_keys one =
+            bloomery_keys_from(keys, first + (size_t)__builtin_ctzll(valid));
+        uint64_t found = 0;
+        uint64_t set = 0;
+        const bloomery_status status = bloomery_add_keys(filter, &one, 1, &found, &set, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        *answers |= found != 0 ? valid & -valid : 0;
         *new_bits += set;
     }
     return BLOOMERY_OK;
@@ -234,7 +239,7 @@ bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomer
         uint64_t word = 0;
         uint64_t set = 0;
         if (singly) {
-            status = add_singly(filter, keys, i, valid, &word, &set);
+            status = add_singly(filter, keys, i, valid, &word, &set, error);
         } else if (valid != 0) {
             take(keys, filter, i, now, hashes);
             status = bloomery_add_keys(filter, &list, bloomery_keep_valid(hashes, valid), &word,

@@ -63,14 +63,13 @@ static uint32_t places(const struct bloomery_ranges *ranges)
 }
 
 bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
-                           uint32_t threads)
+                           uint32_t threads, bool narrow)
 {
     struct bloomery_link *link = bloomery_newest_link(filter);
     const uint32_t most =
         threads < RANGES_MAX / RANGES_PER_THREAD ? threads * RANGES_PER_THREAD : RANGES_MAX;
     assert(link->blocks > 0 && link->lines > 0 && threads > 0);
-    *ranges = (struct bloomery_ranges){
-        .filter = filter, .link = link, .narrow = filter->shape.hash == BLOOMERY_HASH_XXH3_64};
+    *ranges = (struct bloomery_ranges){.filter = filter, .link = link, .narrow = narrow};
     while ((link->blocks - 1) >> ranges->shift >= most)
         ranges->shift++;
     ranges->count = (uint32_t)((link->blocks - 1) >> ranges->shift) + 1;

@@ -27,9 +27,10 @@ struct bloomery_aside {
     size_t space;    /* keys that surely find room before `held` has to be looked at */
 };
 
-/* Ranges for so many threads, and their memory; false: there is none, and nothing to end. */
+/* Ranges for so many threads, and their memory; false: there is none, and nothing to end. `narrow`: lo of
+ * all hashes is 0. */
 bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
-                           uint32_t threads);
+                           uint32_t threads, bool narrow);
 void bloomery_ranges_end(struct bloomery_ranges *ranges);
 
 /* The part of thread `thread`: start, add any number of times, finish. Keys are in the filter only

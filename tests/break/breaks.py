@@ -156,7 +156,7 @@ BREAKS = [
     Break("integers_are_hashed_otherwise", "src/hash/xxh3_inline.h",
           [("bloomery_rotate_left(x, 17)",
             "bloomery_rotate_left(x, 16)")],
-          "columns/uncounted_columns_are_their_keys"),
+          "column_forms/uncounted_columns_are_their_keys"),
     Break("two_threads_set_a_bit_in_two_steps", "src/core/bits.h",
           [("return (__atomic_fetch_or(byte, mask, __ATOMIC_RELAXED) & mask) == 0;",
             "uint8_t before = __atomic_load_n(byte, __ATOMIC_RELAXED);\n    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n    __atomic_store_n(byte, before | mask, __ATOMIC_RELAXED);\n    return 1;")],
@@ -184,23 +184,23 @@ BREAKS = [
     Break("offsets_of_a_column_are_not_checked", "src/column.c",
           [("if ((uint64_t)next > column->bytes)",
             "if (next == INT64_MIN)")],
-          "columns/hostile_columns_are_refused", quick=True),
+          "column_forms/hostile_columns_are_refused", quick=True),
     Break("offsets_of_a_column_may_fall", "src/column.c",
           [("if (next < before)",
             "if (next < 0)")],
-          "columns/hostile_columns_are_refused"),
+          "column_forms/hostile_columns_are_refused"),
     Break("the_last_key_of_a_column_is_not_checked", "src/column.c",
           [("column->first + column->count - 1, stride, &end)",
             "column->first + column->count - 2, stride, &end)")],
-          "columns/hostile_columns_are_refused"),
+          "column_forms/hostile_columns_are_refused"),
     Break("nulls_are_added", "src/column.c",
           [("    if (keys.valid != NULL)\n        return bloomery_add_valid(filter, &keys, column->count, answers, new_bits, error);\n",
             "")],
-          "columns/what_is_no_key_is_not_added", quick=True),
+          "column_forms/what_is_no_key_is_not_added", quick=True),
     Break("validity_begins_with_the_bitmap", "src/keys.c",
           [("rest.valid_first += first;",
             "(void)first;")],
-          "columns/what_is_no_key_is_not_added"),
+          "column_forms/what_is_no_key_is_not_added"),
 
     # Building with threads.
     Break("what_is_set_aside_is_not_added_at_the_end", "src/ranges.c",
@@ -250,7 +250,7 @@ BREAKS = [
     Break("the_batch_forgets_the_further_lines_of_its_end", "src/native_template.h",
           [("before = OF_LEVEL(settle)(link, &ring, last, before);",
             "(void)last;")],
-          "columns/columns_answer_as_their_keys"),
+          "column_forms/columns_answer_as_their_keys"),
     Break("a_batch_adds_a_line_too_few", "src/native_template.h",
           [("for (uint32_t line = 1; line < link->lines; line++)",
             "for (uint32_t line = 2; line < link->lines; line++)")],
@@ -258,7 +258,7 @@ BREAKS = [
     Break("answers_of_a_batch_go_past_its_end", "src/native_template.h",
           [("return left < WORD ? answers & (((uint64_t)1 << left) - 1) : answers;",
             "return left < WORD ? answers & ((((uint64_t)1 << left) << 1) - 1) : answers;")],
-          "columns/columns_are_their_keys"),
+          "column_forms/columns_are_their_keys"),
 
     # Rates.
     Break("the_classic_formula_for_lines", "src/plan/blocked_rate.c",
@@ -1372,10 +1372,10 @@ if has_processor_flag("avx512vl"):
     BREAKS.append(Break("eight_integers_forget_a_carry", "src/native_avx512.c",
                         [("_mm512_and_si512(one, _mm512_set1_epi64(UINT32_MAX))",
                           "_mm512_setzero_si512()")],
-                        "columns/uncounted_columns_are_their_keys"))
+                        "column_forms/uncounted_columns_are_their_keys"))
     BREAKS.append(Break("eight_integers_forget_the_end_of_the_product", "src/native_avx512.c",
                         [("_mm512_srli_epi64(_mm512_mul_epu32(x, count), 32)", "_mm512_setzero_si512()")],
-                        "columns/integers_find_their_lines_in_larger_filters"))
+                        "column_forms/integers_find_their_lines_in_larger_filters"))
 if compiles_for("aarch64"):
     BREAKS.append(Break("the_neon_kernel_shifts_a_word_too_little", "src/core/arm/line_neon.h",
                         [("-36, -42}",

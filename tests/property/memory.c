@@ -238,10 +238,50 @@ static void every_allocation_fails_once_when_saving(void **state)
     }
 }
 
-/* A build that is refused memory has added nothing, and one that is not gives all of it back. */
-static void every_allocation_fails_once_when_building(void **state)
+typedef bloomery_status build_function(struct stage *stage, bloomery_filter *filter,
+                                       bloomery_error *error);
+
+static bloomery_status build_list(struct stage *stage, bloomery_filter *filter,
+                                  bloomery_error *error)
 {
-    struct stage *stage = *state;
+    return bloomery_build(filter, stage->keys.keys, stage->keys.count, 3, error);
+}
+
+/* All of them are of 12 bytes, one behind the other. */
+static bloomery_column stage_column(const struct stage *stage)
+{
+    bloomery_column column = BLOOMERY_COLUMN;
+    column.form = BLOOMERY_COLUMN_FIXED;
+    column.count = stage->keys.count;
+    column.width = stage->keys.keys[0].bytes;
+    column.data = stage->keys.bytes;
+    column.bytes = column.count * column.width;
+    return column;
+}
+
+static bloomery_status build_column(struct stage *stage, bloomery_filter *filter,
+                                    bloomery_error *error)
+{
+    const bloomery_column column = stage_column(stage);
+    return bloomery_build_column(filter, &column, 3, error);
+}
+
+/* Each fourth is a key. */
+static bloomery_status build_column_of_nulls(struct stage *stage, bloomery_filter *filter,
+                                             bloomery_error *error)
+{
+    static uint8_t valid[5000];
+    bloomery_column column = stage_column(stage);
+    memset(valid, 0x88, sizeof valid);
+    assert_true(column.count <= sizeof valid * 8);
+    column.valid = valid;
+    column.nulls = -1;
+    return bloomery_build_column(filter, &column, 3, error);
+}
+
+/* A build that is refused memory has added nothing, and one that is not gives all of it back. */
+static void refuse_each_of_a_build(struct stage *stage, build_function *build, uint64_t adds)
+{
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         bloomery_plan plan = test_plan(&test_shapes[s], 40000, 0.01);
         bloomery_filter *filter = NULL;
@@ -254,13 +294,13 @@ static void every_allocation_fails_once_when_building(void **state)
             bloomery_error error = {.status = BLOOMERY_OK};
             stage->memory.requests = 0;
             stage->memory.refuse_at = refused;
-            status = bloomery_build(filter, stage->keys.keys, stage->keys.count, 3, &error);
+            status = build(stage, filter, &error);
             assert_true(status == BLOOMERY_OK || status == BLOOMERY_OUT_OF_MEMORY);
             assert_int_equal(error.status, status);
             assert_balanced(stage, live);
             bloomery_info info = BLOOMERY_INFO;
             bloomery_info_get(filter, true, &info);
-            assert_int_equal(info.adds, status == BLOOMERY_OK ? stage->keys.count : 0);
+            assert_int_equal(info.adds, status == BLOOMERY_OK ? adds : 0);
             assert_true(status == BLOOMERY_OK ? info.bits_set > 0 : info.bits_set == 0);
         }
         assert_true(refused > 1);
@@ -268,6 +308,14 @@ static void every_allocation_fails_once_when_building(void **state)
         bloomery_free(filter);
         assert_balanced(stage, 0);
     }
+}
+
+static void every_allocation_fails_once_when_building(void **state)
+{
+    struct stage *stage = *state;
+    refuse_each_of_a_build(stage, build_list, stage->keys.count);
+    refuse_each_of_a_build(stage, build_column, stage->keys.count);
+    refuse_each_of_a_build(stage, build_column_of_nulls, stage->keys.count / 4);
 }
 
 /* Adding, asking and reading facts never ask for memory at all. */
@@ -284,6 +332,9 @@ static void work_allocates_nothing(void **state)
         bloomery_add_batch(filter, stage->keys.keys, stage->keys.count, NULL, NULL);
         bloomery_add(filter, stage->keys.keys[0], NULL);
         bloomery_may_contain_batch(filter, stage->keys.keys, stage->keys.count, NULL);
+        const bloomery_column column = stage_column(stage);
+        bloomery_add_column(filter, &column, NULL, NULL, NULL);
+        bloomery_may_contain_column(filter, &column, NULL, NULL, NULL);
         bloomery_hash_key(filter, stage->keys.keys[0], &hash);
         bloomery_may_contain_hash(filter, hash);
         bloomery_info info = BLOOMERY_INFO;

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns that are wrong, and filters that do not take them: told with a sentence and the number of the key,
+ * before anything is added. And the ends of what is right: no keys at all, and chains that get full.
+ *
+ * Build: this file, ../support/support.c, ../support/columns.c; cmocka, the library. No arguments. Suite:
+ * property.
+ */
+#include "../support/columns.h"
+#include "../support/support.h"
+
+#include <bloomery/dialect.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Calls ------------------------------------------------------------------------------------ */
+
+enum call { CALL_ASK, CALL_ADD, CALL_HASH, CALL_BUILD, CALL_BUILD_TEAM, CALL_REMOVE, CALLS };
+
+static bloomery_status call(enum call which, bloomery_filter *filter, const bloomery_column *column,
+                            bloomery_error *error)
+{
+    static uint64_t answers[TEST_COLUMN_WORDS];
+    static bloomery_hash hashes[TEST_COLUMN_MAX];
+    uint64_t bits;
+    size_t count;
+    switch (which) {
+    case CALL_ASK:
+        return bloomery_may_contain_column(filter, column, answers, &count, error);
+    case CALL_ADD:
+        return bloomery_add_column(filter, column, answers, &bits, error);
+    case CALL_HASH:
+        return bloomery_hash_column(filter, column, hashes, error);
+    case CALL_BUILD:
+        return bloomery_build_column(filter, column, 1, error);
+    case CALL_BUILD_TEAM:
+        return bloomery_build_column(filter, column, 3, error);
+    case CALL_REMOVE:
+        return bloomery_remove_column(filter, column, answers, &count, error);
+    case CALLS:
+        break;
+    }
+    return BLOOMERY_OK;
+}
+
+/* The call fails with this status, says why, and leaves the filter as it is. */
+static void expect_refused(const char *what, enum call which, bloomery_filter *filter,
+                           const bloomery_column *column, bloomery_status status, uint64_t offset)
+{
+    bloomery_error error = {.status = BLOOMERY_OK, .offset = 12345};
+    struct test_bytes before = test_written(filter);
+    const bloomery_status found = call(which, filter, column, &error);
+    if (found != status)
+        fail_msg("%s, call %d: %s, not %s", what, (int)which, bloomery_status_name(found),
+                 bloomery_status_name(status));
+    if (error.status != status || error.offset != offset)
+        fail_msg("%s, call %d: error of %s at %llu, not %llu: %s", what, (int)which,
+                 bloomery_status_name((int)error.status), (unsigned long long)error.offset,
+                 (unsigned long long)offset, error.text);
+    assert_true(error.text[0] != '\0' && memchr(error.text, '\0', sizeof error.text) != NULL);
+    assert_int_equal(call(which, filter, column, NULL), status);
+    struct test_bytes after = test_written(filter);
+    assert_true(test_bytes_equal(&before, &after));
+    test_bytes_free(&before);
+    test_bytes_free(&after);
+}
+
+/* ---- Wrong columns ---------------------------------------------------------------------------- */
+
+enum { KEYS = 100 };
+
+static uint64_t numbers[KEYS];
+static int32_t narrow[KEYS + 1];
+static int64_t wide[KEYS + 1];
+static const uint8_t bitmap[KEYS / 8 + 1] = {0xff, 0x0f, 0x33};
+
+/* Every key of all of these is well. */
+static bloomery_column fixed(void)
+{
+    bloomery_column column = BLOOMERY_COLUMN;
+    column.form = BLOOMERY_COLUMN_FIXED;
+    column.count = KEYS;
+    column.data = numbers;
+    column.bytes = sizeof numbers;
+    column.width = sizeof numbers[0];
+    return column;
+}
+
+static bloomery_column offsets32(void)
+{
+    bloomery_column column = fixed();
+    for (int32_t i = 0; i <= KEYS; i++)
+        narrow[i] = i * 8;
+    column.form = BLOOMERY_COLUMN_OFFSETS32;
+    column.offsets = narrow;
+    column.width = 0;
+    return column;
+}
+
+static bloomery_column offsets64(void)
+{
+    bloomery_column column = offsets32();
+    for (int64_t i = 0; i <= KEYS; i++)
+        wide[i] = i * 8;
+    column.form = BLOOMERY_COLUMN_OFFSETS64;
+    column.offsets = wide;
+    return column;
+}
+
+static bloomery_column hashes_of(bloomery_column_form form)
+{
+    bloomery_column column = fixed();
+    column.form = form;
+    column.width = 0;
+    column.count = form == BLOOMERY_COLUMN_HASHES64 ? KEYS : KEYS / 2;
+    return column;
+}
+
+/* The column in each of its forms, spoilt in one way. `what` of these apply where the form is in `forms`. */
+enum fault {
+    FAULT_SIZE_ZERO,
+    FAULT_SIZE_LARGER,
+    FAULT_NULLS_NEGATIVE,
+    FAULT_NULLS_TOO_MANY,
+    FAULT_NULLS_UNSAID,
+    FAULT_COUNT_HUGE,
+    FAULT_FIRST_HUGE,
+    FAULT_BOTH_HUGE,
+    FAULT_NO_DATA,
+    FAULT_NO_OFFSETS,
+    FAULT_WIDTH_ZERO,
+    FAULT_OVERLAP,
+    FAULT_STRIDE_HUGE,
+    FAULT_CUT,       /* the last key lies behind the data, by a byte */
+    FAULT_CUT_HALF,  /* from key 50 on */
+    FAULT_NOTHING,   /* not a byte of data */
+    FAULT_FIRST_OFF, /* `first` pushes the last key out */
+    FAULT_FALLING,   /* offsets */
+    FAULT_NEGATIVE,
+    FAULT_NEGATIVE_INSIDE,
+    FAULT_BEYOND,
+    FAULT_EXTREME,
+    FAULTS
+};
+
+static void set_offset(const bloomery_column *column, size_t i, int64_t value)
+{
+    if (column->form == BLOOMERY_COLUMN_OFFSETS32)
+        narrow[i] = (int32_t)value;
+    else
+        wide[i] = value;
+}
+
+static void spoil_general(bloomery_column *column, enum fault fault)
+{
+    if (fault == FAULT_SIZE_ZERO)
+        column->struct_bytes = 0;
+    if (fault == FAULT_SIZE_LARGER)
+        column->struct_bytes += 8;
+    if (fault == FAULT_NULLS_NEGATIVE || fault == FAULT_NULLS_TOO_MANY)
+        column->valid = bitmap;
+    if (fault == FAULT_NULLS_NEGATIVE)
+        column->nulls = -2;
+    if (fault == FAULT_NULLS_TOO_MANY)
+        column->nulls = (int64_t)column->count + 1;
+    if (fault == FAULT_NULLS_UNSAID)
+        column->nulls = 1;
+    if (fault == FAULT_COUNT_HUGE)
+        column->count = SIZE_MAX;
+    if (fault == FAULT_FIRST_HUGE)
+        column->first = SIZE_MAX - 3;
+    if (fault == FAULT_BOTH_HUGE)
+        column->first = column->count = SIZE_MAX / 2 + 1; /* whose sum is 0 */
+    if (fault == FAULT_NO_DATA)
+        column->data = NULL;
+}
+
+/* false where the fault is none in this form; `*offset` the first key that is wrong. */
+static bool spoil(bloomery_column *column, enum fault fault, uint64_t *offset)
+{
+    const bool by_offsets = column->offsets != NULL;
+    const size_t size = column->bytes / column->count;
+    *offset = 0;
+    spoil_general(column, fault);
+    if (fault <= FAULT_NO_DATA)
+        return true;
+    if (fault >= FAULT_FALLING || fault == FAULT_NO_OFFSETS) {
+        if (!by_offsets)
+            return false;
+        if (fault == FAULT_NO_OFFSETS)
+            column->offsets = NULL;
+        if (fault == FAULT_FALLING)
+            set_offset(column, 41, 40 * 8 - 1), *offset = 40;
+        if (fault == FAULT_NEGATIVE)
+            set_offset(column, 0, -1);
+        if (fault == FAULT_NEGATIVE_INSIDE)
+            set_offset(column, 7, -1), *offset = 6;
+        if (fault == FAULT_BEYOND)
+            set_offset(column, KEYS, KEYS * 8 + 1), *offset = KEYS - 1;
+        if (fault == FAULT_EXTREME)
+            set_offset(column, 3,
+                       column->form == BLOOMERY_COLUMN_OFFSETS32 ? INT32_MAX : INT64_MAX),
+                *offset = 2;
+        return true;
+    }
+    if (fault == FAULT_CUT || fault == FAULT_CUT_HALF || fault == FAULT_NOTHING) {
+        *offset = fault == FAULT_CUT ? column->count - 1 : fault == FAULT_CUT_HALF ? 30 : 0;
+        column->bytes =
+            fault == FAULT_CUT ? column->bytes - 1 : *offset * size + (fault == FAULT_CUT_HALF);
+        return true;
+    }
+    if (by_offsets)
+        return false;
+    if (fault == FAULT_FIRST_OFF) {
+        column->first = 5;
+        *offset = column->count - 5;
+        return true;
+    }
+    if (column->form != BLOOMERY_COLUMN_FIXED)
+        return false;
+    if (fault == FAULT_WIDTH_ZERO)
+        column->width = 0;
+    if (fault == FAULT_OVERLAP)
+        column->stride = column->width - 1;
+    if (fault == FAULT_STRIDE_HUGE) {
+        column->stride = SIZE_MAX / 64 + 1;
+        *offset = 1;
+    }
+    return true;
+}
+
+static bloomery_column whole(int form)
+{
+    return form == BLOOMERY_COLUMN_FIXED       ? fixed()
+           : form == BLOOMERY_COLUMN_OFFSETS32 ? offsets32()
+           : form == BLOOMERY_COLUMN_OFFSETS64 ? offsets64()
+                                               : hashes_of((bloomery_column_form)form);
+}
+
+static void wrong_columns_are_told_before_anything_is_added(void **state)
+{
+    static const struct test_shape scalable = {"scalable", BLOOMERY_SCALABLE, 0, 1};
+    (void)state;
+    for (size_t s = 0; s <= TEST_SHAPES; s++) {
+        const bloomery_plan plan =
+            test_plan(s < TEST_SHAPES ? &test_shapes[s] : &scalable, 200, 0.01);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        assert_true(bloomery_add(filter, bloomery_key_of("k", 1), NULL) >= 0);
+        for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++)
+            for (int fault = 0; fault < FAULTS; fault++)
+                for (int which = 0; which < CALLS; which++) {
+                    bloomery_column column = whole(form);
+                    uint64_t offset;
+                    char what[60];
+                    if (!spoil(&column, (enum fault)fault, &offset))
+                        continue;
+                    snprintf(what, sizeof what, "%s, form %d, fault %d", plan.lines ? "lines" : "",
+                             form, fault);
+                    expect_refused(what, (enum call)which, filter, &column, BLOOMERY_BAD_ARGUMENT,
+                                   offset);
+                }
+        bloomery_free(filter);
+    }
+}
+
+static void forms_that_nobody_knows_are_told(void **state)
+{
+    static const int unknown[] = {-1, 0, BLOOMERY_COLUMN_HASHES128 + 1, INT_MAX, INT_MIN};
+    const bloomery_plan plan = test_plan(&test_shapes[4], 200, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++)
+        for (int which = 0; which < CALLS; which++) {
+            bloomery_column column = fixed();
+            column.form = (bloomery_column_form)unknown[i];
+            expect_refused("form", (enum call)which, filter, &column, BLOOMERY_BAD_ARGUMENT, 0);
+        }
+    bloomery_free(filter);
+}
+
+/* ---- Filters that do not take them ------------------------------------------------------------ */
+
+static void hashes_of_64_bits_are_for_filters_that_make_such(void **state)
+{
+    static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+    const bloomery_column column = hashes_of(BLOOMERY_COLUMN_HASHES64);
+    const bloomery_plan plan = test_plan(&test_shapes[1], 200, 0.01);
+    (void)state;
+    for (int keyed = 0; keyed <= test_keyed(); keyed++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.hash = keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
+        options.key = keyed ? secret : NULL;
+        bloomery_filter *filter = test_create(&plan, &options);
+        for (int which = 0; which < CALLS; which++)
+            expect_refused("another hash", (enum call)which, filter, &column, BLOOMERY_MISMATCH, 0);
+        bloomery_free(filter);
+    }
+}
+
+static void only_counters_can_be_removed(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < 4; s++)
+        for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
+            const bloomery_plan plan = test_plan(&test_shapes[s], 200, 0.01);
+            bloomery_filter *filter = test_create(&plan, NULL);
+            const bloomery_column column = whole(form);
+            expect_refused("remove", CALL_REMOVE, filter, &column, BLOOMERY_UNSUPPORTED, 0);
+            bloomery_free(filter);
+        }
+}
+
+/* Nothing can be added to a view, and everything asked. */
+static void read_only_filters_can_be_asked(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        const bloomery_plan plan = test_plan(&test_shapes[s], 200, 0.01);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        const bloomery_column column = offsets32();
+        size_t found = 0;
+        assert_int_equal(bloomery_add_column(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
+        struct test_bytes bytes = test_written(filter);
+        bloomery_filter *view = NULL;
+        assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &view, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_may_contain_column(view, &column, NULL, &found, NULL),
+                         BLOOMERY_OK);
+        assert_int_equal(found, KEYS);
+        assert_int_equal(call(CALL_HASH, view, &column, NULL), BLOOMERY_OK);
+        expect_refused("add", CALL_ADD, view, &column, BLOOMERY_READ_ONLY, 0);
+        expect_refused("build", CALL_BUILD, view, &column, BLOOMERY_READ_ONLY, 0);
+        expect_refused("build", CALL_BUILD_TEAM, view, &column, BLOOMERY_READ_ONLY, 0);
+        if (test_shapes[s].kind == BLOOMERY_COUNTING)
+            expect_refused("remove", CALL_REMOVE, view, &column, BLOOMERY_READ_ONLY, 0);
+        bloomery_free(view);
+        bloomery_free(filter);
+        test_bytes_free(&bytes);
+    }
+}
+
+/* "maybe" for every key in every form, and for what is no key "no". */
+static void expect_maybe(const bloomery_filter *filter, bloomery_column column, bool nulls)
+{
+    uint64_t answers[2] = {0, 0};
+    size_t found = 0;
+    size_t sum = 0;
+    bloomery_error error = {.status = BLOOMERY_OK};
+    column.valid = nulls ? bitmap : NULL;
+    column.nulls = nulls ? -1 : 0;
+    assert_int_equal(bloomery_may_contain_column(filter, &column, answers, &found, &error),
+                     BLOOMERY_KEY_NEEDED);
+    assert_int_equal(error.status, BLOOMERY_KEY_NEEDED);
+    assert_true(error.text[0] != '\0');
+    for (size_t i = 0; i < 128; i++) {
+        const bool maybe = i < column.count && (!nulls || (bitmap[i / 8] >> i % 8 & 1) != 0);
+        assert_int_equal(answers[i / 64] >> i % 64 & 1, maybe);
+        sum += maybe;
+    }
+    assert_int_equal(found, sum);
+    found = 0;
+    assert_int_equal(bloomery_may_contain_column(filter, &column, NULL, &found, NULL),
+                     BLOOMERY_KEY_NEEDED);
+    assert_int_equal(found, sum);
+}
+
+static void keyed_filters_without_their_key_say_maybe(void **state)
+{
+    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1};
+    (void)state;
+    if (!test_keyed())
+        skip();
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.key = secret;
+        options.key_outside = true;
+        const bloomery_plan plan = test_plan(&test_shapes[s], 100, 0.01);
+        bloomery_filter *filter = test_create(&plan, &options);
+        struct test_bytes bytes = test_written(filter);
+        bloomery_free(filter);
+        options.key = NULL;
+        options.key_outside = false;
+        options.open_flags = BLOOMERY_OPEN_INSPECT;
+        assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL),
+                         BLOOMERY_OK);
+        for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
+            if (form == BLOOMERY_COLUMN_HASHES64)
+                continue;
+            const bloomery_column column = whole(form);
+            for (int nulls = 0; nulls < 2; nulls++)
+                expect_maybe(filter, column, nulls != 0);
+            for (int which = CALL_ADD; which <= CALL_BUILD_TEAM; which++)
+                expect_refused("no key", (enum call)which, filter, &column, BLOOMERY_KEY_NEEDED, 0);
+            if (test_shapes[s].kind == BLOOMERY_COUNTING)
+                expect_refused("no key", CALL_REMOVE, filter, &column, BLOOMERY_KEY_NEEDED, 0);
+        }
+        bloomery_free(filter);
+        test_bytes_free(&bytes);
+    }
+}
+
+static bloomery_filter *make_dialect(const char *name, bloomery_dialect_parameters with,
+                                     uint64_t memory_limit)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter = NULL;
+    options.memory_limit = memory_limit;
+    const bloomery_status status =
+        bloomery_dialect_create(bloomery_dialect_find(name), &with, &options, &filter, NULL);
+    if (status == BLOOMERY_UNSUPPORTED) /* no libcrypto */
+        skip();
+    assert_int_equal(status, BLOOMERY_OK);
+    return filter;
+}
+
+static void hashes_are_not_for_filters_by_positions(void **state)
+{
+    const bloomery_dialect_parameters with = {
+        .struct_bytes = sizeof with, .bits = 3000, .probes = 5, .cell_bits = 4};
+    bloomery_filter *filter = make_dialect("md5-chain", with, 0);
+    const bloomery_column keys = fixed();
+    (void)state;
+    for (int which = 0; which < CALLS; which++)
+        for (int form = BLOOMERY_COLUMN_HASHES64; form <= BLOOMERY_COLUMN_HASHES128; form++) {
+            const bloomery_column column = whole(form);
+            expect_refused(
+                "positions", (enum call)which, filter, &column,
+                form == BLOOMERY_COLUMN_HASHES64 ? BLOOMERY_MISMATCH : BLOOMERY_UNSUPPORTED, 0);
+        }
+    expect_refused("positions", CALL_HASH, filter, &keys, BLOOMERY_UNSUPPORTED, 0);
+    bloomery_free(filter);
+}
+
+/* ---- Ends ------------------------------------------------------------------------------------- */
+
+/* No keys: nothing is read, whatever the pointers. No bytes in any key: the data may be NULL. */
+static void columns_of_nothing_are_well(void **state)
+{
+    static const int64_t zeros[KEYS + 1];
+    (void)state;
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        const bloomery_plan plan = test_plan(&test_shapes[s], 200, 0.01);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        for (int which = 0; which < CALLS; which++) {
+            if (which == CALL_REMOVE && test_shapes[s].kind != BLOOMERY_COUNTING)
+                continue;
+            for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++)
+                for (int64_t nulls = -1; nulls < 1; nulls++) {
+                    bloomery_column column = BLOOMERY_COLUMN;
+                    column.form = (bloomery_column_form)form;
+                    column.first = nulls < 0 ? 1000 : 0;
+                    column.nulls = nulls;
+                    assert_int_equal(call((enum call)which, filter, &column, NULL), BLOOMERY_OK);
+                }
+            for (int form = BLOOMERY_COLUMN_OFFSETS32; form <= BLOOMERY_COLUMN_OFFSETS64; form++) {
+                bloomery_column column = BLOOMERY_COLUMN;
+                column.form = (bloomery_column_form)form;
+                column.count = KEYS;
+                column.offsets = zeros;
+                assert_int_equal(call((enum call)which, filter, &column, NULL), BLOOMERY_OK);
+                column.valid = bitmap;
+                column.nulls = -1;
+                assert_int_equal(call((enum call)which, filter, &column, NULL), BLOOMERY_OK);
+            }
+        }
+        bloomery_free(filter);
+    }
+}
+
+/* Where a chain can't grow, the keys before the one that did not fit are in it, nulls or not. */
+static void expect_full(bloomery_filter *column, bloomery_filter *list)
+{
+    enum { COUNT = 1000 };
+    static uint64_t many[COUNT];
+    static bloomery_key keys[COUNT];
+    static uint8_t valid[COUNT / 8];
+    uint64_t answers[COUNT / 64 + 1], expected[COUNT / 64 + 1];
+    uint64_t bits[2] = {1, 2};
+    size_t count = 0;
+    bloomery_error error = {.status = BLOOMERY_OK, .text = ""};
+    for (size_t i = 0; i < COUNT; i++) {
+        many[i] = test_mix(i);
+        if (i % 3 == 1)
+            continue;
+        valid[i / 8] |= (uint8_t)(1 << i % 8);
+        keys[count++] = bloomery_key_of(&many[i], 8);
+    }
+    bloomery_column all = fixed();
+    all.data = many;
+    all.count = COUNT;
+    all.bytes = sizeof many;
+    all.valid = valid;
+    all.nulls = -1;
+    assert_int_equal(bloomery_add_batch(list, keys, count, expected, &bits[0]), BLOOMERY_FULL);
+    assert_int_equal(bloomery_add_column(column, &all, answers, &bits[1], &error), BLOOMERY_FULL);
+    assert_int_equal(error.status, BLOOMERY_FULL);
+    assert_true(error.text[0] != '\0');
+    assert_int_equal(bits[0], bits[1]);
+    for (size_t i = 0, key = 0; i < COUNT; i++) {
+        const bool is = i % 3 != 1;
+        assert_int_equal(answers[i / 64] >> i % 64 & 1,
+                         is && (expected[key / 64] >> key % 64 & 1) != 0);
+        key += is;
+    }
+    struct test_bytes one = test_written(column);
+    struct test_bytes other = test_written(list);
+    assert_true(test_bytes_equal(&one, &other));
+    test_bytes_free(&one);
+    test_bytes_free(&other);
+    error = (bloomery_error){.status = BLOOMERY_OK};
+    assert_int_equal(bloomery_build_column(column, &all, 2, &error), BLOOMERY_FULL);
+    assert_int_equal(error.status, BLOOMERY_FULL);
+    bloomery_free(column);
+    bloomery_free(list);
+}
+
+static void full_chains_keep_what_came_before(void **state)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 0.01};
+    bloomery_options options = BLOOMERY_OPTIONS;
+    (void)state;
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+    options.memory_limit = plan.bytes * 4;
+    expect_full(test_create(&plan, &options), test_create(&plan, &options));
+}
+
+/* Those of other systems grow by other rules; the hash of the second hands out positions. */
+static void full_chains_of_dialects_keep_what_came_before(void **state)
+{
+    static const char *const names[] = {"redisbloom", "pybloom-live"};
+    const bloomery_dialect_parameters with = {
+        .struct_bytes = sizeof with, .keys = 100, .rate = 0.01, .growth = 2};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        expect_full(make_dialect(names[i], with, 500), make_dialect(names[i], with, 500));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_columns_are_told_before_anything_is_added),
+        cmocka_unit_test(forms_that_nobody_knows_are_told),
+        cmocka_unit_test(hashes_of_64_bits_are_for_filters_that_make_such),
+        cmocka_unit_test(only_counters_can_be_removed),
+        cmocka_unit_test(read_only_filters_can_be_asked),
+        cmocka_unit_test(keyed_filters_without_their_key_say_maybe),
+        cmocka_unit_test(hashes_are_not_for_filters_by_positions),
+        cmocka_unit_test(columns_of_nothing_are_well),
+        cmocka_unit_test(full_chains_keep_what_came_before),
+        cmocka_unit_test(full_chains_of_dialects_keep_what_came_before),
+    };
+    return test_run_group("columns_refused", tests, NULL, NULL);
+}

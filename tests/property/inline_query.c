@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * <bloomery/inline.h> against bloomery_may_contain: the same answers for every L and k, for keys of all
+ * lengths and any seed, from memory, maps and views, and after further keys were added; and filters that it
+ * does not fit are refused.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Built once more
+ * for each vector unit that the header knows, as a program of a user's would be; skipped where the processor
+ * has not got it.
+ */
+#include "../support/support.h"
+
+#include <bloomery/dialect.h>
+#include <bloomery/inline.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 300, ABSENT = 900, LENGTHS = 42, LONGEST = 1000 };
+
+/* All lengths in turn: 0 to 40, and 1000. */
+static size_t length_of(size_t i)
+{
+    return i % LENGTHS < LENGTHS - 1 ? i % LENGTHS : LONGEST;
+}
+
+/* Keys for every test, as bytes that begin anywhere. */
+static uint8_t text[KEYS + ABSENT + LONGEST];
+
+static bloomery_key key_at(size_t i)
+{
+    return bloomery_key_of(text + i, length_of(i));
+}
+
+static int make_text(void **state)
+{
+    uint64_t random = 3;
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (uint8_t)test_next(&random);
+    return 0;
+}
+
+static bloomery_inline taken_of(const bloomery_filter *filter)
+{
+    bloomery_inline taken;
+    bloomery_error error;
+    memset(&taken, 0xa5, sizeof taken);
+    if (bloomery_inline_of(filter, &taken, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    return taken;
+}
+
+static size_t expect_same(const bloomery_inline *taken, const bloomery_filter *filter)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < KEYS + ABSENT; i++) {
+        const bloomery_key key = key_at(i);
+        const bool maybe = bloomery_may_contain(filter, key);
+        bloomery_hash hash;
+        assert_int_equal(bloomery_inline_may_contain(taken, key.data, key.bytes), maybe);
+        assert_int_equal(bloomery_hash_key(filter, key, &hash), BLOOMERY_OK);
+        assert_int_equal(bloomery_inline_may_contain_hash(taken, hash.hi), maybe);
+        found += maybe;
+    }
+    /* Lengths that the compiler knows are short ways of their own. */
+    for (size_t i = 0; i + 16 < sizeof text; i += 5) {
+        const uint8_t *at = text + i;
+        assert_int_equal(bloomery_inline_may_contain(taken, at, 4),
+                         bloomery_may_contain(filter, bloomery_key_of(at, 4)));
+        assert_int_equal(bloomery_inline_may_contain(taken, at, 8),
+                         bloomery_may_contain(filter, bloomery_key_of(at, 8)));
+        assert_int_equal(bloomery_inline_may_contain(taken, at, 16),
+                         bloomery_may_contain(filter, bloomery_key_of(at, 16)));
+    }
+    return found;
+}
+
+static void add_keys(bloomery_filter *filter, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        assert_true(bloomery_add(filter, key_at(i), NULL) >= 0);
+}
+
+static bloomery_plan plan_of(uint32_t lines, uint32_t probes, uint64_t blocks)
+{
+    return (bloomery_plan){
+        .kind = BLOOMERY_BLOCKED, .bits = blocks * 512, .lines = lines, .probes = probes};
+}
+
+/* ---- The same answers ------------------------------------------------------------------------- */
+
+static void inline_answers_equal_the_calls(void **state)
+{
+    static const uint64_t seeds[] = {0, 1, UINT64_C(0x9e3779b97f4a7c15), UINT64_MAX};
+    static const uint64_t blocks[] = {1, 3, 8, 29};
+    (void)state;
+    for (uint32_t lines = 1; lines <= 4; lines++)
+        for (uint32_t probes = 1; probes <= 8; probes++)
+            for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
+                const bloomery_plan plan = plan_of(lines, probes, blocks[b]);
+                bloomery_options options = BLOOMERY_OPTIONS;
+                options.seed = seeds[(lines + probes + b) % 4];
+                bloomery_filter *filter = test_create(&plan, &options);
+                const bloomery_inline taken = taken_of(filter);
+                assert_int_equal(expect_same(&taken, filter), 0);
+                /* What is added later is seen. */
+                add_keys(filter, 0, 20);
+                assert_true(expect_same(&taken, filter) >= 20);
+                add_keys(filter, 20, KEYS);
+                assert_true(expect_same(&taken, filter) >= KEYS);
+                assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+                assert_int_equal(expect_same(&taken, filter), 0);
+                bloomery_free(filter);
+            }
+}
+
+/* Far apart lines: where a number is cut to 32 bits the answers differ. */
+static void large_filters_answer_alike(void **state)
+{
+    (void)state;
+    for (uint32_t lines = 1; lines <= 4; lines++) {
+        const bloomery_plan plan = plan_of(lines, 6, 100003);
+        bloomery_filter *filter = test_create(&plan, NULL);
+        const bloomery_inline taken = taken_of(filter);
+        add_keys(filter, 1, KEYS);
+        assert_true(expect_same(&taken, filter) >= KEYS - 1);
+        bloomery_free(filter);
+    }
+}
+
+static void maps_views_and_copies_answer_alike(void **state)
+{
+    const struct test_directory directory = test_directory_make();
+    char path[300];
+    (void)state;
+    test_join(path, sizeof path, &directory, "f");
+    for (uint32_t lines = 1; lines <= 4; lines++) {
+        const bloomery_plan plan = plan_of(lines, 9 - 2 * lines, 40);
+        bloomery_options options = BLOOMERY_OPTIONS;
+        options.note = "a note";
+        bloomery_filter *filter = test_create(&plan, &options);
+        add_keys(filter, 0, KEYS);
+        assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
+        struct test_bytes bytes = test_written(filter);
+        bloomery_filter *others[4] = {NULL};
+        assert_int_equal(bloomery_open(path, NULL, &others[0], NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_view(bytes.data, bytes.bytes, NULL, &others[1], NULL),
+                         BLOOMERY_OK);
+        assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &others[2], NULL),
+                         BLOOMERY_OK);
+        options.open_flags = BLOOMERY_OPEN_COPY;
+        assert_int_equal(bloomery_open(path, &options, &others[3], NULL), BLOOMERY_OK);
+        for (size_t i = 0; i < 4; i++) {
+            const bloomery_inline taken = taken_of(others[i]);
+            assert_int_equal(expect_same(&taken, others[i]), expect_same(&taken, filter));
+            bloomery_free(others[i]);
+        }
+        bloomery_free(filter);
+        test_bytes_free(&bytes);
+    }
+    test_directory_remove(&directory);
+}
+
+/* ---- Refused ---------------------------------------------------------------------------------- */
+
+static void expect_refused(bloomery_filter *filter, const char *word)
+{
+    static const bloomery_inline zero;
+    bloomery_inline taken;
+    bloomery_error error = {.status = BLOOMERY_OK};
+    memset(&taken, 0xa5, sizeof taken);
+    assert_int_equal(bloomery_inline_of(filter, &taken, &error), BLOOMERY_UNSUPPORTED);
+    assert_int_equal(error.status, BLOOMERY_UNSUPPORTED);
+    if (strstr(error.text, word) == NULL)
+        fail_msg("no \"%s\" in: %s", word, error.text);
+    assert_ptr_equal(taken.words, NULL);
+    assert_int_equal(taken.count, zero.count);
+    assert_int_equal(taken.seed, zero.seed);
+    assert_int_equal(taken.lines, zero.lines);
+    assert_int_equal(taken.probes, zero.probes);
+    assert_int_equal(bloomery_inline_of(filter, &taken, NULL), BLOOMERY_UNSUPPORTED);
+    bloomery_free(filter);
+}
+
+static void other_kinds_are_refused(void **state)
+{
+    static const struct test_shape scalable = {"scalable", BLOOMERY_SCALABLE, 0, 1};
+    bloomery_plan plan = test_plan(&scalable, 1000, 0.01);
+    (void)state;
+    expect_refused(test_create(&plan, NULL), "blocked");
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        plan = test_plan(&test_shapes[s], 1000, 0.01);
+        if (plan.kind != BLOOMERY_BLOCKED)
+            expect_refused(test_create(&plan, NULL), "blocked");
+    }
+}
+
+static void other_hashes_are_refused(void **state)
+{
+    static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+    const bloomery_plan plan = plan_of(2, 4, 20);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    (void)state;
+    options.hash = BLOOMERY_HASH_XXH3_128;
+    expect_refused(test_create(&plan, &options), "xxh3-64");
+    if (!test_keyed())
+        return;
+    options.hash = BLOOMERY_HASH_DEFAULT;
+    options.key = secret;
+    options.key_outside = true;
+    bloomery_filter *filter = test_create(&plan, &options);
+    struct test_bytes bytes = test_written(filter);
+    expect_refused(filter, "xxh3-64");
+    options.key = NULL;
+    options.key_outside = false;
+    options.open_flags = BLOOMERY_OPEN_INSPECT;
+    assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    expect_refused(filter, "xxh3-64");
+    test_bytes_free(&bytes);
+}
+
+static void filters_that_several_threads_write_are_refused(void **state)
+{
+    const bloomery_plan plan = plan_of(1, 8, 20);
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter = NULL;
+    (void)state;
+    options.concurrent_adds = true;
+    filter = test_create(&plan, &options);
+    struct test_bytes bytes = test_written(filter);
+    expect_refused(filter, "threads");
+    assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    expect_refused(filter, "threads");
+    options.exactly_once = true;
+    expect_refused(test_create(&plan, &options), "threads");
+    /* To a view nobody adds, and `concurrent_adds` has no meaning there. */
+    assert_int_equal(bloomery_view(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    const bloomery_inline taken = taken_of(filter);
+    assert_int_equal(expect_same(&taken, filter), 0);
+    bloomery_free(filter);
+    test_bytes_free(&bytes);
+}
+
+/* Also those of lines: their rules are others. */
+static void other_systems_are_refused(void **state)
+{
+    static const struct {
+        const char *name;
+        bloomery_dialect_parameters with;
+    } samples[] = {
+        {"guava", {.struct_bytes = sizeof samples[0].with, .keys = 100, .rate = 0.01}},
+        {"parquet", {.struct_bytes = sizeof samples[0].with, .bytes = 4096}},
+        {"rocksdb", {.struct_bytes = sizeof samples[0].with, .keys = 100, .bits_per_key = 10}},
+        {"md5-chain", {.struct_bytes = sizeof samples[0].with, .bits = 1000, .probes = 5}},
+        {"redisbloom", {.struct_bytes = sizeof samples[0].with, .keys = 100, .rate = 0.01}},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        bloomery_filter *filter = NULL;
+        const bloomery_status status = bloomery_dialect_create(
+            bloomery_dialect_find(samples[i].name), &samples[i].with, NULL, &filter, NULL);
+        if (status == BLOOMERY_UNSUPPORTED) /* no libcrypto */
+            continue;
+        assert_int_equal(status, BLOOMERY_OK);
+        expect_refused(filter, "Bloomery's own");
+    }
+}
+
+/* Compiled for a vector unit, this program is one of those whose users know that they have it. */
+static void leave_where_the_processor_has_less(void)
+{
+    enum { SKIPPED = 77 }; /* to Meson */
+    bool has = true;
+#if defined(__AVX512F__)
+    has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+          __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+#elif defined(__AVX2__)
+    has = __builtin_cpu_supports("avx2");
+#endif
+    if (!has) {
+        printf("# this processor lacks what the program was compiled for\n");
+        exit(SKIPPED);
+    }
+}
+
+int main(void)
+{
+    leave_where_the_processor_has_less();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inline_answers_equal_the_calls),
+        cmocka_unit_test(large_filters_answer_alike),
+        cmocka_unit_test(maps_views_and_copies_answer_alike),
+        cmocka_unit_test(other_kinds_are_refused),
+        cmocka_unit_test(other_hashes_are_refused),
+        cmocka_unit_test(filters_that_several_threads_write_are_refused),
+        cmocka_unit_test(other_systems_are_refused),
+    };
+    return test_run_group("inline_query", tests, make_text, NULL);
+}

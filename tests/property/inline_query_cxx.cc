@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * <bloomery/inline.h> in C++17: it compiles without a warning, also beside a <xxhash.h> of the program's own,
+ * and answers as bloomery_may_contain does.
+ *
+ * Build: this file; the library. No arguments. Suite: property.
+ */
+#include <xxhash.h>
+
+#include <bloomery/inline.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace {
+
+int failures;
+
+void expect(bool holds, const char *what)
+{
+    if (!holds) {
+        std::printf("not ok - %s\n", what);
+        failures++;
+    }
+}
+
+void compare(std::uint32_t lines, std::uint32_t probes)
+{
+    bloomery_plan plan{};
+    bloomery_options options{};
+    bloomery_filter *filter = nullptr;
+    bloomery_error error{};
+    bloomery_inline taken{};
+    plan.kind = BLOOMERY_BLOCKED;
+    plan.bits = 37 * 512;
+    plan.lines = lines;
+    plan.probes = probes;
+    options.struct_bytes = sizeof options;
+    options.seed = 42 + lines;
+    if (bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK ||
+        bloomery_inline_of(filter, &taken, &error) != BLOOMERY_OK) {
+        expect(false, error.text);
+        bloomery_free(filter);
+        return;
+    }
+    for (std::size_t i = 0; i < 1000; i++) {
+        const std::string key = std::to_string(i * 7919) + std::string(i % 60, 'x');
+        if (i % 4 == 0)
+            bloomery_add(filter, bloomery_key_of(key.data(), key.size()), nullptr);
+    }
+    for (std::size_t i = 0; i < 1000; i++) {
+        const std::string key = std::to_string(i * 7919) + std::string(i % 60, 'x');
+        const bool maybe = bloomery_may_contain(filter, bloomery_key_of(key.data(), key.size()));
+        expect(bloomery_inline_may_contain(&taken, key.data(), key.size()) == maybe, "an answer");
+        expect(maybe || i % 4 != 0, "a key that was added");
+    }
+    bloomery_free(filter);
+}
+
+} // namespace
+
+int main()
+{
+    for (std::uint32_t lines = 1; lines <= 4; lines++)
+        for (std::uint32_t probes = 1; probes <= 8; probes++)
+            compare(lines, probes);
+    if (failures == 0)
+        std::printf("ok 1 - inline_query_answers_alike_in_cxx\n");
+    std::printf("1..1\n");
+    return failures > 0;
+}
