@@ -52,7 +52,7 @@ static const char help[] =
     "      --counter-bits B counters of a counting filter: 4 bits, which count to 15 (default), or "
     "8\n"
     "                       for twice the memory, to 255. One that gets there stays there\n"
-    "      --lines L        lines per key, 1 to 3; not of a classic filter. Default: chosen\n"
+    "      --lines L        lines per key, 1 to 4; not of a classic filter. Default: chosen\n"
     "      --folds D        make it so that it can be halved D times. Default 0\n"
     "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
     "      --keyed          hash with a secret random key. It is kept in the filter's file: "
@@ -166,7 +166,7 @@ static bool take_option(struct build *build, int option)
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &build->counter_bits);
     case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 3, &build->options.lines);
+        return tool_option_small("--lines", optarg, 1, 4, &build->options.lines);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &build->options.folds);
     case OPTION_SEED:
