@@ -28,7 +28,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEADER = 128, CHECKSUM_AT = 120, PREFIX_MAX = 16384, SPAN = 65536 };
+enum { VERSION = 2, HEADER = 128, CHECKSUM_AT = 120, PREFIX_MAX = 16384, SPAN = 65536 };
 
 static void must(bool holds, const char *what)
 {
@@ -92,7 +92,7 @@ static void mend_places(uint8_t *data, size_t size)
            "\x89"
            "BLOOM\r\n",
            8);
-    put(data, 8, 1, 2);
+    put(data, 8, VERSION, 2);
     put(data, 12, HEADER, 4);
     put(data, 58, 0, 2);
     put(data, 72, 0, 4);
@@ -292,6 +292,7 @@ static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
         /* Only checksums of the payload are found wrong after memory was taken. */
         must(memory.requests == 0 || load, "nothing is allocated before a refusal");
     } else {
+        must(get(data, 8, 2) == VERSION, "inputs are mended to the version that opens");
         ask(filter, data, size);
         /* The expected rate of a small filter takes milliseconds, a hundred times all the rest. */
         if (XXH3_64bits(data, size) % 16 == 0)

@@ -71,7 +71,8 @@ static const struct {
     unsigned width;
     uint64_t value;
 } edits[] = {
-    {"version-2", 8, 2, 2},
+    {"version-1", 8, 2, 1},
+    {"version-3", 8, 2, 3},
     {"kind-3", 10, 2, 3},
     {"records-odd", 16, 4, 71},
     {"records-beyond", 16, 4, 0xfffffff8},
@@ -83,6 +84,7 @@ static const struct {
     {"payload-wraps", 32, 8, UINT64_MAX - 63},
     {"fingerprint", 48, 8, 1},
     {"hash-2", 56, 2, 2},
+    {"hash-4", 56, 2, 4},
     {"blocks-0", 64, 2, 0},
     {"cells-4", 66, 1, 4},
     {"required-bit", 72, 4, 1},
@@ -95,10 +97,11 @@ static const struct {
     {"bits-2-63", 136, 8, 1ull << 63},
     {"bits-wrap", 136, 8, UINT64_MAX},
     {"probes-0", 144, 4, 0},
+    {"probes-9", 144, 4, 9},
     {"probes-65", 144, 4, 65},
     {"probes-wrap", 144, 4, 0x55555556},
     {"lines-0", 148, 4, 0},
-    {"lines-4", 148, 4, 4},
+    {"lines-5", 148, 4, 5},
     {"lines-wrap", 148, 4, 0xffffffff},
     {"rate-not-a-number", 160, 8, 0x7ff8000000000001},
     {"offset-64", 176, 8, 64},
@@ -132,13 +135,19 @@ int main(int count, char **arguments)
     save("valid-classic", &file);
     file = make(BLOOMERY_BLOCKED, 512, 1, 6, &options);
     save("valid-blocked-1", &file);
-    file = make(BLOOMERY_BLOCKED, 512 * 3, 3, 20, &options);
+    file = make(BLOOMERY_BLOCKED, 512 * 3, 3, 5, &options);
     save("valid-blocked-3", &file);
     make_hostile(&file);
+    file = make(BLOOMERY_BLOCKED, 512 * 2, 4, 8, &options);
+    save("valid-blocked-4", &file);
     file = make(BLOOMERY_COUNTING, 512 * 2, 3, 8, &options);
     save("valid-counting", &file);
     file = make(BLOOMERY_SCALABLE, 512, 1, 4, &options);
     save("valid-scalable", &file);
+    options.hash = BLOOMERY_HASH_XXH3_128;
+    file = make(BLOOMERY_BLOCKED, 1024, 2, 3, &options);
+    save("valid-blocked-128", &file);
+    options.hash = BLOOMERY_HASH_DEFAULT;
     options.note = "n\xc3\xb6te";
     options.rule = (bloomery_key_rule){BLOOMERY_RULE_HEX | BLOOMERY_RULE_CSV, ',', -1, '#'};
     file = make(BLOOMERY_BLOCKED, 1024, 2, 4, &options);

@@ -61,8 +61,9 @@ struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloome
 struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key)
 {
     static const struct bloomery_hash_secret none;
-    return filter->stripes != NULL ? bloomery_stripe_take(filter, bloomery_hash_xxh3_64.one(&none, key))
-                                   : NULL;
+    return filter->stripes != NULL
+               ? bloomery_stripe_take(filter, bloomery_hash_xxh3_64.one(&none, key))
+               : NULL;
 }
 
 void bloomery_stripe_open(struct bloomery_lock *stripe)

@@ -177,8 +177,8 @@ static bloomery_status build_alone(struct team *team, bloomery_error *error)
     bloomery_status status = BLOOMERY_OK;
     struct bloomery_keys keys;
     for (uint32_t share = 0; share < team->shares; share++)
-        for (size_t count; status == BLOOMERY_OK &&
-                           (count = team->next(team->context, share, &keys)) > 0;)
+        for (size_t count;
+             status == BLOOMERY_OK && (count = team->next(team->context, share, &keys)) > 0;)
             status = keys.valid == NULL
                          ? bloomery_add_keys(team->filter, &keys, count, NULL, NULL, error)
                          : bloomery_add_valid(team->filter, &keys, count, NULL, NULL, error);

@@ -48,8 +48,7 @@ static bloomery_status check_fixed(const bloomery_column *column, size_t width, 
         const size_t fits = column->bytes < width ? 0 : (column->bytes - width) / stride + 1;
         const size_t key = fits > column->first ? fits - column->first : 0;
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, key,
-                             "key %zu of the column lies behind its %zu bytes", key,
-                             column->bytes);
+                             "key %zu of the column lies behind its %zu bytes", key, column->bytes);
     }
     return BLOOMERY_OK;
 }
@@ -133,8 +132,7 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
     if (column->struct_bytes != sizeof *column)
-        return bad(error,
-                   "a column begins with its size: initialise it with BLOOMERY_COLUMN");
+        return bad(error, "a column begins with its size: initialise it with BLOOMERY_COLUMN");
     if (column->nulls < -1 || (column->nulls > 0 && (uint64_t)column->nulls > column->count))
         return bad(error, "a column can't have so many nulls");
     if (column->nulls > 0 && column->valid == NULL)

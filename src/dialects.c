@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "core/derive.h"
-#include "plan/blocked_rate.h"
 #include "format/format.h"
+#include "plan/blocked_rate.h"
 #include "plan/rate_table.h"
 
 #include <assert.h>

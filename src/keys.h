@@ -18,11 +18,12 @@ enum { BLOOMERY_KEYS_LIST = 0 };
 
 struct bloomery_keys {
     int form;
-    const uint8_t *data; /* the first key, its descriptor or its hash; offsets: their bytes */
-    size_t width;        /* fixed */
-    size_t stride;       /* fixed */
+    const uint8_t *data;    /* the first key, its descriptor or its hash; offsets: their bytes */
+    size_t width;           /* fixed */
+    size_t stride;          /* fixed */
     const uint8_t *offsets; /* the first of them, at any address */
-    const uint8_t *valid;   /* NULL: all are keys; else bit valid_first + i says whether key i is one */
+    const uint8_t
+        *valid; /* NULL: all are keys; else bit valid_first + i says whether key i is one */
     size_t valid_first;
 };
 

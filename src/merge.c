@@ -137,9 +137,9 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 static double rate_of(const bloomery_filter *filter, const struct bloomery_link *link)
 {
     const double rate = filter->kind->expected_rate(link, link->keys);
-    return filter->foreign ? rate
-                           : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash,
-                                                     link->keys, rate);
+    return filter->foreign
+               ? rate
+               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, link->keys, rate);
 }
 
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
@@ -281,8 +281,8 @@ bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_
     link.adds = adds;
     struct bloomery_traits traits = bloomery_traits_of(filters[0]);
     /* What the file's head is written from: the payload that it views is not looked at. */
-    status =
-        bloomery_filter_make(&shape, &traits, filters[0]->links->payload, payload_bytes, &head, error);
+    status = bloomery_filter_make(&shape, &traits, filters[0]->links->payload, payload_bytes, &head,
+                                  error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;

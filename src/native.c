@@ -37,8 +37,7 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
                                      uint64_t payload_bytes, struct bloomery_filter **out,
                                      bloomery_error *error)
 {
-    const bloomery_status status =
-        bloomery_make(shape, traits, payload, payload_bytes, out, error);
+    const bloomery_status status = bloomery_make(shape, traits, payload, payload_bytes, out, error);
     if (status != BLOOMERY_OK)
         return status;
     struct bloomery_filter *filter = *out;
@@ -48,9 +47,8 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
     filter->short_secret = bloomery_short_secret_of(filter->secret.seed);
     filter->native = blocked ? ways() : NULL;
     filter->ask_key = one_by_one ? filter->native->ask_key : bloomery_ask_key_any;
-    filter->add_key =
-        one_by_one && filter->storage == BLOOMERY_OWNED && filter->stripes == NULL
-            ? filter->native->add_key[filter->concurrent]
-            : bloomery_add_key_any;
+    filter->add_key = one_by_one && filter->storage == BLOOMERY_OWNED && filter->stripes == NULL
+                          ? filter->native->add_key[filter->concurrent]
+                          : bloomery_add_key_any;
     return BLOOMERY_OK;
 }

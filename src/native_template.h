@@ -39,7 +39,8 @@ struct OF_LEVEL(batch) {
     struct bloomery_link link;
     bloomery_take *take;
     struct bloomery_short_secret secret;
-    bool list; /* descriptors, and XXH3-64 */
+    bool list;   /* descriptors, and XXH3-64 */
+    bool hashed; /* hashes of 64 bits */
 };
 
 LEVEL_INLINE struct OF_LEVEL(batch)
@@ -54,6 +55,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
         .take = bloomery_take_of(keys, filter),
         .secret = filter->short_secret,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
+        .hashed = keys->form == BLOOMERY_COLUMN_HASHES64,
     };
 }
 
@@ -66,7 +68,7 @@ LEVEL_INLINE bool OF_LEVEL(all_integers)(const bloomery_filter *filter,
 
 /* Whether keys i to i + 7 are integers, to be hashed here; else eight keys are hashed by a call. They are
  * where they lie behind one another (`integers`, a constant), and where all descriptors say so. */
-LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) *batch, size_t i,
+LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) * batch, size_t i,
                                        const bool integers)
 {
     const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
@@ -79,7 +81,7 @@ LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) *batch, size
 }
 
 /* Eight integers behind one another, as they lie in memory. */
-LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) *batch, size_t i,
+LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) * batch, size_t i,
                                                 const bool integers, uint64_t copies[GROUP])
 {
     const bloomery_key *list = (const bloomery_key *)(const void *)batch->keys->data + i;
@@ -91,7 +93,7 @@ LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) *ba
 }
 
 /* A key goes into the ring, and its lines are asked for: the first, or where it is added all. */
-LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LEVEL(ring) *ring,
+LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LEVEL(ring) * ring,
                                   size_t slot, bloomery_hash hash, const bool adding)
 {
     const struct bloomery_place place = bloomery_place_of(hash, 0, link->blocks);
@@ -105,8 +107,8 @@ LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LE
 }
 
 /* Takes keys i to i + 7 in. */
-LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) *batch, size_t i,
-                                  struct OF_LEVEL(ring) *ring, const bool integers,
+LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i,
+                                  struct OF_LEVEL(ring) * ring, const bool integers,
                                   const bool adding)
 {
     if (OF_LEVEL(are_eights)(batch, i, integers)) {
@@ -128,8 +130,17 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) *batch, size_t i,
         }
         return;
     }
-    bloomery_hash hashes[GROUP];
     const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
+    bloomery_hash hashes[GROUP];
+    if (batch->hashed && now == GROUP) {
+        const uint8_t *words = batch->keys->data + i * sizeof(uint64_t);
+        for (size_t j = 0; j < GROUP; j++) {
+            uint64_t hash;
+            memcpy(&hash, words + j * sizeof hash, sizeof hash);
+            OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+        }
+        return;
+    }
     batch->take(batch->keys, batch->filter, i, now, hashes);
     for (size_t j = 0; j < GROUP; j++)
         OF_LEVEL(place)(&batch->link, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
@@ -146,7 +157,7 @@ LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t cou
 
 /* Asks for the other lines of the keys of a word that `alive` has. */
 LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_link *link,
-                                   const struct OF_LEVEL(ring) *ring, size_t word, uint64_t alive)
+                                   const struct OF_LEVEL(ring) * ring, size_t word, uint64_t alive)
 {
     for (; alive != 0; alive &= alive - 1)
         bloomery_blocked_prefetch_rest(
@@ -156,7 +167,7 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_link *link,
 
 /* Those of them whose other lines hold them too. */
 LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct bloomery_link *link,
-                                       const struct OF_LEVEL(ring) *ring, size_t word,
+                                       const struct OF_LEVEL(ring) * ring, size_t word,
                                        uint64_t alive)
 {
     for (uint64_t left = alive; left != 0; left &= left - 1) {
@@ -185,8 +196,8 @@ LEVEL_INLINE size_t OF_LEVEL(ask_shape)(const struct OF_LEVEL(batch) batch, uint
         uint64_t eight = 0;
         for (size_t j = GROUP; j-- > 0;) { /* so the first key ends in the lowest bit */
             const size_t slot = ready % RING + j;
-            eight += eight + OF_LEVEL(hits)(link->payload + ring.at[slot], ring.word[slot],
-                                            link->probes);
+            eight += eight +
+                     OF_LEVEL(hits)(link->payload + ring.at[slot], ring.word[slot], link->probes);
         }
         hits |= eight << ready % WORD;
         if (ready % WORD != WORD - GROUP && ready + GROUP != end)
@@ -354,8 +365,8 @@ LEVEL_TARGET static bool OF_LEVEL(ask_key)(const bloomery_filter *filter, bloome
         return OF_LEVEL(ask_other)(filter, key);
     const bloomery_hash hash = OF_LEVEL(usual_hash)(filter, key);
     const struct bloomery_place place = bloomery_place_of(hash, 0, link->blocks);
-    const bool hit = OF_LEVEL(hits)(link->payload + place.line * BLOOMERY_BLOCK_BYTES, place.word,
-                                    link->probes);
+    const bool hit =
+        OF_LEVEL(hits)(link->payload + place.line * BLOOMERY_BLOCK_BYTES, place.word, link->probes);
     if (__builtin_expect(link->lines > 1, 0) && hit)
         return OF_LEVEL(ask_from)(link, hash, 1);
     return hit;

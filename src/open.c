@@ -87,8 +87,9 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
                                  const struct bloomery_traits *traits, const uint8_t *bytes,
                                  bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_status status = bloomery_filter_make(&parsed->shape, traits, bytes + parsed->payload_offset,
-                                           parsed->payload_bytes, filter, error);
+    bloomery_status status =
+        bloomery_filter_make(&parsed->shape, traits, bytes + parsed->payload_offset,
+                             parsed->payload_bytes, filter, error);
     if (status == BLOOMERY_OK) {
         (*filter)->checksums = bytes + parsed->payload_offset + parsed->payload_bytes;
         (*filter)->checksum_seed = parsed->header_checksum;
@@ -242,7 +243,8 @@ bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_opt
     *filter = NULL;
     bloomery_status status = parse_span(data, bytes, given, true, &parsed, &traits, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_filter_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
+        status =
+            bloomery_filter_make(&parsed.shape, &traits, NULL, parsed.payload_bytes, filter, error);
     if (status == BLOOMERY_OK) {
         memcpy((*filter)->payload, from + parsed.payload_offset, (size_t)parsed.payload_bytes);
         status =

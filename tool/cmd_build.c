@@ -3,12 +3,14 @@
  * build: a filter of the lines of the inputs.
  *
  * In order: everything that can be refused without reading (options, what stands at the output),
- * then the size - where the number of keys is not given, a first pass over the files counts the
- * records - then the filter, the keys, and the file at once at the end. Before that end nothing
- * has been written, so an interrupted build leaves what was there.
+ * then the size, the filter, the keys, and the file at once at the end. Where the number of keys is
+ * not given, the keys come first: what is kept of them is their hashes (hash_store.c), and the
+ * filter is made for as many as there are, the same that -n makes. So input is read once, and may be
+ * a pipe. Before the end nothing has been written, so an interrupted build leaves what was there.
  */
 #include "dialect_build.h"
 #include "files.h"
+#include "hasher.h"
 #include "json.h"
 #include "lines.h"
 #include "numbers.h"
@@ -19,7 +21,9 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -32,13 +36,14 @@ static const char help[] =
     "end; an existing filter is replaced.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"
-    "  -n, --keys N         the keys to plan for. Without it the records of the input files are\n"
-    "                       counted first, repeated ones included. Standard input and pipes can't\n"
-    "                       be read twice: without -n or --memory they make a scalable filter\n"
+    "  -n, --keys N         the keys to plan for. Without it as many as there are, repeated ones\n"
+    "                       included: until the input has been read, 8 bytes of each are kept (16\n"
+    "                       if keyed, 24 for rates below 1e-7), past 256 MiB in a file in TMPDIR\n"
+    "                       or /tmp\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or\n"
     "                       what --memory allows\n"
-    "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -n and -p it is a\n"
-    "                       limit: what needs more is refused\n"
+    "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -p it is a limit:\n"
+    "                       what needs more is refused\n"
     "      --kind KIND      blocked (default: one cache miss a line), classic (least memory),\n"
     "                       counting (4 times the memory: lines can be removed and counted) or\n"
     "                       scalable (grows: -n are the keys after which it does so first, 1 Mi\n"
@@ -47,7 +52,7 @@ static const char help[] =
     "      --counter-bits B counters of a counting filter: 4 bits, which count to 15 (default), or "
     "8\n"
     "                       for twice the memory, to 255. One that gets there stays there\n"
-    "      --lines L        lines per key, 1 to 3; not of a classic filter. Default: chosen\n"
+    "      --lines L        lines per key, 1 to 4; not of a classic filter. Default: chosen\n"
     "      --folds D        make it so that it can be halved D times. Default 0\n"
     "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
     "      --keyed          hash with a secret random key. It is kept in the filter's file: "
@@ -87,14 +92,14 @@ static const char help[] =
 
 struct build {
     const char *output;
-    uint64_t keys;   /* 0: to be counted, or to be solved */
+    uint64_t keys;   /* 0: as many as there are */
     double rate;     /* 0: not given */
     uint64_t memory; /* 0: not given */
     bloomery_kind kind;
     uint32_t counter_bits; /* 0: not given */
     bloomery_options options;
     const char *key_file;
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t *key; /* NULL: none, or left to the library. On the heap: it may wait there for long */
     bool force, quiet, json, ours;
     struct tool_rule_choice choice; /* how lines become keys */
     struct tool_dialect_choice dialect;
@@ -161,7 +166,7 @@ static bool take_option(struct build *build, int option)
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &build->counter_bits);
     case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 3, &build->options.lines);
+        return tool_option_small("--lines", optarg, 1, 4, &build->options.lines);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &build->options.folds);
     case OPTION_SEED:
@@ -288,41 +293,45 @@ static bool solve(struct build *build, bloomery_plan *plan)
     return fits_memory(build, plan);
 }
 
-/* Keys that nobody knows the number of: a pipe's, unless something is said of them. */
-static bool must_grow(const struct build *build)
+/* A filter that grows needs no number of keys: -n are those after which it does so first. */
+static void let_it_grow(struct build *build)
 {
-    const char *culprit;
-    if (build->kind == BLOOMERY_SCALABLE)
-        return true;
-    return build->kind == BLOOMERY_KIND_DEFAULT && build->keys == 0 && build->memory == 0 &&
-           build->options.lines == 0 && build->options.folds == 0 &&
-           !tool_source_readable_twice(&build->source, &culprit);
+    build->options.memory_limit = build->memory;
+    build->memory = 0;
+    if (build->keys == 0)
+        build->keys = TOOL_CHAIN_KEYS;
 }
 
-/* The number of keys, where it is not given: files are counted. With --memory alone it decides
- * whether the memory is for the keys that are there or for as many as it takes. */
-static bool count_keys(struct build *build)
+/* ---- The secret key --------------------------------------------------------------------------- */
+
+/* Takes the key out of its file. Of a filter without such the library draws one. */
+static bool take_key(struct build *build)
 {
-    const char *culprit;
-    const bool read_once = !tool_source_readable_twice(&build->source, &culprit);
-    if (must_grow(build)) {
-        build->kind = BLOOMERY_SCALABLE;
-        build->options.memory_limit = build->memory;
-        build->memory = 0;
-        if (build->keys == 0)
-            build->keys = TOOL_CHAIN_KEYS;
+    if (build->key_file == NULL)
         return true;
-    }
-    if (build->keys > 0 || (read_once && build->memory > 0))
+    build->options.key = build->key = tool_allocate(BLOOMERY_KEY_BYTES);
+    /* A link that led nowhere may lead to the key file now. */
+    return tool_key_read_or_make(build->key_file, build->key) && key_has_its_own_file(build);
+}
+
+/* The same where keys are hashed before there is a filter. */
+static bool take_or_draw_key(struct build *build)
+{
+    if (build->options.hash != BLOOMERY_HASH_SIPHASH || build->key_file != NULL)
+        return take_key(build);
+    build->options.key = build->key = tool_allocate(BLOOMERY_KEY_BYTES);
+    if (getrandom(build->key, BLOOMERY_KEY_BYTES, 0) == BLOOMERY_KEY_BYTES)
         return true;
-    if (!tool_lines_count(&build->source, &build->options.rule,
-                          "can't be read twice to count its keys; say how many with -n, or how "
-                          "much memory they may take with --memory, or --kind scalable",
-                          build->quiet, &build->keys))
-        return false;
-    if (build->keys == 0)
-        build->keys = 1; /* an empty input makes an empty filter, but no plan is for nothing */
-    return true;
+    tool_error("the system gives no random key");
+    return false;
+}
+
+static void wipe_key(struct build *build)
+{
+    if (build->key != NULL)
+        explicit_bzero(build->key, BLOOMERY_KEY_BYTES);
+    free(build->key);
+    build->options.key = build->key = NULL;
 }
 
 /* ---- The result ------------------------------------------------------------------------------- */
@@ -442,30 +451,74 @@ static int say_result(const struct build *build, const bloomery_plan *plan,
     return build->json ? print_json(build, change) : TOOL_FOUND;
 }
 
+/* ---- Building --------------------------------------------------------------------------------- */
+
+/* The filter of the plan; NULL after a message. */
+static bloomery_filter *create(struct build *build, const bloomery_plan *plan)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    if (bloomery_create(plan, &build->options, &filter, &error) != BLOOMERY_OK)
+        tool_library_error(NULL, &error);
+    wipe_key(build);
+    return filter;
+}
+
+/* The keys go into the filter as they are read. */
+static bloomery_filter *add_keys(struct build *build, bloomery_plan *plan,
+                                 struct tool_change *change)
+{
+    if (!solve(build, plan) || !take_key(build))
+        return NULL;
+    bloomery_filter *filter = create(build, plan);
+    if (filter == NULL || tool_lines_add(&build->source, &build->options.rule, filter,
+                                         build->output, "building", build->quiet, change))
+        return filter;
+    bloomery_free(filter);
+    return NULL;
+}
+
+/* The rate that is asked for; 0 where the memory decides. */
+static double wanted_rate(const struct build *build)
+{
+    return build->rate == 0 && build->memory == 0 ? TOOL_RATE_DEFAULT : build->rate;
+}
+
+/* They are read first, and the filter is made for as many as they are. */
+static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hasher,
+                                   bloomery_plan *plan, struct tool_change *change)
+{
+    if (!take_or_draw_key(build) ||
+        !tool_hasher_open(hasher, &build->options, wanted_rate(build), build->memory) ||
+        !tool_lines_hash(&build->source, &build->options.rule, hasher, build->quiet, change))
+        return NULL;
+    /* An empty input makes an empty filter, but no plan is for nothing. */
+    build->keys = change->records > 0 ? change->records : 1;
+    bloomery_filter *filter = solve(build, plan) ? create(build, plan) : NULL;
+    if (filter == NULL ||
+        tool_hasher_build(hasher, filter, plan->hash, build->output, build->quiet))
+        return filter;
+    bloomery_free(filter);
+    return NULL;
+}
+
 static int build_filter(struct build *build)
 {
     bloomery_plan plan;
-    bloomery_filter *filter = NULL;
-    bloomery_error error;
     struct tool_change change;
-    if (!count_keys(build) || !solve(build, &plan))
-        return TOOL_ERROR;
-    if (build->key_file != NULL) {
-        /* A link that led nowhere may lead to the key file now. */
-        if (!tool_key_read_or_make(build->key_file, build->key) || !key_has_its_own_file(build))
-            return TOOL_ERROR;
-        build->options.key = build->key;
+    bloomery_filter *filter;
+    if (build->kind == BLOOMERY_SCALABLE)
+        let_it_grow(build);
+    if (build->keys > 0) {
+        filter = add_keys(build, &plan, &change);
+    } else {
+        struct tool_hasher hasher = {.count = 0};
+        filter = count_keys(build, &hasher, &plan, &change);
+        tool_hasher_close(&hasher);
     }
-    bloomery_status status = bloomery_create(&plan, &build->options, &filter, &error);
-    explicit_bzero(build->key, sizeof(build->key));
-    build->options.key = NULL;
-    if (status != BLOOMERY_OK)
-        return tool_library_error(NULL, &error);
-
+    wipe_key(build);
     int code = TOOL_ERROR;
-    if (tool_lines_add(&build->source, &build->options.rule, filter, build->output, "building",
-                       build->quiet, &change) &&
-        save(build, filter))
+    if (filter != NULL && save(build, filter))
         code = say_result(build, &plan, filter, &change);
     bloomery_free(filter);
     return code;

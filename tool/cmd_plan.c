@@ -83,10 +83,12 @@ struct row {
 static const struct {
     bloomery_kind kind;
     uint32_t lines;
-} shapes[] = {
-    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
-    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
-    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
+} shapes[] =
+    {
+        {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},
+        {BLOOMERY_BLOCKED, 4},  {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1},
+        {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3}, {BLOOMERY_COUNTING, 4},
+        {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };

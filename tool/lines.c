@@ -97,7 +97,7 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     return tool_tally_say(&first, rule, no_key) && all_read;
 }
 
-/* ---- Adding ---------------------------------------------------------------------------------- */
+/* ---- All keys -------------------------------------------------------------------------------- */
 
 /* What one thread has: it alone writes here, so it shares no cache line with another. */
 struct adder {
@@ -112,6 +112,7 @@ struct adding {
     atomic_bool ended;
     uint32_t threads;
     struct adder **adders;
+    struct tool_hasher *hasher; /* where the keys are hashed and not added */
 };
 
 /* Makes keys of the next records; 0 where the block, or the adding, has come to its end. */
@@ -170,36 +171,84 @@ static void adder_free(struct adder *adder, struct tool_tally *tally)
     free(adder);
 }
 
-bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *rule,
-                    bloomery_filter *filter, const char *name, const char *verb, bool quiet,
-                    struct tool_change *change)
+static void begin(struct adding *adding, const struct tool_source *source,
+                  const bloomery_key_rule *rule, const char *verb)
 {
-    struct adding adding = {.blocks = tool_blocks_open(source, quiet ? NULL : verb), .rule = rule};
-    adding.threads = tool_blocks_threads(adding.blocks);
-    adding.adders = tool_allocate(adding.threads * sizeof(struct adder *));
-    for (uint32_t i = 0; i < adding.threads; i++)
-        adding.adders[i] = adder_new(rule);
+    *adding = (struct adding){.blocks = tool_blocks_open(source, verb), .rule = rule};
+    adding->threads = tool_blocks_threads(adding->blocks);
+    adding->adders = tool_allocate(adding->threads * sizeof(struct adder *));
+    for (uint32_t i = 0; i < adding->threads; i++)
+        adding->adders[i] = adder_new(rule);
+}
 
-    bloomery_error error;
-    bloomery_status status =
-        bloomery_build_from(filter, next_keys, &adding, adding.threads, &error);
-
+/* Fills what the change knows of records. False where there was an error in the input, after
+ * messages, or in what was `done` with the keys, which has been told. */
+static bool end(struct adding *adding, bool done, struct tool_change *change)
+{
     struct tool_tally tally = {0};
-    for (uint32_t i = 0; i < adding.threads; i++)
-        adder_free(adding.adders[i], &tally);
-    free(adding.adders);
-    uint64_t records = tool_blocks_records(adding.blocks);
-    tool_tally_place(&tally, adding.blocks);
-    bool all_read = tool_blocks_close(adding.blocks);
-    if (status != BLOOMERY_OK)
-        tool_library_error(name, &error);
+    for (uint32_t i = 0; i < adding->threads; i++)
+        adder_free(adding->adders[i], &tally);
+    free(adding->adders);
+    uint64_t records = tool_blocks_records(adding->blocks);
+    tool_tally_place(&tally, adding->blocks);
+    bool all_read = tool_blocks_close(adding->blocks);
     tally.malformed = tally.malformed > 0;
-    if (!tool_tally_say(&tally, rule, no_key) || !all_read || status != BLOOMERY_OK)
+    if (!tool_tally_say(&tally, adding->rule, no_key) || !all_read || !done)
         return false;
     assert(tally.passed_over <= records);
     change->records = records - tally.passed_over;
     change->passed_over = tally.passed_over;
-    return tool_tally_has_keys(&tally, rule, change->records);
+    return tool_tally_has_keys(&tally, adding->rule, change->records);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *rule,
+                    bloomery_filter *filter, const char *name, const char *verb, bool quiet,
+                    struct tool_change *change)
+{
+    struct adding adding;
+    begin(&adding, source, rule, quiet ? NULL : verb);
+    bloomery_error error;
+    bloomery_status status =
+        bloomery_build_from(filter, next_keys, &adding, adding.threads, &error);
+    if (status != BLOOMERY_OK)
+        tool_library_error(name, &error);
+    return end(&adding, status == BLOOMERY_OK, change);
+}
+
+/* ---- Hashing --------------------------------------------------------------------------------- */
+
+/* Where hashes can't be kept, the others need not wait for input that may be long in coming. */
+static void hash_blocks(void *context, uint32_t number)
+{
+    struct adding *adding = context;
+    const bloomery_key *keys;
+    size_t count;
+    while ((count = next_keys(adding, number, &keys)) > 0)
+        if (!tool_hasher_take(adding->hasher, number, keys, count)) {
+            tool_blocks_stop(adding->blocks);
+            tool_blocks_give_back(adding->blocks, &adding->adders[number]->block);
+            return;
+        }
+}
+
+bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
+                     struct tool_hasher *hasher, bool quiet, struct tool_change *change)
+{
+    struct adding adding;
+    struct tool_source stoppable = *source;
+    stoppable.stoppable = true;
+    begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
+    adding.hasher = hasher;
+    tool_hasher_start(hasher, adding.threads);
+    tool_team_run(adding.threads, hash_blocks, &adding);
+    const bool kept = !tool_hasher_failed(hasher);
+    if (!end(&adding, kept, change)) {
+        tool_hasher_say(hasher);
+        return false;
+    }
+    return true;
 }
 
 /* ---- What it did ----------------------------------------------------------------------------- */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with all lines of a source, by several threads: they are counted, or added. */
+/* What is done with all lines of a source, by several threads: they are counted, added, or hashed for a
+ * filter to come. */
 #ifndef BLOOMERY_TOOL_LINES_H
 #define BLOOMERY_TOOL_LINES_H
 
+#include "hasher.h"
 #include "input.h"
 #include "rule.h"
 
@@ -35,6 +37,11 @@ struct tool_change {
 bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *rule,
                     bloomery_filter *filter, const char *name, const char *verb, bool quiet,
                     struct tool_change *change);
+
+/* Hashes the keys of all records, with progress ("reading") unless quiet; the hasher is open. Fills
+ * `records` and `passed_over` of the change. False after a printed message. */
+bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
+                     struct tool_hasher *hasher, bool quiet, struct tool_change *change);
 
 /* Looks at the filter before (`before` is scanned, or all zeros for an empty filter) and after; the
  * change knows its records already. */

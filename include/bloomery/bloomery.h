@@ -92,7 +92,7 @@ extern "C" {
     ROW(BLOOMERY_OUT_OF_MEMORY, -2, "not enough memory")                                           \
     ROW(BLOOMERY_IO_FAILED, -3, "reading or writing failed")                                       \
     ROW(BLOOMERY_NOT_A_FILTER, -4, "not a Bloomery filter")                                        \
-    ROW(BLOOMERY_WRONG_VERSION, -5, "another version of the format, or a part of it unknown here")  \
+    ROW(BLOOMERY_WRONG_VERSION, -5, "another version of the format, or a part of it unknown here") \
     ROW(BLOOMERY_CORRUPT, -6, "the filter is damaged")                                             \
     ROW(BLOOMERY_TRUNCATED, -7, "the filter is cut short, or something follows it")                \
     ROW(BLOOMERY_MISMATCH, -8, "the filters do not fit together")                                  \
@@ -478,7 +478,7 @@ typedef struct bloomery_column {
     int64_t nulls;        /* how many are no keys; -1: not known. Over 0 `valid` is needed */
 } bloomery_column;
 
-#define BLOOMERY_COLUMN                          \
+#define BLOOMERY_COLUMN                         \
     {                                           \
         .struct_bytes = sizeof(bloomery_column) \
     }

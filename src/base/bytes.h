@@ -33,17 +33,17 @@ static inline void bloomery_store_le(uint8_t *to, uint64_t value, unsigned bytes
 #define BLOOMERY_LITTLE(bits, value) (value)
 #endif
 
-#define BLOOMERY_BYTES(bits)                                                                 \
-    static inline uint##bits##_t bloomery_load_u##bits(const void *from)                     \
-    {                                                                                        \
-        uint##bits##_t value;                                                                \
-        memcpy(&value, from, sizeof value);                                                  \
-        return BLOOMERY_LITTLE(bits, value);                                                 \
-    }                                                                                        \
-    static inline void bloomery_store_u##bits(void *to, uint##bits##_t value)                \
-    {                                                                                        \
-        value = BLOOMERY_LITTLE(bits, value);                                                \
-        memcpy(to, &value, sizeof value);                                                    \
+#define BLOOMERY_BYTES(bits)                                                  \
+    static inline uint##bits##_t bloomery_load_u##bits(const void *from)      \
+    {                                                                         \
+        uint##bits##_t value;                                                 \
+        memcpy(&value, from, sizeof value);                                   \
+        return BLOOMERY_LITTLE(bits, value);                                  \
+    }                                                                         \
+    static inline void bloomery_store_u##bits(void *to, uint##bits##_t value) \
+    {                                                                         \
+        value = BLOOMERY_LITTLE(bits, value);                                 \
+        memcpy(to, &value, sizeof value);                                     \
     }
 BLOOMERY_BYTES(16)
 BLOOMERY_BYTES(32)

@@ -216,6 +216,6 @@ void bloomery_golden_line_scan(const struct bloomery_shape *shape, const struct 
         sum += pow((double)set / LINE_BITS, link->probes);
     }
     const double keys = bloomery_golden_line_estimate(link, scan->bits_set);
-    scan->live_rate = bloomery_rate_of_32_bits(sum / (double)link->blocks,
-                                               keys_of_a_block(link, keys));
+    scan->live_rate =
+        bloomery_rate_of_32_bits(sum / (double)link->blocks, keys_of_a_block(link, keys));
 }

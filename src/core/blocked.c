@@ -82,10 +82,10 @@ const uint64_t bloomery_window_words[BLOOMERY_LINE_PROBES + 1][2 * BLOOMERY_LINE
 
 /* k ones, rotated upwards by 0 to 7 of 8 bits. */
 #define TURN(ones, first) (((ones) << (first) | (ones) >> (8 - (first))) & 0xff)
-#define ROW(ones)                                                                      \
-    {                                                                                  \
-        TURN(ones, 0), TURN(ones, 1), TURN(ones, 2), TURN(ones, 3), TURN(ones, 4),     \
-            TURN(ones, 5), TURN(ones, 6), TURN(ones, 7)                                \
+#define ROW(ones)                                                                                 \
+    {                                                                                             \
+        TURN(ones, 0), TURN(ones, 1), TURN(ones, 2), TURN(ones, 3), TURN(ones, 4), TURN(ones, 5), \
+            TURN(ones, 6), TURN(ones, 7)                                                          \
     }
 const uint8_t bloomery_window_bits[BLOOMERY_LINE_PROBES + 1][BLOOMERY_LINE_WORDS] = {
     ROW(0x00), ROW(0x01), ROW(0x03), ROW(0x07), ROW(0x0f),
@@ -169,9 +169,9 @@ scan_lines(const struct bloomery_link *link, const uint8_t *payload, struct bloo
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,popcnt"))) static void
-scan_lines_avx2(const struct bloomery_link *link, const uint8_t *payload,
-                struct bloomery_scan *scan)
+__attribute__((target("avx2,popcnt"))) static void scan_lines_avx2(const struct bloomery_link *link,
+                                                                   const uint8_t *payload,
+                                                                   struct bloomery_scan *scan)
 {
     scan_lines(link, payload, scan);
 }

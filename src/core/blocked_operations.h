@@ -17,11 +17,10 @@ LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_link *link,
  * through.
  */
 LEVEL_TARGET static uint64_t OF_LEVEL(ask_word)(const struct bloomery_link *link,
-                                                const uint8_t *payload,
-                                                const bloomery_hash *hashes, size_t count)
+                                                const uint8_t *payload, const bloomery_hash *hashes,
+                                                size_t count)
 {
-    const struct bloomery_link first = {
-        .blocks = link->blocks, .lines = 1, .probes = link->probes};
+    const struct bloomery_link first = {.blocks = link->blocks, .lines = 1, .probes = link->probes};
     uint64_t answers = 0;
     for (size_t i = 0; i < count; i++)
         answers |= (uint64_t)OF_LEVEL(holds)(&first, payload, hashes[i], 0) << i;

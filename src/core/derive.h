@@ -82,9 +82,9 @@ struct bloomery_place {
 /* x_j */
 static inline uint64_t bloomery_line_hash(bloomery_hash hash, uint32_t line)
 {
-    return line == 0 ? hash.hi
-                     : bloomery_mix_fold(hash.hi ^ line * BLOOMERY_GOLDEN,
-                                         UINT64_C(0x94D049BB133111EB));
+    return line == 0
+               ? hash.hi
+               : bloomery_mix_fold(hash.hi ^ line * BLOOMERY_GOLDEN, UINT64_C(0x94D049BB133111EB));
 }
 
 /* The index of line `line` (0 to L-1) among `blocks`. */

@@ -29,8 +29,8 @@ struct bloomery_filter {
     const struct bloomery_hash_row *hash;
     struct bloomery_hash_secret secret;
     struct bloomery_short_secret short_secret; /* of its seed, where the hash is XXH3-64 */
-    bool key_known;   /* keys can be hashed */
-    bool key_in_file; /* written with the filter */
+    bool key_known;                            /* keys can be hashed */
+    bool key_in_file;                          /* written with the filter */
     bool concurrent;
     bool foreign; /* by the rules of another system */
     /* src/native.h: its short ways in batches, or NULL; and single keys, by a short way or the long one. */

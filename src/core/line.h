@@ -35,8 +35,10 @@ enum { BLOOMERY_LINE_PROBES = 8 }; /* k at most */
 
 /* The masks of k = 0 to 8; and as bits, the lowest for word 0, by k and first word. */
 #define BLOOMERY_HIDDEN __attribute__((visibility("hidden")))
-extern BLOOMERY_HIDDEN const uint64_t bloomery_window_words[BLOOMERY_LINE_PROBES + 1][2 * BLOOMERY_LINE_WORDS];
-extern BLOOMERY_HIDDEN const uint8_t bloomery_window_bits[BLOOMERY_LINE_PROBES + 1][BLOOMERY_LINE_WORDS];
+extern BLOOMERY_HIDDEN const uint64_t
+    bloomery_window_words[BLOOMERY_LINE_PROBES + 1][2 * BLOOMERY_LINE_WORDS];
+extern BLOOMERY_HIDDEN const uint8_t
+    bloomery_window_bits[BLOOMERY_LINE_PROBES + 1][BLOOMERY_LINE_WORDS];
 
 /* The mask of a key, eight words. */
 static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
@@ -80,8 +82,8 @@ INLINE bool hits_scalar(const uint8_t *line, uint64_t w, uint32_t probes)
     uint64_t choices = turned_scalar(w, first);
     uint64_t all = 1;
     for (uint32_t i = 0; i < probes; i++, choices >>= BLOOMERY_CHOICE_BITS)
-        all &= word_scalar(words[(first + i) % BLOOMERY_LINE_WORDS]) >>
-               choices % BLOOMERY_WORD_BITS;
+        all &=
+            word_scalar(words[(first + i) % BLOOMERY_LINE_WORDS]) >> choices % BLOOMERY_WORD_BITS;
     return all != 0;
 }
 
@@ -109,8 +111,8 @@ INLINE uint32_t set_shared_scalar(uint8_t *line, uint64_t w, uint32_t probes)
     uint32_t fresh = 0;
     for (uint32_t i = 0; i < probes; i++) {
         uint64_t *word = words + (first + i) % BLOOMERY_LINE_WORDS;
-        const uint64_t bit = word_scalar(
-            (uint64_t)1 << bloomery_bit_in_word(w, (first + i) % BLOOMERY_LINE_WORDS));
+        const uint64_t bit =
+            word_scalar((uint64_t)1 << bloomery_bit_in_word(w, (first + i) % BLOOMERY_LINE_WORDS));
         if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0)
             fresh += bloomery_or_shared(word, bit);
     }

@@ -6,8 +6,7 @@
 
 static bloomery_hash one_64(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
-    return (bloomery_hash){.lo = 0,
-                           .hi = XXH3_64bits_withSeed(key.data, key.bytes, secret->seed)};
+    return (bloomery_hash){.lo = 0, .hi = XXH3_64bits_withSeed(key.data, key.bytes, secret->seed)};
 }
 
 static void many_64(const struct bloomery_hash_secret *secret, const bloomery_key *keys,
@@ -38,11 +37,7 @@ bloomery_hash bloomery_xxh3_salted(const void *salt, size_t salt_bytes, const vo
 }
 
 const struct bloomery_hash_row bloomery_hash_xxh3_64 = {
-    BLOOMERY_HASH_NAMED(xxh3_64),
-    .keyed = false,
-    .available = true,
-    .one = one_64,
-    .many = many_64,
+    BLOOMERY_HASH_NAMED(xxh3_64), .keyed = false, .available = true, .one = one_64, .many = many_64,
 };
 
 const struct bloomery_hash_row bloomery_hash_xxh3_128 = {

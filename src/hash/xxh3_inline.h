@@ -48,17 +48,15 @@ INLINE uint64_t bloomery_xxh3_products(uint64_t x, uint64_t bytes)
 INLINE uint64_t bloomery_xxh3_8(const struct bloomery_short_secret *secret, uint64_t word)
 {
     const uint64_t x = word ^ bloomery_rotate_left(secret->flip[0], 32);
-    return bloomery_xxh3_products(bloomery_rotate_left(x, 32) ^ bloomery_rotate_left(x, 17) ^
-                                      bloomery_rotate_left(x, 56),
-                                  8);
+    return bloomery_xxh3_products(
+        bloomery_rotate_left(x, 32) ^ bloomery_rotate_left(x, 17) ^ bloomery_rotate_left(x, 56), 8);
 }
 
 INLINE uint64_t bloomery_xxh3_4_to_8(const struct bloomery_short_secret *secret,
                                      const uint8_t *data, size_t bytes)
 {
     const uint64_t first = bloomery_load_u32(data);
-    const uint64_t x =
-        ((first << 32) + bloomery_load_u32(data + bytes - 4)) ^ secret->flip[0];
+    const uint64_t x = ((first << 32) + bloomery_load_u32(data + bytes - 4)) ^ secret->flip[0];
     return bloomery_xxh3_products(x ^ bloomery_rotate_left(x, 49) ^ bloomery_rotate_left(x, 24),
                                   bytes);
 }

@@ -127,7 +127,8 @@ static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_
         settings->partitions = options->partitions > 0 ? options->partitions
                                                        : bloomery_sieve_partitions(settings->keys);
         settings->ordered = options->ordered;
-        settings->hash = bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
+        settings->hash =
+            bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
     } else {
         settings->full = options->full;
         snprintf(settings->dialect, sizeof settings->dialect, "%s",

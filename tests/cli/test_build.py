@@ -37,7 +37,7 @@ def several_files_are_counted_together(c):
     set_up(c)
     c.file("more", "a\nb")
     c.run("build -p 0.01 -o f.bloom keys more keys",
-          stderr=has("wrote f.bloom: 20,002 records, about 9,9", " different keys"))
+          stderr=has("wrote f.bloom: 20,002 records, about ", " different keys"))
     c.run("query -c f.bloom", stdin=KEYS + "a\nb\n", stdout="10002\n")
 
 
@@ -71,27 +71,18 @@ def every_way_to_write_a_number_means_the_same(c):
 
 
 @case
-def stdin_and_pipes_need_a_size_or_grow(c):
-    hint = ("say how many with -n, or how much memory they may take with --memory, or --kind "
-            "scalable\n")
-    for line in ("build -o f.bloom --kind classic", "build -o f.bloom --kind blocked -",
-                 "build -p 0.1 --lines 2 -o f.bloom"):
-        c.run(line, stdin="a\n", code=2,
-              stderr=has("bloomery: build: standard input: can't be read twice", hint))
-    os.mkfifo(c.path("fifo"))
-    c.run("build -o f.bloom --folds 2 fifo", code=2, stderr=has("fifo: can't be read twice", hint))
-    c.expect(c.names() == ["fifo"], "a refused build left a file")
-
-
-@case
-def a_pipe_with_a_name_is_a_pipe(c):
+def a_pipe_makes_the_filter_that_a_file_makes(c):
     set_up(c)
     os.mkfifo(c.path("fifo"))
-    writer = c.spawn(["sh", "-c", "cat keys > fifo"])
-    c.run("build -q --memory 1MiB -o f.bloom fifo")
-    writer.wait()
-    c.run("build -q --memory 1MiB -o g.bloom", stdin=KEYS)
-    c.expect(c.read("f.bloom") == c.read("g.bloom"), "a named pipe differs from standard input")
+    for options in ("", "-p 0.1 --lines 2", "--kind classic", "--kind counting", "--folds 2", "--memory 1MiB",
+                    "-p 1e-3 --memory 1MiB"):
+        c.run(f"build -q {options} -o f.bloom keys")
+        c.run(f"build -q {options} -o g.bloom", stdin=KEYS)
+        c.expect(c.read("f.bloom") == c.read("g.bloom"), f"{options}: standard input differs")
+        writer = c.spawn(["sh", "-c", "cat keys > fifo"])
+        c.run(f"build -q {options} -o g.bloom fifo")
+        writer.wait()
+        c.expect(c.read("f.bloom") == c.read("g.bloom"), f"{options}: a named pipe differs")
 
 
 @case
@@ -399,9 +390,9 @@ def progress_is_on_a_terminal_only_and_after_half_a_second(c):
     c.expect(shown.startswith(b"wrote f.bloom"), f"progress in a pipe: {shown}")
 
 
-def shown_while_counting(c, options):
-    """What a build shows on a terminal whose counting takes 0.7 s: a lease on the input makes its
-    opening wait. Then the counting goes on and so does the build."""
+def shown_while_reading(c, options):
+    """What a build shows on a terminal whose reading takes 0.9 s: a lease on the input makes its
+    opening wait. Then the reading goes on and so does the build."""
     leader, follower = pty.openpty()
     ignored = signal.signal(signal.SIGIO, signal.SIG_IGN)  # somebody wants to open the file: we know
     file = os.open(c.path("keys"), os.O_RDWR)
@@ -425,11 +416,11 @@ def shown_while_counting(c, options):
 
 
 @case
-def counting_shows_progress_unless_quiet(c):
+def reading_shows_progress_unless_quiet(c):
     set_up(c)
-    shown = shown_while_counting(c, "")
-    c.expect(b"\rcounting: " in shown, f"no progress while counting: {shown}")
-    shown = shown_while_counting(c, "-q")
+    shown = shown_while_reading(c, "")
+    c.expect(b"\rreading: " in shown, f"no progress while reading: {shown}")
+    shown = shown_while_reading(c, "-q")
     c.expect(shown == b"", f"-q was not quiet: {shown}")
 
 
@@ -532,10 +523,10 @@ def secret_key_is_wiped_where_the_command_held_it(c):
     """Only the filter needs it after it is made; it has its copy on the heap. Symbols are bound before:
     a linker that binds them at their first call saves the registers on the stack, with what is there."""
     bound = {**os.environ, "LD_BIND_NOW": "1"}
-    for made_now in (True, False):
-        process = c.start("build -q -n 10 --key-file k -o f.bloom", env=bound)
-        # It reads when the filter has been made. No record is whole yet: hashing one would bring the
-        # key back for a moment.
+    for made_now, size in ((True, "-n 10"), (False, "-n 10"), (False, "")):
+        process = c.start(f"build -q {size} --key-file k -o f.bloom", env=bound)
+        # It reads when the filter has been made, or what hashes for it. No record is whole yet: hashing
+        # one would bring the key back for a moment.
         process.stdin.write(b"a")
         process.stdin.flush()
         wait_for_reader(c, process)

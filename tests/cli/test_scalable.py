@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Filters that grow: from a pipe of unknown length, up to a limit, and on from a file."""
+"""Filters that grow: however many keys come, up to a limit, and on from a file."""
 
 import json
 import os
@@ -16,8 +16,10 @@ def inspect(c, name):
 
 
 @case
-def a_pipe_of_unknown_length_makes_a_filter_that_grows(c):
-    c.run("build -o f.bloom", stdin=KEYS,
+def a_filter_that_grows_is_made_where_it_is_asked_for(c):
+    c.run("build -o f.bloom", stdin=KEYS, stderr=has("wrote f.bloom: 60,000 keys, ", ", 1 in 10,"))
+    c.expect(inspect(c, "f.bloom")["kind"] == "blocked", "a pipe made a chain")
+    c.run("build --kind scalable -o f.bloom", stdin=KEYS,
           stderr=has("wrote f.bloom: 60,000 keys, ", " in 1 link, 1 in 10,000\n"))
     facts = inspect(c, "f.bloom")
     c.expect(facts["kind"] == "scalable" and facts["planned_keys"] == 1 << 20, f"{facts}")

@@ -388,7 +388,7 @@ static void files_follow_the_specification(void **state)
         struct test_bytes sealed = test_copy_bytes(file.data, file.bytes);
         assert_true(forge_seal(&sealed));
         assert_true(test_bytes_equal(&file, &sealed));
-        assert_int_equal(forge_get(&file, FORGE_VERSION, 2), 1);
+        assert_int_equal(forge_get(&file, FORGE_VERSION, 2), 2);
         assert_int_equal(forge_get(&file, FORGE_HEADER_BYTES, 4), 128);
         assert_int_equal(forge_get(&file, FORGE_LINKS, 4), 1);
         assert_int_equal(forge_payload(&file) % 64, 0);

@@ -29,6 +29,13 @@ static bool can_read(const struct golden *golden)
 #endif
 }
 
+static bloomery_hash_id golden_hash(const struct golden *golden)
+{
+    if (golden->hash != BLOOMERY_HASH_DEFAULT)
+        return golden->hash;
+    return golden->key != NULL ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_64;
+}
+
 static struct test_bytes golden_file(const struct golden *golden)
 {
     char path[4096];
@@ -62,10 +69,12 @@ static void golden_files_are_read(void **state)
         bloomery_info_get(filter, true, &info);
         assert_int_equal(bloomery_link_info_get(filter, 0, false, &first), BLOOMERY_OK);
         assert_int_equal(info.kind, golden->kind);
+        assert_int_equal(info.format_version, 2);
+        assert_int_equal(info.hash, golden_hash(golden));
         assert_int_equal(first.bits, golden->bits);
         assert_int_equal(first.lines, golden->lines);
         assert_int_equal(first.probes, golden->probes);
-        assert_int_equal(info.links, golden->planned > 0 ? 4 : 1);
+        assert_true(golden->planned > 0 ? info.links > 1 : info.links == 1);
         assert_true(info.seed == golden->seed && info.planned_rate == 0.0625);
         assert_int_equal(info.adds, (golden->below + 2) / 3);
         assert_int_equal(first.planned_keys, golden->planned > 0 ? golden->planned : info.adds);
@@ -95,7 +104,7 @@ static void golden_files_answer_as_ever(void **state)
     }
 }
 
-/* While version 1 is what is written, it is written like this. */
+/* While version 2 is what is written, it is written like this. */
 static void golden_files_are_written_as_ever(void **state)
 {
     (void)state;
@@ -115,11 +124,20 @@ static void golden_files_are_written_as_ever(void **state)
 
 /* ---- A reader made from the specification ------------------------------------------------ */
 
+static const uint64_t spec_c1 = 0xBF58476D1CE4E5B9u;
+static const uint64_t spec_c2 = 0x94D049BB133111EBu;
+
 static uint64_t spec_mix64(uint64_t x)
 {
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+    x = (x ^ (x >> 30)) * spec_c1;
+    x = (x ^ (x >> 27)) * spec_c2;
     return x ^ (x >> 31);
+}
+
+static uint64_t spec_fold(uint64_t a, uint64_t b)
+{
+    const unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static uint64_t spec_range(uint64_t h, uint64_t n)
@@ -137,8 +155,12 @@ static bloomery_hash spec_hash(const struct test_bytes *file, const struct golde
         return (bloomery_hash){forge_get(&output, 0, 8), forge_get(&output, 8, 8)};
     }
 #endif
-    assert_true(golden->key == NULL && forge_get(file, FORGE_HASH, 2) == 1);
-    XXH128_hash_t hash = XXH3_128bits_withSeed(key.data, key.bytes, forge_get(file, FORGE_SEED, 8));
+    const uint64_t seed = forge_get(file, FORGE_SEED, 8);
+    assert_true(golden->key == NULL);
+    if (forge_get(file, FORGE_HASH, 2) == 3)
+        return (bloomery_hash){0, XXH3_64bits_withSeed(key.data, key.bytes, seed)};
+    assert_int_equal(forge_get(file, FORGE_HASH, 2), 1);
+    XXH128_hash_t hash = XXH3_128bits_withSeed(key.data, key.bytes, seed);
     return (bloomery_hash){hash.low64, hash.high64};
 }
 
@@ -155,25 +177,34 @@ static bool spec_bit(const struct test_bytes *file, size_t link, uint64_t p)
     return (byte >> (first & 7) & ((1u << width) - 1)) != 0;
 }
 
-static bool spec_link_may_contain(const struct test_bytes *file, size_t link, bloomery_hash hash)
+/* Line `line` of a key: the first cell of it in *first; the number that says which bits. */
+static uint64_t spec_line(bloomery_hash hash, uint64_t line, uint64_t count, uint64_t *first)
 {
     const uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
+    uint64_t x = line == 0 ? hash.hi : spec_fold(hash.hi ^ line * golden_ratio, spec_c2);
+    *first = spec_range(x, count) * 512;
+    return spec_fold(x ^ hash.lo, spec_c1);
+}
+
+static bool spec_link_may_contain(const struct test_bytes *file, size_t link, bloomery_hash hash)
+{
     uint64_t bits = forge_get(file, FORGE_LINK_BITS + link, 8);
     uint64_t k = forge_get(file, FORGE_LINK_PROBES + link, 4);
     uint64_t lines = forge_get(file, FORGE_LINK_LINES + link, 4);
     bool all = true;
     if (forge_get(file, FORGE_KIND, 2) == 2) {
+        uint64_t step = spec_mix64(hash.hi ^ hash.lo) | 1;
         for (uint64_t i = 0; i < k; i++)
-            all &= spec_bit(file, link, spec_range(spec_mix64(hash.hi + i * (hash.lo | 1)), bits));
+            all &= spec_bit(file, link, spec_range(spec_mix64(hash.hi + i * step), bits));
         return all;
     }
-    for (uint64_t position = 0; position < k * lines; position++) {
-        uint64_t j = position / k;
-        uint64_t t = position / 7;
-        uint64_t high = j == 0 ? hash.hi : spec_mix64(hash.hi + j * golden_ratio);
-        uint64_t word = t == 0 ? hash.lo : spec_mix64(hash.lo + t * golden_ratio);
-        uint64_t bit = word >> (9 * (position % 7)) & 511;
-        all &= spec_bit(file, link, spec_range(high, bits / 512) * 512 + bit);
+    for (uint64_t line = 0; line < lines; line++) {
+        uint64_t first;
+        uint64_t w = spec_line(hash, line, bits / 512, &first);
+        for (uint64_t i = 0; i < k; i++) {
+            uint64_t word = ((w >> 48) + i) % 8;
+            all &= spec_bit(file, link, first + 64 * word + (w >> (6 * word)) % 64);
+        }
     }
     return all;
 }
@@ -205,6 +236,30 @@ static void a_reader_of_the_specification_agrees(void **state)
     }
 }
 
+/* ---- Before the first release --------------------------------------------------------------- */
+
+static void a_file_of_version_1_says_how_to_be_made_again(void **state)
+{
+    (void)state;
+    for (int load = 0; load < 2; load++) {
+        char path[4096];
+        bloomery_filter *filter = NULL;
+        bloomery_error error = {.status = BLOOMERY_OK};
+        snprintf(path, sizeof path, "%s/golden-v1-blocked-one-line.bloom", directory);
+        struct test_bytes file = test_read_file(path);
+        assert_int_equal(load ? bloomery_load(file.data, file.bytes, NULL, &filter, &error)
+                              : bloomery_open(path, NULL, &filter, &error),
+                         BLOOMERY_WRONG_VERSION);
+        test_bytes_free(&file);
+        assert_null(filter);
+        assert_int_equal(error.status, BLOOMERY_WRONG_VERSION);
+        assert_int_equal(error.offset, FORGE_VERSION);
+        assert_non_null(
+            strstr(error.text, "written in format version 1, which was never released"));
+        assert_non_null(strstr(error.text, "make the filter again from its keys (bloomery build)"));
+    }
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +267,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(golden_files_answer_as_ever),
         cmocka_unit_test(golden_files_are_written_as_ever),
         cmocka_unit_test(a_reader_of_the_specification_agrees),
+        cmocka_unit_test(a_file_of_version_1_says_how_to_be_made_again),
     };
     if (count != 2) {
         fprintf(stderr, "usage: %s DIRECTORY-OF-VECTORS\n", arguments[0]);

@@ -97,8 +97,7 @@ static void batches_hash_as_libxxhash_does(void **state)
         bloomery_filter *single = test_create(&plan, &options);
         assert_int_equal(bloomery_add_batch(batch, keys, count, NULL, NULL), BLOOMERY_OK);
         for (size_t i = 0; i < count; i++) {
-            const uint64_t hash =
-                XXH3_64bits_withSeed(keys[i].data, keys[i].bytes, options.seed);
+            const uint64_t hash = XXH3_64bits_withSeed(keys[i].data, keys[i].bytes, options.seed);
             bloomery_add_hash(single, (bloomery_hash){0, hash}, NULL);
             assert_true(bloomery_may_contain(batch, keys[i]));
         }

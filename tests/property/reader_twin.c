@@ -3,7 +3,7 @@
  * The library's side of reader_agrees.py: makes filters of any shape, and says what it finds in
  * files. Keys are any bytes, so on standard input each stands behind its length, a u32.
  *
- *     reader_twin make FILE KIND M K L KEYS RATE SEED KEY NOTE FLAGS DELIMITER FIELD COMMENT CELL < keys
+ *     reader_twin make FILE KIND M K L KEYS RATE SEED KEY NOTE FLAGS DELIMITER FIELD COMMENT CELL HASH < keys
  *     reader_twin read KEY < files
  *
  * KEY is empty or 32 hexadecimal digits; a "-" before them keeps the key out of the file. `read`
@@ -86,6 +86,7 @@ static int make(char **argv)
     };
     bloomery_options options = BLOOMERY_OPTIONS;
     options.seed = strtoull(argv[7], NULL, 10);
+    options.hash = (bloomery_hash_id)strtoul(argv[15], NULL, 10);
     options.key = key_of(argv[8], key);
     options.key_outside = argv[8][0] == '-';
     options.note = argv[9][0] != '\0' ? argv[9] : NULL;
@@ -178,7 +179,7 @@ static int read_files(const char *key_text)
 
 int main(int argc, char **argv)
 {
-    if (argc == 17 && strcmp(argv[1], "make") == 0)
+    if (argc == 18 && strcmp(argv[1], "make") == 0)
         return make(argv + 2);
     if (argc == 3 && strcmp(argv[1], "read") == 0)
         return read_files(argv[2]);

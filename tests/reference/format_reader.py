@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A reader of filter files written from docs/format.md alone: the proof that the page is complete.
+"""A reader of filter files that follows docs/format.md alone: the proof that the page is complete.
 
     format_reader.py FILE info                  what the file says, as a JSON object
     format_reader.py FILE verify                compares every checksum
@@ -9,10 +9,11 @@
         --hex                                   the lines are keys in hexadecimal digits
     --key HEX                                   the key of a keyed filter that does not carry it
 
-Its author did not look at the library's sources, it imports nothing of them, and its hashes are
-its own (hashes.py). Where the library and this file disagree about any file, one of the three - page,
-library, reader - is wrong; tests/property/reader_agrees.py looks for that. The steps of parse() are
-those under "What a reader checks", by their numbers.
+It imports nothing of the library's sources, and its hashes are its own (hashes.py). The author of its
+first version had seen only the page. What changed with version 2 was written to the page as well, but
+by someone who knew the library. Where the library and this file disagree about any file, one of the
+three - page, library, reader - is wrong; tests/property/reader_agrees.py looks for that. The steps of
+parse() are those under "What a reader checks", by their numbers.
 
 Exit codes: 0 yes, 1 no key may be in, 2 refused or damaged (stderr says why).
 """
@@ -36,7 +37,9 @@ FINGERPRINTED = b"bloomery key fingerprint 1"
 BLOCKED, CLASSIC, COUNTING, SCALABLE = 1, 2, 3, 4
 OF_LINES = (BLOCKED, COUNTING, SCALABLE)
 CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,)}
-XXH3, SIPHASH = 1, 2
+XXH3_128, SIPHASH, XXH3_64 = HASHES = 1, 2, 3
+VERSION = 2
+LINES_MOST, LINE_PROBES_MOST, CLASSIC_PROBES_MOST = 4, 8, 64
 LINK, RULE, SECRET, DIALECT, NOTE = KNOWN = 1, 2, 3, 4, 5
 DIALECT_BYTES = range(16, 16 + 6144 + 1)
 REQUIRED = 1
@@ -45,7 +48,7 @@ BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16}
 BITS_MOST = 1 << 50
 
 # Why a file is refused: the page's words.
-NO_FILTER, CUT_SHORT, LATER = "no filter", "cut short", "later"
+NO_FILTER, CUT_SHORT, OTHER_VERSION = "no filter", "cut short", "other version"
 DAMAGED, UNSUPPORTED, KEY_NEEDED = "damaged", "unsupported", "key needed"
 
 
@@ -131,16 +134,17 @@ def check_start(data):
     need(len(data) >= 8, CUT_SHORT, "the file ends in the magic")
     need(len(data) >= HEADER_BYTES, CUT_SHORT, "the file ends in the header")
     header = Header(*HEADER.unpack_from(data))
-    need(header.version <= 1, LATER, f"format version {header.version}")
-    need(header.version == 1, DAMAGED, "format version 0")
+    need(header.version != 0, DAMAGED, "format version 0")
+    need(header.version != 1, OTHER_VERSION, "format version 1: to be made again from its keys")
+    need(header.version == VERSION, OTHER_VERSION, f"format version {header.version}")
     need(header.header_bytes == HEADER_BYTES, DAMAGED, "header bytes")
     return header
 
 
 def check_zeros(header):
-    """3: what version 1 does not know must not be there."""
+    """3: what version 2 does not know must not be there."""
     need(header.zero_a == 0 and not any(header.zero_c) and header.required == 0,
-         LATER, "a field is set that is zero in version 1")
+         OTHER_VERSION, "a field is set that is zero in version 2")
 
 
 def check_sizes(header, file_bytes):
@@ -168,16 +172,18 @@ def check_record(kind, body, at):
     need(kind != NOTE or len(body) <= NOTE_BYTES_MOST, DAMAGED, f"{where} is too long")
     if kind == DIALECT:
         need(len(body) in DIALECT_BYTES, DAMAGED, f"{where} has {len(body)} bytes")
-        need(body[12:16] == bytes(4), LATER, f"{where}: a zero field is not")
+        need(body[12:16] == bytes(4), OTHER_VERSION, f"{where}: a zero field is not")
     if kind == LINK:
-        need(Link(*LINK_BODY.unpack(body)).zero == 0, LATER, f"{where}: a zero field is not")
+        need(Link(*LINK_BODY.unpack(body)).zero == 0, OTHER_VERSION, f"{where}: a zero field is not")
     if kind == RULE:
         flags, delimiter, field_number, comment = RULE_BODY.unpack(body)
-        need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, LATER,
+        need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, OTHER_VERSION,
              f"{where}: unknown rules")
-        need((flags & RULE_CASES).bit_count() <= 1, LATER, f"{where}: two of lower, upper, hex, int64, int32")
-        need((flags & RULE_FORMS).bit_count() <= 1, LATER, f"{where}: two of hex, int64, int32, utf16")
-        need(field_number != 0 or (delimiter == 0 and not flags & RULE_CSV), LATER,
+        need((flags & RULE_CASES).bit_count() <= 1, OTHER_VERSION,
+             f"{where}: two of lower, upper, hex, int64, int32")
+        need((flags & RULE_FORMS).bit_count() <= 1, OTHER_VERSION,
+             f"{where}: two of hex, int64, int32, utf16")
+        need(field_number != 0 or (delimiter == 0 and not flags & RULE_CSV), OTHER_VERSION,
              f"{where}: a delimiter or CSV without a field")
 
 
@@ -194,7 +200,7 @@ def read_records(data, header):
             check_record(kind, data[at + 8:at + 8 + size], at)
             records.append((kind, data[at + 8:at + 8 + size]))
         else:
-            need(not flags & REQUIRED, LATER, f"record at {at}: unknown type {kind}")
+            need(not flags & REQUIRED, OTHER_VERSION, f"record at {at}: unknown type {kind}")
         at += 8 + (size + 7) // 8 * 8
     need(sum(kind == LINK for kind, _ in records) == header.links, DAMAGED, "number of links")
     return records
@@ -208,7 +214,7 @@ def check_known(header, records):
     need(ruled == (header.dialect != 0), DAMAGED, "rules without a dialect, or the reverse")
     need(ruled or header.count_rule == 0, DAMAGED, "a count rule without a dialect")
     need(header.kind in CELL_BITS, UNSUPPORTED, f"kind {header.kind}")
-    need(header.hash in (XXH3, SIPHASH), UNSUPPORTED, f"hash {header.hash}")
+    need(header.hash in HASHES, UNSUPPORTED, f"hash {header.hash}")
     need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
     need(header.cell_bits in CELL_BITS[header.kind], UNSUPPORTED, f"cell bits {header.cell_bits}")
     rules = (header.block_bits, header.bit_order, header.block_rule, header.probe_rule,
@@ -246,8 +252,8 @@ def check_link(header, link, begin):
     blocked = header.kind in OF_LINES
     need(1 <= link.bits * header.cell_bits <= BITS_MOST and (not blocked or link.bits % 512 == 0), DAMAGED,
          "m")
-    need(1 <= link.lines <= 3 if blocked else link.lines == 0, DAMAGED, "L")
-    need(1 <= link.probes * max(link.lines, 1) <= 64, DAMAGED, "k")
+    need(1 <= link.lines <= LINES_MOST if blocked else link.lines == 0, DAMAGED, "L")
+    need(1 <= link.probes <= (LINE_PROBES_MOST if blocked else CLASSIC_PROBES_MOST), DAMAGED, "k")
     # False for what is no number, too.
     need(0 <= link.planned_rate <= 1, DAMAGED, "planned rate")
     need(header.kind != SCALABLE or link.planned_keys > 0 < link.planned_rate, DAMAGED, "no plan")
@@ -301,17 +307,22 @@ def verify(filter_):
 
 # ---- From a key to its bits ------------------------------------------------------------------------
 
-G = 0x9E3779B97F4A7C15
+C1, C2, G = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15
+LINE_BITS, WORDS, WORD_BITS = 512, 8, 64
 
 
 def fastrange(h, n):
     return h * n >> 64
 
 
+def fold(a, b):
+    return a * b & M64 ^ a * b >> 64
+
+
 def mix64(x):
     x &= M64
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & M64
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & M64
+    x = (x ^ x >> 30) * C1 & M64
+    x = (x ^ x >> 27) * C2 & M64
     return x ^ x >> 31
 
 
@@ -321,24 +332,49 @@ def fingerprint(key):
 
 def hash_key(filter_, key):
     """(lo, hi) of a key."""
-    if filter_.header.hash == XXH3:
+    if filter_.header.hash == XXH3_64:
+        return 0, xxh3_64(key, filter_.header.seed)
+    if filter_.header.hash == XXH3_128:
         return xxh3_128(key, filter_.header.seed)
     need(filter_.key is not None, KEY_NEEDED, "the filter's key is not in the file")
     return siphash_128(key, filter_.key)
 
 
+def classic_step(lo, hi):
+    return mix64(hi ^ lo) | 1
+
+
 def classic_positions(link, lo, hi):
-    return [fastrange(mix64(hi + i * (lo | 1)), link.bits) for i in range(link.probes)]
+    step = classic_step(lo, hi)
+    return [fastrange(mix64(hi + i * step), link.bits) for i in range(link.probes)]
+
+
+@dataclass
+class Line:
+    """One of a key's lines, by the page's letters."""
+    x: int
+    n: int
+    w: int
+    r: int
+    bits: list  # of the link
+
+
+def lines_of(link, lo, hi):
+    """What a key has in each of its lines."""
+    lines = []
+    for j in range(link.lines):
+        x = hi if j == 0 else fold(hi ^ j * G & M64, C2)
+        line = Line(x, fastrange(x, link.bits // LINE_BITS), fold(x ^ lo, C1), 0, [])
+        line.r = line.w >> 48 & 7
+        for i in range(link.probes):
+            c = (line.r + i) % WORDS
+            line.bits.append(LINE_BITS * line.n + WORD_BITS * c + (line.w >> 6 * c & 63))
+        lines.append(line)
+    return lines
 
 
 def blocked_positions(link, lo, hi):
-    count = link.bits // 512
-    lines = [fastrange(hi if j == 0 else mix64(hi + j * G), count) for j in range(link.lines)]
-    positions = []
-    for n in range(link.lines * link.probes):
-        word = lo if n < 7 else mix64(lo + n // 7 * G)
-        positions.append(512 * lines[n // link.probes] + (word >> 9 * (n % 7) & 511))
-    return positions
+    return [bit for line in lines_of(link, lo, hi) for bit in line.bits]
 
 
 def positions_of(filter_, link, key):
@@ -365,9 +401,7 @@ def count(filter_, key):
     if filter_.header.kind != COUNTING:
         return int(may_contain(filter_, key))
     link, most = filter_.links[0], (1 << filter_.header.cell_bits) - 1
-    positions = positions_of(filter_, link, key)
-    named = [p for at in range(0, len(positions), link.probes)
-             for p in set(positions[at:at + link.probes])]
+    named = positions_of(filter_, link, key)  # those of one line differ
     counters = {p: cell_of(filter_, link, p) for p in named}
     return min([most] + [counter // named.count(p) for p, counter in counters.items() if counter < most])
 

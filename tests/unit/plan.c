@@ -26,6 +26,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -806,5 +807,8 @@ int main(void)
         cmocka_unit_test(the_smallest_rates_are_told_whole),
         cmocka_unit_test(the_ends_of_the_ranges_are_solved),
     };
+    const char *pattern = getenv("BLOOMERY_TEST_FILTER");
+    if (pattern != NULL && pattern[0] != '\0')
+        cmocka_set_test_filter(pattern);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@
 #include <bloomery/bloomery.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -401,5 +402,8 @@ int main(void)
         cmocka_unit_test(rates_are_met_with_64_bits_of_hash),
         cmocka_unit_test(rates_below_that_of_the_hash_are_refused_with_a_way_out),
     };
+    const char *pattern = getenv("BLOOMERY_TEST_FILTER");
+    if (pattern != NULL && pattern[0] != '\0')
+        cmocka_set_test_filter(pattern);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

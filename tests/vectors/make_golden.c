@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Makes the golden files of golden.h in a directory, and prints the digests that belong there. By
- * hand, and only until the format's version 1 is released:
+ * hand, and only until the format's version 2 is released:
  *
  *     cc -Iinclude tests/vectors/make_golden.c -lbloomery -o make_golden && ./make_golden
  * tests/vectors

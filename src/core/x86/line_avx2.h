@@ -30,10 +30,9 @@ INLINE_AVX2 struct line_avx2 bits_avx2(uint64_t w, uint32_t probes)
 {
     const uint64_t *window = probes == BLOOMERY_LINE_PROBES ? NULL : bloomery_window(w, probes);
     const __m256i all = _mm256_set1_epi64x((long long)w);
-    return (struct line_avx2){
-        {half_bits_avx2(all, _mm256_setr_epi64x(0, 6, 12, 18), window),
-         half_bits_avx2(all, _mm256_setr_epi64x(24, 30, 36, 42),
-                        window == NULL ? NULL : window + 4)}};
+    return (struct line_avx2){{half_bits_avx2(all, _mm256_setr_epi64x(0, 6, 12, 18), window),
+                               half_bits_avx2(all, _mm256_setr_epi64x(24, 30, 36, 42),
+                                              window == NULL ? NULL : window + 4)}};
 }
 
 INLINE_AVX2 struct line_avx2 read_avx2(const uint8_t *line)

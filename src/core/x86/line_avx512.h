@@ -16,7 +16,7 @@
 
 #include <immintrin.h>
 
-#define TARGET_AVX512                                                                    \
+#define TARGET_AVX512                                                                  \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt"))) \
     BLOOMERY_RACES_MEANT
 #define INLINE_AVX512 TARGET_AVX512 static inline __attribute__((always_inline))
@@ -50,8 +50,7 @@ INLINE_AVX512 bool hits_avx512(const uint8_t *line, uint64_t w, uint32_t probes)
 INLINE_AVX512 __m512i bits_avx512(__m512i line, uint64_t w, uint32_t probes, __mmask8 *fresh)
 {
     const __mmask8 window = window_avx512(w, probes);
-    const __m512i bits =
-        _mm512_maskz_rolv_epi64(window, _mm512_set1_epi64(1), choices_avx512(w));
+    const __m512i bits = _mm512_maskz_rolv_epi64(window, _mm512_set1_epi64(1), choices_avx512(w));
     *fresh = _mm512_mask_testn_epi64_mask(window, line, bits);
     return bits;
 }

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""build without -n: the input is read once, and the filter is the one that -n makes.
+
+BLOOMERY_HASH_BYTES is the memory for the hashes that wait until the number of keys is known, where the
+build has that switch; a release build has not, and then they stay in memory in all cases of the first
+part. tests/unit/hash_store.c looks at what goes to the file.
+"""
+
+import gzip
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+from runner import EMULATOR, Difference, Skip, case, has, keyed, main
+
+COUNT = 30_000
+KEYS = "".join(f"key-{i}\n" for i in range(COUNT))
+# All fits; most of it goes to the file; all but some hundred bytes does.
+MEMORY = ("", "100000", "1")
+
+
+def little(memory, **more):
+    """The environment with so much memory for hashes; empty: as much as there is."""
+    return {"BLOOMERY_HASH_BYTES": memory, "BLOOMERY_BLOCK_BYTES": "5000", **more}
+
+
+def needs_switch():
+    """For cases in which hashes have to go to a file."""
+    if "BLOOMERY_TEST_NO_SWITCH" in os.environ:
+        raise Skip("a release build has no switch for the memory of hashes")
+
+
+def feed(c, name, content):
+    """A process that writes this into a pipe with a name, once."""
+    c.file("fed", content)
+    os.mkfifo(c.path(name))
+    return c.spawn(["sh", "-c", f"cat fed > {name}"])
+
+
+# ---- The same filter --------------------------------------------------------------------------------
+
+def is_that_of_n(c, options, keys, inputs, stdin=""):
+    """Whatever the memory and the number of threads, the bytes are those of a build with -n."""
+    c.run(f"build -q {options} -n {keys} -o n.bloom {inputs}", stdin=stdin)
+    for memory in MEMORY:
+        for threads in (1, 4):
+            c.run(f"build -q {options} -j {threads} -o f.bloom {inputs}", stdin=stdin,
+                  environment=little(memory))
+            c.expect(c.read("f.bloom") == c.read("n.bloom"),
+                     f"{options} -j {threads} with {memory} bytes: not what -n {keys} makes")
+
+
+@case
+def every_shape_is_that_of_n(c):
+    c.file("keys", KEYS)
+    for options in ("", "-p 0.3", "-p 1e-6", "--lines 3", "--folds 9", "--seed 7", "--kind classic",
+                    "--kind counting", "--counter-bits 8", "--note hello"):
+        is_that_of_n(c, options, COUNT, "keys")
+
+
+@case
+def hashes_of_128_bits_are_those_of_n(c):
+    """The plan takes them at 1e-13 and not at 1e-8; a rate that the memory decides may need them."""
+    c.file("keys", KEYS)
+    # 30,000 keys share 64 bits at a rate of 1.6e-15: more than 1 % of 1e-13.
+    for rate, bits in (("1e-8", 64), ("1e-10", 64), ("1e-13", 128), ("1e-15", 128)):
+        is_that_of_n(c, f"-p {rate}", COUNT, "keys")
+        facts = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+        c.expect(facts["hash"] == f"xxh3-{bits}", f"{rate}: {facts['hash']}")
+    for memory in ("20KB", "100KB", "119KB", "120KB", "121KB", "300KB", "10MB"):
+        is_that_of_n(c, f"--memory {memory}", COUNT, "keys")
+
+
+@case
+def repeated_keys_count(c):
+    is_that_of_n(c, "", 3 * COUNT, "-", stdin=3 * KEYS)
+    c.run("build -o f.bloom", stdin=3 * KEYS,
+          stderr=has("wrote f.bloom: 90,000 records, about ", " different keys, "))
+
+
+@case
+def records_without_a_key_do_not(c):
+    lines = "".join(f"# {i}\n{i}\tkey-{i}\nnone\n" for i in range(COUNT))
+    warning = has(f"{COUNT:,}".replace(",", ","), "field 2")
+    c.file("keys", lines)
+    c.run(f"build -q -n {COUNT} --comment '#' -F 2 -o n.bloom keys", stderr=warning)
+    for memory in MEMORY:
+        c.run("build -q --comment '#' -F 2 -o f.bloom keys", stderr=warning,
+              environment=little(memory))
+        c.expect(c.read("f.bloom") == c.read("n.bloom"), "not what -n makes")
+    c.run("build --comment '#' -F 2 -o f.bloom keys",
+          stderr=has("wrote f.bloom: 30,000 keys, ", "; 60,000 records have no key\n"))
+
+
+@case
+@keyed
+def keyed_filters_are_those_of_n(c):
+    c.file("keys", KEYS)
+    c.run("build -q -n 1 --key-file k -o f.bloom", stdin="a\n")
+    is_that_of_n(c, "--key-file k", COUNT, "keys")
+    c.run("query -c --key-file k f.bloom keys", stdout=f"{COUNT}\n")
+    os.unlink(c.path("f.bloom"))  # which would keep its mode
+    seen = set()
+    for memory in MEMORY:
+        c.run("build -q --keyed -o f.bloom keys", environment=little(memory))
+        c.run("query -c f.bloom keys", stdout=f"{COUNT}\n")
+        c.run("query -c f.bloom", stdin="absent\n", stdout="0\n", code=1)
+        c.expect(stat.S_IMODE(os.stat(c.path("f.bloom")).st_mode) == 0o600, "others can read the key")
+        seen.add(c.read("f.bloom"))
+        os.unlink(c.path("f.bloom"))
+    c.expect(len(seen) == len(MEMORY), "random keys are the same")
+
+
+@case
+def an_empty_input_makes_an_empty_filter(c):
+    for options in ("", "-p 1e-14", "--memory 1KB", "--kind classic"):
+        is_that_of_n(c, options, 1, "-")
+        c.run(f"build {options} -o f.bloom", stderr=has("wrote f.bloom: 0 keys, "))
+        c.expect(json.loads(c.run("inspect --json f.bloom", stdout=None)[0])["bits_set"] == 0, options)
+
+
+@case
+def packed_input_is_that_of_n(c):
+    with open(c.path("packed"), "wb") as file:
+        file.write(gzip.compress(KEYS.encode()))
+    is_that_of_n(c, "", COUNT, "packed")
+    is_that_of_n(c, "-p 1e-13", 2 * COUNT, "packed -", stdin=KEYS)
+
+
+# ---- Once -------------------------------------------------------------------------------------------
+
+@case
+def input_is_read_once(c):
+    """From a pipe that gives what it has a single time, beside files."""
+    c.file("keys", KEYS)
+    c.run(f"build -q -n {COUNT + 2} -o n.bloom - keys", stdin="a\nb\n")
+    for memory in MEMORY:
+        writer = feed(c, "fifo", "a\nb\n")
+        c.run("build -q -o f.bloom fifo keys", environment=little(memory))
+        c.expect(writer.wait() == 0, "the writer failed")
+        c.expect(c.read("f.bloom") == c.read("n.bloom"), "a pipe differs")
+        os.unlink(c.path("fifo"))
+
+
+@case
+def a_file_that_grows_meanwhile_is_counted_as_it_was_read(c):
+    """What is planned for and what is added are the same keys."""
+    process = c.start("build -o f.bloom")
+    for i in range(50):
+        process.stdin.write(b"%d\n" % i)
+        process.stdin.flush()
+        time.sleep(0.002)
+    _, stderr = process.communicate(timeout=60)
+    c.expect(process.returncode == 0 and stderr.startswith(b"wrote f.bloom: 50 keys, "), f"{stderr}")
+    facts = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+    c.expect((facts["planned_keys"], facts["adds"]) == (50, 50), f"{facts}")
+
+
+@case
+def what_does_not_fit_is_told_when_it_has_been_read(c):
+    c.file("keys", KEYS)
+    for inputs, stdin in (("keys", ""), ("", KEYS)):
+        c.run(f"build -p 1e-4 --memory 10KB -o f.bloom {inputs}", stdin=stdin, code=2,
+              stderr=has("30,000 keys at a rate of 1 in 10,000 need ", "; a rate of 1 in "))
+        c.run(f"build --memory 100 -o f.bloom {inputs}", stdin=stdin, code=2,
+              stderr=has("30000 keys do not fit in 100 bytes"))
+    c.expect(c.names() == ["keys"], "a refused build left a file")
+
+
+# ---- What can go wrong ------------------------------------------------------------------------------
+
+@case
+def a_temporary_directory_that_is_not_there_is_told(c):
+    needs_switch()
+    c.file("keys", KEYS)
+    for threads in (1, 4):
+        c.run(f"build -j {threads} -o f.bloom keys", code=2,
+              environment=little("1", TMPDIR="/nonexistent"),
+              stderr="bloomery: build: hashes that do not fit in memory, in a file in /nonexistent: No "
+              "such file or directory; TMPDIR names another directory, and with -n none are kept\n")
+    c.expect(c.names() == ["keys"], "a failed build left a file")
+    c.run("build -q -o f.bloom keys", environment={"TMPDIR": "/nonexistent"})  # they fit
+    c.run("build -q -n 30k -o g.bloom keys", environment=little("1", TMPDIR="/nonexistent"))
+    c.expect(c.read("f.bloom") == c.read("g.bloom"), "they differ")
+
+
+@case
+def a_directory_that_fails_ends_a_build_though_its_input_stays_open(c):
+    """Of 20 keys one thread gets all, and fails; the others wait for more."""
+    needs_switch()
+    for threads, keys in ((1, KEYS), (4, KEYS), (1, KEYS[:120]), (4, KEYS[:120])):
+        process = c.start(f"build -j {threads} -o f.bloom",
+                          env={**os.environ, **little("1", TMPDIR="/nonexistent")})
+        try:
+            process.stdin.write(keys.encode())
+            process.stdin.flush()
+        except BrokenPipeError:  # it has ended before it was told all
+            pass
+        try:
+            code = process.wait(timeout=30)
+        except subprocess.TimeoutExpired as late:
+            raise Difference(f"-j {threads} waits for input") from late
+        c.expect(code == 2, f"exit code {code}")
+        c.expect(b"/nonexistent: No such file" in process.stderr.read(), "it says something else")
+
+
+@case
+def a_full_disk_is_told_and_leaves_the_old_file(c):
+    needs_switch()
+    c.file("keys", KEYS)
+    os.mkdir(c.path("tmp"))
+    c.run("build -q -n 1 -o f.bloom", stdin="old\n")
+    old = c.read("f.bloom")
+
+    def small_files():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    for threads in (1, 4):
+        c.run(f"build -j {threads} -o f.bloom keys", code=2, preexec_fn=small_files,
+              environment=little("1", TMPDIR=c.path("tmp")),
+              stderr=has("in a file in ", "/tmp: File too large; TMPDIR names another directory"))
+    c.expect(c.read("f.bloom") == old and c.names() == ["f.bloom", "keys", "tmp"] and
+             not os.listdir(c.path("tmp")), f"{c.names()}")
+
+
+def files_of(process, folder):
+    """The open files of a process that lie, or lay, in a folder."""
+    found = []
+    for name in os.listdir(f"/proc/{process.pid}/fd"):
+        try:
+            path = os.readlink(f"/proc/{process.pid}/fd/{name}")
+        except OSError:
+            continue
+        if path.startswith(folder):
+            found.append(path)
+    return found
+
+
+@case
+def an_interrupted_build_leaves_nothing(c):
+    """Killed while hashes are in the file, which has no name from the beginning."""
+    needs_switch()
+    if EMULATOR:
+        raise Skip("an emulator has files of its own")
+    os.mkdir(c.path("tmp"))
+    c.run("build -q -n 1 -o f.bloom", stdin="old\n")
+    old = c.read("f.bloom")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        process = c.start("build -o f.bloom",
+                          env={**os.environ, **little("1", TMPDIR=c.path("tmp"))})
+        process.stdin.write(KEYS.encode())
+        process.stdin.flush()
+        until = time.monotonic() + 60
+        while not files_of(process, c.path("tmp")):
+            c.expect(time.monotonic() < until, "no hash goes to the file")
+            time.sleep(0.01)
+        c.expect(not os.listdir(c.path("tmp")), "the file has a name")
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        c.expect(process.returncode == -number, f"exit code {process.returncode}")
+        c.expect(c.read("f.bloom") == old and c.names() == ["f.bloom", "tmp"], f"{c.names()}")
+        c.expect(not os.listdir(c.path("tmp")), "litter")
+
+
+@case
+def a_failing_input_builds_nothing(c):
+    c.file("keys", KEYS)
+    c.file("damaged", gzip.compress(KEYS.encode())[:-5])
+    c.file("odd", KEYS + "not hex\n")
+    for memory in MEMORY:
+        for line, expected in (("keys missing", "missing: No such file or directory\n"),
+                               ("keys damaged", "damaged: the compressed data is cut short\n"),
+                               ("--hex odd", "no key can be made of it\n"),
+                               ("-F 3 keys", "field 3")):
+            c.run(f"build -o f.bloom {line}", code=2, stderr=has(expected),
+                  environment=little(memory))
+    c.expect("f.bloom" not in c.names(), "a failed build left its file")
+
+
+main()

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Columns: whatever form keys come in, they are the keys that they are one by one; what is no key is
+ * neither added nor found; and a column that leads outside its memory is refused before anything is
+ * read or added.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Worth
+ * running under AddressSanitizer.
+ */
+#include "../support/support.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEYS = 300, FIRST = 13, WIDTH = 8, WORDS = (KEYS + 63) / 64 };
+
+/* The keys of a column in all of its forms, FIRST others in front of them. */
+static struct {
+    uint8_t data[(FIRST + KEYS) * WIDTH];
+    int32_t narrow[FIRST + KEYS + 1];
+    int64_t wide[FIRST + KEYS + 1];
+    bloomery_key keys[FIRST + KEYS];
+    bloomery_hash hashes[FIRST + KEYS];
+    uint64_t hashes64[FIRST + KEYS];
+    uint8_t valid[(FIRST + KEYS) / 8 + 1];
+} all;
+
+/* What batches have code of their own for: one line with all words and with some, several lines. */
+static const struct {
+    uint32_t lines, probes;
+} shapes[] = {{1, 8}, {1, 3}, {2, 4}, {4, 2}};
+enum { SHAPES = sizeof shapes / sizeof shapes[0] };
+
+static bloomery_filter *make(size_t shape)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                          .bits = 512 * 3,
+                          .lines = shapes[shape].lines,
+                          .probes = shapes[shape].probes};
+    return test_create(&plan, NULL);
+}
+
+static int make_keys(void **state)
+{
+    uint64_t random = 5;
+    bloomery_filter *filter = make(0);
+    (void)state;
+    for (size_t i = 0; i < FIRST + KEYS; i++) {
+        const uint64_t value = test_next(&random);
+        memcpy(all.data + i * WIDTH, &value, WIDTH);
+        all.narrow[i] = (int32_t)(i * WIDTH);
+        all.wide[i] = (int64_t)(i * WIDTH);
+        all.keys[i] = bloomery_key_of(all.data + i * WIDTH, WIDTH);
+        all.valid[i / 8] |= (uint8_t)((test_next(&random) & 1) << i % 8);
+        assert_int_equal(bloomery_hash_key(filter, all.keys[i], &all.hashes[i]), BLOOMERY_OK);
+        all.hashes64[i] = all.hashes[i].hi;
+    }
+    all.narrow[FIRST + KEYS] = (FIRST + KEYS) * WIDTH;
+    all.wide[FIRST + KEYS] = (FIRST + KEYS) * WIDTH;
+    bloomery_free(filter);
+    return 0;
+}
+
+static bloomery_column column_of(bloomery_column_form form)
+{
+    bloomery_column column = BLOOMERY_COLUMN;
+    column.form = form;
+    column.count = KEYS;
+    column.first = FIRST;
+    column.data = form == BLOOMERY_COLUMN_HASHES64    ? (const void *)all.hashes64
+                  : form == BLOOMERY_COLUMN_HASHES128 ? (const void *)all.hashes
+                                                      : all.data;
+    column.bytes = form == BLOOMERY_COLUMN_HASHES64    ? sizeof all.hashes64
+                   : form == BLOOMERY_COLUMN_HASHES128 ? sizeof all.hashes
+                                                       : sizeof all.data;
+    column.width = WIDTH;
+    column.offsets = form == BLOOMERY_COLUMN_OFFSETS32 ? (const void *)all.narrow : all.wide;
+    return column;
+}
+
+static const bloomery_column_form forms[] = {
+    BLOOMERY_COLUMN_FIXED,    BLOOMERY_COLUMN_OFFSETS32, BLOOMERY_COLUMN_OFFSETS64,
+    BLOOMERY_COLUMN_HASHES64, BLOOMERY_COLUMN_HASHES128,
+};
+enum { FORMS = sizeof forms / sizeof forms[0] };
+
+static bool is_key(size_t i)
+{
+    return (all.valid[(FIRST + i) / 8] >> (FIRST + i) % 8 & 1) != 0;
+}
+
+static bool answer(const uint64_t *answers, size_t i)
+{
+    return (answers[i / 64] >> i % 64 & 1) != 0;
+}
+
+/* Adds the keys one by one, those that are no keys left out unless `whole`. */
+static uint64_t add_singly(bloomery_filter *filter, bool whole, uint64_t answers[WORDS])
+{
+    uint64_t total = 0;
+    memset(answers, 0, WORDS * sizeof *answers);
+    for (size_t i = 0; i < KEYS; i++) {
+        uint32_t set = 0;
+        if (!whole && !is_key(i))
+            continue;
+        if (bloomery_add(filter, all.keys[FIRST + i], &set) == BLOOMERY_NEW)
+            answers[i / 64] |= (uint64_t)1 << i % 64;
+        total += set;
+    }
+    return total;
+}
+
+static void assert_written_alike(const bloomery_filter *one, const bloomery_filter *other)
+{
+    struct test_bytes ours = test_written(one);
+    struct test_bytes theirs = test_written(other);
+    assert_true(test_bytes_equal(&ours, &theirs));
+    test_bytes_free(&ours);
+    test_bytes_free(&theirs);
+}
+
+static void assert_column_is_its_keys(size_t shape, bloomery_column_form form, bool whole)
+{
+    bloomery_filter *left = make(shape);
+    bloomery_filter *right = make(shape);
+    bloomery_column column = column_of(form);
+    uint64_t one[WORDS], other[WORDS];
+    uint64_t new_bits = 0;
+    size_t found = 0;
+    size_t wanted = 0;
+    if (!whole) {
+        column.valid = all.valid;
+        column.nulls = -1;
+    }
+    assert_int_equal(bloomery_add_column(left, &column, one, &new_bits, NULL), BLOOMERY_OK);
+    assert_int_equal(new_bits, add_singly(right, whole, other));
+    assert_memory_equal(one, other, sizeof one);
+    assert_written_alike(left, right);
+    assert_int_equal(bloomery_may_contain_column(left, &column, one, &found, NULL), BLOOMERY_OK);
+    for (size_t i = 0; i < KEYS; i++) {
+        assert_int_equal(answer(one, i), whole || is_key(i));
+        wanted += whole || is_key(i);
+    }
+    assert_int_equal(found, wanted);
+    bloomery_free(left);
+    bloomery_free(right);
+}
+
+static void columns_are_their_keys(void **state)
+{
+    (void)state;
+    for (size_t shape = 0; shape < SHAPES; shape++)
+        for (size_t form = 0; form < FORMS; form++)
+            assert_column_is_its_keys(shape, forms[form], true);
+}
+
+/* Nobody asks what was new: for one line that is code of its own. And keys of 8 bytes in a list are
+ * taken as integers. */
+static void uncounted_columns_are_their_keys(void **state)
+{
+    (void)state;
+    for (size_t shape = 0; shape < SHAPES; shape++) {
+        const bloomery_column column = column_of(BLOOMERY_COLUMN_FIXED);
+        bloomery_filter *one = make(shape);
+        bloomery_filter *other = make(shape);
+        bloomery_filter *list = make(shape);
+        uint64_t answers[WORDS];
+        add_singly(one, true, answers);
+        assert_int_equal(bloomery_add_column(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_batch(list, all.keys + FIRST, KEYS, NULL, NULL), BLOOMERY_OK);
+        assert_written_alike(one, other);
+        assert_written_alike(one, list);
+        assert_int_equal(bloomery_may_contain_batch(one, all.keys + FIRST, KEYS, answers), KEYS);
+        bloomery_free(one);
+        bloomery_free(other);
+        bloomery_free(list);
+    }
+}
+
+static void what_is_no_key_is_not_added(void **state)
+{
+    (void)state;
+    for (size_t shape = 0; shape < SHAPES; shape++)
+        for (size_t form = 0; form < FORMS; form++)
+            assert_column_is_its_keys(shape, forms[form], false);
+}
+
+/* The line of a key is floor(x N / 2^64): one key in 2^32 / N or so has another where the low half of x
+ * is left out. */
+static void integers_find_their_lines_in_larger_filters(void **state)
+{
+    enum { MANY = 2000000 };
+    bloomery_plan plan = {
+        .kind = BLOOMERY_BLOCKED, .bits = 512 * (UINT64_C(65536) + 5), .lines = 1, .probes = 3};
+    bloomery_filter *one = test_create(&plan, NULL);
+    bloomery_filter *other = test_create(&plan, NULL);
+    uint64_t *integers = malloc(MANY * sizeof *integers);
+    uint64_t random = 11;
+    (void)state;
+    assert_non_null(integers);
+    for (size_t i = 0; i < MANY; i++) {
+        integers[i] = test_next(&random);
+        bloomery_add(one, bloomery_key_of(&integers[i], sizeof integers[i]), NULL);
+    }
+    bloomery_column column = BLOOMERY_COLUMN;
+    column.form = BLOOMERY_COLUMN_FIXED;
+    column.count = MANY;
+    column.data = integers;
+    column.bytes = MANY * sizeof *integers;
+    column.width = sizeof *integers;
+    assert_int_equal(bloomery_add_column(other, &column, NULL, NULL, NULL), BLOOMERY_OK);
+    assert_written_alike(one, other);
+    free(integers);
+    bloomery_free(one);
+    bloomery_free(other);
+}
+
+/* Of keys most of which are absent: some of them pass their first line, and others all. */
+static void columns_answer_as_their_keys(void **state)
+{
+    (void)state;
+    for (size_t shape = 0; shape < SHAPES; shape++) {
+        bloomery_filter *filter = make(shape);
+        size_t wanted = 0;
+        for (size_t i = 0; i < FIRST + KEYS; i += 2)
+            assert_true(bloomery_add(filter, all.keys[i], NULL) >= 0);
+        for (size_t i = 0; i < KEYS; i++)
+            wanted += bloomery_may_contain(filter, all.keys[FIRST + i]);
+        assert_true(wanted >= KEYS / 2 && wanted < KEYS);
+        for (size_t form = 0; form <= FORMS; form++) {
+            const bool listed = form == FORMS;
+            const bloomery_column column = column_of(forms[listed ? 0 : form]);
+            uint64_t answers[WORDS];
+            size_t found = 0;
+            if (listed)
+                found = bloomery_may_contain_batch(filter, all.keys + FIRST, KEYS, answers);
+            else
+                assert_int_equal(
+                    bloomery_may_contain_column(filter, &column, answers, &found, NULL),
+                    BLOOMERY_OK);
+            assert_int_equal(found, wanted);
+            for (size_t i = 0; i < KEYS; i++)
+                assert_int_equal(answer(answers, i),
+                                 bloomery_may_contain(filter, all.keys[FIRST + i]));
+        }
+        bloomery_free(filter);
+    }
+}
+
+static void assert_refused(const char *what, const bloomery_column *column, size_t key)
+{
+    bloomery_filter *filter = make(0);
+    bloomery_info info = BLOOMERY_INFO;
+    for (int adding = 0; adding < 2; adding++) {
+        bloomery_error error = {.text = ""};
+        const bloomery_status status =
+            adding ? bloomery_add_column(filter, column, NULL, NULL, &error)
+                   : bloomery_may_contain_column(filter, column, NULL, NULL, &error);
+        if (status != BLOOMERY_BAD_ARGUMENT)
+            fail_msg("%s: %s", what, bloomery_status_name(status));
+        assert_true(error.text[0] != '\0');
+        assert_int_equal(error.offset, key);
+    }
+    bloomery_info_get(filter, true, &info);
+    assert_true(info.bits_set == 0 && info.adds == 0);
+    bloomery_free(filter);
+}
+
+/* Offset `at` of a column by offsets is `value`, which makes key `key` wrong. */
+static void assert_offset_refused(bloomery_column_form form, size_t at, int64_t value, size_t key)
+{
+    bloomery_column column = column_of(form);
+    const int64_t wide = all.wide[FIRST + at];
+    const int32_t narrow = all.narrow[FIRST + at];
+    all.wide[FIRST + at] = value;
+    all.narrow[FIRST + at] = (int32_t)value;
+    assert_refused("an offset", &column, key);
+    all.wide[FIRST + at] = wide;
+    all.narrow[FIRST + at] = narrow;
+}
+
+static void hostile_columns_are_refused(void **state)
+{
+    (void)state;
+    const int64_t end = (FIRST + KEYS) * WIDTH;
+    for (size_t form = 1; form < 3; form++) {
+        assert_offset_refused(forms[form], KEYS, end + 1, KEYS - 1);
+        assert_offset_refused(forms[form], KEYS, INT32_MAX, KEYS - 1);
+        assert_offset_refused(forms[form], 100, end + 1, 99);
+        assert_offset_refused(forms[form], 100, 0, 99);
+        assert_offset_refused(forms[form], 100, -1, 99);
+        assert_offset_refused(forms[form], 0, -1, 0);
+        assert_offset_refused(forms[form], 0, INT32_MIN, 0);
+    }
+    assert_offset_refused(BLOOMERY_COLUMN_OFFSETS64, KEYS, INT64_MAX, KEYS - 1);
+    for (size_t form = 0; form < FORMS; form++) {
+        bloomery_column column = column_of(forms[form]);
+        column.bytes--;
+        assert_refused("a byte too few", &column, KEYS - 1);
+        column = column_of(forms[form]);
+        column.count = SIZE_MAX / 2;
+        column.first = SIZE_MAX / 2 + 2;
+        assert_refused("numbers that wrap", &column, 0);
+        column = column_of(forms[form]);
+        column.nulls = 1;
+        assert_refused("nulls without a bitmap", &column, 0);
+        column = column_of(forms[form]);
+        column.struct_bytes--;
+        assert_refused("a shorter struct", &column, 0);
+    }
+    bloomery_column column = column_of(BLOOMERY_COLUMN_FIXED);
+    column.width = 0;
+    assert_refused("keys without a width", &column, 0);
+    column = column_of(BLOOMERY_COLUMN_FIXED);
+    column.stride = WIDTH - 1;
+    assert_refused("keys that overlap", &column, 0);
+    column = column_of(BLOOMERY_COLUMN_FIXED);
+    column.stride = SIZE_MAX / 4;
+    column.first = 0;
+    assert_refused("strides that wrap", &column, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_their_keys),
+        cmocka_unit_test(uncounted_columns_are_their_keys),
+        cmocka_unit_test(integers_find_their_lines_in_larger_filters),
+        cmocka_unit_test(columns_answer_as_their_keys),
+        cmocka_unit_test(what_is_no_key_is_not_added),
+        cmocka_unit_test(hostile_columns_are_refused),
+    };
+    return test_run_group("column_forms", tests, make_keys, NULL);
+}
