@@ -140,7 +140,7 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
     if (__builtin_add_overflow(column->first, column->count, &end) || end > SIZE_MAX / 2)
         return bad(error, "a column can't have so many keys");
     *keys = (struct bloomery_keys){
-        .form = column->form,
+        .form = (int)column->form,
         .data = column->data != NULL ? column->data : nothing,
         .width = column->width,
         .stride = column->stride != 0 ? column->stride : column->width,
