@@ -145,7 +145,7 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
         .width = column->width,
         .stride = column->stride != 0 ? column->stride : column->width,
         .offsets = column->offsets,
-        .valid = column->nulls != 0 ? column->valid : NULL,
+        .valid = column->valid,
     };
     if (column->count == 0)
         return BLOOMERY_OK;

@@ -98,7 +98,9 @@ static void print_hash(struct tool_out *out, const bloomery_info *info)
         snprintf(text, sizeof(text), "SipHash-2-4 with a secret key (%016llx), %s",
                  (unsigned long long)info->key_fingerprint, key_place(info));
     else
-        snprintf(text, sizeof(text), "XXH3, seed %llu", (unsigned long long)info->seed);
+        snprintf(text, sizeof(text), "XXH3-%s, seed %llu",
+                 info->hash == BLOOMERY_HASH_XXH3_128 ? "128" : "64",
+                 (unsigned long long)info->seed);
     print_fact(out, "hash", text);
 }
 

@@ -112,7 +112,7 @@ def bad_numbers_are_refused_with_the_range(c):
     for value in ("0", "-1", "1XB", "99999999999T", "1.5.5", "1MiBs", "200TiB"):
         c.run(["build", "--memory", value, "-o", "f"], code=2,
               stderr=has(f"--memory {value}: must be a size from 1 byte to 128 TiB"))
-    for option, low, high in (("lines", 1, 3), ("folds", 0, 30)):
+    for option, low, high in (("lines", 1, 4), ("folds", 0, 30)):
         c.run(f"build --{option} {high + 1} -o f", code=2, stderr=has(f"from {low} to {high}"))
     c.expect(not c.names(), "a refused build left a file")
 

@@ -31,9 +31,9 @@ def facts_of_a_filter(c):
     build(c)
     out = c.run("inspect f.bloom", stdout=None)[0].decode()
     lines = [line.split(None, 1) for line in out.splitlines()]
-    c.expect(lines[0] == ["f.bloom:", "a Bloomery filter, format version 1"], lines[0])
-    for part in ("  kind             blocked: 1 line of 512 bits for a key, 5 bits in it\n",
-                 "  hash             XXH3, seed 0\n",
+    c.expect(lines[0] == ["f.bloom:", "a Bloomery filter, format version 2"], lines[0])
+    for part in ("  kind             blocked: 1 line of 512 bits for a key, 8 bits in it\n",
+                 "  hash             XXH3-64, seed 0\n",
                  "  planned for      1,000 keys at a rate of ",
                  ", after 1,000 adds\n", "  rate, predicted  ", "  rate, live       "):
         c.expect(part in out, f"'{part}' is missing in {out}")
@@ -214,7 +214,7 @@ def note_cannot_steer_the_terminal(c):
 @case
 def seed_is_reported_whole(c):
     build(c, "-n 10 --seed 18446744073709551615")
-    c.run("inspect f.bloom", stdout=has("XXH3, seed 18446744073709551615\n"))
+    c.run("inspect f.bloom", stdout=has("XXH3-64, seed 18446744073709551615\n"))
     c.expect(inspect(c)["seed"] == "18446744073709551615", "the seed in JSON")
 
 

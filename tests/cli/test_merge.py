@@ -99,7 +99,7 @@ def misfits_are_named(c):
           stderr="bloomery: merge: a.bloom and k.bloom do not fit together: the kinds differ: "
                  "blocked, and classic\n")
     c.expect(c.names() == before, f"{c.names()}")
-    c.run("build -q -n 5000 -p 1% -o n.bloom", stdin="")
+    c.run("build -q -n 5500 -p 1% -o n.bloom", stdin="")
     c.run("merge --check-only a.bloom n.bloom", code=1, stdout=has(
         " and n.bloom do not fit together: the sizes differ: ", " bits, and ",
         "gives the smaller one: plan all parts for the same keys and rate\n"))

@@ -105,14 +105,14 @@ static void lay_bitmap(struct test_column *sample, const struct test_column_spec
             continue;
         const size_t key = i - spec->first;
         nulls += !is;
-        if (!is && spec->nulls != TEST_NULLS_DENIED)
+        if (!is)
             sample->valid[key / 64] &= ~(UINT64_C(1) << key % 64);
     }
     sample->bitmap = fence_of(bitmap, (count + 7) / 8, false);
     sample->column.valid = sample->bitmap.data;
     sample->column.nulls = spec->nulls == TEST_NULLS_SOME_COUNTED || spec->nulls == TEST_NULLS_ALL
                                ? (int64_t)nulls
-                           : spec->nulls == TEST_NULLS_DENIED ? 0
+                           : spec->nulls == TEST_NULLS_UNSAID ? 0
                                                               : -1;
     free(bitmap);
 }

@@ -22,7 +22,7 @@ enum test_nulls {
     TEST_NULLS_SOME_COUNTED,
     TEST_NULLS_ALL,
     TEST_NULLS_NONE,   /* in a bitmap */
-    TEST_NULLS_DENIED, /* a bitmap with some, and `nulls` says that there are none */
+    TEST_NULLS_UNSAID, /* a bitmap with some, and `nulls` is 0 */
     TEST_NULLS_KINDS
 };
 
