@@ -131,6 +131,7 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
 {
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
+    *keys = (struct bloomery_keys){.data = nothing};
     if (column->struct_bytes != sizeof *column)
         return bad(error, "a column begins with its size: initialise it with BLOOMERY_COLUMN");
     if (column->nulls < -1 || (column->nulls > 0 && (uint64_t)column->nulls > column->count))

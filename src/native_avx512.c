@@ -17,7 +17,7 @@
  *     a b = (a1 2^32 + a0) (b1 2^32 + b0),    carries go over a1 b0 and a0 b1
  */
 INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, const uint8_t *words,
-                                 uint64_t blocks, uint64_t *at, uint64_t *word)
+                                 uint64_t blocks, uint64_t *at, uint64_t *word, uint64_t *hi)
 {
     const __m512i prime = _mm512_set1_epi64((long long)UINT64_C(0x9FB21C651E98DF25));
     const __m512i c1 = _mm512_set1_epi64((long long)UINT64_C(0xBF58476D1CE4E5B9));
@@ -30,6 +30,7 @@ INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, con
     x = _mm512_xor_si512(x, _mm512_add_epi64(_mm512_srli_epi64(x, 35), _mm512_set1_epi64(8)));
     x = _mm512_mullo_epi64(x, prime);
     x = _mm512_xor_si512(x, _mm512_srli_epi64(x, 28));
+    _mm512_store_si512(hi, x);
 
     const __m512i x1 = _mm512_srli_epi64(x, 32);
     const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, count), 32);

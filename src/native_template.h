@@ -14,8 +14,8 @@
  * When a word of 64 keys is through, the other lines of those that survived are asked for, and looked
  * at when the next word is through.
  *
- * LEVEL_EIGHTS(secret, words, blocks, at, word), where it is defined, does for eight integers at once
- * what place() does for a key of one line: XXH3-64, line and w, with fewer than 2^32 lines.
+ * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), where it is defined, does for eight integers at once
+ * what place() does for one: XXH3-64, first line and w, with fewer than 2^32 lines.
  *
  * A last group of fewer than eight keys is filled up with its last key: asked or added twice it
  * changes nothing, and the answers past the end are cut off.
@@ -27,8 +27,14 @@ enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 struct OF_LEVEL(ring) {
     uint64_t at[RING] __attribute__((aligned(64)));
     uint64_t word[RING] __attribute__((aligned(64)));
-    bloomery_hash hashes[RING];
+    uint64_t lo[RING] __attribute__((aligned(64)));
+    uint64_t hi[RING] __attribute__((aligned(64)));
 };
+
+LEVEL_INLINE bloomery_hash OF_LEVEL(hash_in)(const struct OF_LEVEL(ring) * ring, size_t slot)
+{
+    return (bloomery_hash){ring->lo[slot], ring->hi[slot]};
+}
 
 /* What is asked or added. Told that a key has one line, or that keys are integers behind one another,
  * the compiler leaves out all that is for others. */
@@ -100,8 +106,10 @@ LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LE
     ring->at[slot] = place.line * BLOOMERY_BLOCK_BYTES;
     ring->word[slot] = place.word;
     __builtin_prefetch(link->payload + place.line * BLOOMERY_BLOCK_BYTES);
-    if (link->lines > 1)
-        ring->hashes[slot] = hash;
+    if (link->lines > 1) {
+        ring->lo[slot] = hash.lo;
+        ring->hi[slot] = hash.hi;
+    }
     if (adding)
         bloomery_blocked_prefetch_rest(link, link->payload, hash);
 }
@@ -116,11 +124,18 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
         uint64_t copies[GROUP];
         const uint8_t *words = OF_LEVEL(eights_at)(batch, i, integers, copies);
 #if defined(LEVEL_EIGHTS)
-        if (link->lines == 1 && link->blocks <= UINT32_MAX) {
-            LEVEL_EIGHTS(&batch->secret, words, link->blocks, ring->at + i % RING,
-                         ring->word + i % RING);
-            for (size_t j = 0; j < GROUP; j++)
-                __builtin_prefetch(link->payload + ring->at[i % RING + j]);
+        if (link->blocks <= UINT32_MAX) {
+            const size_t slot = i % RING;
+            LEVEL_EIGHTS(&batch->secret, words, link->blocks, ring->at + slot, ring->word + slot,
+                         ring->hi + slot);
+            for (size_t j = 0; j < GROUP; j++) {
+                __builtin_prefetch(link->payload + ring->at[slot + j]);
+                if (link->lines > 1)
+                    ring->lo[slot + j] = 0;
+                if (adding)
+                    bloomery_blocked_prefetch_rest(link, link->payload,
+                                                   (bloomery_hash){0, ring->hi[slot + j]});
+            }
             return;
         }
 #endif
@@ -162,7 +177,7 @@ LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_link *link,
     for (; alive != 0; alive &= alive - 1)
         bloomery_blocked_prefetch_rest(
             link, link->payload,
-            ring->hashes[(word * WORD + (size_t)__builtin_ctzll(alive)) % RING]);
+            OF_LEVEL(hash_in)(ring, (word * WORD + (size_t)__builtin_ctzll(alive)) % RING));
 }
 
 /* Those of them whose other lines hold them too. */
@@ -172,7 +187,7 @@ LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct bloomery_link *link,
 {
     for (uint64_t left = alive; left != 0; left &= left - 1) {
         const size_t slot = (word * WORD + (size_t)__builtin_ctzll(left)) % RING;
-        if (!OF_LEVEL(holds)(link, link->payload, ring->hashes[slot], 1))
+        if (!OF_LEVEL(holds)(link, link->payload, OF_LEVEL(hash_in)(ring, slot), 1))
             alive &= ~(left & -left);
     }
     return alive;
@@ -269,7 +284,8 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
             uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, ring.word[slot], link->probes)
                                     : OF_LEVEL(set)(at, ring.word[slot], link->probes);
             for (uint32_t line = 1; line < link->lines; line++)
-                fresh += OF_LEVEL(put)(link, link->payload, ring.hashes[slot], line, shared);
+                fresh += OF_LEVEL(put)(link, link->payload, OF_LEVEL(hash_in)(&ring, slot), line,
+                                       shared);
             if (counted) {
                 total += fresh;
                 hits |= (uint64_t)(fresh > 0) << (ready % WORD + j);

@@ -6,6 +6,8 @@
 #include "native.h"
 #include "window.h"
 
+#include "hash/xxh3_inline.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -16,7 +18,9 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
         return BLOOMERY_KEY_NEEDED;
     if (bloomery_by_positions(filter))
         return BLOOMERY_UNSUPPORTED;
-    *hash = filter->hash->one(&filter->secret, key);
+    *hash = filter->shape.hash == BLOOMERY_HASH_XXH3_64
+                ? bloomery_xxh3_64(&filter->secret, &filter->short_secret, key)
+                : filter->hash->one(&filter->secret, key);
     return BLOOMERY_OK;
 }
 

@@ -475,7 +475,7 @@ typedef struct bloomery_column {
                             They never fall, and end within `bytes` */
     const uint8_t *valid; /* bit first + i, low bit first, is 0 where there is no key: nothing is
                              added and the answer is 0. NULL: all are keys */
-    int64_t nulls;        /* how many are no keys, as the caller has been told; 0 or -1: not known. Over
+    int64_t nulls; /* how many are no keys, as the caller has been told; 0 or -1: not known. Over
                              0 `valid` is needed, which alone decides */
 } bloomery_column;
 

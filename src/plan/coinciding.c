@@ -17,8 +17,9 @@ static double node_load(uint32_t node)
     if (node < DENSE)
         return node + 1;
     const uint32_t after = node - (DENSE - 1);
-    return (double)((OCTAVE + after % OCTAVE) * (DENSE / OCTAVE)) *
-           (double)(1U << (after / OCTAVE));
+    const uint32_t octaves = after / OCTAVE;
+    const uint32_t steps = (OCTAVE + after % OCTAVE) * (DENSE / OCTAVE);
+    return (double)steps * (double)(1U << octaves);
 }
 
 /* The last node that is not past a load. */

@@ -41,7 +41,7 @@ static struct pick pick_of(const struct bloomery_overlap *overlap)
         return pick;
     }
     const double blocks = (double)overlap->blocks;
-    const double word = BLOOMERY_BLOCK_BITS / BLOOMERY_RING_WORDS;
+    const double word = (double)BLOOMERY_BLOCK_BITS / BLOOMERY_RING_WORDS;
     pick.block = BLOOMERY_BLOCK_BITS;
     pick.count = overlap->lines;
     pick.hit = bloomery_blocked_hit(overlap->blocks, overlap->probes);

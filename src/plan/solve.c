@@ -342,7 +342,8 @@ static void count_reads(bloomery_plan *plan, double units)
         plan->present_lines = distinct(units, plan->probes);
         return;
     }
-    const uint32_t parts = (uint32_t)(BLOOMERY_BLOCK_BYTES * plan->cell_bits / line_bytes);
+    const uint32_t parts =
+        (uint32_t)((uint64_t)BLOOMERY_BLOCK_BYTES * plan->cell_bits / line_bytes);
     const double yes = pow(plan->rate, 1.0 / plan->lines);
     const double all = parts * units;
     plan->absent_lines =
