@@ -255,7 +255,8 @@ LEVEL_TARGET static size_t OF_LEVEL(ask)(const bloomery_filter *filter,
 {
     const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
     if (batch.link.lines > 1)
-        return OF_LEVEL(ask_shape)(batch, answers, false);
+        return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(ask_shape)(batch, answers, true)
+                                                    : OF_LEVEL(ask_shape)(batch, answers, false);
     return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(ask_line)(batch, answers, true)
                                                 : OF_LEVEL(ask_line)(batch, answers, false);
 }
@@ -317,7 +318,9 @@ LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct blo
                                        size_t count, uint64_t *answers, uint64_t *new_bits)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
-    if (batch.link.lines > 1) {
+    if (batch.link.lines > 1 && OF_LEVEL(all_integers)(filter, keys)) {
+        OF_LEVEL(add_shape)(batch, answers, new_bits, true, true, false);
+    } else if (batch.link.lines > 1) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
     } else if (answers != NULL || new_bits != NULL) {
         batch.link.lines = 1;

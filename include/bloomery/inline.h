@@ -12,7 +12,8 @@
  *         ...
  *
  * The answers are those of bloomery_may_contain. Told of AVX-512 or AVX2 (-mavx512f -mavx512dq, -mavx2,
- * -march=...), the compiler uses vectors; else plain C, on any processor. It needs libxxhash's header
+ * -march=...), the compiler uses vectors; else plain C, on any processor. (g++ 12 with -Wall -Werror and
+ * AVX-512 takes its own vectors for uninitialized; that is a mistake of its, not of this header.) It needs libxxhash's header
  * (Debian: libxxhash-dev) and nothing else of that library. C11 and C++17, gcc and clang.
  *
  * core/derive.h and docs/format.md say what is computed here. That is a part of the file format, and does
@@ -78,7 +79,7 @@ static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint3
     const uint32_t first = (uint32_t)(w >> 48) & 7;
 #if defined(__AVX512F__)
     const uint32_t ones = (1u << probes) - 1;
-    const __mmask8 window = (__mmask8)(ones << first | ones >> (8 - first));
+    const __mmask8 window = (__mmask8)(probes == 8 ? ones : (ones << first | ones >> (8 - first)));
     const __m512i turned =
         _mm512_rorv_epi64(_mm512_load_si512(words),
                           _mm512_srlv_epi64(_mm512_set1_epi64((long long)w),
@@ -117,20 +118,23 @@ static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint3
 #endif
 }
 
+/* Whether the line that x chooses has the bits that x chooses. */
+static inline bool bloomery_inline_in_line(const bloomery_inline *taken, uint64_t x)
+{
+    return bloomery_inline_hits(taken->words + bloomery_inline_high(x, taken->count) * 8,
+                                bloomery_inline_fold(x, UINT64_C(0xBF58476D1CE4E5B9)),
+                                taken->probes);
+}
+
 /* The query by XXH3-64 of a key with `taken->seed`, for who has it already. */
 static inline bool bloomery_inline_may_contain_hash(const bloomery_inline *taken, uint64_t hash)
 {
-    uint64_t x = hash;
-    for (uint32_t line = 0;;) {
-        const uint64_t *words = taken->words + bloomery_inline_high(x, taken->count) * 8;
-        if (!bloomery_inline_hits(words, bloomery_inline_fold(x, UINT64_C(0xBF58476D1CE4E5B9)),
-                                  taken->probes))
-            return false;
-        if (++line >= taken->lines)
-            return true;
-        x = bloomery_inline_fold(hash ^ line * UINT64_C(0x9E3779B97F4A7C15),
-                                 UINT64_C(0x94D049BB133111EB));
-    }
+    bool hit = bloomery_inline_in_line(taken, hash);
+    for (uint32_t line = 1; line < taken->lines && hit; line++)
+        hit = bloomery_inline_in_line(
+            taken, bloomery_inline_fold(hash ^ line * UINT64_C(0x9E3779B97F4A7C15),
+                                        UINT64_C(0x94D049BB133111EB)));
+    return hit;
 }
 
 /* As bloomery_may_contain: false, the key was surely never added; true, it probably was. `bytes` known to
