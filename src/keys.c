@@ -78,8 +78,9 @@ size_t bloomery_keep_valid(bloomery_hash *hashes, uint64_t valid)
 /* ---- XXH3-64, a function for each form ------------------------------------------------------- */
 
 #define TAKE(name, form)                                                                           \
-    static void take_##name(const struct bloomery_keys *keys, const bloomery_filter *filter,       \
-                            size_t first, size_t count, bloomery_hash *hashes)                     \
+    __attribute__((flatten)) static void take_##name(const struct bloomery_keys *keys,             \
+                                                     const bloomery_filter *filter, size_t first,  \
+                                                     size_t count, bloomery_hash *hashes)          \
     {                                                                                              \
         const struct bloomery_short_secret secret = filter->short_secret;                          \
         for (size_t i = 0; i < count; i++)                                                         \

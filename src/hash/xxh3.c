@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define XXH_INLINE_ALL
 #include "hash/xxh3_inline.h"
-
-#include <xxhash.h>
 
 static bloomery_hash one_64(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
     return (bloomery_hash){.lo = 0, .hi = XXH3_64bits_withSeed(key.data, key.bytes, secret->seed)};
 }
 
-static void many_64(const struct bloomery_hash_secret *secret, const bloomery_key *keys,
-                    size_t count, bloomery_hash *hashes)
+__attribute__((flatten)) static void many_64(const struct bloomery_hash_secret *secret,
+                                             const bloomery_key *keys, size_t count,
+                                             bloomery_hash *hashes)
 {
     const struct bloomery_short_secret short_secret = bloomery_short_secret_of(secret->seed);
     for (size_t i = 0; i < count; i++)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XXH3, 64 bits, of keys of 4 to 16 bytes, compiled into the caller: for such keys a call would cost as
- * much as the hash. What XXH3 makes of its secret and the seed for these lengths is three numbers,
- * computed once per filter. All other lengths are libxxhash's.
+ * XXH3, 64 bits, compiled into the caller: for short keys a call would cost as much as the hash. What
+ * XXH3 makes of its secret and the seed for 4 to 16 bytes is three numbers, computed once per filter;
+ * these lengths are written out here. Those up to 128 bytes are libxxhash's, told so that no more of it
+ * is compiled in; all others are called.
  *
  *     4 to 8     x = first four bytes << 32 + last four, XOR flip[0]
  *                rotations, two products (rrmxmx)
@@ -14,9 +15,12 @@
 #ifndef BLOOMERY_HASH_XXH3_INLINE_H
 #define BLOOMERY_HASH_XXH3_INLINE_H
 
+#define XXH_INLINE_ALL
 #include "hash/hashes.h"
 
 #include "base/bytes.h"
+
+#include <xxhash.h>
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -81,13 +85,16 @@ INLINE uint64_t bloomery_xxh3_short(const struct bloomery_short_secret *secret, 
                       : bloomery_xxh3_9_to_16(secret, data, bytes);
 }
 
-/* Of any key. */
+/* Of any key: those of 4 to 128 bytes here, others by a call. A function that calls this should be
+ * `flatten`: libxxhash marks its parts as inline only. */
 INLINE bloomery_hash bloomery_xxh3_64(const struct bloomery_hash_secret *secret,
                                       const struct bloomery_short_secret *short_secret,
                                       bloomery_key key)
 {
     if (key.bytes - 4 <= 12)
         return (bloomery_hash){0, bloomery_xxh3_short(short_secret, key.data, key.bytes)};
+    if (key.bytes - 17 <= 111)
+        return (bloomery_hash){0, XXH3_64bits_withSeed(key.data, key.bytes, secret->seed)};
     return bloomery_hash_xxh3_64.one(secret, key);
 }
 
