@@ -78,14 +78,12 @@ static void add_portion(struct team *team, struct bloomery_aside *aside,
 static size_t add_valid(struct team *team, struct bloomery_aside *aside,
                         const struct bloomery_keys *keys, size_t count)
 {
-    bloomery_take *take = bloomery_take_of(keys, team->filter);
-    bloomery_hash hashes[BLOOMERY_WORD];
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    struct bloomery_compact compact;
+    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
     size_t added = 0;
-    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
-        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
-        take(keys, team->filter, i, now, hashes);
-        const size_t kept = bloomery_keep_valid(hashes, bloomery_keys_valid(keys, i, now));
+    for (size_t i = 0; i < count; i += BLOOMERY_COMPACT) {
+        const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
+        const size_t kept = bloomery_keys_compact(keys, team->filter, i, now, &compact);
         if (kept > 0)
             add_portion(team, aside, &list, kept);
         added += kept;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Columns: checked whole, and then keys like others (keys.h). Where some are no keys, the others go on
- * as hashes, 64 at a time, and the answers come back to their places:
+ * as hashes, some thousand at a time, and the answers come back to their places:
  *
  *     valid      1 1 0 1 0 0 1 1
  *     hashes     a b   c     d e   ──>   a b c d e   ──>   1 0 1 1 0
@@ -37,6 +37,8 @@ static bloomery_status check_fixed(const bloomery_column *column, size_t width, 
                                    bloomery_error *error)
 {
     size_t end;
+    if (column->count == 0)
+        return BLOOMERY_OK;
     if (width == 0)
         return bad(error, "keys of a fixed width have at least 1 byte: a column says how many");
     if (stride < width)
@@ -48,7 +50,7 @@ static bloomery_status check_fixed(const bloomery_column *column, size_t width, 
         const size_t fits = column->bytes < width ? 0 : (column->bytes - width) / stride + 1;
         const size_t key = fits > column->first ? fits - column->first : 0;
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, key,
-                             "key %zu of the column lies behind its %zu bytes", key, column->bytes);
+                             "key %zu of the column ends past its %zu bytes", key, column->bytes);
     }
     return BLOOMERY_OK;
 }
@@ -72,6 +74,8 @@ static bloomery_status check_offsets(const bloomery_column *column, const bool w
 {
     const size_t size = wide ? sizeof(int64_t) : sizeof(int32_t);
     size_t total;
+    if (column->count == 0)
+        return BLOOMERY_OK;
     if (column->offsets == NULL)
         return bad(error, "a column by offsets has no offsets");
     if (__builtin_mul_overflow(column->first + column->count, size, &total) ||
@@ -148,10 +152,8 @@ static bloomery_status column_read(const bloomery_filter *filter, const bloomery
         .offsets = column->offsets,
         .valid = column->valid,
     };
-    if (column->count == 0)
-        return BLOOMERY_OK;
     const bloomery_status status = check_form(filter, column, error);
-    if (status == BLOOMERY_OK)
+    if (status == BLOOMERY_OK && column->count > 0)
         *keys = bloomery_keys_from(keys, column->first);
     return status;
 }
@@ -167,34 +169,58 @@ static uint64_t spread(uint64_t answers, uint64_t valid)
     return all;
 }
 
+/* The same for many words. */
+static void spread_all(const uint64_t *answers, const uint64_t *valid, size_t words, uint64_t *to)
+{
+    size_t at = 0; /* answers taken */
+    for (size_t i = 0; i < words; i++) {
+        const size_t now = (size_t)__builtin_popcountll(valid[i]);
+        uint64_t bits = answers[at / WORD] >> at % WORD;
+        if (at % WORD + now > WORD)
+            bits |= answers[at / WORD + 1] << (WORD - at % WORD);
+        to[i] = spread(bits, valid[i]);
+        at += now;
+    }
+}
+
+/* The answers of a word of keys that hand out positions, or of a filter without its key. */
+static uint64_t ask_singly(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                           size_t first, size_t count)
+{
+    const uint64_t valid = bloomery_keys_valid(keys, first, count);
+    uint64_t word = 0;
+    if (!filter->key_known) /* "maybe" is never wrong */
+        return valid;
+    for (uint64_t left = valid; left != 0; left &= left - 1)
+        if (bloomery_may_contain(filter,
+                                 bloomery_keys_at(keys, first + (size_t)__builtin_ctzll(left))))
+            word |= left & -left;
+    return word;
+}
+
 static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_keys *keys,
                         size_t count, uint64_t *answers)
 {
-    const bool singly = bloomery_by_positions(filter);
-    bloomery_take *take = singly ? NULL : bloomery_take_of(keys, filter);
-    bloomery_hash hashes[WORD];
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    const bool singly = !filter->key_known || bloomery_by_positions(filter);
+    struct bloomery_compact compact;
+    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
+    uint64_t compacted[BLOOMERY_COMPACT / WORD + 1] = {0};
+    uint64_t placed[BLOOMERY_COMPACT / WORD];
     size_t found = 0;
-    for (size_t i = 0; i < count; i += WORD) {
-        const size_t now = count - i < WORD ? count - i : WORD;
-        const uint64_t valid = bloomery_keys_valid(keys, i, now);
-        uint64_t word = 0;
-        if (!filter->key_known) { /* "maybe" is never wrong */
-            word = valid;
-        } else if (singly) {
-            for (uint64_t left = valid; left != 0; left &= left - 1) {
-                const size_t key = i + (size_t)__builtin_ctzll(left);
-                if (bloomery_may_contain(filter, bloomery_keys_at(keys, key)))
-                    word |= left & -left;
+    for (size_t i = 0; i < count; i += BLOOMERY_COMPACT) {
+        const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
+        if (singly) {
+            for (size_t j = 0; j < now; j += WORD) {
+                placed[j / WORD] = ask_singly(filter, keys, i + j, now - j < WORD ? now - j : WORD);
+                found += (size_t)__builtin_popcountll(placed[j / WORD]);
             }
-        } else if (valid != 0) {
-            take(keys, filter, i, now, hashes);
-            bloomery_ask_keys(filter, &list, bloomery_keep_valid(hashes, valid), &word);
-            word = spread(word, valid);
+        } else {
+            const size_t kept = bloomery_keys_compact(keys, filter, i, now, &compact);
+            found += bloomery_ask_keys(filter, &list, kept, compacted);
+            spread_all(compacted, compact.valid, words_of(now), placed);
         }
-        found += (size_t)__builtin_popcountll(word);
         if (answers != NULL)
-            answers[i / WORD] = word;
+            memcpy(answers + i / WORD, placed, words_of(now) * sizeof *placed);
     }
     return found;
 }
@@ -218,36 +244,49 @@ static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery
     return BLOOMERY_OK;
 }
 
+/* Keys that hand out positions, or that a chain might have no room for: in both cases those before one that
+ * fails are in the filter, and have their answers. */
+static bloomery_status add_valid_singly(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                        size_t count, uint64_t *answers, uint64_t *new_bits,
+                                        bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    for (size_t i = 0; i < count && status == BLOOMERY_OK; i += WORD) {
+        const size_t now = count - i < WORD ? count - i : WORD;
+        uint64_t word = 0;
+        status =
+            add_singly(filter, keys, i, bloomery_keys_valid(keys, i, now), &word, new_bits, error);
+        if (answers != NULL)
+            answers[i / WORD] = word;
+    }
+    return status;
+}
+
 bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_keys *keys,
                                    size_t count, uint64_t *answers, uint64_t *new_bits,
                                    bloomery_error *error)
 {
-    const bool singly = bloomery_by_positions(filter);
-    bloomery_take *take = singly ? NULL : bloomery_take_of(keys, filter);
-    bloomery_hash hashes[WORD];
-    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
     bloomery_status status = bloomery_can_add(filter, error);
+    struct bloomery_compact compact;
+    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
     uint64_t total = 0;
     if (status != BLOOMERY_OK)
         return status;
     if (answers != NULL && count > 0)
         memset(answers, 0, words_of(count) * sizeof *answers);
-    for (size_t i = 0; i < count && status == BLOOMERY_OK; i += WORD) {
-        const size_t now = count - i < WORD ? count - i : WORD;
-        const uint64_t valid = bloomery_keys_valid(keys, i, now);
-        uint64_t word = 0;
+    if (bloomery_by_positions(filter))
+        status = add_valid_singly(filter, keys, count, answers, &total, error);
+    for (size_t i = 0; i < count && status == BLOOMERY_OK && !bloomery_by_positions(filter);
+         i += BLOOMERY_COMPACT) {
+        const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
+        uint64_t compacted[BLOOMERY_COMPACT / WORD + 1] = {0};
         uint64_t set = 0;
-        if (singly) {
-            status = add_singly(filter, keys, i, valid, &word, &set, error);
-        } else if (valid != 0) {
-            take(keys, filter, i, now, hashes);
-            status = bloomery_add_keys(filter, &list, bloomery_keep_valid(hashes, valid), &word,
-                                       &set, error);
-            word = spread(word, valid);
-        }
+        const size_t kept = bloomery_keys_compact(keys, filter, i, now, &compact);
+        status = bloomery_add_keys(filter, &list, kept, answers != NULL ? compacted : NULL,
+                                   new_bits != NULL ? &set : NULL, error);
         total += set;
         if (answers != NULL)
-            answers[i / WORD] = word;
+            spread_all(compacted, compact.valid, words_of(now), answers + i / WORD);
     }
     if (new_bits != NULL)
         *new_bits = total;

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "plan/describe.h"
-#include "plan/hash_rate.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -22,7 +21,7 @@ static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_opt
     if (id == BLOOMERY_HASH_DEFAULT)
         id = options->key != NULL                  ? BLOOMERY_HASH_SIPHASH
              : plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash
-                                                   : bloomery_hash_for(plan->keys, plan->rate);
+                                                   : BLOOMERY_HASH_XXH3_64;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);

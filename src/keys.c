@@ -40,15 +40,18 @@ bloomery_key bloomery_keys_at(const struct bloomery_keys *keys, size_t i)
 
 uint64_t bloomery_keys_valid(const struct bloomery_keys *keys, size_t first, size_t count)
 {
-    uint64_t valid = 0;
     assert(count > 0 && count <= 64);
+    const uint64_t all = UINT64_MAX >> (64 - count);
     if (keys->valid == NULL)
-        return UINT64_MAX >> (64 - count);
-    for (size_t i = 0; i < count; i++) {
-        const size_t bit = keys->valid_first + first + i;
-        valid |= (uint64_t)(keys->valid[bit / 8] >> bit % 8 & 1) << i;
-    }
-    return valid;
+        return all;
+    const size_t bit = keys->valid_first + first;
+    const uint8_t *bytes = keys->valid + bit / 8;
+    const unsigned shift = bit % 8;
+    const unsigned needed = (unsigned)(shift + count + 7) / 8; /* up to 9 */
+    uint64_t valid = bloomery_load_le(bytes, needed < 8 ? needed : 8) >> shift;
+    if (needed > 8)
+        valid |= (uint64_t)bytes[8] << (64 - shift);
+    return valid & all;
 }
 
 struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t first)
@@ -65,14 +68,6 @@ struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t
         rest.offsets += first * (keys->form == BLOOMERY_COLUMN_OFFSETS32 ? 4 : 8);
     rest.valid_first += first;
     return rest;
-}
-
-size_t bloomery_keep_valid(bloomery_hash *hashes, uint64_t valid)
-{
-    size_t kept = 0;
-    for (; valid != 0; valid &= valid - 1)
-        hashes[kept++] = hashes[__builtin_ctzll(valid)];
-    return kept;
 }
 
 /* ---- XXH3-64, a function for each form ------------------------------------------------------- */
@@ -144,4 +139,23 @@ bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery
     default:
         return take_list;
     }
+}
+
+size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_filter *filter,
+                             size_t first, size_t count, struct bloomery_compact *compact)
+{
+    bloomery_take *take = bloomery_take_of(keys, filter);
+    size_t kept = 0;
+    assert(count <= BLOOMERY_COMPACT);
+    for (size_t i = 0; i < count; i += 64) {
+        const size_t now = count - i < 64 ? count - i : 64;
+        const uint64_t valid = bloomery_keys_valid(keys, first + i, now);
+        bloomery_hash *hashes = compact->hashes + kept;
+        compact->valid[i / 64] = valid;
+        take(keys, filter, first + i, now, hashes);
+        for (uint64_t left = valid; left != 0; left &= left - 1)
+            *hashes++ = compact->hashes[kept + (size_t)__builtin_ctzll(left)];
+        kept += (size_t)__builtin_popcountll(valid);
+    }
+    return kept;
 }

@@ -60,7 +60,15 @@ typedef void bloomery_take(const struct bloomery_keys *keys, const bloomery_filt
 /* For keys of this form and a filter that hashes keys. */
 bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery_filter *filter);
 
-/* Moves the hashes of those of up to 64 keys that `valid` has to the front; how many they are. */
-size_t bloomery_keep_valid(bloomery_hash *hashes, uint64_t valid);
+/* Keys of which some are none, as hashes of those that are: room for one word more than it is used for. */
+enum { BLOOMERY_COMPACT = 1024 };
+struct bloomery_compact {
+    bloomery_hash hashes[BLOOMERY_COMPACT + 64];
+    uint64_t valid[BLOOMERY_COMPACT / 64]; /* which they are */
+};
+
+/* Of keys `first` to first + count - 1, at most BLOOMERY_COMPACT; how many are keys. */
+size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_filter *filter,
+                             size_t first, size_t count, struct bloomery_compact *compact);
 
 #endif

@@ -132,7 +132,6 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 
 /* ---- Folding -------------------------------------------------------------------------------- */
 
-/* The shape of a filter of `bits` cells, which `filter` folds to; its link is `link`. */
 /* The rate of a link with its planned keys, as a plan has it. */
 static double rate_of(const bloomery_filter *filter, const struct bloomery_link *link)
 {
@@ -142,6 +141,7 @@ static double rate_of(const bloomery_filter *filter, const struct bloomery_link 
                : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, link->keys, rate);
 }
 
+/* The shape of a filter of `bits` cells, which `filter` folds to; its link is `link`. */
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
                                       struct bloomery_link *link, uint64_t *payload_bytes)
 {

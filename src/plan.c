@@ -6,6 +6,7 @@
 #include "plan/solve.h"
 
 #include "base/error.h"
+#include "hash/hashes.h"
 
 bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options *options,
                                     bloomery_error *error)
@@ -15,6 +16,10 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
     bloomery_status status = bloomery_options_read(options, &given, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (given.hash != BLOOMERY_HASH_DEFAULT &&
+        ((uint32_t)given.hash >= BLOOMERY_HASH_FOREIGN || bloomery_hash_find(given.hash) == NULL))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d",
+                             (int)given.hash);
     if (solved.kind == BLOOMERY_KIND_DEFAULT)
         solved.kind = BLOOMERY_BLOCKED;
     if (bloomery_kind_row(solved.kind) == NULL)
@@ -36,10 +41,7 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
 double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys)
 {
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
-    bloomery_hash_id hash = plan->hash;
-    if (hash == BLOOMERY_HASH_DEFAULT)
-        hash = bloomery_hash_for(plan->keys > 0 ? plan->keys : keys, plan->rate);
-    return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, hash, keys);
+    return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, plan->hash, keys);
 }
 
 bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bloomery_plan *link,
@@ -52,9 +54,8 @@ bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bl
     bloomery_plan now = *plan;
     now.kind = BLOOMERY_BLOCKED;
     now.rate = plan->rate * BLOOMERY_CHAIN_FIRST;
-    const bloomery_hash_id hash = plan->hash != BLOOMERY_HASH_DEFAULT
-                                      ? plan->hash
-                                      : bloomery_chain_hash(plan->keys, plan->rate);
+    const bloomery_hash_id hash =
+        plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash : BLOOMERY_HASH_XXH3_64;
     now.hash = hash;
     for (uint32_t i = 0; i < index; i++) {
         const struct bloomery_link newest = {.keys = now.keys, .rate = now.rate};

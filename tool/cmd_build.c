@@ -507,6 +507,7 @@ static int build_filter(struct build *build)
     bloomery_plan plan;
     struct tool_change change;
     bloomery_filter *filter;
+    const bool new_key = build->key_file != NULL && access(build->key_file, F_OK) != 0;
     if (build->kind == BLOOMERY_SCALABLE)
         let_it_grow(build);
     if (build->keys > 0) {
@@ -518,7 +519,10 @@ static int build_filter(struct build *build)
     }
     wipe_key(build);
     int code = TOOL_ERROR;
-    if (filter != NULL && save(build, filter))
+    const bool saved = filter != NULL && save(build, filter);
+    if (!saved && new_key) /* a key without a filter is of no use, and the next run would take it */
+        unlink(build->key_file);
+    if (saved)
         code = say_result(build, &plan, filter, &change);
     bloomery_free(filter);
     return code;

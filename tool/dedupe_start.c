@@ -128,10 +128,14 @@ static bool create_filter(struct tool_dedupe_command *command)
     return !tool_library_error(NULL, &error);
 }
 
-/* The least filter there is makes the hashes. */
+/* The least filter there is makes the hashes, of which a fingerprint may take both halves. */
 static bool create_table(struct tool_dedupe_command *command)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 1, .bits = 512};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                          .lines = 1,
+                          .probes = 1,
+                          .bits = 512,
+                          .hash = BLOOMERY_HASH_XXH3_128};
     bloomery_error error;
     if (bloomery_create(&plan, NULL, &command->seen.filter, &error) != BLOOMERY_OK)
         return !tool_library_error(NULL, &error);

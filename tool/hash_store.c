@@ -145,7 +145,7 @@ static int open_unnamed(void)
 {
     char path[PATH_MAX];
     const char *among = directory();
-    int file = open(among, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int file = open(among, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0)
         return file;
     int length = snprintf(path, sizeof(path), "%s/bloomery-hashes-XXXXXX", among);

@@ -106,8 +106,8 @@ static int print_version(void)
     struct tool_out out;
     tool_out_start(&out);
     tool_out_format(&out, "bloomery %s (library %s)\n", BLOOMERY_VERSION, bloomery_version());
-    tool_out_text(&out, "file format: 1\n");
-    tool_out_format(&out, "kernel: %s\n", kernel_with(BLOOMERY_HASH_XXH3_128));
+    tool_out_format(&out, "file format: %u\n", BLOOMERY_FILE_FORMAT);
+    tool_out_format(&out, "kernel: %s\n", kernel_with(BLOOMERY_HASH_XXH3_64));
     tool_out_format(&out, "keyed filters: %s\n",
                     kernel_with(BLOOMERY_HASH_SIPHASH) != NULL ? "yes" : "not in this build");
     tool_out_format(&out, "libraries: %s, zlib %s, jansson %s\n", tool_unpack_version(),

@@ -77,6 +77,9 @@ extern "C" {
 #define BLOOMERY_VERSION_PATCH 0
 #define BLOOMERY_VERSION       "0.1.0"
 
+/* The version of the files that the library writes and reads. */
+#define BLOOMERY_FILE_FORMAT 2u
+
 #if defined(__GNUC__)
 #define BLOOMERY_PUBLIC __attribute__((visibility("default")))
 #else
@@ -326,7 +329,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     const bloomery_options *options,
                                                     bloomery_error *error);
 
-/* The expected rate if the filter of this plan (kind, bits, probes and lines are read; of a
+/* The expected rate if the filter of this plan (kind, bits, probes, lines and hash are read; of a
  * scalable one: its first link alone) held `keys` distinct keys. 0 keys: 0. A plan that is none: 1. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
@@ -344,9 +347,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_link(const bloomery_plan *plan, ui
 typedef struct bloomery_filter bloomery_filter;
 
 /*
- * An empty filter for a solved plan, or for one filled in by hand: kind, bits, probes and, if
- * blocked, lines decide; keys and rate are noted in the file (0: unknown); bytes may be 0, else it
- * must fit. BLOOMERY_BAD_ARGUMENT, BLOOMERY_OUT_OF_MEMORY, or BLOOMERY_UNSUPPORTED (a reserved
+ * An empty filter for a solved plan, or for one filled in by hand: kind, bits, probes, hash (0: XXH3-64)
+ * and, if blocked, lines decide; keys and rate are noted in the file (0: unknown); bytes may be 0, else
+ * it must fit. BLOOMERY_BAD_ARGUMENT, BLOOMERY_OUT_OF_MEMORY, or BLOOMERY_UNSUPPORTED (a reserved
  * kind, or a keyed hash in a build without libsodium). Time: that of zeroing the memory, which
  * large blocks get from the kernel for nothing.
  */
@@ -487,7 +490,7 @@ typedef struct bloomery_column {
 /*
  * The batches again. `answers` as there: (count + 63) / 64 words or NULL, bit i & 63 of word i >> 6
  * for key i: on a little-endian host Arrow's boolean bitmap. `found`, `new_bits`, `removed` may be
- * NULL. O(count), and no memory is allocated.
+ * NULL. O(count), and no memory is allocated but where a scalable filter grows.
  *
  * may_contain_column: `found` receives how many answers are true. A filter opened without its key says
  * "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_KEY_NEEDED.
@@ -563,8 +566,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *fi
  * the call is over.
  *
  * While it runs, each thread takes from the filter's allocator a thirty-second of the filter's size,
- * 64 KiB at least and 512 KiB at most; but where threads are many, at least 11 KiB for each of them
- * and each line per key (for 32 threads and more 344 KiB a line).
+ * 64 KiB at least and 512 KiB at most, and 320 bytes for each of the 8 ranges that there are for a thread
+ * and each line per key; but where threads are many, at least 11 KiB for each of them and each line per
+ * key (for 32 threads and more 344 KiB a line). Hashes of 64 bits take 7 and 210 KiB of these.
  *
  * Failures: those of bloomery_add_batch, and BLOOMERY_OUT_OF_MEMORY; nothing was added then, and no
  * source was asked. Where the system gives fewer threads, the build goes on with those.

@@ -13,8 +13,8 @@
  *
  * The answers are those of bloomery_may_contain. Told of AVX-512 or AVX2 (-mavx512f -mavx512dq, -mavx2,
  * -march=...), the compiler uses vectors; else plain C, on any processor. (g++ 12 with -Wall -Werror and
- * AVX-512 takes its own vectors for uninitialized; that is a mistake of its, not of this header.) It needs libxxhash's header
- * (Debian: libxxhash-dev) and nothing else of that library. C11 and C++17, gcc and clang.
+ * AVX-512 takes its own vectors for uninitialized; that is a mistake of its, not of this header.) It needs libxxhash's header,
+ * 0.8.0 or later (Debian: libxxhash-dev), and nothing else of that library. C11 and C++17, gcc and clang.
  *
  * core/derive.h and docs/format.md say what is computed here. That is a part of the file format, and does
  * not change.
@@ -28,6 +28,10 @@
 #define XXH_INLINE_ALL
 #endif
 #include <xxhash.h>
+
+#if XXH_VERSION_NUMBER < 800
+#error "bloomery/inline.h needs xxhash.h of xxHash 0.8.0 or later: XXH3 was another function before"
+#endif
 
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>

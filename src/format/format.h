@@ -14,7 +14,7 @@
 #include "core/filter.h"
 
 enum {
-    BLOOMERY_FORMAT_VERSION = 2,
+    BLOOMERY_FORMAT_VERSION = BLOOMERY_FILE_FORMAT,
     BLOOMERY_HEADER_BYTES = 128,
     BLOOMERY_PREFIX_MAX = 16384, /* everything before the payload */
     BLOOMERY_CHECKSUM_SPAN = 65536,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key bytes in, 128 bits out. One file per hash, one row in the list below. */
+/* Key bytes in, 64 or 128 bits out. One file per hash, one row in the list below. */
 #ifndef BLOOMERY_HASH_HASHES_H
 #define BLOOMERY_HASH_HASHES_H
 

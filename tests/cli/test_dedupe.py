@@ -743,4 +743,13 @@ def a_filter_without_a_magic_is_no_list(c):
     c.run("dedupe -0 --against list", stdin=b"a\0c\0", stdout=b"c\0", stderr=has("kept"))
 
 
+@case
+def fingerprints_of_128_bits_are_of_128_bits(c):
+    """Two lines that share all 64 bits of XXH3-64, by construction."""
+    lines = b"".join(bytes.fromhex(text) + b"\n" for text in
+                     ("b93942ea7b738267cfe3f32b71e4e13e", "288e1aa0591633923a5296093bbc56af"))
+    c.file("lines", lines)
+    c.expect(c.run("dedupe -q --exact=128 lines", stdout=None)[0] == lines, "a line was dropped")
+
+
 main()

@@ -57,7 +57,7 @@ def help_to_a_full_disk_is_an_error(c):
 
 @case
 def version_names_itself_and_its_libraries(c):
-    c.run("--version", stdout=has("bloomery 0.", "file format: 1", "libarchive", "zlib"))
+    c.run("--version", stdout=has("bloomery 0.", "file format: 2", "libarchive", "zlib"))
 
 
 @case

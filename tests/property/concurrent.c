@@ -274,7 +274,7 @@ static void concurrent_adds_of_every_shape_lose_nothing(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_RANDOM, 9, 0, KEYS);
-    for (uint32_t lines = 1; lines <= 3; lines++)
+    for (uint32_t lines = 1; lines <= 4; lines++)
         for (uint32_t probes = 6; probes <= 8; probes += 2)
             for (int round = 0; round < (test_long() ? 50 : ROUNDS); round++) {
                 const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,

@@ -182,7 +182,7 @@ static void removing_an_absent_key_changes_nothing(void **state)
     size_t refused = 0;
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 3; lines++) {
+        for (uint32_t lines = 1; lines <= 4; lines++) {
             bloomery_plan plan = test_counting_plan(test_widths[w], lines, 4, 2);
             struct test_keys keys = test_keys_make(TEST_WORDS, 1, 0, 300);
             bloomery_filter *filter = test_create(&plan, NULL);
@@ -433,7 +433,7 @@ static void without_counters_it_is_the_blocked_filter(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 3; lines++)
+        for (uint32_t lines = 1; lines <= 4; lines++)
             for (uint64_t blocks = 1; blocks <= 9; blocks += 4) {
                 check_dropped(test_widths[w], lines, blocks, false);
                 if (test_keyed())

@@ -243,7 +243,7 @@ static void measured_rate_within_bounds_in_tiny_filters(void **state)
                                                   20000 / filters});
             }
         for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-            for (uint32_t lines = 1; lines <= 3; lines++)
+            for (uint32_t lines = 1; lines <= 4; lines++)
                 for (uint64_t keys = 20; keys <= 100 * blocks[i]; keys *= 5) {
                     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                           .bits = 512 * blocks[i],
@@ -273,7 +273,7 @@ static void measured_rate_within_bounds_at_powers_of_two(void **state)
             }
     for (size_t i = 0; i < sizeof powers / sizeof powers[0]; i++)
         for (uint64_t off = 0; off < 3; off++)
-            for (uint32_t lines = 1; lines <= 3; lines++) {
+            for (uint32_t lines = 1; lines <= 4; lines++) {
                 uint64_t blocks = ((uint64_t)1 << (powers[i] - 8)) + off - 1;
                 bloomery_plan plan = {
                     .kind = BLOOMERY_BLOCKED, .bits = 512 * blocks, .lines = lines, .probes = 3};

@@ -99,7 +99,7 @@ struct test_shape {
     uint32_t lines; /* what to ask the planner for */
     uint32_t cell_bits;
 };
-enum { TEST_SHAPES = 6 };
+enum { TEST_SHAPES = 7 };
 extern const struct test_shape test_shapes[TEST_SHAPES];
 
 /* The plan for so many keys at that rate; the test fails where there is none. */
