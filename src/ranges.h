@@ -25,6 +25,8 @@ struct bloomery_aside {
     uint32_t *held;  /* [L][R]: how many in each place */
     uint64_t total;  /* in all places */
     size_t space;    /* keys that surely find room before `held` has to be looked at */
+    uint32_t next;   /* the range to be added next, */
+    uint32_t asked;  /* and how many of its hashes have their memory asked for */
 };
 
 /* Ranges for so many threads, and their memory; false: there is none, and nothing to end. `narrow`: lo of

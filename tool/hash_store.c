@@ -175,8 +175,8 @@ void tool_hash_store_say(const struct tool_hash_store *store)
 {
     const int reason = atomic_load(&store->failure);
     if (reason != 0)
-        tool_error("hashes that do not fit in memory, in a file in %s: %s; TMPDIR names another "
-                   "directory, and with -n none are kept",
+        tool_error("hashes that do not fit in memory, in a file in %s: %s; set TMPDIR to another "
+                   "directory, or give -n, which needs no such file",
                    directory(), strerror(reason));
 }
 

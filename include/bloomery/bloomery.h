@@ -123,8 +123,10 @@ enum {
 /* Why something failed. Belongs to the caller; may be NULL wherever one is taken. */
 typedef struct bloomery_error {
     bloomery_status status;
-    uint64_t offset; /* where in the file or span, in bytes; 0 where that has no meaning */
-    char text[240];  /* a sentence, NUL-terminated, cut if need be, without a final newline */
+    uint64_t
+        offset; /* where in the file or span, in bytes; of a column, the number of a key; 0 where
+                        that has no meaning */
+    char text[240]; /* a sentence, NUL-terminated, cut if need be, without a final newline */
 } bloomery_error;
 
 /* "BLOOMERY_CORRUPT" and "the filter is damaged". For an unknown value: "BLOOMERY_?" and "unknown
@@ -454,7 +456,15 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
  *     HASHES     what the hash of the filter made of the keys, somewhere else
  *
  * A column is checked whole before anything is added: BLOOMERY_BAD_ARGUMENT, with the number of the
- * first wrong key in error.offset where it is a key that is wrong.
+ * first wrong key in error.offset where it is a key that is wrong. Integers of 8 bytes, for example:
+ *
+ *     bloomery_column column = BLOOMERY_COLUMN;
+ *     column.form = BLOOMERY_COLUMN_FIXED;
+ *     column.data = integers;
+ *     column.bytes = count * 8;
+ *     column.width = 8;
+ *     column.count = count;
+ *     status = bloomery_may_contain_column(filter, &column, answers, &found, &error);
  */
 typedef enum bloomery_column_form {
     BLOOMERY_COLUMN_FIXED = 1,     /* keys of one width: integers as they lie in memory, digests */
@@ -491,6 +501,8 @@ typedef struct bloomery_column {
  * The batches again. `answers` as there: (count + 63) / 64 words or NULL, bit i & 63 of word i >> 6
  * for key i: on a little-endian host Arrow's boolean bitmap. `found`, `new_bits`, `removed` may be
  * NULL. O(count), and no memory is allocated but where a scalable filter grows.
+ *
+ * Where a column is refused, nothing is written but the error.
  *
  * may_contain_column: `found` receives how many answers are true. A filter opened without its key says
  * "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_KEY_NEEDED.

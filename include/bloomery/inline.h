@@ -16,8 +16,8 @@
  * AVX-512 takes its own vectors for uninitialized; that is a mistake of its, not of this header.) It needs libxxhash's header,
  * 0.8.0 or later (Debian: libxxhash-dev), and nothing else of that library. C11 and C++17, gcc and clang.
  *
- * core/derive.h and docs/format.md say what is computed here. That is a part of the file format, and does
- * not change.
+ * src/core/derive.h and docs/format.md say what is computed here. It is a part of the file format, and
+ * changes as little.
  */
 #ifndef BLOOMERY_INLINE_H
 #define BLOOMERY_INLINE_H

@@ -41,17 +41,18 @@ static bloomery_status check_version(const struct prefix *prefix, bloomery_error
     unsigned version = bloomery_load_u16(prefix->bytes + HEADER_VERSION);
     if (version > BLOOMERY_FORMAT_VERSION)
         return bloomery_fail(error, BLOOMERY_WRONG_VERSION, HEADER_VERSION,
-                             "written in format version %u; this program reads up to version %d",
-                             version, BLOOMERY_FORMAT_VERSION);
+                             "written in format version %u; this program reads version %d", version,
+                             BLOOMERY_FORMAT_VERSION);
     if (version == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_VERSION,
                              "damaged: there is no format version 0");
     if (version < BLOOMERY_FORMAT_VERSION)
-        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, HEADER_VERSION,
-                             "written in format version %u, which was never released: keys lie "
-                             "elsewhere in version %d; make the filter again from its keys "
-                             "(bloomery build)",
-                             version, BLOOMERY_FORMAT_VERSION);
+        return bloomery_fail(
+            error, BLOOMERY_WRONG_VERSION, HEADER_VERSION,
+            "written in format version %u, which was never released; in version %d "
+            "keys set other bits: make the filter again from its keys "
+            "(bloomery build)",
+            version, BLOOMERY_FORMAT_VERSION);
     if (bloomery_load_u32(prefix->bytes + HEADER_BYTES) != BLOOMERY_HEADER_BYTES)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_BYTES,
                              "damaged: a header of version 2 has 128 bytes");

@@ -181,7 +181,7 @@ def a_temporary_directory_that_is_not_there_is_told(c):
         c.run(f"build -j {threads} -o f.bloom keys", code=2,
               environment=little("1", TMPDIR="/nonexistent"),
               stderr="bloomery: build: hashes that do not fit in memory, in a file in /nonexistent: No "
-              "such file or directory; TMPDIR names another directory, and with -n none are kept\n")
+              "such file or directory; set TMPDIR to another directory, or give -n, which needs no such file\n")
     c.expect(c.names() == ["keys"], "a failed build left a file")
     c.run("build -q -o f.bloom keys", environment={"TMPDIR": "/nonexistent"})  # they fit
     c.run("build -q -n 30k -o g.bloom keys", environment=little("1", TMPDIR="/nonexistent"))
@@ -223,7 +223,7 @@ def a_full_disk_is_told_and_leaves_the_old_file(c):
     for threads in (1, 4):
         c.run(f"build -j {threads} -o f.bloom keys", code=2, preexec_fn=small_files,
               environment=little("1", TMPDIR=c.path("tmp")),
-              stderr=has("in a file in ", "/tmp: File too large; TMPDIR names another directory"))
+              stderr=has("in a file in ", "/tmp: File too large; set TMPDIR to another directory"))
     c.expect(c.read("f.bloom") == old and c.names() == ["f.bloom", "keys", "tmp"] and
              not os.listdir(c.path("tmp")), f"{c.names()}")
 
