@@ -247,10 +247,10 @@ void test_keys_free(struct test_keys *keys)
 /* ---- Shapes -------------------------------------------------------------------------- */
 
 const struct test_shape test_shapes[TEST_SHAPES] = {
-    {"classic", BLOOMERY_CLASSIC, 0, 1},          {"blocked1", BLOOMERY_BLOCKED, 1, 1},
-    {"blocked2", BLOOMERY_BLOCKED, 2, 1},         {"blocked3", BLOOMERY_BLOCKED, 3, 1},
-    {"blocked4", BLOOMERY_BLOCKED, 4, 1},         {"counting2", BLOOMERY_COUNTING, 2, 4},
-    {"counting1-bytes", BLOOMERY_COUNTING, 1, 8}, {"blocked4", BLOOMERY_BLOCKED, 4, 1},
+    {"classic", BLOOMERY_CLASSIC, 0, 1},    {"blocked1", BLOOMERY_BLOCKED, 1, 1},
+    {"blocked2", BLOOMERY_BLOCKED, 2, 1},   {"blocked3", BLOOMERY_BLOCKED, 3, 1},
+    {"counting2", BLOOMERY_COUNTING, 2, 4}, {"counting1-bytes", BLOOMERY_COUNTING, 1, 8},
+    {"blocked4", BLOOMERY_BLOCKED, 4, 1},
 };
 
 static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, double rate)
