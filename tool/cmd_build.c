@@ -507,7 +507,6 @@ static int build_filter(struct build *build)
     bloomery_plan plan;
     struct tool_change change;
     bloomery_filter *filter;
-    const bool new_key = build->key_file != NULL && access(build->key_file, F_OK) != 0;
     if (build->kind == BLOOMERY_SCALABLE)
         let_it_grow(build);
     if (build->keys > 0) {
@@ -519,10 +518,8 @@ static int build_filter(struct build *build)
     }
     wipe_key(build);
     int code = TOOL_ERROR;
-    const bool saved = filter != NULL && save(build, filter);
-    if (!saved && new_key) /* a key without a filter is of no use, and the next run would take it */
-        unlink(build->key_file);
-    if (saved)
+    /* The key file stays where this fails: another build may have read it meanwhile. */
+    if (filter != NULL && save(build, filter))
         code = say_result(build, &plan, filter, &change);
     bloomery_free(filter);
     return code;
