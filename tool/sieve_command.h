@@ -33,7 +33,6 @@ struct tool_sieve_command {
     bloomery_sieve_options options;
     uint64_t memory; /* of the whole process, as --memory gave it; 0: it did not */
     double wait;     /* seconds for another process that has the sieve */
-    uint64_t share;  /* of which the command itself takes so much */
     bool quiet, json;
     bloomery_sieve *sieve;  /* NULL: not open */
     bloomery_status status; /* of opening it */

@@ -2,26 +2,23 @@
 /*
  * The options of `sieve`, and how it is opened.
  *
- * --memory is what the process may take as a whole, since that is what a machine has to have. A part of it is gone
- * before the sieve exists: libraries, the command, its stack. The system knows the most that it ever was (VmHWM), and
- * what comes later is small and known: the buffers for input and output, and pages of code that have not run yet. The
- * sieve gets the rest.
+ * --memory is what the process may take as a whole, since that is what a machine has to have. The command takes a share
+ * of it for itself, TOOL_SIEVE_SHARE: libraries, code, stack, buffers for input and output. The sieve gets the rest,
+ * so that the same --memory is the same sieve, in every run, every subcommand and `plan --sieve`. Measuring what the
+ * process has taken instead (VmHWM) gives a little more, and another number in each run.
  */
 #include "numbers.h"
 #include "sieve_command.h"
 #include "sieve_plan.h"
 
 #include <ctype.h>
-#include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-/* Pages that were not touched yet when the sieve is opened: code of libraries and of this program, the stack, what the
- * allocator takes beside what it gives. Over 4 million lines with 18 MB, 0.5 to 1 MB of them stayed unused. */
-enum { STILL_TO_COME = 700 << 10 };
 
 /* Seconds until it is looked again whether another process still has the sieve. */
 #define LOOK_AGAIN 0.02
@@ -201,24 +198,6 @@ bool tool_sieve_no_more(int argc, char **argv)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* The most that this process has had in memory so far. */
-static uint64_t process_bytes(void)
-{
-    char text[4096];
-    const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    const ssize_t count = file >= 0 ? read(file, text, sizeof(text) - 1) : -1;
-    if (file >= 0)
-        close(file);
-    text[count > 0 ? count : 0] = '\0';
-    const char *line = strstr(text, "\nVmHWM:");
-    if (line != NULL)
-        return strtoull(line + strlen("\nVmHWM:"), NULL, 10) * 1024;
-    /* No such file: this also knows what was there before the program was started, and so too much. */
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024
-                                               : TOOL_SIEVE_PLANNED_SHARE;
-}
-
 /* The least memory of the sieve itself, or 0 where that is not known. */
 static uint64_t least_memory(const struct tool_sieve_command *command)
 {
@@ -246,21 +225,29 @@ static int refuse_memory(const struct tool_sieve_command *command, const bloomer
 {
     char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
     const uint64_t sieve = least_memory(command);
-    if (sieve == 0 || command->share + sieve <= command->memory) {
+    tool_format_count(given, command->memory);
+    tool_format_count(share, TOOL_SIEVE_SHARE);
+    if (sieve == 0 || TOOL_SIEVE_SHARE + sieve <= command->memory) {
         tool_sieve_error(command, error);
-        tool_note("of --memory %s bytes this command takes %s itself",
-                  tool_format_count(given, command->memory),
-                  tool_format_count(share, command->share));
+        tool_note("of --memory %s bytes this command takes %s itself", given, share);
         return TOOL_ERROR;
     }
-    /* What the process takes differs a little from run to run. */
-    const uint64_t sum = command->share + sieve + (256 << 10);
+    const uint64_t sum = TOOL_SIEVE_SHARE + sieve;
     tool_error("%s: --memory %s bytes is too little: this command takes %s itself, and the least "
                "that works is %s bytes",
-               command->directory, tool_format_count(given, command->memory),
-               tool_format_count(share, command->share),
+               command->directory, given, share,
                tool_format_count(least, (sum + 99999) / 100000 * 100000));
     return TOOL_ERROR;
+}
+
+/* Long items come and go in memory of their own. The C library learns to keep what is freed of such sizes, up to four
+ * times a long item, and memory that is kept counts: here it goes back to the system at once. */
+static void give_back_what_is_freed(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 64 << 10);
+    mallopt(M_TRIM_THRESHOLD, 128 << 10);
+#endif
 }
 
 /* ---- The sieve ------------------------------------------------------------------------------- */
@@ -268,10 +255,11 @@ static int refuse_memory(const struct tool_sieve_command *command, const bloomer
 bool tool_sieve_open(struct tool_sieve_command *command, uint64_t buffers)
 {
     bloomery_error error = {0};
+    (void)buffers;
     if (command->memory > 0) {
-        command->share = process_bytes() + STILL_TO_COME + buffers;
         command->options.memory =
-            command->memory > command->share ? command->memory - command->share : 1;
+            command->memory > TOOL_SIEVE_SHARE ? command->memory - TOOL_SIEVE_SHARE : 1;
+        give_back_what_is_freed();
     }
     bloomery_status status = bloomery_sieve_open(&command->options, &command->sieve, &error);
     for (double waited = 0; status == BLOOMERY_BUSY && waited < command->wait;

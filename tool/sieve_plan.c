@@ -211,14 +211,14 @@ static int print_json(const struct tool_sieve_wish *wish)
 static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *error)
 {
     char given[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
-    const uint64_t share = TOOL_SIEVE_PLANNED_SHARE;
+    const uint64_t share = TOOL_SIEVE_SHARE;
     bloomery_sieve_plan plan = wish->plan;
     plan.memory = 0;
     if (wish->memory == 0 || bloomery_sieve_plan_solve(&plan, NULL) != BLOOMERY_OK ||
         plan.least_memory + share <= wish->memory)
         return tool_library_error(NULL, error);
-    tool_error("--memory %s bytes is too little: the process takes about 4.5 MB itself, and the "
-               "least that works is %s bytes",
+    tool_error("--memory %s bytes is too little: the process takes 4 MB itself, and the least that "
+               "works is %s bytes",
                tool_format_count(given, wish->memory),
                tool_format_count(least, (plan.least_memory + share + 99999) / 100000 * 100000));
     return TOOL_ERROR;
@@ -227,7 +227,7 @@ static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *erro
 int tool_sieve_plan(struct tool_sieve_wish *wish)
 {
     bloomery_error error = {0};
-    const uint64_t share = TOOL_SIEVE_PLANNED_SHARE;
+    const uint64_t share = TOOL_SIEVE_SHARE;
     if (wish->plan.keys == 0)
         return tool_usage("how many different keys? --sieve needs -n");
     if (wish->memory > 0)

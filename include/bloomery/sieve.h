@@ -124,9 +124,11 @@ typedef struct bloomery_sieve_options {
     const char *directory;
     bloomery_sieve_engine engine; /* kept */
 
-    /* Bytes that the sieve may allocate, filter, buffers and queue. 0: disk engine 64 MiB, memory engine no limit. Too
-     * little is BLOOMERY_BAD_ARGUMENT, and the text says the least. An item longer than a buffer (4 to 64 KiB) takes its
-     * length besides while it is written, decided or popped; in ordered sieves one such item of each partition. */
+    /* Bytes that the sieve may allocate, filter, buffers and queue. 0: disk engine 64 MiB, memory
+     * engine no limit. Too little is BLOOMERY_BAD_ARGUMENT, and the text says the least, which depends
+     * on partitions and leases alone: whatever memory a sieve of the disk engine was used with before,
+     * it opens with any from the least on, and decides in smaller pieces. An item longer than a buffer
+     * (4 to 64 KiB) takes up to twice its length besides while it is written, decided or popped. */
     uint64_t memory;
 
     /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does what `full` says. Disk

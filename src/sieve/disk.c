@@ -123,24 +123,6 @@ static size_t store_disk(const bloomery_sieve *sieve, uint8_t *to)
     return (size_t)disk->partitions * BLOOMERY_PARTITION_STATE;
 }
 
-/* More pending keys than this memory can decide at once: the least that can. */
-static bloomery_status too_small(bloomery_sieve *sieve, uint64_t entries, bloomery_error *error)
-{
-    const struct bloomery_sieve_settings *settings = &sieve->settings;
-    struct bloomery_sieve_budget budget = {.batch = 0};
-    uint64_t least = 0;
-    uint64_t memory = sieve->memory;
-    while (budget.batch < entries && memory < (uint64_t)1 << 40) {
-        memory += memory / 16;
-        bloomery_sieve_split(memory, settings->partitions, settings->leases, &budget, &least);
-    }
-    return bloomery_fail(
-        error, BLOOMERY_BAD_ARGUMENT, 0,
-        "%s was used with more memory: deciding its pending keys takes %llu bytes, "
-        "not %llu",
-        sieve->path, (unsigned long long)memory, (unsigned long long)sieve->memory);
-}
-
 static bool sound(const struct bloomery_partition *partition)
 {
     if (partition->seen_entries > UINT64_MAX / 16 || partition->log_entries > UINT64_MAX / 16)
@@ -190,8 +172,6 @@ static bloomery_status restore_partition(bloomery_sieve *sieve, uint32_t number,
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "%s is damaged: the manifest's row of partition %u does not add up",
                              sieve->path, number);
-    if (partition->log_entries > disk->batch)
-        return too_small(sieve, partition->log_entries, error);
     disk->waiting += bloomery_partition_waiting(partition);
     return open_files(sieve, number, error);
 }
@@ -210,10 +190,6 @@ static bloomery_status restore_disk(bloomery_sieve *sieve, const uint8_t *from, 
         if (status != BLOOMERY_OK)
             return status;
     }
-    /* Ordered, all verdicts must fit in the place of the values (decide.c). */
-    const struct bloomery_disk *disk = sieve->disk;
-    if (disk->stride > 8 && disk->waiting > 64 * (disk->batch - partitions))
-        return too_small(sieve, disk->waiting / 64 + partitions + 1, error);
     return BLOOMERY_OK;
 }
 
@@ -324,8 +300,6 @@ static bloomery_status make_room(bloomery_sieve *sieve, uint32_t number, bloomer
             return bloomery_decide_ordered(sieve, true, error);
         return bloomery_decide(sieve, number, true, error);
     }
-    if (disk->stride > 8 && disk->waiting >= 64 * (disk->batch - disk->partitions))
-        return bloomery_decide_ordered(sieve, false, error);
     return BLOOMERY_OK;
 }
 

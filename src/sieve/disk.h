@@ -12,8 +12,16 @@
  *
  * Deciding a partition reads the fingerprints of its log, sorts them, and finds which are in the seen-set, in one of
  * two ways, whichever reads and writes less: it merges them into the seen-set, which is written anew and makes the
- * log empty; or it asks for each, and then the log stays, its entries decided, until there are enough for a merge. Then
+ * log empty; or it probes for each, and then the log stays, its entries decided, until there are enough for a merge. Then
  * the log is read once more, with the keys, and the first entry of each fingerprint that was not seen goes to the queue.
+ *
+ * A log with more entries than a batch holds, written when the sieve had more memory, is merged in pieces:
+ *
+ *     | piece 1 ............ | piece 2 ............ | the rest |       whole blocks, at most a batch of entries each
+ *       merged: seen-set anew, its entries decided    ...        the last one makes the log empty
+ *
+ * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole: fingerprints that are in
+ * the seen-set and in the decided part of the log as well do no harm, since both mean "seen".
  *
  * With n distinct keys, T pushes and batches of r fingerprints in P partitions, merging reads and writes T/r times
  * on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together; the log and the queue move each key four times.
@@ -56,8 +64,9 @@ struct bloomery_partition {
     uint64_t committed_seen;
     /* computed, not adopted yet */
     enum bloomery_staged { BLOOMERY_STAGED_NOT, BLOOMERY_STAGED_MERGE, BLOOMERY_STAGED_ASK } staged;
-    uint64_t staged_seen; /* entries of the new seen-set, whose generation is the next */
-    bool damaged;         /* found so by the call under way, which goes on with the others */
+    uint64_t staged_generation; /* of the new seen-set, and its entries; 0: there is none */
+    uint64_t staged_seen;
+    bool damaged; /* found so by the call under way, which goes on with the others */
 };
 
 struct bloomery_disk {
@@ -131,6 +140,9 @@ bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64
                                   uint8_t *area, size_t room, struct bloomery_log_block *block,
                                   bloomery_error *error);
 void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_block *block);
+/* The header of the block at `offset`, checked. */
+bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                    struct bloomery_block *block, bloomery_error *error);
 
 /* ---- stage.c: which entries are new ---- */
 
@@ -138,20 +150,61 @@ void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_block *bloc
 double bloomery_stage_cost(const struct bloomery_disk *disk,
                            const struct bloomery_partition *partition, bool merge);
 
-/* Sorts the log of a partition, whose buffer is empty, against the seen-set: disk->verdicts afterwards has a bit for each
- * entry that is not decided. With `merge`, writes the new seen-set, and syncs it. */
-bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number, bool merge,
+/* A part of a log that is decided at a time: whole blocks, as many as a batch holds. */
+struct bloomery_piece {
+    uint64_t from; /* bytes of the log */
+    uint64_t to;
+    uint64_t waiting; /* its entries that are not decided */
+    uint64_t before;  /* entries of the log, decided or in pieces before this one */
+    bool last;
+    /* Verdicts of the piece before that share a word with the first ones of this piece: so many bits of it. */
+    unsigned carried;
+    uint64_t carry;
+};
+
+/* Before the first piece of a partition, whose buffer is empty. `merge`: the decided part of the log is merged too. */
+struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge);
+/* The next one. BLOOMERY_CORRUPT: a damaged block, or other entries than the manifest counts. */
+bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
+                                    struct bloomery_piece *piece, bloomery_error *error);
+
+/* Sorts a piece against the seen-set: disk->verdicts afterwards has a bit for each entry that is not decided, behind
+ * those carried. With `merge`, writes a new seen-set and syncs it; where one is staged already, from that one. Without,
+ * the log is one piece. On failure nothing of the partition is staged. */
+bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
+                               const struct bloomery_piece *piece, bool merge,
                                bloomery_error *error);
-/* Takes over what was staged: forgets the log, or calls it decided. */
-void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number);
+/* Takes over what was staged up to the end of this piece: calls its entries decided; after a merge of the last one,
+ * forgets the log. `decided`: entries that were not before. */
+void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
+                          const struct bloomery_piece *piece, uint64_t decided);
 /* Or removes it. */
 void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number);
 
 /* ---- decide.c: new entries to the queue ---- */
 
-/* `merge`: also where asking would do. */
+/* What becomes of the counters where everything goes well. */
+struct bloomery_tally {
+    uint64_t decided; /* pushes that were pending */
+    uint64_t new_keys;
+};
+
+/* An entry with its verdict, whether it is the first of its key and that was not seen: to the queue, or not. */
+bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *entry, bool first,
+                                struct bloomery_tally *tally, bloomery_error *error);
+void bloomery_tally_count(bloomery_sieve *sieve, const struct bloomery_tally *tally);
+/* BLOOMERY_CORRUPT: the entry at `place` in the block at `offset` of a log is none. */
+bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                       bloomery_error *error);
+/* Whether a partition is to be merged; `merge`: the caller wishes it. */
+bool bloomery_merges(const bloomery_sieve *sieve, uint32_t number, bool merge);
+
+/* `merge`: also where probing would do. */
 bloomery_status bloomery_decide(bloomery_sieve *sieve, uint32_t number, bool merge,
                                 bloomery_error *error);
+
+/* ---- decide_ordered.c ---- */
+
 /* Everything, in the order of the pushes. */
 bloomery_status bloomery_decide_ordered(bloomery_sieve *sieve, bool merge, bloomery_error *error);
 

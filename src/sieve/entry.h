@@ -97,4 +97,11 @@ static inline size_t bloomery_entry_get(const uint8_t *from, size_t room,
     return at + (head >> 3) + payload;
 }
 
+/* Whether a sieve can have taken an entry of these lengths. */
+static inline bool bloomery_entry_fits(const struct bloomery_entry *entry)
+{
+    return entry->key.bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
+           entry->payload.bytes <= BLOOMERY_SIEVE_ITEM_MAX - entry->key.bytes;
+}
+
 #endif

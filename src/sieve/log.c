@@ -166,8 +166,8 @@ static bloomery_status check_block(bloomery_sieve *sieve, uint32_t number, uint6
                                   block->entries);
 }
 
-static bloomery_status read_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
-                                   struct bloomery_block *block, bloomery_error *error)
+bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                    struct bloomery_block *block, bloomery_error *error)
 {
     const struct bloomery_partition *partition = &sieve->disk->partition[number];
     const bloomery_status status = bloomery_block_header(&sieve->store, &partition->log, offset,
@@ -185,7 +185,7 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
     const struct bloomery_partition *partition = &disk->partition[number];
     struct bloomery_block block;
     for (uint64_t at = from; at < to; at += bloomery_block_bytes(&block)) {
-        bloomery_status status = read_header(sieve, number, at, &block, error);
+        bloomery_status status = bloomery_log_header(sieve, number, at, &block, error);
         if (status == BLOOMERY_OK)
             status =
                 bloomery_block_fixed(&sieve->store, &partition->log, at, &block, disk->area, error);
@@ -221,7 +221,7 @@ bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64
 {
     const struct bloomery_store_file *file = &sieve->disk->partition[number].log;
     *block = (struct bloomery_log_block){.offset = offset};
-    bloomery_status status = read_header(sieve, number, offset, &block->block, error);
+    bloomery_status status = bloomery_log_header(sieve, number, offset, &block->block, error);
     if (status == BLOOMERY_OK)
         status = find_room(sieve, area, room, block, error);
     if (status == BLOOMERY_OK)

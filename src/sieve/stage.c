@@ -9,6 +9,8 @@
  *
  * No order of entries is kept beside the values, which so take 8 bytes each and not 12: the log is read twice, and what
  * comes back in the second reading is in the order of the pushes by itself.
+ *
+ * All of it is done for a piece of the log (disk.h), which most times is the whole.
  */
 #include "sieve/disk.h"
 
@@ -17,6 +19,7 @@
 #include "sieve/sort.h"
 
 #include <assert.h>
+#include <math.h>
 
 /* Reads that find out whether one fingerprint is in a seen-set: two blocks, sometimes three. */
 static const double blocks_asked = 2.5;
@@ -24,12 +27,14 @@ static const double blocks_asked = 2.5;
 double bloomery_stage_cost(const struct bloomery_disk *disk,
                            const struct bloomery_partition *partition, bool merge)
 {
-    const double log = 8 * (double)(partition->log_entries + partition->entries);
+    const double entries = (double)(partition->log_entries + partition->entries);
+    const double log = 8 * entries;
     const double seen = (double)bloomery_seen_bytes(partition->seen_entries, disk->width);
+    const double pieces = ceil(entries / (double)disk->batch);
     const double asked =
         partition->seen_entries == 0 ? 0 : blocks_asked * (double)BLOOMERY_SEEN_BLOCK;
     if (merge)
-        return log + 2 * seen + log;
+        return log + 2 * pieces * seen + log;
     return log + (double)bloomery_partition_waiting(partition) * asked;
 }
 
@@ -46,10 +51,85 @@ static void set_bit(uint64_t *bits, size_t i)
 struct batch {
     bloomery_sieve *sieve;
     struct bloomery_disk *disk;
+    const struct bloomery_piece *piece;
     uint32_t number;
-    size_t count; /* of values */
-    size_t entry; /* the next entry that is not decided */
+    size_t count;   /* of values */
+    size_t verdict; /* the bit of the next entry that is not decided */
 };
+
+static uint64_t lesser(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+static uint64_t greater(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* ---- Pieces -------------------------------------------------------------------------------- */
+
+struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge)
+{
+    assert(partition->entries == 0);
+    return (struct bloomery_piece){
+        .to = merge ? BLOOMERY_FILE_HEADER : partition->decided_bytes,
+        .before = partition->decided_entries,
+    };
+}
+
+static bloomery_status other_count(const struct batch *batch, bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                         "%s is damaged: the manifest counts other pending keys in partition %u "
+                         "than its log holds",
+                         batch->sieve->path, batch->number);
+}
+
+/* Walks headers until the batch is full, but for a word: verdicts that are carried need room before those of the
+ * piece. A batch has room for more than one block. */
+static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
+                            bloomery_error *error)
+{
+    const struct bloomery_partition *partition = &batch->disk->partition[batch->number];
+    const uint64_t most = batch->disk->batch - 64;
+    uint64_t entries = 0;
+    while (piece->to < partition->log_bytes) {
+        struct bloomery_block block;
+        const bloomery_status status =
+            bloomery_log_header(batch->sieve, batch->number, piece->to, &block, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (entries + block.entries > most)
+            break;
+        entries += block.entries;
+        piece->waiting += piece->to >= partition->decided_bytes ? block.entries : 0;
+        piece->to += bloomery_block_bytes(&block);
+    }
+    assert(piece->to > piece->from);
+    piece->last = piece->to == partition->log_bytes;
+    if (piece->waiting > partition->log_entries - piece->before ||
+        (piece->last && piece->before + piece->waiting != partition->log_entries))
+        return other_count(batch, error);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
+                                    struct bloomery_piece *piece, bloomery_error *error)
+{
+    const struct bloomery_partition *partition = &sieve->disk->partition[number];
+    struct batch batch = {.sieve = sieve, .disk = sieve->disk, .number = number};
+    assert(!piece->last);
+    piece->before += piece->waiting;
+    piece->waiting = 0;
+    piece->from = piece->to;
+    if (partition->log_entries > sieve->disk->batch)
+        return walk(&batch, piece, error);
+    piece->to = partition->log_bytes;
+    piece->waiting = partition->log_entries - partition->decided_entries;
+    piece->last = true;
+    return BLOOMERY_OK;
+}
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
@@ -115,35 +195,51 @@ static bloomery_status mark_decided(void *context, const uint8_t *records, uint3
     return BLOOMERY_OK;
 }
 
+/* The values of the piece, or where nothing is merged of what is not decided. What was decided and is not in the
+ * seen-set is known: merging, that of the piece itself, since the pieces before are merged. */
 static bloomery_status load(struct batch *batch, bool merge, bloomery_error *error)
 {
     struct bloomery_disk *disk = batch->disk;
     const struct bloomery_partition *partition = &disk->partition[batch->number];
-    const uint64_t from = merge ? BLOOMERY_FILE_HEADER : partition->decided_bytes;
-    bloomery_status status = bloomery_log_each(batch->sieve, batch->number, from,
-                                               partition->log_bytes, take_values, batch, error);
+    const struct bloomery_piece *piece = batch->piece;
+    bloomery_status status = bloomery_log_each(batch->sieve, batch->number, piece->from, piece->to,
+                                               take_values, batch, error);
     if (status != BLOOMERY_OK)
         return status;
     bloomery_sort_fingerprints(disk->values, batch->count, disk->partition_bits);
     batch->count = bloomery_unique_fingerprints(disk->values, batch->count);
     make_index(batch);
     memset(disk->marks, 0, bloomery_sieve_bits_bytes(batch->count));
-    return bloomery_log_each(batch->sieve, batch->number, BLOOMERY_FILE_HEADER,
-                             partition->decided_bytes, mark_decided, batch, error);
+    return bloomery_log_each(
+        batch->sieve, batch->number, merge ? piece->from : BLOOMERY_FILE_HEADER,
+        lesser(partition->decided_bytes, piece->to), mark_decided, batch, error);
 }
 
 /* ---- The seen-set -------------------------------------------------------------------------- */
+
+/* The seen-set that is staged, or else the one that counts; its entries. */
+static uint64_t seen_entries(const struct bloomery_partition *partition)
+{
+    return partition->staged_generation > 0 ? partition->staged_seen : partition->seen_entries;
+}
+
+static uint64_t seen_generation(const struct bloomery_partition *partition)
+{
+    return partition->staged_generation > 0 ? partition->staged_generation
+                                            : partition->seen_generation;
+}
 
 static bloomery_status open_seen(struct batch *batch, struct bloomery_store_file *file,
                                  bloomery_error *error)
 {
     const struct bloomery_partition *partition = &batch->disk->partition[batch->number];
+    const uint64_t entries = seen_entries(partition);
     file->file = -1;
-    if (partition->seen_entries == 0)
+    if (entries == 0)
         return BLOOMERY_OK;
     return bloomery_store_open(
-        &batch->sieve->store, BLOOMERY_FILE_SEEN, batch->number, partition->seen_generation,
-        bloomery_seen_bytes(partition->seen_entries, batch->disk->width), false, file, error);
+        &batch->sieve->store, BLOOMERY_FILE_SEEN, batch->number, seen_generation(partition),
+        bloomery_seen_bytes(entries, batch->disk->width), false, file, error);
 }
 
 static bloomery_status ask(struct batch *batch, bloomery_error *error)
@@ -192,7 +288,7 @@ static bloomery_status merge_values(struct batch *batch, const struct bloomery_s
     uint64_t last = 0;
     size_t at = 0;
     size_t count = 0;
-    bloomery_seen_begin(&reader, &batch->sieve->store, file, partition->seen_entries, disk->width,
+    bloomery_seen_begin(&reader, &batch->sieve->store, file, seen_entries(partition), disk->width,
                         disk->in);
     do {
         status = bloomery_seen_next(&reader, disk->block_values, &count, error);
@@ -216,7 +312,8 @@ static bloomery_status merge_values(struct batch *batch, const struct bloomery_s
 }
 
 static bloomery_status merge_into(struct batch *batch, struct bloomery_store_file *old,
-                                  struct bloomery_store_file *new, bloomery_error *error)
+                                  struct bloomery_store_file *new, uint64_t *entries,
+                                  bloomery_error *error)
 {
     struct bloomery_disk *disk = batch->disk;
     struct merged merged = {.count = 0};
@@ -228,7 +325,7 @@ static bloomery_status merge_into(struct batch *batch, struct bloomery_store_fil
         status = bloomery_seen_finish(&merged.writer, error);
     if (status == BLOOMERY_OK)
         status = bloomery_store_sync(&batch->sieve->store, new, error);
-    disk->partition[batch->number].staged_seen = merged.writer.entries;
+    *entries = merged.writer.entries;
     return status;
 }
 
@@ -238,19 +335,27 @@ static bloomery_status merge_seen(struct batch *batch, bloomery_error *error)
     struct bloomery_store *store = &batch->sieve->store;
     struct bloomery_store_file old;
     struct bloomery_store_file new = {.file = -1};
-    const uint64_t generation = partition->seen_generation + 1;
+    const uint64_t generation = seen_generation(partition) + 1;
+    uint64_t entries = 0;
     bloomery_status status = open_seen(batch, &old, error);
     if (status == BLOOMERY_OK)
         status = bloomery_store_create(store, BLOOMERY_FILE_SEEN, batch->number, generation, &new,
                                        error);
     if (status == BLOOMERY_OK) {
-        status = merge_into(batch, &old, &new, error);
+        status = merge_into(batch, &old, &new, &entries, error);
         if (status != BLOOMERY_OK)
             bloomery_store_remove(store, BLOOMERY_FILE_SEEN, batch->number, generation);
     }
     bloomery_store_close(&old);
     bloomery_store_close(&new);
-    return status;
+    if (status != BLOOMERY_OK)
+        return status;
+    if (partition->staged_generation > 0)
+        bloomery_store_remove(store, BLOOMERY_FILE_SEEN, batch->number,
+                              partition->staged_generation);
+    partition->staged_generation = generation;
+    partition->staged_seen = entries;
+    return BLOOMERY_OK;
 }
 
 /* ---- Verdicts ------------------------------------------------------------------------------ */
@@ -260,41 +365,52 @@ static bloomery_status judge(void *context, const uint8_t *records, uint32_t cou
 {
     struct batch *batch = context;
     struct bloomery_disk *disk = batch->disk;
-    for (uint32_t i = 0; i < count; i++, batch->entry++) {
+    const size_t end = batch->piece->carried + batch->piece->waiting;
+    for (uint32_t i = 0; i < count; i++, batch->verdict++) {
         const size_t at = find(batch, bloomery_load_u64(records + (size_t)i * disk->stride));
-        if (at == SIZE_MAX || batch->entry >= disk->batch)
+        if (at == SIZE_MAX || batch->verdict >= end)
             return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                                  "the pending keys of partition %u changed while they were read",
                                  batch->number);
         if (bit(disk->marks, at))
             continue;
         set_bit(disk->marks, at);
-        set_bit(disk->verdicts, batch->entry);
+        set_bit(disk->verdicts, batch->verdict);
     }
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number, bool merge,
+static bloomery_status judge_all(struct batch *batch, bloomery_error *error)
+{
+    struct bloomery_disk *disk = batch->disk;
+    const struct bloomery_piece *piece = batch->piece;
+    const size_t end = piece->carried + piece->waiting;
+    assert(piece->carried < 64 && piece->waiting <= disk->batch);
+    memset(disk->verdicts, 0, bloomery_sieve_bits_bytes(end));
+    if (piece->carried > 0)
+        disk->verdicts[0] = piece->carry;
+    batch->verdict = piece->carried;
+    const bloomery_status status =
+        bloomery_log_each(batch->sieve, batch->number,
+                          greater(piece->from, disk->partition[batch->number].decided_bytes),
+                          piece->to, judge, batch, error);
+    return status == BLOOMERY_OK && batch->verdict != end ? other_count(batch, error) : status;
+}
+
+bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
+                               const struct bloomery_piece *piece, bool merge,
                                bloomery_error *error)
 {
-    struct batch batch = {.sieve = sieve, .disk = sieve->disk, .number = number};
+    struct batch batch = {.sieve = sieve, .disk = sieve->disk, .piece = piece, .number = number};
     struct bloomery_partition *partition = &sieve->disk->partition[number];
-    assert(partition->entries == 0 && partition->staged == BLOOMERY_STAGED_NOT);
+    assert(partition->entries == 0 && (merge || partition->staged == BLOOMERY_STAGED_NOT));
     bloomery_status status = load(&batch, merge, error);
     if (status == BLOOMERY_OK)
         status = merge ? merge_seen(&batch, error) : ask(&batch, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    partition->staged = merge ? BLOOMERY_STAGED_MERGE : BLOOMERY_STAGED_ASK;
-    memset(sieve->disk->verdicts, 0,
-           bloomery_sieve_bits_bytes(partition->log_entries - partition->decided_entries));
-    status = bloomery_log_each(sieve, number, partition->decided_bytes, partition->log_bytes, judge,
-                               &batch, error);
-    if (status == BLOOMERY_OK && batch.entry != bloomery_partition_waiting(partition))
-        status = bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                               "damaged: the manifest counts other pending keys in partition %u "
-                               "than its log holds",
-                               number);
+    if (status == BLOOMERY_OK) {
+        partition->staged = merge ? BLOOMERY_STAGED_MERGE : BLOOMERY_STAGED_ASK;
+        status = judge_all(&batch, error);
+    }
     if (status != BLOOMERY_OK)
         bloomery_stage_drop(sieve, number);
     return status;
@@ -303,24 +419,32 @@ bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number, bool merg
 void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
-    if (partition->staged == BLOOMERY_STAGED_MERGE)
+    if (partition->staged_generation > 0)
         bloomery_store_remove(&sieve->store, BLOOMERY_FILE_SEEN, number,
-                              partition->seen_generation + 1);
+                              partition->staged_generation);
+    partition->staged_generation = 0;
     partition->staged = BLOOMERY_STAGED_NOT;
 }
 
 /* Files that a commit counted stay until the next one. */
-static void adopt_merge(bloomery_sieve *sieve, uint32_t number)
+static void adopt_seen(bloomery_sieve *sieve, uint32_t number)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
-    struct bloomery_store *store = &sieve->store;
     if (partition->seen_generation != partition->committed_seen)
-        bloomery_store_remove(store, BLOOMERY_FILE_SEEN, number, partition->seen_generation);
-    partition->seen_generation++;
+        bloomery_store_remove(&sieve->store, BLOOMERY_FILE_SEEN, number,
+                              partition->seen_generation);
+    partition->seen_generation = partition->staged_generation;
     partition->seen_entries = partition->staged_seen;
+    partition->staged_generation = 0;
+}
+
+static void forget_log(bloomery_sieve *sieve, uint32_t number)
+{
+    struct bloomery_partition *partition = &sieve->disk->partition[number];
     bloomery_store_close(&partition->log);
     if (partition->log_generation != partition->committed_log)
-        bloomery_store_remove(store, BLOOMERY_FILE_PENDING, number, partition->log_generation);
+        bloomery_store_remove(&sieve->store, BLOOMERY_FILE_PENDING, number,
+                              partition->log_generation);
     partition->log_generation++;
     partition->log_bytes = 0;
     partition->log_entries = 0;
@@ -328,18 +452,23 @@ static void adopt_merge(bloomery_sieve *sieve, uint32_t number)
     partition->decided_entries = 0;
 }
 
-void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number)
+void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
+                          const struct bloomery_piece *piece, uint64_t decided)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
-    assert(partition->staged != BLOOMERY_STAGED_NOT);
-    sieve->disk->waiting -= bloomery_partition_waiting(partition);
-    if (partition->staged == BLOOMERY_STAGED_MERGE) {
-        adopt_merge(sieve, number);
+    const bool merged = partition->staged == BLOOMERY_STAGED_MERGE;
+    assert(partition->staged != BLOOMERY_STAGED_NOT &&
+           decided <= bloomery_partition_waiting(partition));
+    sieve->disk->waiting -= decided;
+    if (merged)
+        adopt_seen(sieve, number);
+    if (merged && piece->last) {
+        forget_log(sieve, number);
     } else {
-        partition->decided_bytes = partition->log_bytes;
-        partition->decided_entries = partition->log_entries;
+        partition->decided_bytes = greater(partition->decided_bytes, piece->to);
+        partition->decided_entries += decided;
     }
     partition->staged = BLOOMERY_STAGED_NOT;
     sieve->disk->decisions++;
-    assert(bloomery_partition_waiting(partition) == 0);
+    assert(!piece->last || bloomery_partition_waiting(partition) == 0);
 }

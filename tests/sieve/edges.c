@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where one part of a sieve meets another: reopening with less memory or from another directory, damage in one place and
+ * Where one part of a sieve meets another: reopening from another directory, damage in one place and
  * what goes on elsewhere, options that are of the other engine, who synced and who did not.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
@@ -99,40 +99,6 @@ static void flip(const char *name, long offset)
     byte ^= 64;
     assert_int_equal(pwrite(file, &byte, 1, offset), 1);
     close(file);
-}
-
-static uint64_t least_that_is_said(const bloomery_sieve_options *options, const char *after)
-{
-    bloomery_sieve_options given = *options;
-    bloomery_sieve *sieve = NULL;
-    bloomery_error error = {0};
-    given.memory = options->memory > 0 ? options->memory : 1;
-    assert_int_equal(bloomery_sieve_open(&given, &sieve, &error), BLOOMERY_BAD_ARGUMENT);
-    const char *says = strstr(error.text, after);
-    assert_non_null(says);
-    return strtoull(says + strlen(after), NULL, 10);
-}
-
-/* Verdicts of an ordered batch lie where its values were: with less memory there may be no room for all of them. */
-static void less_memory_decides_or_says_the_least(void **state)
-{
-    (void)state;
-    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
-    const uint64_t keys = 1200000;
-    options.ordered = true;
-    options.partitions = 256;
-    bloomery_sieve *sieve = must_open(&options);
-    push_many(sieve, 0, keys);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
-    options.memory = least_that_is_said(&options, "at least "); /* for so many partitions */
-    options.memory = least_that_is_said(&options, "takes ");    /* for so many keys */
-    sieve = must_open(&options);
-    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
-    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-    bloomery_sieve_info_get(sieve, &info);
-    assert_int_equal(info.queued, keys);
-    assert_true(info.memory <= options.memory);
-    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
 /* The memory engine saves its filter by a path. */
@@ -409,7 +375,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
-        CASE(less_memory_decides_or_says_the_least),
         CASE(another_directory_leaves_the_filter_in_its_place),
         CASE(a_damaged_partition_stops_no_other),
         CASE(options_of_the_other_engine_do_not_matter),

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sieve --memory: the same number is the same sieve everywhere, and the process keeps to it."""
+
+import json
+import subprocess
+import time
+
+from runner import EMULATOR, TOOL, Skip, case, has, main
+
+SHARE = 4000000  # of the command itself: tool/sieve_plan.h
+MOST_BESIDE = 4 << 20  # beside --memory, for lines of more than 256 KiB: --help
+
+
+def is_plain():
+    """Whether the command's memory is what a user would see: no sanitizer, no emulator."""
+    with open(TOOL, "rb") as file:
+        image = file.read()
+    if EMULATOR or b"__asan_init" in image or b"__tsan_init" in image or b"__ubsan" in image:
+        raise Skip("in an emulator or with sanitizers a process has another size")
+
+
+def peak_of(c, line, stdin=None):
+    """Runs the command and returns the most memory that it had, looked at until it ends; 0 where it was too quick."""
+    peak = 0
+    with open(c.path(stdin) if stdin else "/dev/null", "rb") as source:
+        process = c.start(line, stdin=source, stdout=subprocess.DEVNULL)
+    while process.poll() is None:
+        try:
+            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
+                found = [text for text in file if text.startswith("VmHWM:")]
+            peak = max(peak, int(found[0].split()[1]) * 1024 if found else 0)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+        time.sleep(0.001)
+    said = process.stderr.read().decode()
+    c.expect(process.returncode == 0 or (process.returncode == 1 and "contains" in line), f"{line}: {process.returncode}: {said}")
+    return peak
+
+
+def status(c, line):
+    """The status as an object."""
+    return json.loads(c.run(f"sieve status --json {line}", stdout=None)[0])
+
+
+@case
+def the_same_memory_is_never_refused(c):
+    # What a command has in memory when it opens the sieve differs by input. A log was full here to the last key
+    # that a batch had room for.
+    urls = "".join(f"http://example.org/page/{i:012}\n" for i in range(270000))
+    c.run("sieve push -q --memory 8MB --partitions 1 w", stdin=urls)
+    c.run("sieve push -q --memory 8MB w", stdin="x" * 1000000 + "\n")
+    for line in ("status", "verify", "pop", "contains", "flush"):
+        c.run(f"sieve {line} --memory 8MB w", stdin="y\n", stdout=None, stderr=None, code=1 if line == "contains" else 0)
+    c.expect(status(c, "w")["new"] == 270001, "a key was lost")
+
+
+@case
+def the_memory_of_the_sieve_is_what_was_given_less_a_share(c):
+    c.run("sieve push -q --memory 9MB --partitions 4 s", stdin="a\n")
+    for memory in (9000000, 18000000, 20000001):
+        report = status(c, f"--memory {memory} s")
+        c.expect(report["memory_budget"] == memory - SHARE, f"{memory}: {report}")
+    plan = json.loads(c.run("plan --sieve -n 1e9 --memory 18MB --json", stdout=None)[0])
+    c.expect(plan["memory"] == 18000000 - SHARE, f"{plan}")
+
+
+@case
+def less_memory_than_before_decides_in_pieces(c):
+    for name, order in (("plain", ""), ("ordered", "--ordered")):
+        lines = "".join(f"{name} {i * 7919 % 100003}\n" for i in range(100003))
+        c.run(f"sieve push -q --partitions 1 {order} {name}", stdin=lines)
+        said = c.run(f"sieve flush --memory 1MB {name}", code=2, stderr=has("the least that works is "))[1].decode()
+        least = said.split("the least that works is ")[1].split()[0].replace(",", "")
+        came = c.run(f"sieve pop --memory {least} -n 100003 --done {name}", stdout=None)[0].decode()
+        c.expect(came == lines, f"{name}: {len(came)} bytes of {len(lines)} came out, or in another order")
+
+
+@case
+def the_process_keeps_to_its_memory(c):
+    is_plain()
+    c.run("generate urls -n 300k", stdout_file=open(c.path("urls"), "wb"))  # pylint: disable=consider-using-with
+    c.file("more", "".join(f"http://example.org/{i}/{i * i}\n" for i in range(100000)))
+    for number, (options, memory) in enumerate((("--partitions 16", 18000000), ("--partitions 1 --ordered", 9000000), ("--partitions 256 --ordered", 12000000),
+                                                ("-F 1 -d / --payload 3", 8000000))):
+        for line in (f"sieve push --print {options} --memory {memory} s{number} urls", f"sieve push --memory {memory} s{number} more",
+                     f"sieve pop --memory {memory} -n 1000 --done s{number}", f"sieve status --memory {memory} s{number}",
+                     f"sieve verify --memory {memory} s{number}", f"sieve flush --memory {memory} s{number}",
+                     f"sieve contains --memory {memory} s{number} urls"):
+            used = peak_of(c, line)
+            c.expect(used <= memory, f"{line}: {used} bytes of {memory}")
+
+
+@case
+def long_lines_take_what_help_says(c):
+    is_plain()
+    for bytes_each, count in ((250000, 200), (1000000, 64)):
+        c.file("lines", "".join(f"{i} " + "x" * (bytes_each - 8) + "\n" for i in range(count)))
+        for number, (options, memory) in enumerate((("--partitions 16", 8000000), ("--partitions 16 --ordered", 8000000), ("--partitions 256 --ordered", 12000000),
+                                                    ("--engine memory -n 1M", 18000000))):
+            name = f"s{number}-{bytes_each}"
+            for line in (f"push {options}", "status", "flush", "pop -n 9 --done", "contains", "verify"):
+                used = peak_of(c, f"sieve {line} --memory {memory} {name}", "lines" if line.startswith(("push", "contains")) else None)
+                most = memory + (MOST_BESIDE if bytes_each > 256 << 10 else 0)
+                c.expect(used <= most, f"{bytes_each} bytes, {line} {options}: {used} bytes of {most}")
+
+
+@case
+def too_many_partitions_are_refused_at_once(c):
+    c.run("sieve push --partitions 256 --memory 5MB s", stdin="a\n", code=2, stderr=has("--memory 5,000,000 bytes is too little", "the least that works is "))
+    c.expect(c.names() == [], f"{c.names()}")
+
+
+main()
