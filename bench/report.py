@@ -298,9 +298,11 @@ def as_markdown(head, body):
 # ---- Output
 
 def fill(page, parts):
-    """The page with the text between its markers replaced; an unknown marker is an error."""
+    """The page with the text between its markers replaced, where there is a new one: what was not measured keeps
+    what it had (None). An unknown marker is an error."""
     def replace(match):
-        return f"{match.group(1)}\n{parts[match.group(2)]}\n<!-- bench:end -->"
+        part = parts[match.group(2)]
+        return match.group(0) if part is None else f"{match.group(1)}\n{part}\n<!-- bench:end -->"
     return re.sub(r"(<!-- bench:(?!end)(\w+) -->).*?<!-- bench:end -->", replace, page, flags=re.S)
 
 
@@ -322,7 +324,8 @@ def write(raw, folder, docs):
             with open(os.path.join(place, "benchmarks.svg"), "w", encoding="utf-8") as file:
                 file.write(chart.draw(results))
     if docs:
-        parts = {name: "\n" + as_markdown(*table) + "\n" for name, (_, table) in named.items()}
+        parts = {name: "\n" + as_markdown(*table) + "\n" if table[1] else None
+                 for name, (_, table) in named.items()}
         parts["conditions"] = "\n" + "\n".join(conditions(results)) + "\n"
         for name in ("benchmarks.md", "kinds.md"):
             path = os.path.join(docs, name)

@@ -282,6 +282,7 @@ def page_keeps_its_prose():
     page = "before\n<!-- bench:open -->\nold\n<!-- bench:end -->\nafter\n"
     assert report.fill(page, {"open": "new"}) == (
         "before\n<!-- bench:open -->\nnew\n<!-- bench:end -->\nafter\n")
+    assert report.fill(page, {"open": None}) == page
 
 
 def chart_is_well_formed():
