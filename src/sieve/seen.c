@@ -263,8 +263,27 @@ static uint64_t guess(const struct bloomery_seen_probe *probe, uint64_t value, u
     return block < low ? low : block > high ? high : block;
 }
 
-/* From the guess on in growing steps to the side where it must be, then halving: damaged or not, uniform or not, that
- * ends after about 2 log2(blocks) reads, most often after two. */
+/* What the block read last says: the blocks in which the value may be. False: in none. */
+static bool narrow(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t *low,
+                   uint64_t *high)
+{
+    if (probe->block == UINT64_MAX)
+        return true;
+    if (value < probe->values[0]) {
+        *high = probe->block - 1;
+        return probe->block > *low;
+    }
+    if (value > probe->values[probe->count - 1]) {
+        *low = probe->block + 1;
+        return probe->block < *high;
+    }
+    *low = *high = probe->block;
+    return true;
+}
+
+/* From the guess on in growing steps to the side where it must be, then halving: damaged or not,
+ * uniform or not, that ends after about 2 log2(blocks) reads, most often after two. Of values
+ * that rise, none is looked for before the block of the one before. */
 bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
                                     bloomery_error *error)
 {
@@ -273,6 +292,8 @@ bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t 
         return BLOOMERY_OK;
     uint64_t low = 0;
     uint64_t high = (probe->entries - 1) / per_block(probe->width);
+    if (!narrow(probe, value, &low, &high))
+        return BLOOMERY_OK;
     uint64_t at = guess(probe, value, low, high);
     for (uint64_t step = 1;; step *= 2) {
         const bloomery_status status = fetch(probe, at, error);
