@@ -66,6 +66,7 @@ struct asking {
     bool ended; /* the first one was enough, or something failed */
     bool good;
     struct tool_out out;
+    uint8_t answers[TOOL_BATCH_ROOM];
     bloomery_key records[TOOL_BATCH_ROOM];
 };
 
@@ -74,19 +75,9 @@ static uint64_t selected(const struct asking *asking)
     return asking->invert ? asking->unseen : asking->seen;
 }
 
-/* Asks for a key, and prints the record that it was made of. */
-static void ask(struct asking *asking, bloomery_key key, bloomery_key record)
+/* Counts an answer, and prints the record that its key was made of. */
+static void take_answer(struct asking *asking, int answer, bloomery_key record)
 {
-    bloomery_error error = {0};
-    int answer = BLOOMERY_NEW; /* what is too long to be pushed was not */
-    if (key.bytes <= BLOOMERY_SIEVE_ITEM_MAX)
-        answer = bloomery_sieve_contains(asking->command.sieve, key, &error);
-    if (answer < 0) {
-        tool_sieve_error(&asking->command, &error);
-        asking->good = false;
-        asking->ended = true;
-        return;
-    }
     asking->asked++;
     asking->seen += answer == BLOOMERY_SEEN;
     asking->unseen += answer == BLOOMERY_NEW;
@@ -102,6 +93,29 @@ static void ask(struct asking *asking, bloomery_key key, bloomery_key record)
     }
 }
 
+/* Asks for a key alone. -1 after a message. */
+static int ask_one(struct asking *asking, bloomery_key key)
+{
+    bloomery_error error = {0};
+    if (key.bytes > BLOOMERY_SIEVE_ITEM_MAX)
+        return BLOOMERY_NEW; /* what is too long to be pushed was not */
+    const int answer = bloomery_sieve_contains(asking->command.sieve, key, &error);
+    if (answer >= 0)
+        return answer;
+    tool_sieve_error(&asking->command, &error);
+    asking->good = false;
+    asking->ended = true;
+    return -1;
+}
+
+/* Asks for the keys of records together. What fails for one of them, which may be too long to be
+ * asked for or lie in a damaged block, is left to asking one by one. */
+static bool ask_together(struct asking *asking, const struct tool_made *made)
+{
+    return bloomery_sieve_contains_batch(asking->command.sieve, made->keys, made->count,
+                                         asking->answers, NULL) == BLOOMERY_OK;
+}
+
 static void ask_block(struct asking *asking, struct tool_blocks *blocks, struct tool_block *block,
                       struct tool_made *made)
 {
@@ -110,10 +124,16 @@ static void ask_block(struct asking *asking, struct tool_blocks *blocks, struct 
         tool_rule_apply(&asking->choice.rule, block, asking->records, count, made);
         if (made->tally.malformed > 0 && made->tally.line == 0)
             tool_tally_place(&made->tally, blocks);
+        const bool together = ask_together(asking, made);
         size_t key = 0;
-        for (size_t i = 0; i < count && !asking->ended; i++)
-            if ((made->with_key[i / 64] >> i % 64 & 1) != 0)
-                ask(asking, made->keys[key++], asking->records[i]);
+        for (size_t i = 0; i < count && !asking->ended; i++) {
+            if ((made->with_key[i / 64] >> i % 64 & 1) == 0)
+                continue;
+            const int answer = together ? asking->answers[key] : ask_one(asking, made->keys[key]);
+            key++;
+            if (answer >= 0)
+                take_answer(asking, answer, asking->records[i]);
+        }
     }
     if (!tool_out_flush(&asking->out))
         asking->ended = true;
@@ -125,8 +145,11 @@ static void ask_keys(struct asking *asking)
     const bloomery_key_rule rule = tool_rule_of_keys(&asking->choice.rule);
     for (size_t i = 0; i < asking->key_count && !asking->ended; i++) {
         const bloomery_key record = bloomery_key_of(asking->keys[i], strlen(asking->keys[i]));
-        if (tool_rule_apply(&rule, NULL, &record, 1, made) == 1)
-            ask(asking, made->keys[0], record);
+        if (tool_rule_apply(&rule, NULL, &record, 1, made) != 1)
+            continue;
+        const int answer = ask_one(asking, made->keys[0]);
+        if (answer >= 0)
+            take_answer(asking, answer, record);
     }
     asking->good = tool_tally_say(&made->tally, &rule, "it was not asked for") && asking->good;
     tool_made_free(made);

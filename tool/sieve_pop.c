@@ -7,8 +7,14 @@
  * them, and where that fails, as with a reader that went away, they are given back to the queue. So a reader that goes
  * away must not end the process: its signal is ignored until that is done.
  *
- *     pop from the sieve (up to 64 KiB) -> write to stdout -> flushed? --yes--> acknowledge (--done), next
- *                                                                \----no---> give back, end
+ *     pop -> commit -> write to stdout -> flushed? --yes-------------------> next
+ *                                            \----no--> give back, end
+ *     pop -> write to stdout (--done) -> flushed? --yes--> acknowledge ----> next; commit at end
+ *
+ * A number that is printed acknowledges its key whatever happens then: its lease is durable before.
+ * A commit writes all leases there are and waits for the disk, so lines are gathered for it. With
+ * --done there are no numbers: a crash brings the last lines again, and never loses one. What is
+ * printed and can't be made durable as done is told, by its number of lines.
  */
 #include "blocks.h"
 #include "numbers.h"
@@ -17,6 +23,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +35,15 @@ static const char pop_help[] =
     "is leased: it comes again when its lease ends, unless 'sieve ack' says before that it is "
     "done.\n"
     "A line is a number to acknowledge by, a tab, and the key; with --done the key alone. What\n"
-    "can't be written, the reader having gone away, comes again at once.\n"
+    "can't be written, the reader having gone away, comes again at once. A lease is on the disk\n"
+    "before its number is printed, so that after a crash too the number is that of its key; with\n"
+    "--sync never that holds where the process is killed, not where the machine is.\n"
     "\n"
     "  -n, --count N        so many, or as many as there are. Default 1\n"
-    "      --done           acknowledge them when they were written: no lease, no second time\n"
+    "      --done           acknowledge them when they were written: no lease, no second time, "
+    "but\n"
+    "                       after a crash, which brings the last ones again (see --sync)\n"
+    "      --queued         only what is queued: nothing that is pending is decided for it\n"
     "      --lease SECONDS  how long until they come again. Default 3600\n"
     "      --payload        print a tab and the payload behind each key that has one\n"
     "      --skip-damaged   where a block of the queue is damaged, give up the items in it and go\n"
@@ -44,11 +56,11 @@ static const char pop_help[] =
     "                       leased before\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP
         TOOL_SIEVE_WAIT_HELP "\n"
     "Where the queue is empty and keys are pending (disk engine), they are decided until there is\n"
-    "something. Exit code: 0 something was popped, 1 nothing is queued or pending now (leased "
-    "keys\n"
-    "may come back), 2 an error, which all leases being taken is. Leases go on from one command "
-    "to\n"
-    "the next.\n"
+    "something, but with --queued. Exit code: 0 something was popped, 1 nothing is queued or\n"
+    "pending now (leased keys may come back), 2 an error, which all leases being taken is. Lines "
+    "of\n"
+    "a command that ended with 2 or was killed may be cut off: use them where it ended with 0.\n"
+    "Leases go on from one command to the next.\n"
     "\n"
     "  bloomery sieve pop -n 10 --done crawl\n"
     "  bloomery sieve pop -n 100 --lease 60 crawl > work && visit work && bloomery sieve ack crawl "
@@ -74,6 +86,7 @@ static const char ack_help[] =
 
 enum {
     OPTION_DONE = TOOL_SIEVE_OPTION_OWN,
+    OPTION_QUEUED,
     OPTION_LEASE,
     OPTION_PAYLOAD,
     OPTION_SKIP_DAMAGED,
@@ -82,17 +95,27 @@ enum {
 
 /* ---- pop ------------------------------------------------------------------------------------- */
 
-enum { ITEMS = 512 };
+enum {
+    ITEMS = 512,
+    TEXT_BYTES = 256 << 10, /* of lines whose leases are committed together */
+    NUMBERS = 8192,         /* and as many of them, at most */
+    NUMBER_BYTES = 24,      /* of a number and its tab, at most */
+};
 
 struct pop {
     struct tool_sieve_command command;
     uint64_t wanted;
-    bool done, payload, skip_damaged;
+    bool done, queued, payload, skip_damaged;
     unsigned char delimiter;
-    uint64_t popped;
+    uint64_t popped;   /* and printed */
+    uint64_t unacked;  /* of them, those that could not be acknowledged though they were to be */
+    size_t held;       /* leased, and not printed yet: these numbers */
+    size_t loose;      /* of them, the last ones, which are `items` still; the others are lines */
+    size_t text_bytes; /* in these lines */
+    char *text;        /* TEXT_BYTES; NULL: items are not gathered */
     struct tool_out out;
     bloomery_sieve_item items[ITEMS];
-    uint64_t numbers[ITEMS];
+    uint64_t numbers[NUMBERS];
 };
 
 static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
@@ -133,37 +156,107 @@ static void print_json_item(struct pop *pop, const bloomery_sieve_item *item)
     json_decref(object);
 }
 
-static void print_item(struct pop *pop, const bloomery_sieve_item *item)
+static void put_out(struct pop *pop, const void *data, size_t bytes)
 {
-    if (pop->command.json) {
-        print_json_item(pop, item);
-        return;
-    }
-    if (!pop->done)
-        tool_out_format(&pop->out, "%llu\t", (unsigned long long)item->number);
-    tool_out_bytes(&pop->out, item->key.data, item->key.bytes);
-    if (pop->payload && item->payload.bytes > 0) {
-        tool_out_bytes(&pop->out, "\t", 1);
-        tool_out_bytes(&pop->out, item->payload.data, item->payload.bytes);
-    }
-    tool_out_bytes(&pop->out, &pop->delimiter, 1);
+    tool_out_bytes(&pop->out, data, bytes);
 }
 
-/* Prints what was popped, and only then says that it was. */
-static bool deliver(struct pop *pop, size_t count, bloomery_error *error)
+static void put_text(struct pop *pop, const void *data, size_t bytes)
+{
+    if (bytes > 0)
+        memcpy(pop->text + pop->text_bytes, data, bytes);
+    pop->text_bytes += bytes;
+}
+
+static void put_line(struct pop *pop, const bloomery_sieve_item *item,
+                     void (*put)(struct pop *pop, const void *data, size_t bytes))
+{
+    char number[NUMBER_BYTES];
+    if (!pop->done)
+        put(pop, number,
+            (size_t)snprintf(number, sizeof(number), "%llu\t", (unsigned long long)item->number));
+    put(pop, item->key.data, item->key.bytes);
+    if (pop->payload && item->payload.bytes > 0) {
+        put(pop, "\t", 1);
+        put(pop, item->payload.data, item->payload.bytes);
+    }
+    put(pop, &pop->delimiter, 1);
+}
+
+/* ---- Gathering, delivering ------------------------------------------------------------------- */
+
+/* Makes lines of the items, which last until the next pop only, where there is room for them. */
+static bool gather(struct pop *pop)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < pop->loose; i++)
+        bytes += NUMBER_BYTES + pop->items[i].key.bytes + pop->items[i].payload.bytes + 2;
+    if (pop->text == NULL || bytes > TEXT_BYTES - pop->text_bytes)
+        return false;
+    for (size_t i = 0; i < pop->loose; i++)
+        put_line(pop, &pop->items[i], put_text);
+    pop->loose = 0;
+    return true;
+}
+
+/* Pops items to be delivered together. A failure after some of them comes again when they are. */
+static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
 {
     bloomery_sieve *sieve = pop->command.sieve;
-    for (size_t i = 0; i < count; i++) {
-        print_item(pop, &pop->items[i]);
-        pop->numbers[i] = pop->items[i].number;
-        pop->popped++;
+    pop->held = pop->loose = pop->text_bytes = 0;
+    for (;;) {
+        const uint64_t rest = pop->wanted - pop->popped - pop->held;
+        const size_t room = rest < ITEMS ? (size_t)rest : ITEMS;
+        const bloomery_status status =
+            (pop->queued ? bloomery_sieve_pop_queued : bloomery_sieve_pop)(sieve, pop->items, room,
+                                                                           &pop->loose, error);
+        if (status != BLOOMERY_OK)
+            pop->loose = 0;
+        if (pop->loose == 0)
+            return pop->held > 0 ? BLOOMERY_OK : status;
+        for (size_t i = 0; i < pop->loose; i++)
+            pop->numbers[pop->held++] = pop->items[i].number;
+        if (pop->popped + pop->held == pop->wanted || pop->held > NUMBERS - ITEMS || !gather(pop))
+            return BLOOMERY_OK;
     }
-    if (tool_out_flush(&pop->out))
-        return !pop->done ||
-               bloomery_sieve_ack(sieve, pop->numbers, count, NULL, error) == BLOOMERY_OK;
-    pop->popped -= count;
-    bloomery_sieve_return(sieve, pop->numbers, count, NULL, error);
-    return false;
+}
+
+static void give_back(struct pop *pop)
+{
+    bloomery_sieve_return(pop->command.sieve, pop->numbers, pop->held, NULL, NULL);
+}
+
+/* Prints what was popped when its leases are durable; with --done, what was printed is done. False
+ * after a message, or where the output failed. */
+static bool deliver(struct pop *pop)
+{
+    bloomery_sieve *sieve = pop->command.sieve;
+    bloomery_error error = {0};
+    char keys[TOOL_SIEVE_TEXT];
+    if (!pop->done && bloomery_sieve_commit(sieve, &error) != BLOOMERY_OK) {
+        give_back(pop);
+        tool_sieve_error(&pop->command, &error);
+        tool_error("%s: %s not printed, since their leases could not be saved",
+                   pop->command.directory, tool_sieve_things(keys, pop->held, "key"));
+        return false;
+    }
+    tool_out_bytes(&pop->out, pop->text, pop->text_bytes);
+    pop->popped += pop->held - pop->loose;
+    for (size_t i = 0; i < pop->loose; i++, pop->popped++)
+        if (pop->command.json)
+            print_json_item(pop, &pop->items[i]);
+        else
+            put_line(pop, &pop->items[i], put_out);
+    if (!tool_out_flush(&pop->out)) {
+        pop->popped -= pop->held;
+        give_back(pop);
+        return false;
+    }
+    if (!pop->done ||
+        bloomery_sieve_ack(sieve, pop->numbers, pop->held, NULL, &error) == BLOOMERY_OK)
+        return true;
+    pop->unacked = pop->held;
+    return !tool_sieve_error(&pop->command, &error);
 }
 
 static bool skip_damage(struct pop *pop)
@@ -183,10 +276,7 @@ static bool pop_items(struct pop *pop)
 {
     bloomery_error error = {0};
     while (pop->popped < pop->wanted) {
-        const uint64_t rest = pop->wanted - pop->popped;
-        size_t count = 0;
-        const bloomery_status status = bloomery_sieve_pop(
-            pop->command.sieve, pop->items, rest < ITEMS ? (size_t)rest : ITEMS, &count, &error);
+        const bloomery_status status = pop_some(pop, &error);
         if (status == BLOOMERY_CORRUPT && pop->skip_damaged && skip_damage(pop))
             continue;
         if (status == BLOOMERY_FULL && pop->popped > 0) {
@@ -196,18 +286,37 @@ static bool pop_items(struct pop *pop)
         }
         if (status != BLOOMERY_OK)
             return !tool_sieve_error(&pop->command, &error);
-        if (count == 0)
+        if (pop->held == 0)
             return true;
-        if (!deliver(pop, count, &error))
-            return tool_out_failed(&pop->out) || !tool_sieve_error(&pop->command, &error);
+        if (!deliver(pop))
+            return tool_out_failed(&pop->out);
     }
     return true;
 }
 
+/* Commits what was done. Where that fails, lines that were printed as done come again. */
+static bool close_popped(struct pop *pop)
+{
+    char lines[TOOL_SIEVE_TEXT];
+    uint64_t again = pop->unacked;
+    if (pop->done) {
+        const bloomery_sieve_info info = tool_sieve_info(&pop->command);
+        again += info.acked - info.acked_synced;
+    }
+    if (tool_sieve_close(&pop->command, TOOL_FOUND) == TOOL_FOUND)
+        return true;
+    if (again > 0)
+        tool_error("%s: %s will come again: printed, and that they are done could not be saved",
+                   pop->command.directory, tool_sieve_things(lines, again, "line"));
+    return false;
+}
+
 static int run_pop(struct pop *pop)
 {
-    if (!tool_sieve_open(&pop->command, 64 << 10))
+    const bool gathers = !pop->done && !pop->command.json && pop->wanted > ITEMS;
+    if (!tool_sieve_open(&pop->command, (64 << 10) + (gathers ? TEXT_BYTES : 0)))
         return TOOL_ERROR;
+    pop->text = gathers ? tool_allocate(TEXT_BYTES) : NULL;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
     if (pop->command.json)
         tool_out_text(&pop->out,
@@ -216,9 +325,9 @@ static int run_pop(struct pop *pop)
     if (pop->command.json)
         tool_out_text(&pop->out, pop->popped > 0 ? "\n  ]\n}\n" : "]\n}\n");
     tool_out_flush(&pop->out);
-    const int code = tool_sieve_close(&pop->command, !good             ? TOOL_ERROR
-                                                     : pop->popped > 0 ? TOOL_FOUND
-                                                                       : TOOL_NONE);
+    const bool saved = close_popped(pop);
+    const int code = !good || !saved ? TOOL_ERROR : pop->popped > 0 ? TOOL_FOUND : TOOL_NONE;
+    free(pop->text);
     signal(SIGPIPE, before);
     if (pop->out.failure == EPIPE)
         raise(SIGPIPE); /* as if it had never been ignored */
@@ -232,6 +341,9 @@ static bool take_pop_option(struct pop *pop, int option)
         return tool_option_count("-n", optarg, 1, UINT64_C(1) << 62, &pop->wanted);
     case OPTION_DONE:
         pop->done = true;
+        return true;
+    case OPTION_QUEUED:
+        pop->queued = true;
         return true;
     case OPTION_LEASE:
         return tool_sieve_seconds("--lease", optarg, &pop->command.options.lease);
@@ -254,6 +366,7 @@ static int pop_main(int argc, char **argv)
     static const struct option options[] = {
         {"count", required_argument, NULL, 'n'},
         {"done", no_argument, NULL, OPTION_DONE},
+        {"queued", no_argument, NULL, OPTION_QUEUED},
         {"lease", required_argument, NULL, OPTION_LEASE},
         {"payload", no_argument, NULL, OPTION_PAYLOAD},
         {"skip-damaged", no_argument, NULL, OPTION_SKIP_DAMAGED},

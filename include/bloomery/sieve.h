@@ -41,17 +41,20 @@
  *
  * docs/sieve.md tells the contract, the files, and the arithmetic.
  *
- * Conventions are those of bloomery.h. Threads: any number of threads may use one sieve at once, each call is
- * whole by itself; of threads that push one key at once one is told NEW (or its push is the one that counts),
- * the others SEEN or PENDING. Only _close must be alone. What an item points to lasts until the next
- * bloomery_sieve_pop: one thread pops, or the threads take turns around pop and what they do with the bytes.
- * Processes: a directory is one process's at a time; a second one is refused (BLOOMERY_BUSY).
+ * Conventions are those of bloomery.h. Threads: any number of threads may use one sieve at once,
+ * each call is whole by itself; of threads that push one key at once one is told NEW (or its push
+ * is the one that counts), the others SEEN or PENDING. Only _close must be alone. What an item
+ * points to lasts until the next bloomery_sieve_pop or _pop_queued: one thread pops, or the threads
+ * take turns around pop and what they do with the bytes. Processes: a directory is one process's at
+ * a time; a second one is refused (BLOOMERY_BUSY).
  *
- * A call that fails has changed nothing, unless it says otherwise: with a full disk a push is refused, and goes
- * through when there is room. Where the system could not say whether bytes reached the disk (fsync failed), the
- * sieve refuses all further changes: close it and open it again, which finds the state of the last commit. With
- * BLOOMERY_SYNC_ALWAYS, a push whose commit found the disk full has been made (its number is given) and is durable with
- * the next commit; pops and acknowledgements that find it full succeed, to make room.
+ * A call that fails has changed nothing, unless it says otherwise: with a full disk a push is
+ * refused, and goes through when there is room. Where the system could not say whether bytes
+ * reached the disk (fsync failed), the sieve refuses all further changes: close it and open it
+ * again, which finds the state of the last commit. With BLOOMERY_SYNC_ALWAYS, a push whose commit
+ * found the disk full has been made (its number is given) and is durable with the next commit; pops
+ * and acknowledgements that find it full succeed, to make room. So a caller that gives numbers away
+ * for others to acknowledge by calls _commit first, and gives them only where that succeeded.
  *
  * A process that forks leaves the sieve to one of the two: the other must not touch it, not even close it, and holds the
  * directory's lock as long as it lives, unless it executes another program.
@@ -151,12 +154,15 @@ typedef struct bloomery_sieve_options {
      * that nobody calls does not commit; call _commit or _close. */
     double sync;
 
-    /* Seconds, by the clock on the wall, until an item that was popped and not acknowledged comes again; 0: 3600. */
+    /* Seconds, by the clock on the wall, until an item that was popped and not acknowledged comes
+     * again; 0: 3600. Where that clock had run ahead and was set right, a lease that ends a minute
+     * later than the longest that is out would, granted at opening, has ended. */
     double lease;
     uint32_t
         leases; /* kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each */
     bool
-        keep_leases; /* leases from before this open go on until their time; otherwise they end now */
+        keep_leases; /* leases from before this open go on until their time; otherwise they end now,
+                      * and with the next commit on the disk too */
 
     /* Kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the parameters as well; or the name
      * of your own, up to BLOOMERY_CANON_NAME_BYTES. */
@@ -238,13 +244,31 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve,
                                                           uint64_t *last, bloomery_error *error);
 
 /*
- * Whether a key was seen, without pushing it: SEEN, NEW (surely not), or PENDING: it is not among the decided ones,
- * and others of its partition are pending, of which it may be one. Disk engine: reads two or three blocks of 4 KiB, and
- * where keys of its partition were decided without a merge their fingerprints, up to 8 bytes times the batch. Keys
- * that were popped were seen. Negative on failure.
+ * Whether a key was seen, without pushing it: SEEN, NEW (surely not), or PENDING: it is not among
+ * the decided ones, and others of its partition are pending, of which it may be one. Disk engine:
+ * reads two or three blocks of 4 KiB, and where keys of its partition were decided without a merge
+ * their fingerprints, up to 8 bytes times the batch. Keys that were popped were seen. Negative on
+ * failure: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX), BLOOMERY_CORRUPT,
+ * BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY.
  */
 BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key,
                                             bloomery_error *error);
+
+/*
+ * The same for many keys, in any order, equal ones among them too: results[i] becomes SEEN, NEW or
+ * PENDING. Faster, the more keys there are to a call: the disk engine looks for up to 16,384
+ * together in the order of their fingerprints, and reads what one needs once for all of them. So
+ * many are answered under one lock, between two of which others may push. More than 256 keys take
+ * 24 bytes each besides, of up to 16,384, while it runs; without that memory it is slower. `count`
+ * may be 0.
+ *
+ * On failure, as of bloomery_sieve_contains, no result counts: a damaged block that one key needs
+ * fails the batch, and asking one by one answers the others.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve,
+                                                              const bloomery_key *keys,
+                                                              size_t count, uint8_t *results,
+                                                              bloomery_error *error);
 
 /* Decides everything that is pending. Disk engine: up to reading and writing the whole seen-set. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error);
@@ -254,7 +278,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, blo
 
 /* One item of the queue. */
 typedef struct bloomery_sieve_item {
-    bloomery_key key; /* the bytes belong to the sieve and last until the next pop */
+    bloomery_key
+        key; /* the bytes belong to the sieve and last until the next pop, of either sort */
     bloomery_key payload;
     uint64_t number; /* to acknowledge it by; rises along the queue */
     bool again;      /* it was leased before, and not acknowledged */
@@ -266,12 +291,27 @@ typedef struct bloomery_sieve_item {
  * partitions are decided, the cheapest first, until there is something; 0 items mean that nothing is queued or
  * pending (leased ones may still come back).
  *
+ * The leases are durable with the next commit: before this returns with BLOOMERY_SYNC_ALWAYS and
+ * room on the disk, else after bloomery_sieve_commit, one for as many pops as you like. From then
+ * on the numbers are those of their items for good. Before, a crash undoes the pop, and the numbers
+ * may become other items': so commit before anybody gets them who may outlive this process.
+ *
+ * A full disk that keeps pending keys from being decided does not keep items from coming out: first
+ * a commit is tried, which removes what was read and acknowledged, then it is decided again; what
+ * was decided comes out. BLOOMERY_IO_FAILED where nothing was.
+ *
  * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a block of the queue is damaged; the text says
  * which and how many items it held. bloomery_sieve_skip goes on behind it.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
                                                    bloomery_sieve_item *items, size_t room,
                                                    size_t *count, bloomery_error *error);
+
+/* The same of what is queued now or comes again, and never decides: 0 items mean that nothing is
+ * queued, and keys may be pending. Takes no longer than reading a block of the queue. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve,
+                                                          bloomery_sieve_item *items, size_t room,
+                                                          size_t *count, bloomery_error *error);
 
 /* Ends leases for good: these items are done. `unknown`, unless NULL, becomes how many of the numbers are not
  * leased (acknowledged twice, or never popped), which is no failure. O(log leases) each. */
@@ -332,6 +372,9 @@ typedef struct bloomery_sieve_info {
     uint64_t commits;
     double flush_bytes; /* about what a flush would read and write now */
     bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
+    /* of `acked`, those whose acknowledgement is durable; the other items come again after a
+     * crash */
+    uint64_t acked_synced;
 } bloomery_sieve_info;
 
 #define BLOOMERY_SIEVE_INFO                         \

@@ -248,11 +248,6 @@ static void hash_disk(const bloomery_sieve *sieve, const bloomery_key *keys, siz
     bloomery_hash_many(sieve->hash, &sieve->secret, keys, count, hashes);
 }
 
-static uint64_t fingerprint_of(const struct bloomery_disk *disk, bloomery_hash hash)
-{
-    return disk->width == 8 ? hash.lo : hash.lo & ~(uint64_t)0xffff;
-}
-
 /* Its middle bits: the first are the partition's, the last may be zero. */
 static uint64_t *cache_set(const struct bloomery_disk *disk, uint64_t fingerprint)
 {
@@ -309,7 +304,7 @@ static bloomery_status push_one(bloomery_sieve *sieve, bloomery_hash hash,
 {
     struct bloomery_disk *disk = sieve->disk;
     struct bloomery_sieve_counters *counters = &sieve->counters;
-    const uint64_t fingerprint = fingerprint_of(disk, hash);
+    const uint64_t fingerprint = bloomery_fingerprint_of(disk, hash);
     const bool noted = (entry->flags & BLOOMERY_ENTRY_NOTED) != 0;
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
     if (!forced && cached(disk, fingerprint)) {
@@ -340,7 +335,7 @@ static bloomery_status push_disk(bloomery_sieve *sieve, const bloomery_hash *has
 {
     const struct bloomery_disk *disk = sieve->disk;
     for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(cache_set(disk, fingerprint_of(disk, hashes[i])), 1);
+        __builtin_prefetch(cache_set(disk, bloomery_fingerprint_of(disk, hashes[i])), 1);
     for (size_t i = 0; i < count; i++) {
         const bloomery_status status = push_one(sieve, hashes[i], &entries[i], &results[i], error);
         if (status != BLOOMERY_OK)
@@ -353,62 +348,22 @@ static bloomery_status push_disk(bloomery_sieve *sieve, const bloomery_hash *has
 
 /* ---- Asking and deciding ----------------------------------------------------------------- */
 
-struct looking {
-    uint64_t fingerprint;
-    unsigned stride;
-    bool found;
-};
-
-static bloomery_status look(void *context, const uint8_t *records, uint32_t count,
-                            bloomery_error *error)
+/* What the cache remembers was pushed before; the others in the order of their fingerprints. */
+static bloomery_status contains_disk(bloomery_sieve *sieve, const bloomery_hash *hashes,
+                                     size_t count, uint64_t *room, uint8_t *results,
+                                     bloomery_error *error)
 {
-    struct looking *looking = context;
-    (void)error;
-    for (uint32_t i = 0; i < count; i++)
-        looking->found |=
-            bloomery_load_u64(records + (size_t)i * looking->stride) == looking->fingerprint;
-    return BLOOMERY_OK;
-}
-
-static int contains_disk(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key key,
-                         bloomery_error *error)
-{
-    struct bloomery_disk *disk = sieve->disk;
-    const uint64_t fingerprint = fingerprint_of(disk, hash);
-    const uint32_t number = bloomery_partition_of(disk, fingerprint);
-    const struct bloomery_partition *partition = &disk->partition[number];
-    struct bloomery_store_file file;
-    struct bloomery_seen_probe probe;
-    bool found = false;
-    (void)key;
-    if (cached(disk, fingerprint))
-        return BLOOMERY_SEEN;
-    if (partition->seen_entries > 0) {
-        bloomery_status status = bloomery_store_open(
-            &sieve->store, BLOOMERY_FILE_SEEN, number, partition->seen_generation,
-            bloomery_seen_bytes(partition->seen_entries, disk->width), false, &file, error);
-        if (status != BLOOMERY_OK)
-            return status;
-        bloomery_seen_probe_begin(&probe, &sieve->store, &file, partition->seen_entries,
-                                  disk->width, disk->partition_bits, disk->in, disk->block_values);
-        status = bloomery_seen_probe(&probe, fingerprint, &found, error);
-        bloomery_store_close(&file);
-        if (status != BLOOMERY_OK)
-            return status;
+    const struct bloomery_disk *disk = sieve->disk;
+    size_t asked = 0;
+    assert(count <= BLOOMERY_CONTAINS_MOST);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t fingerprint = bloomery_fingerprint_of(disk, hashes[i]);
+        if (cached(disk, fingerprint))
+            results[i] = BLOOMERY_SEEN;
+        else
+            room[asked++] = (fingerprint & ~(uint64_t)0xffff) | i;
     }
-    if (found)
-        return BLOOMERY_SEEN;
-    /* What was decided without a merge lies in the log yet. */
-    struct looking looking = {.fingerprint = fingerprint, .stride = disk->stride};
-    if (partition->decided_entries > 0) {
-        const bloomery_status status = bloomery_log_each(
-            sieve, number, BLOOMERY_FILE_HEADER, partition->decided_bytes, look, &looking, error);
-        if (status != BLOOMERY_OK)
-            return status;
-    }
-    if (looking.found)
-        return BLOOMERY_SEEN;
-    return bloomery_partition_waiting(partition) > 0 ? BLOOMERY_PENDING : BLOOMERY_NEW;
+    return bloomery_disk_contains(sieve, hashes, room, asked, results, error);
 }
 
 /* Where the next decision costs least. */

@@ -96,6 +96,11 @@ struct bloomery_disk {
     uint64_t waiting; /* entries that are not decided, over all partitions */
 };
 
+static inline uint64_t bloomery_fingerprint_of(const struct bloomery_disk *disk, bloomery_hash hash)
+{
+    return disk->width == 8 ? hash.lo : hash.lo & ~(uint64_t)0xffff;
+}
+
 static inline uint32_t bloomery_partition_of(const struct bloomery_disk *disk, uint64_t fingerprint)
 {
     return disk->partition_bits == 0 ? 0 : (uint32_t)(fingerprint >> (64 - disk->partition_bits));
@@ -207,6 +212,14 @@ bloomery_status bloomery_decide(bloomery_sieve *sieve, uint32_t number, bool mer
 
 /* Everything, in the order of the pushes. */
 bloomery_status bloomery_decide_ordered(bloomery_sieve *sieve, bool merge, bloomery_error *error);
+
+/* ---- disk_contains.c ---- */
+
+/* Answers for `count` of the hashes. order[i]: a fingerprint of which the last 16 bits are the
+ * number of its hash; the words are sorted. */
+bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_hash *hashes,
+                                       uint64_t *order, size_t count, uint8_t *results,
+                                       bloomery_error *error);
 
 /* ---- disk_verify.c ---- */
 bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, bloomery_sieve_report report,

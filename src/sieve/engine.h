@@ -46,7 +46,16 @@ struct bloomery_sieve_counters {
     double drops; /* expected, of the memory engine */
 };
 
-enum { BLOOMERY_SIEVE_COUNTERS = 7 };
+enum {
+    BLOOMERY_SIEVE_COUNTERS = 7,
+    BLOOMERY_SIEVE_LEASE_SECONDS = 3600, /* where the caller does not choose */
+    BLOOMERY_SIEVE_PORTION = 256,        /* keys that are hashed at a time */
+    BLOOMERY_CANON_ROOM = 16,            /* what a canonicaliser may add to a key */
+    /* Bytes of a portion's canonical keys that need no memory of their own. */
+    BLOOMERY_CANON_STACK = 32 * 1024,
+    /* Keys that are asked for under one lock; a number of one takes 16 bits. */
+    BLOOMERY_CONTAINS_MOST = 16384,
+};
 
 struct bloomery_disk;
 struct bloomery_filter_engine;
@@ -66,8 +75,10 @@ struct bloomery_sieve_engine_row {
     /* Called without the lock. */
     void (*hash)(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                  bloomery_hash *hashes);
-    int (*contains)(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key key,
-                    bloomery_error *error);
+    /* SEEN, NEW or PENDING for each of up to BLOOMERY_CONTAINS_MOST keys; `room`: as many words,
+     * whose contents do not matter. */
+    bloomery_status (*contains)(bloomery_sieve *sieve, const bloomery_hash *hashes, size_t count,
+                                uint64_t *room, uint8_t *results, bloomery_error *error);
     /* Decides until `wanted` items are queued or nothing is pending; UINT64_MAX: everything. */
     bloomery_status (*decide)(bloomery_sieve *sieve, uint64_t wanted, bloomery_error *error);
     /* Writes out and syncs what it has; then its part of the manifest. */
@@ -122,6 +133,7 @@ struct bloomery_sieve {
     double lease;
     double committed_at; /* monotonic seconds */
     uint64_t synced;
+    uint64_t synced_acked;
     uint64_t commits;
     bool changed; /* since the last commit */
     bool made_directory;
@@ -165,7 +177,26 @@ __attribute__((format(printf, 2, 3))) void bloomery_sieve_warn(bloomery_sieve *s
 /* Seconds of a clock that only goes forward. */
 double bloomery_sieve_now(void);
 
+/* Seconds since 1970, by the clock on the wall. */
+double bloomery_sieve_wall_clock(void);
+
 /* BLOOMERY_IO_FAILED where a sync failed before. */
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error);
+
+/* ---- Keys, without the lock ------------------------------------------------------------------ */
+
+/* BLOOMERY_BAD_ARGUMENT where key and payload are longer than an item may be. */
+bloomery_status bloomery_sieve_check_lengths(const struct bloomery_entry *entry,
+                                             bloomery_error *error);
+
+/* The keys that are canonicalised and hashed together, BLOOMERY_SIEVE_PORTION at most: those
+ * that fit in BLOOMERY_CANON_STACK, from the first on, and the bytes that their forms need; one
+ * where even that does not fit, none where it is longer than any key. */
+size_t bloomery_sieve_fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
+                              size_t *bytes);
+
+/* Puts the canonical forms of a portion's keys into `entries`; they lie in `room`. */
+void bloomery_sieve_canonicalise(const bloomery_sieve *sieve, uint8_t *room,
+                                 struct bloomery_entry *entries, size_t count);
 
 #endif

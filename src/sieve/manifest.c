@@ -24,7 +24,8 @@
  *     160  name of the dialect         32 bytes
  *     192  pushed, new, seen, pending, forced, noted u64, expected drops f64
  *     248  bytes of the queue's state, bytes of the engine's    u64 each
- *     264  0, up to
+ *     264  seconds of the longest lease that is out, or more    f64, 0: not known
+ *     272  0, up to
  *     320  the queue's state, the engine's state
  */
 #include "base/bytes.h"
@@ -36,6 +37,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,10 +49,12 @@ enum {
     UNSYNCED = 92,
     COUNTERS = 192,
     LENGTHS = 248,
+    LONGEST = 264,
     STATE = 320,
     PAGE = 4096,
     PAGES = 2 * PAGE,
     SLOT_MOST = 64 << 20,
+    CLOCK_SECONDS = 60, /* that a clock may be set back by */
 };
 
 uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings)
@@ -114,6 +118,7 @@ static size_t put_slot(bloomery_sieve *sieve, uint64_t generation)
     put_counters(&sieve->counters, image + COUNTERS);
     bloomery_store_u64(image + LENGTHS, queue);
     bloomery_store_u64(image + LENGTHS + 8, engine);
+    bloomery_store_f64(image + LONGEST, bloomery_queue_longest(sieve->queue));
     bloomery_store_u64(image + CHECKSUM, bloomery_checksum(image, used, 0));
     return used;
 }
@@ -381,6 +386,26 @@ bool bloomery_manifest_unsynced(const bloomery_sieve *sieve)
     return bloomery_load_u32(sieve->manifest.image + UNSYNCED) != 0;
 }
 
+/* The queue, whose leases go on where that is wished and can be: one that ends later than the
+ * longest that is out would, granted now, was granted by a clock that ran ahead. Some seconds
+ * are allowed for, so that a clock that is set right by them ends nothing. */
+static bloomery_status restore_queue(bloomery_sieve *sieve, const uint8_t *from, size_t bytes,
+                                     bool keep_leases, bloomery_error *error)
+{
+    const double stored = bloomery_load_f64(sieve->manifest.image + LONGEST);
+    const bool known = isfinite(stored) && stored > 0;
+    const double longest = known ? stored : fmax(sieve->lease, BLOOMERY_SIEVE_LEASE_SECONDS);
+    const double latest = bloomery_sieve_wall_clock() + longest + CLOCK_SECONDS;
+    bool ended = false;
+    const bloomery_status status = bloomery_queue_restore(sieve->queue, from, bytes, keep_leases,
+                                                          fmax(latest, 0), &ended, error);
+    bloomery_queue_set_longest(sieve->queue, longest);
+    /* What comes again is to be so on the disk as well. */
+    sieve->changed = sieve->changed || ended;
+    sieve->synced_acked = bloomery_queue_acked(sieve->queue);
+    return status;
+}
+
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
                                           bloomery_error *error)
 {
@@ -399,8 +424,7 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
     counters->forced = bloomery_load_u64(image + COUNTERS + 32);
     counters->noted = bloomery_load_u64(image + COUNTERS + 40);
     counters->drops = bloomery_load_f64(image + COUNTERS + 48);
-    const bloomery_status status = bloomery_queue_restore(sieve->queue, image + STATE, queue,
-                                                          keep_leases, sieve->lease, error);
+    const bloomery_status status = restore_queue(sieve, image + STATE, queue, keep_leases, error);
     return status == BLOOMERY_OK
                ? sieve->engine->restore(sieve, image + STATE + queue, engine, error)
                : status;

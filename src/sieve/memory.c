@@ -346,12 +346,15 @@ static bloomery_status push_filter(bloomery_sieve *sieve, const bloomery_hash *h
     return status;
 }
 
-static int contains_filter(bloomery_sieve *sieve, bloomery_hash hash, bloomery_key key,
-                           bloomery_error *error)
+static bloomery_status contains_filter(bloomery_sieve *sieve, const bloomery_hash *hashes,
+                                       size_t count, uint64_t *room, uint8_t *results,
+                                       bloomery_error *error)
 {
-    (void)key;
     (void)error;
-    return bloomery_may_contain_hash(sieve->filter->filter, hash) ? BLOOMERY_SEEN : BLOOMERY_NEW;
+    (void)bloomery_may_contain_hashes(sieve->filter->filter, hashes, count, room);
+    for (size_t i = 0; i < count; i++)
+        results[i] = room[i >> 6] >> (i & 63) & 1 ? BLOOMERY_SEEN : BLOOMERY_NEW;
+    return BLOOMERY_OK;
 }
 
 static bloomery_status decide_filter(bloomery_sieve *sieve, uint64_t wanted, bloomery_error *error)

@@ -23,7 +23,6 @@
 enum {
     LEASES = 4096,
     LEASES_MOST = 1000000,
-    LEASE_SECONDS = 3600,
     KEYS = 1000000,
 };
 static const uint64_t memory_default = (uint64_t)64 << 20;
@@ -500,7 +499,7 @@ static bloomery_status allocate(const bloomery_sieve_options *options, bloomery_
     sieve->memory = options->memory;
     sieve->sync = options->sync == 0 ? 1 : options->sync;
     sieve->store.syncs = options->sync != BLOOMERY_SYNC_NEVER;
-    sieve->lease = options->lease > 0 ? options->lease : LEASE_SECONDS;
+    sieve->lease = options->lease > 0 ? options->lease : BLOOMERY_SIEVE_LEASE_SECONDS;
     sieve->warning = options->warning;
     sieve->warning_context = options->warning_context;
     sieve->path_bytes = strlen(path) + 1;

@@ -19,7 +19,6 @@ static void begin(struct bloomery_queue *queue)
     queue->head_number = 1;
     queue->swept = 1;
     queue->ring.base = 1;
-    queue->clamp = -1;
 }
 
 bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
@@ -355,6 +354,16 @@ uint64_t bloomery_queue_acked(const struct bloomery_queue *queue)
 uint64_t bloomery_queue_next(const struct bloomery_queue *queue)
 {
     return queue->next;
+}
+
+double bloomery_queue_longest(const struct bloomery_queue *queue)
+{
+    return queue->leases.live > 0 ? queue->longest : 0;
+}
+
+void bloomery_queue_set_longest(struct bloomery_queue *queue, double seconds)
+{
+    queue->longest = seconds;
 }
 
 uint64_t bloomery_queue_bytes(const struct bloomery_queue *queue)

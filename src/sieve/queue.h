@@ -41,10 +41,12 @@ void bloomery_queue_free(struct bloomery_queue *queue);
  * BLOOMERY_LEASE_BYTES a lease. Returns the bytes written; `to` has room for all leases. */
 size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to);
 
-/* Takes over a state: checks every number in it, opens and cuts the tail segment, looks that all others are there.
- * `keep_leases`: they go on, none longer than `lease` seconds from now; else they have ended. BLOOMERY_CORRUPT. */
+/* Takes over a state: checks every number in it, opens and cuts the tail segment, looks that all
+ * others are there. `keep_leases`: they go on, but for those that end after `latest` (seconds since
+ * 1970), which nobody can have granted; all others have ended. `ended` becomes whether one has that
+ * had not in the state. BLOOMERY_CORRUPT. */
 bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8_t *from,
-                                       size_t bytes, bool keep_leases, double lease,
+                                       size_t bytes, bool keep_leases, double latest, bool *ended,
                                        bloomery_error *error);
 
 /* Whether the state names segment `number`: from the head on, or with leases in it. Others are litter of a crash, but for
@@ -118,6 +120,9 @@ uint64_t bloomery_queue_queued(
 uint64_t bloomery_queue_leased(const struct bloomery_queue *queue);
 uint64_t bloomery_queue_acked(const struct bloomery_queue *queue); /* since the sieve was made */
 uint64_t bloomery_queue_next(const struct bloomery_queue *queue);  /* the next entry's number */
+/* Of the leases that are out, the longest that was granted, in seconds, or more; 0: not known. */
+double bloomery_queue_longest(const struct bloomery_queue *queue);
+void bloomery_queue_set_longest(struct bloomery_queue *queue, double seconds);
 uint64_t
 bloomery_queue_bytes(const struct bloomery_queue *queue); /* of segments, or of memory blocks */
 /* Whether something may come out now: queued, or leased and ended. */

@@ -64,8 +64,6 @@ void bloomery_leases_extend(struct bloomery_leases *leases, uint32_t index, doub
 uint32_t bloomery_leases_ended(const struct bloomery_leases *leases, uint32_t from, double now);
 /* The first living one from `from` on, or `count`. */
 uint32_t bloomery_leases_next(const struct bloomery_leases *leases, uint32_t from);
-/* None ends later than that. */
-void bloomery_leases_clamp(struct bloomery_leases *leases, double latest);
 /* Whether a living one lies in this segment. */
 bool bloomery_leases_in(const struct bloomery_leases *leases, uint64_t segment);
 
@@ -159,8 +157,7 @@ struct bloomery_queue {
     struct bloomery_queue_position broken; /* a block with leases that could not be read */
 
     struct bloomery_leases leases;
-    double
-        clamp; /* leases from before are to be no longer than that, once the time is known; below 0: are not */
+    double longest; /* seconds of the longest lease that is out, or more; 0: not known */
 
     /* Segments: [swept, tail] are there, and those kept behind for their leases. */
     uint64_t swept;

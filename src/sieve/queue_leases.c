@@ -155,14 +155,6 @@ uint32_t bloomery_leases_next(const struct bloomery_leases *leases, uint32_t fro
     return index;
 }
 
-void bloomery_leases_clamp(struct bloomery_leases *leases, double latest)
-{
-    assert(latest >= 0);
-    for (uint32_t i = leases->first; i < leases->count; i++)
-        if (leases->list[i].ends > latest)
-            bloomery_leases_extend(leases, i, latest);
-}
-
 bool bloomery_leases_in(const struct bloomery_leases *leases, uint64_t segment)
 {
     uint32_t low = leases->first;

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 struct popping {
@@ -258,9 +259,7 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
     queue->held_bytes = 0;
     queue->arena_bytes = 0;
     queue->broken.segment = 0;
-    if (queue->clamp >= 0)
-        bloomery_leases_clamp(&queue->leases, now + queue->clamp);
-    queue->clamp = -1;
+    queue->longest = fmax(lease, queue->leases.live > 0 ? queue->longest : 0);
     bloomery_status status = pop_ended(queue, &popping, &failure);
     if (status == BLOOMERY_OK)
         status = pop_new(queue, &popping, &failure);

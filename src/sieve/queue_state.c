@@ -126,7 +126,8 @@ static bool is_lease(const struct bloomery_queue *queue, const struct bloomery_l
 }
 
 static bloomery_status restore_leases(struct bloomery_queue *queue, const uint8_t *from,
-                                      uint64_t count, bool keep, bloomery_error *error)
+                                      uint64_t count, double latest, bool *ended,
+                                      bloomery_error *error)
 {
     struct bloomery_lease before;
     for (uint64_t i = 0; i < count; i++) {
@@ -138,7 +139,9 @@ static bloomery_status restore_leases(struct bloomery_queue *queue, const uint8_
         };
         if (!is_lease(queue, &lease, i == 0 ? NULL : &before))
             return wrong(queue, "its leases", error);
-        bloomery_leases_add(&queue->leases, lease.number, lease.place, keep ? lease.ends : 0);
+        const bool goes_on = lease.ends <= latest;
+        bloomery_leases_add(&queue->leases, lease.number, lease.place, goes_on ? lease.ends : 0);
+        *ended = *ended || !goes_on;
         before = lease;
     }
     return BLOOMERY_OK;
@@ -187,10 +190,11 @@ static bloomery_status restore_segments(struct bloomery_queue *queue, bloomery_e
 }
 
 bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8_t *from,
-                                       size_t bytes, bool keep_leases, double lease,
+                                       size_t bytes, bool keep_leases, double latest, bool *ended,
                                        bloomery_error *error)
 {
     assert(bloomery_queue_on_disk(queue) && queue->next == 1 && queue->leases.live == 0);
+    *ended = false;
     if (bytes < BLOOMERY_QUEUE_STATE)
         return wrong(queue, "its bytes", error);
     const uint64_t leases = bloomery_load_u64(from + 72);
@@ -199,10 +203,10 @@ bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8
         return wrong(queue, "its leases and their number", error);
     bloomery_status status = restore_ends(queue, from, error);
     if (status == BLOOMERY_OK)
-        status = restore_leases(queue, from + BLOOMERY_QUEUE_STATE, leases, keep_leases, error);
+        status = restore_leases(queue, from + BLOOMERY_QUEUE_STATE, leases,
+                                keep_leases ? latest : 0, ended, error);
     if (status == BLOOMERY_OK)
         status = restore_segments(queue, error);
-    queue->clamp = keep_leases ? lease : -1;
     return status;
 }
 

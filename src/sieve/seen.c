@@ -253,18 +253,50 @@ static bool among(const uint64_t *values, size_t count, uint64_t value)
     return values[low] == value;
 }
 
-/* The block it is guessed in, given that it is in blocks low to high. */
+/* How many fingerprints lie between two that are so far apart, about. */
+static uint64_t places(const struct bloomery_seen_probe *probe, uint64_t distance)
+{
+    return (uint64_t)(((unsigned __int128)(distance << probe->skip_bits) * probe->entries) >> 64);
+}
+
+/* The block it is guessed in, given that it is in blocks low to high: from the block read last on,
+ * if there is one, since the error grows with the root of the way. */
 static uint64_t guess(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t low,
                       uint64_t high)
 {
-    const uint64_t place =
-        (uint64_t)(((unsigned __int128)(value << probe->skip_bits) * probe->entries) >> 64);
+    const uint64_t first = probe->block * per_block(probe->width);
+    uint64_t place = places(probe, value);
+    if (probe->block != UINT64_MAX && value > probe->values[probe->count - 1]) {
+        place = first + probe->count + places(probe, value - probe->values[probe->count - 1]);
+    } else if (probe->block != UINT64_MAX && value < probe->values[0]) {
+        const uint64_t back = places(probe, probe->values[0] - value) + 1;
+        place = back < first ? first - back : 0;
+    }
     const uint64_t block = place / per_block(probe->width);
     return block < low ? low : block > high ? high : block;
 }
 
-/* From the guess on in growing steps to the side where it must be, then halving: damaged or not, uniform or not, that
- * ends after about 2 log2(blocks) reads, most often after two. */
+/* What the block read last says: the blocks in which the value may be. False: in none. */
+static bool narrow(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t *low,
+                   uint64_t *high)
+{
+    if (probe->block == UINT64_MAX)
+        return true;
+    if (value < probe->values[0]) {
+        *high = probe->block - 1;
+        return probe->block > *low;
+    }
+    if (value > probe->values[probe->count - 1]) {
+        *low = probe->block + 1;
+        return probe->block < *high;
+    }
+    *low = *high = probe->block;
+    return true;
+}
+
+/* From the guess on in growing steps to the side where it must be, then halving: damaged or not,
+ * uniform or not, that ends after about 2 log2(blocks) reads, most often after two. Of values
+ * that rise, none is looked for before the block of the one before. */
 bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
                                     bloomery_error *error)
 {
@@ -273,6 +305,8 @@ bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t 
         return BLOOMERY_OK;
     uint64_t low = 0;
     uint64_t high = (probe->entries - 1) / per_block(probe->width);
+    if (!narrow(probe, value, &low, &high))
+        return BLOOMERY_OK;
     uint64_t at = guess(probe, value, low, high);
     for (uint64_t step = 1;; step *= 2) {
         const bloomery_status status = fetch(probe, at, error);

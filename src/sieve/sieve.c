@@ -8,10 +8,9 @@
 #include <time.h>
 
 enum {
-    PORTION = 256,   /* keys that are hashed, then pushed under one lock */
-    CANON_ROOM = 16, /* what a canonicaliser may add to a key */
-    CANON_STACK =
-        32 * 1024, /* bytes of a portion's canonical keys that need no memory of their own */
+    PORTION = BLOOMERY_SIEVE_PORTION, /* keys that are hashed, then pushed under one lock */
+    CANON_ROOM = BLOOMERY_CANON_ROOM,
+    CANON_STACK = BLOOMERY_CANON_STACK,
 };
 
 static void lock(bloomery_sieve *sieve)
@@ -31,7 +30,7 @@ double bloomery_sieve_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static double wall_clock(void)
+double bloomery_sieve_wall_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -86,6 +85,7 @@ bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
     sieve->commits += sieve->store.directory >= 0 && sieve->changed;
     sieve->changed = false;
     sieve->synced = sieve->counters.pushed;
+    sieve->synced_acked = bloomery_queue_acked(sieve->queue);
     sieve->committed_at = bloomery_sieve_now();
     return BLOOMERY_OK;
 }
@@ -110,7 +110,8 @@ static bloomery_status commit_always(bloomery_sieve *sieve, bloomery_error *erro
 
 /* ---- Pushing ----------------------------------------------------------------------------- */
 
-static bloomery_status check_lengths(const struct bloomery_entry *entry, bloomery_error *error)
+bloomery_status bloomery_sieve_check_lengths(const struct bloomery_entry *entry,
+                                             bloomery_error *error)
 {
     if (entry->key.bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
         entry->payload.bytes <= BLOOMERY_SIEVE_ITEM_MAX - entry->key.bytes)
@@ -120,9 +121,8 @@ static bloomery_status check_lengths(const struct bloomery_entry *entry, bloomer
                          entry->key.bytes, entry->payload.bytes, (unsigned)BLOOMERY_SIEVE_ITEM_MAX);
 }
 
-/* Puts the canonical forms of a portion's keys into `entries`. */
-static void canonicalise(const bloomery_sieve *sieve, uint8_t *room, struct bloomery_entry *entries,
-                         size_t count)
+void bloomery_sieve_canonicalise(const bloomery_sieve *sieve, uint8_t *room,
+                                 struct bloomery_entry *entries, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const size_t most = entries[i].key.bytes + CANON_ROOM;
@@ -135,10 +135,8 @@ static void canonicalise(const bloomery_sieve *sieve, uint8_t *room, struct bloo
     }
 }
 
-/* The keys that fit in the room, from the first on, and the bytes that they need; one where even that does not fit, none
- * where it is longer than any key. */
-static size_t fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
-                      size_t *bytes)
+size_t bloomery_sieve_fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
+                              size_t *bytes)
 {
     size_t i = 0;
     *bytes = 0;
@@ -161,7 +159,8 @@ static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery
     bloomery_status wrong = BLOOMERY_OK;
     size_t good = 0;
     size_t pushed = 0;
-    while (good < count && (wrong = check_lengths(&entries[good], error)) == BLOOMERY_OK) {
+    while (good < count &&
+           (wrong = bloomery_sieve_check_lengths(&entries[good], error)) == BLOOMERY_OK) {
         keys[good] = entries[good].key;
         good++;
     }
@@ -191,7 +190,7 @@ static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_ent
                                       size_t *done, uint64_t *last, bloomery_error *error)
 {
     if (bytes <= CANON_STACK) {
-        canonicalise(sieve, stack, entries, count);
+        bloomery_sieve_canonicalise(sieve, stack, entries, count);
         return push_entries(sieve, entries, count, results, done, last, error);
     }
     /* One long key. Not counted in sieve->store, which the lock is for. */
@@ -199,7 +198,7 @@ static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_ent
     if (room == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a key of %zu bytes",
                              bytes);
-    canonicalise(sieve, room, entries, count);
+    bloomery_sieve_canonicalise(sieve, room, entries, count);
     const bloomery_status status = push_entries(sieve, entries, count, results, done, last, error);
     bloomery_release(&sieve->allocator, room, bytes, 64);
     return status;
@@ -217,9 +216,10 @@ static bloomery_status push_many(bloomery_sieve *sieve, uint32_t flags, const bl
     while (status == BLOOMERY_OK && *done < count) {
         const size_t at = *done;
         size_t bytes = 0;
-        const size_t some = fitting(sieve, keys + at, count - at, &bytes);
+        const size_t some = bloomery_sieve_fitting(sieve, keys + at, count - at, &bytes);
         if (some == 0)
-            return check_lengths(&(struct bloomery_entry){keys[at], nothing, flags}, error);
+            return bloomery_sieve_check_lengths(&(struct bloomery_entry){keys[at], nothing, flags},
+                                                error);
         assert(some <= PORTION);
         for (size_t i = 0; i < some; i++)
             entries[i] = (struct bloomery_entry){
@@ -288,31 +288,7 @@ bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve, const bloomery_
     return status;
 }
 
-/* ---- Asking, deciding -------------------------------------------------------------------- */
-
-int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key, bloomery_error *error)
-{
-    struct bloomery_entry entry = {key, bloomery_key_of("", 0), 0};
-    const size_t bytes = key.bytes + CANON_ROOM;
-    uint8_t stack[1024];
-    uint8_t *own = NULL;
-    bloomery_hash hash;
-    const bloomery_status status = check_lengths(&entry, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    if (sieve->canonicaliser != NULL) {
-        if (bytes > sizeof stack && !(own = bloomery_allocate(&sieve->allocator, bytes, 64)))
-            return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                                 "no memory for a key of %zu bytes", bytes);
-        canonicalise(sieve, own != NULL ? own : stack, &entry, 1);
-    }
-    sieve->engine->hash(sieve, &entry.key, 1, &hash);
-    lock(sieve);
-    const int result = sieve->engine->contains(sieve, hash, entry.key, error);
-    unlock(sieve);
-    bloomery_release(&sieve->allocator, own, bytes, 64);
-    return result;
-}
+/* ---- Deciding, committing ---------------------------------------------------------------- */
 
 bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error)
 {
@@ -350,33 +326,59 @@ static bloomery_status commit_where_room(bloomery_sieve *sieve, bloomery_error *
     return bloomery_sieve_usable(sieve, error);
 }
 
-static bloomery_status pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
-                           size_t *count, bloomery_error *error)
+/* Decides, and where there is no room for that makes some: a commit removes the segments of the
+ * queue whose items were all acknowledged. */
+static bloomery_status decide_for_pop(bloomery_sieve *sieve, size_t room, bloomery_error *error)
+{
+    bloomery_status status = sieve->engine->decide(sieve, room, error);
+    if (status != BLOOMERY_IO_FAILED || !sieve->changed ||
+        bloomery_sieve_commit_now(sieve, false, NULL) != BLOOMERY_OK)
+        return status;
+    return sieve->engine->decide(sieve, room, error);
+}
+
+static bloomery_status pop(bloomery_sieve *sieve, bool decides, bloomery_sieve_item *items,
+                           size_t room, size_t *count, bloomery_error *error)
 {
     bloomery_status status = commit_if_can(sieve, error);
     if (status == BLOOMERY_OK)
-        status =
-            bloomery_queue_pop(sieve->queue, wall_clock(), sieve->lease, items, room, count, error);
-    if (status != BLOOMERY_OK || *count > 0)
+        status = bloomery_queue_pop(sieve->queue, bloomery_sieve_wall_clock(), sieve->lease, items,
+                                    room, count, error);
+    if (status != BLOOMERY_OK || *count > 0 || !decides)
         return status;
-    status = sieve->engine->decide(sieve, room, error);
-    return status == BLOOMERY_OK ? bloomery_queue_pop(sieve->queue, wall_clock(), sieve->lease,
-                                                      items, room, count, error)
+    status = decide_for_pop(sieve, room, error);
+    /* What was decided before a disk was full comes out; the next pop meets the full disk again. */
+    if (status == BLOOMERY_IO_FAILED && bloomery_queue_queued(sieve->queue) > 0)
+        status = bloomery_sieve_usable(sieve, error);
+    return status == BLOOMERY_OK ? bloomery_queue_pop(sieve->queue, bloomery_sieve_wall_clock(),
+                                                      sieve->lease, items, room, count, error)
                                  : status;
 }
 
-bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
-                                   size_t *count, bloomery_error *error)
+static bloomery_status pop_locked(bloomery_sieve *sieve, bool decides, bloomery_sieve_item *items,
+                                  size_t room, size_t *count, bloomery_error *error)
 {
     *count = 0;
     if (room == 0)
         return BLOOMERY_OK;
     lock(sieve);
-    bloomery_status status = pop(sieve, items, room, count, error);
+    bloomery_status status = pop(sieve, decides, items, room, count, error);
     if (status == BLOOMERY_OK && *count > 0)
         status = commit_where_room(sieve, error);
     unlock(sieve);
     return status;
+}
+
+bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve, bloomery_sieve_item *items, size_t room,
+                                   size_t *count, bloomery_error *error)
+{
+    return pop_locked(sieve, true, items, room, count, error);
+}
+
+bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve, bloomery_sieve_item *items,
+                                          size_t room, size_t *count, bloomery_error *error)
+{
+    return pop_locked(sieve, false, items, room, count, error);
 }
 
 static bloomery_status end_leases(bloomery_sieve *sieve, const uint64_t *numbers, size_t count,
@@ -442,6 +444,7 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->queued = bloomery_queue_queued(sieve->queue);
     info->leased = bloomery_queue_leased(sieve->queue);
     info->acked = bloomery_queue_acked(sieve->queue);
+    info->acked_synced = sieve->store.directory < 0 ? 0 : sieve->synced_acked;
     info->memory_budget = sieve->memory;
     info->memory = sieve->store.memory;
     info->queue_bytes = bloomery_queue_bytes(sieve->queue);

@@ -111,7 +111,10 @@ static size_t pop_some(struct team *team, unsigned member)
     size_t unknown = 0;
     size_t back = 0;
     pthread_mutex_lock(&team->turn);
-    MUST(team, bloomery_sieve_pop(team->sieve, items, POP, &count, &error) == BLOOMERY_OK);
+    MUST(team,
+         bloomery_sieve_pop_queued(team->sieve, items, POP / 2, &count, &error) == BLOOMERY_OK);
+    if (count == 0)
+        MUST(team, bloomery_sieve_pop(team->sieve, items, POP, &count, &error) == BLOOMERY_OK);
     for (size_t i = 0; i < count; i++) {
         note_item(team, &items[i]);
         numbers[i] = items[i].number;
@@ -141,6 +144,20 @@ static void *pop(void *argument)
     return NULL;
 }
 
+/* Asks for all at once: what came by then was seen. */
+static void ask_for_all(struct team *team)
+{
+    uint8_t answers[KEYS];
+    bool came[KEYS];
+    bloomery_error error;
+    for (size_t i = 0; i < KEYS; i++)
+        came[i] = atomic_load(&team->came[i]) > 0;
+    MUST(team, bloomery_sieve_contains_batch(team->sieve, team->keys, KEYS, answers, &error) ==
+                   BLOOMERY_OK);
+    for (size_t i = 0; i < KEYS; i++)
+        MUST(team, answers[i] <= BLOOMERY_PENDING && (!came[i] || answers[i] == BLOOMERY_SEEN));
+}
+
 /* Asks, looks, flushes and commits in between. */
 static void *watch(void *argument)
 {
@@ -161,6 +178,8 @@ static void *watch(void *argument)
         const bool came = atomic_load(&team->came[key]) > 0;
         const int answer = bloomery_sieve_contains(team->sieve, team->keys[key], &error);
         MUST(team, answer >= 0 && (!came || answer == BLOOMERY_SEEN));
+        if (round % 10 == 0)
+            ask_for_all(team);
         if (round % 100 == 0)
             MUST(team, bloomery_sieve_flush(team->sieve, &error) == BLOOMERY_OK);
         if (round % 15 == 0)

@@ -175,9 +175,10 @@ static uint64_t verify(struct bloomery_queue *queue)
 static bool open_and_drain(struct scene *scene, struct outcome *outcome, uint64_t *damaged)
 {
     bloomery_error error;
+    bool ended;
     struct bloomery_queue *queue = make(scene);
     const bloomery_status status =
-        bloomery_queue_restore(queue, scene->state, scene->state_bytes, false, 0, &error);
+        bloomery_queue_restore(queue, scene->state, scene->state_bytes, false, 0, &ended, &error);
     if (status == BLOOMERY_OK) {
         *damaged = verify(queue);
         *outcome = drain(queue);
@@ -317,8 +318,10 @@ static bool try_state(struct scene *scene, const uint8_t *state, size_t bytes)
 {
     uint8_t room[STATE_ROOM];
     bloomery_error error;
+    bool ended;
     struct bloomery_queue *queue = make(scene);
-    const bloomery_status status = bloomery_queue_restore(queue, state, bytes, true, 100, &error);
+    const bloomery_status status =
+        bloomery_queue_restore(queue, state, bytes, true, 1e9, &ended, &error);
     assert_true(status == BLOOMERY_OK || status == BLOOMERY_CORRUPT);
     if (status == BLOOMERY_OK)
         use(queue, room);

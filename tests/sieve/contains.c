@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asking for many keys at once: the answers are those of asking one by one, whatever the size of
+ * the batch and the state of the sieve, and what several keys need is read once.
+ *
+ * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
+ */
+#include "stream.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const bloomery_key nothing;
+
+enum { KEYS = 60000, ASKED = 40000, ALONE = 1000, DIGITS = 24 };
+
+static struct scene {
+    struct test_directory directory;
+    char path[300];
+    uint64_t random;
+    bloomery_key keys[ASKED];
+    uint64_t numbers[ASKED];
+    char texts[ASKED][DIGITS];
+    uint8_t answers[ASKED];
+} scene;
+
+static int set_scene(void **state)
+{
+    (void)state;
+    scene.random = 1;
+    scene.directory = test_directory_make();
+    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    (void)state;
+    stream_remove(scene.path);
+    test_directory_remove(&scene.directory);
+    return 0;
+}
+
+static bloomery_sieve_options options_of(bloomery_sieve_engine engine)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    options.directory = scene.path;
+    options.engine = engine;
+    options.sync = BLOOMERY_SYNC_NEVER;
+    options.rate = engine == BLOOMERY_SIEVE_MEMORY ? 1e-12 : 0;
+    return options;
+}
+
+static bloomery_sieve *must_open(const bloomery_sieve_options *options)
+{
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {0};
+    if (bloomery_sieve_open(options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    return sieve;
+}
+
+static void must_close(bloomery_sieve *sieve)
+{
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static bloomery_key key_of(uint64_t number, char text[DIGITS])
+{
+    return bloomery_key_of(
+        text, (size_t)snprintf(text, DIGITS, "http://A/%llu", (unsigned long long)number));
+}
+
+static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to)
+{
+    char text[DIGITS];
+    for (uint64_t i = from; i < to; i++)
+        assert_true(bloomery_sieve_push(sieve, key_of(i, text), nothing, NULL, NULL) >= 0);
+}
+
+static uint64_t pop_all(bloomery_sieve *sieve)
+{
+    uint64_t all = 0;
+    for (;;) {
+        bloomery_sieve_item items[64];
+        uint64_t numbers[64];
+        size_t count = 0;
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, &count, NULL), BLOOMERY_OK);
+        if (count == 0)
+            return all;
+        for (size_t i = 0; i < count; i++)
+            numbers[i] = items[i].number;
+        assert_int_equal(bloomery_sieve_ack(sieve, numbers, count, NULL, NULL), BLOOMERY_OK);
+        all += count;
+    }
+}
+
+/* Keys below `below`, some of them several times. */
+static void choose_keys(size_t count, uint64_t below)
+{
+    for (size_t i = 0; i < count; i++) {
+        const bool doubled = i > 0 && test_below(&scene.random, 8) == 0;
+        scene.numbers[i] = doubled ? scene.numbers[test_below(&scene.random, i)]
+                                   : test_below(&scene.random, below);
+        scene.keys[i] = key_of(scene.numbers[i], scene.texts[i]);
+    }
+}
+
+/* Keys below `decided` were seen; of the others that is `unseen`. */
+static void ask_in_batches(bloomery_sieve *sieve, uint64_t decided, int unseen)
+{
+    static const size_t sizes[] = {0, 1, 2, 30, 255, 256, 257, 3000, 16384, 16385, ASKED};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t count = sizes[i];
+        choose_keys(count, KEYS);
+        memset(scene.answers, 77, sizeof scene.answers);
+        assert_int_equal(
+            bloomery_sieve_contains_batch(sieve, scene.keys, count, scene.answers, NULL),
+            BLOOMERY_OK);
+        for (size_t j = 0; j < count; j++) {
+            const uint64_t number = scene.numbers[j];
+            const int expected = number < decided ? BLOOMERY_SEEN : unseen;
+            const int one =
+                j < ALONE ? bloomery_sieve_contains(sieve, scene.keys[j], NULL) : expected;
+            if (scene.answers[j] != expected || one != expected)
+                fail_msg("key %llu of %zu: %d in a batch, %d alone, not %d",
+                         (unsigned long long)number, count, scene.answers[j], one, expected);
+        }
+        if (count < ASKED)
+            assert_int_equal(scene.answers[count], 77);
+    }
+}
+
+/* Each stage is asked of a sieve that was just opened: its cache knows nothing. */
+static void stages_of(const bloomery_sieve_options *options)
+{
+    const bool disk = options->engine == BLOOMERY_SIEVE_DISK;
+    bloomery_sieve *sieve = must_open(options);
+    ask_in_batches(sieve, 0, BLOOMERY_NEW);
+    push_many(sieve, 0, 30000);
+    must_close(sieve);
+    sieve = must_open(options);
+    if (disk)
+        ask_in_batches(sieve, 0, BLOOMERY_PENDING);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
+    sieve = must_open(options);
+    ask_in_batches(sieve, 30000, BLOOMERY_NEW);
+    /* A few more are decided without a merge. */
+    push_many(sieve, 30000, 30010);
+    assert_int_equal(pop_all(sieve), 30010);
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    assert_true(options->partitions != 1 || info.distinct == 30000);
+    must_close(sieve);
+    sieve = must_open(options);
+    ask_in_batches(sieve, 30010, BLOOMERY_NEW);
+    push_many(sieve, 30010, 36000);
+    must_close(sieve);
+    sieve = must_open(options);
+    if (disk)
+        ask_in_batches(sieve, 30010, BLOOMERY_PENDING);
+    must_close(sieve);
+    stream_remove(scene.path);
+}
+
+static void a_batch_answers_as_one_by_one(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_MEMORY);
+    stages_of(&options);
+    options = options_of(BLOOMERY_SIEVE_DISK);
+    for (uint32_t partitions = 1; partitions <= 64; partitions *= 8)
+        for (uint32_t bits = 48; bits <= 64; bits += 16) {
+            options.partitions = partitions;
+            options.fingerprint_bits = bits;
+            options.ordered = partitions == 8;
+            stages_of(&options);
+        }
+}
+
+static void forms_are_asked_for_as_they_are_pushed(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    static char giant[100000] = "http://EXAMPLE.org/";
+    const bloomery_key given[] = {bloomery_key_of("HTTP://a", 8), bloomery_key_of("http://A/", 9),
+                                  bloomery_key_of("http://a/b", 10),
+                                  bloomery_key_of(giant, sizeof giant)};
+    uint8_t answers[700];
+    bloomery_key many[700];
+    memset(giant + 19, 'x', sizeof giant - 19);
+    options.canon = "url";
+    bloomery_sieve *sieve = must_open(&options);
+    assert_true(bloomery_sieve_push(sieve, given[0], nothing, NULL, NULL) >= 0);
+    memcpy(giant, "http://example.org/", 19);
+    assert_true(bloomery_sieve_push(sieve, given[3], nothing, NULL, NULL) >= 0);
+    memcpy(giant, "http://EXAMPLE.org/", 19);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    for (size_t i = 0; i < 700; i++)
+        many[i] = given[i % 4];
+    assert_int_equal(bloomery_sieve_contains_batch(sieve, many, 700, answers, NULL), BLOOMERY_OK);
+    for (size_t i = 0; i < 700; i++)
+        assert_int_equal(answers[i], i % 4 == 2 ? BLOOMERY_NEW : BLOOMERY_SEEN);
+    must_close(sieve);
+}
+
+/* Bytes that a batch of so many different keys reads. */
+static uint64_t read_by(bloomery_sieve *sieve, size_t count)
+{
+    bloomery_sieve_info before = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info after = BLOOMERY_SIEVE_INFO;
+    choose_keys(count, (uint64_t)1 << 40);
+    bloomery_sieve_info_get(sieve, &before);
+    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, count, scene.answers, NULL),
+                     BLOOMERY_OK);
+    bloomery_sieve_info_get(sieve, &after);
+    return after.bytes_read - before.bytes_read;
+}
+
+static void a_batch_reads_a_block_once(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    options.partitions = 4;
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, 0, 400000);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    /* Each file's header is read once more. */
+    assert_in_range(read_by(sieve, 16384), info.seen_bytes / 2, info.seen_bytes + 4 * 64);
+    /* Few keys, few blocks: three each, or there would be no use in looking where they are. */
+    assert_true(read_by(sieve, 20) <= 20 * 3 * 4096 + 4 * 64);
+    must_close(sieve);
+}
+
+static void flip(const char *name, long offset)
+{
+    char path[400];
+    uint8_t byte;
+    snprintf(path, sizeof path, "%s/%s", scene.path, name);
+    const int file = open(path, O_RDWR);
+    assert_true(file >= 0);
+    assert_int_equal(pread(file, &byte, 1, offset), 1);
+    byte ^= 64;
+    assert_int_equal(pwrite(file, &byte, 1, offset), 1);
+    close(file);
+}
+
+static void what_fails_one_key_fails_its_batch(void **state)
+{
+    (void)state;
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    bloomery_error error = {0};
+    options.partitions = 16;
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, 0, 8000);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    must_close(sieve);
+    flip("seen-003.1", 200);
+    sieve = must_open(&options);
+    choose_keys(2000, 8000);
+    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, 2000, scene.answers, &error),
+                     BLOOMERY_CORRUPT);
+    assert_non_null(strstr(error.text, "seen-003.1"));
+    size_t seen = 0;
+    for (size_t i = 0; i < 2000; i++)
+        seen += bloomery_sieve_contains(sieve, scene.keys[i], NULL) == BLOOMERY_SEEN;
+    assert_in_range(seen, 1700, 1999);
+    /* A key that is too long is found before anything is asked. */
+    choose_keys(300, 8000);
+    memset(scene.answers, 77, sizeof scene.answers);
+    scene.keys[299].bytes = BLOOMERY_SIEVE_ITEM_MAX + 1;
+    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, 300, scene.answers, &error),
+                     BLOOMERY_BAD_ARGUMENT);
+    assert_int_equal(scene.answers[0], 77);
+    must_close(sieve);
+}
+
+/* Without memory for many, they are asked for a few at a time. */
+static void a_batch_needs_no_memory(void **state)
+{
+    (void)state;
+    struct test_memory memory = {.requests = 0};
+    bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
+    options.allocator = test_allocator(&memory);
+    bloomery_sieve *sieve = must_open(&options);
+    push_many(sieve, 0, 3000);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    memory.refuse_at = memory.requests + 1;
+    choose_keys(3000, 6000);
+    assert_int_equal(bloomery_sieve_contains_batch(sieve, scene.keys, 3000, scene.answers, NULL),
+                     BLOOMERY_OK);
+    assert_int_equal(memory.requests, memory.refuse_at);
+    for (size_t i = 0; i < 3000; i++)
+        assert_int_equal(scene.answers[i], scene.numbers[i] < 3000 ? BLOOMERY_SEEN : BLOOMERY_NEW);
+    must_close(sieve);
+    assert_int_equal(memory.live, 0);
+    assert_false(memory.wrong);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+        CASE(a_batch_answers_as_one_by_one), CASE(forms_are_asked_for_as_they_are_pushed),
+        CASE(a_batch_reads_a_block_once),    CASE(what_fails_one_key_fails_its_batch),
+        CASE(a_batch_needs_no_memory),
+#undef CASE
+    };
+    return test_run_group("sieve_contains", tests, NULL, NULL);
+}

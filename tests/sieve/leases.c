@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leases and the clock, what is popped where a disk is full, and popping what is queued only. The
+ * clock on the wall and the writes of blocks are this program's own: the clock can be set, and the
+ * disk has the bytes that a test gives it.
+ *
+ * Build: this file, stream.c, ../support; cmocka, xxHash, the library. No arguments. Suite: sieve.
+ */
+#include "stream.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static struct scene {
+    struct test_directory directory;
+    char path[300];
+    time_t ahead;       /* seconds that the clock on the wall is */
+    uint64_t disk_most; /* bytes of all files of the sieve; 0: no limit */
+} scene;
+
+/* ---- A clock and a disk of our own ----------------------------------------------------------- */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    const int result = (int)syscall(SYS_clock_gettime, clock, now);
+    if (result == 0 && clock == CLOCK_REALTIME)
+        now->tv_sec += scene.ahead;
+    return result;
+}
+
+static uint64_t disk_bytes(void)
+{
+    struct stat facts;
+    uint64_t bytes = 0;
+    DIR *directory = opendir(scene.path);
+    assert_non_null(directory);
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (entry->d_name[0] != '.' &&
+            fstatat(dirfd(directory), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0)
+            bytes += (uint64_t)facts.st_size;
+    closedir(directory);
+    return bytes;
+}
+
+ssize_t pwritev(int file, const struct iovec *pieces, int count, off_t offset)
+{
+    struct stat facts;
+    off_t end = offset;
+    for (int i = 0; i < count; i++)
+        end += (off_t)pieces[i].iov_len;
+    if (scene.disk_most > 0 && fstat(file, &facts) == 0 && end > facts.st_size &&
+        disk_bytes() + (uint64_t)(end - facts.st_size) > scene.disk_most) {
+        errno = ENOSPC;
+        return -1;
+    }
+    ssize_t moved = 0;
+    for (int i = 0; i < count; i++) {
+        const ssize_t bytes = pwrite(file, pieces[i].iov_base, pieces[i].iov_len, offset + moved);
+        if (bytes < 0)
+            return -1;
+        moved += bytes;
+    }
+    return moved;
+}
+
+/* ---- Scenes ---------------------------------------------------------------------------------- */
+
+static int set_scene(void **state)
+{
+    (void)state;
+    scene.ahead = 0;
+    scene.disk_most = 0;
+    scene.directory = test_directory_make();
+    test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
+    return 0;
+}
+
+static int strike_scene(void **state)
+{
+    (void)state;
+    stream_remove(scene.path);
+    test_directory_remove(&scene.directory);
+    return 0;
+}
+
+static bloomery_sieve *open_with(bool keep_leases, double lease)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {0};
+    options.directory = scene.path;
+    options.partitions = 1;
+    options.engine = BLOOMERY_SIEVE_DISK;
+    options.sync = 1e6;
+    options.keep_leases = keep_leases;
+    options.lease = lease;
+    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s", error.text);
+    return sieve;
+}
+
+static void must_close(bloomery_sieve *sieve)
+{
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static void push_many(bloomery_sieve *sieve, uint64_t from, uint64_t to, size_t payload_bytes)
+{
+    uint8_t *payload = calloc(1, payload_bytes + 1);
+    for (uint64_t i = from; i < to; i++) {
+        const bloomery_key key = bloomery_key_of(&i, sizeof i);
+        assert_true(bloomery_sieve_push(sieve, key, bloomery_key_of(payload, payload_bytes), NULL,
+                                        NULL) >= 0);
+    }
+    free(payload);
+}
+
+static bloomery_sieve_info info_of(bloomery_sieve *sieve)
+{
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(sieve, &info);
+    return info;
+}
+
+/* Leases what comes, of three at most. */
+static size_t pop_three(bloomery_sieve *sieve, bool again)
+{
+    bloomery_sieve_item items[3];
+    size_t count = 0;
+    assert_int_equal(bloomery_sieve_pop(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(items[i].again, again);
+    return count;
+}
+
+/* A sieve of three items, leased for so long. */
+static void lease_three(double lease)
+{
+    bloomery_sieve *sieve = open_with(true, lease);
+    push_many(sieve, 0, 3, 0);
+    assert_int_equal(pop_three(sieve, false), 3);
+    must_close(sieve);
+}
+
+/* How many of them come where the sieve is opened now and leases are kept. */
+static size_t come_after_opening(double lease)
+{
+    bloomery_sieve *sieve = open_with(true, lease);
+    const size_t count = pop_three(sieve, true);
+    must_close(sieve);
+    return count;
+}
+
+/* ---- Leases that have ended ------------------------------------------------------------------ */
+
+static void ended_leases_are_ended_on_the_disk(void **state)
+{
+    (void)state;
+    lease_three(3600);
+    assert_int_equal(come_after_opening(3600), 0);
+    must_close(open_with(false, 3600));
+    assert_int_equal(come_after_opening(3600), 3);
+}
+
+static void a_clock_that_ran_ahead_holds_no_item(void **state)
+{
+    (void)state;
+    const time_t month = 30 * 86400;
+    scene.ahead = month;
+    lease_three(100);
+    scene.ahead = 0;
+    assert_int_equal(come_after_opening(100), 3);
+    stream_remove(scene.path);
+    /* That they have ended is kept: nobody need pop them then. */
+    scene.ahead = month;
+    lease_three(100);
+    scene.ahead = 0;
+    must_close(open_with(true, 100));
+    scene.ahead = month;
+    assert_int_equal(come_after_opening(100), 3);
+}
+
+/* However short those of whoever opens it are. */
+static void leases_last_as_long_as_they_were_granted(void **state)
+{
+    (void)state;
+    lease_three(86400);
+    assert_int_equal(come_after_opening(10), 0);
+    scene.ahead = 2000;
+    assert_int_equal(come_after_opening(10), 0);
+    /* Others that are granted meanwhile change nothing for these. */
+    bloomery_sieve *sieve = open_with(true, 10);
+    push_many(sieve, 3, 6, 0);
+    assert_int_equal(pop_three(sieve, false), 3);
+    must_close(sieve);
+    scene.ahead = 2005;
+    assert_int_equal(come_after_opening(10), 0);
+    scene.ahead = 86500;
+    sieve = open_with(true, 10);
+    assert_int_equal(pop_three(sieve, true) + pop_three(sieve, true), 6);
+    must_close(sieve);
+}
+
+static void a_clock_that_is_set_right_by_seconds_ends_nothing(void **state)
+{
+    (void)state;
+    lease_three(5);
+    scene.ahead = -20;
+    assert_int_equal(come_after_opening(5), 0);
+    scene.ahead = 6;
+    assert_int_equal(come_after_opening(5), 3);
+}
+
+static uint64_t load_u64(const uint8_t *from)
+{
+    uint64_t value = 0;
+    for (int i = 7; i >= 0; i--)
+        value = value << 8 | from[i];
+    return value;
+}
+
+static void store_u64(uint8_t *to, uint64_t value)
+{
+    for (int i = 0; i < 8; i++)
+        to[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* As a program wrote it that did not keep how long leases are. */
+static void forget_the_longest(void)
+{
+    char path[400];
+    snprintf(path, sizeof path, "%s/MANIFEST", scene.path);
+    struct test_bytes file = test_read_file(path);
+    for (size_t at = 0; at < file.bytes; at += file.bytes / 2) {
+        uint8_t *slot = file.data + at;
+        const uint64_t used = load_u64(slot + 24);
+        if (used > file.bytes / 2 || used < 320)
+            continue;
+        store_u64(slot + 264, 0);
+        store_u64(slot + 40, 0);
+        store_u64(slot + 40, XXH3_64bits(slot, used));
+    }
+    test_write_file(path, file.data, file.bytes);
+    test_bytes_free(&file);
+}
+
+static void leases_of_unknown_length_may_be_of_an_hour(void **state)
+{
+    (void)state;
+    lease_three(3000);
+    forget_the_longest();
+    assert_int_equal(come_after_opening(10), 0);
+    scene.ahead = 3001;
+    assert_int_equal(come_after_opening(10), 3);
+    stream_remove(scene.path);
+    scene.ahead = 86400;
+    lease_three(3000);
+    forget_the_longest();
+    scene.ahead = 0;
+    assert_int_equal(come_after_opening(10), 3);
+}
+
+/* ---- What comes out -------------------------------------------------------------------------- */
+
+static void popping_what_is_queued_decides_nothing(void **state)
+{
+    (void)state;
+    bloomery_sieve_item items[3];
+    size_t count = 7;
+    bloomery_sieve *sieve = open_with(true, 50);
+    push_many(sieve, 0, 3, 0);
+    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(info_of(sieve).pending, 3);
+    assert_int_equal(info_of(sieve).decisions, 0);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    push_many(sieve, 3, 6, 0);
+    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 2, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 2);
+    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 1);
+    assert_int_equal(items[0].number, 3);
+    /* Leases end here too. */
+    scene.ahead = 51;
+    assert_int_equal(bloomery_sieve_pop_queued(sieve, items, 3, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, 3);
+    assert_true(items[0].again);
+    assert_int_equal(info_of(sieve).pending, 3);
+    assert_int_equal(pop_three(sieve, false), 3);
+    must_close(sieve);
+}
+
+static void what_is_durably_done_is_counted(void **state)
+{
+    (void)state;
+    const uint64_t numbers[] = {1, 2};
+    bloomery_sieve *sieve = open_with(true, 50);
+    push_many(sieve, 0, 3, 0);
+    assert_int_equal(pop_three(sieve, false), 3);
+    assert_int_equal(bloomery_sieve_ack(sieve, numbers, 2, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(info_of(sieve).acked, 2);
+    assert_int_equal(info_of(sieve).acked_synced, 0);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(info_of(sieve).acked_synced, 2);
+    must_close(sieve);
+    sieve = open_with(true, 50);
+    assert_int_equal(info_of(sieve).acked_synced, 2);
+    must_close(sieve);
+}
+
+/* ---- A full disk ----------------------------------------------------------------------------- */
+
+enum { LONG = 1000000, FIRST = 80, MORE = 10 };
+
+static size_t drain(bloomery_sieve *sieve, bloomery_status *status)
+{
+    size_t all = 0;
+    for (;;) {
+        bloomery_sieve_item item;
+        size_t count = 0;
+        *status = bloomery_sieve_pop(sieve, &item, 1, &count, NULL);
+        if (*status != BLOOMERY_OK || count == 0)
+            return all;
+        assert_int_equal(bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL), BLOOMERY_OK);
+        all += count;
+    }
+}
+
+/* 80 MB that were popped and acknowledged lie in two segments, of which the first can go with the
+ * next commit; and deciding what is pending needs its room. */
+static void what_was_acknowledged_makes_room_for_what_is_pending(void **state)
+{
+    (void)state;
+    bloomery_status status = BLOOMERY_OK;
+    bloomery_sieve *sieve = open_with(true, 50);
+    push_many(sieve, 0, FIRST, LONG);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(drain(sieve, &status), FIRST);
+    push_many(sieve, FIRST, FIRST + MORE, LONG);
+    scene.disk_most = disk_bytes() + LONG / 2;
+    assert_int_equal(drain(sieve, &status), MORE);
+    assert_int_equal(status, BLOOMERY_OK);
+    /* Where there is nothing to make room with, nothing is lost. */
+    scene.disk_most = 0;
+    push_many(sieve, FIRST + MORE, FIRST + 2 * MORE, LONG);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    scene.disk_most = disk_bytes() + LONG / 2;
+    assert_int_equal(drain(sieve, &status), 0);
+    assert_int_equal(status, BLOOMERY_IO_FAILED);
+    scene.disk_most = 0;
+    assert_int_equal(drain(sieve, &status), MORE);
+    assert_int_equal(status, BLOOMERY_OK);
+    must_close(sieve);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
+        CASE(ended_leases_are_ended_on_the_disk),
+        CASE(a_clock_that_ran_ahead_holds_no_item),
+        CASE(leases_last_as_long_as_they_were_granted),
+        CASE(a_clock_that_is_set_right_by_seconds_ends_nothing),
+        CASE(leases_of_unknown_length_may_be_of_an_hour),
+        CASE(popping_what_is_queued_decides_nothing),
+        CASE(what_is_durably_done_is_counted),
+        CASE(what_was_acknowledged_makes_room_for_what_is_pending),
+#undef CASE
+    };
+    return test_run_group("sieve_leases", tests, NULL, NULL);
+}
