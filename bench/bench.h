@@ -83,7 +83,7 @@ struct bench_contestant {
     /* Called once with all keys of the case in it, where its size follows from them; else NULL. */
     void (*full)(void *context, struct bench_facts *facts);
     void (*release)(void *context);
-    /* Before the clock starts, of each chunk: what the caller of this interface has anyway. Or NULL. */
+    /* Before the clock starts, of each chunk: what callers of it have anyway. Or NULL. */
     void (*prepare)(void *context, const struct bench_chunk *chunk);
     bench_operation *operations[BENCH_OPERATIONS]; /* NULL: has none */
 };
@@ -109,14 +109,14 @@ bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kin
 bloomery_filter *bench_blocked_make(const struct bench_case *wanted, uint32_t lines,
                                     bool concurrent, struct bench_facts *facts);
 
-/* The filter of bench_our_filter for rows that ask it in other ways, with its facts; NULL, with a sentence on stderr,
- * where `name` has none to ask. Clearing and releasing it is its owner's. */
+/* The filter of bench_our_filter for rows that query it in other ways, with its facts; NULL, with a
+ * sentence on stderr, where `name` has none to query. Clearing and releasing it is its owner's. */
 bloomery_filter *bench_borrow(const char *name, uint32_t lines, struct bench_facts *facts);
 void bench_leave(void *context);
 void bench_clear(void *context);
 void bench_release(void *context);
 
-/* Adding to and asking any filter of ours: the context is a bloomery_filter. */
+/* Adding to and querying any filter of ours: the context is a bloomery_filter. */
 bench_operation bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch;
 
 /* ---- Measuring ------------------------------------------------------------------------------ */

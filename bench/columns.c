@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our filters, asked and added to by columns: keys as they lie in memory, without a descriptor for each.
+ * Our filters, queried and added to by columns: keys as they lie in memory, without a descriptor
+ * for each.
  *
  *     column      L = 1. Integers: 8 bytes each, IDs: 12 bytes each, URLs: offsets of 32 bits
  *     column-2    the same with L = 2
  *     hashes      L = 1, and the caller has hashed: what is left for the filter to do
  *
- * Each has a filter of its own. Descriptors are made before the clock starts, and so is a column: an
- * array of offsets is what those who hold strings in a column have.
+ * Each has a filter of its own. Descriptors are made before the clock starts, and so is a column:
+ * an array of offsets is what those who hold strings in a column have.
  */
 #include "bench.h"
 

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does what a filter makes of its keys (XXH3 of 64 bits, then src/core/derive.h) give the rates of ideal
- * random positions? Three questions, all counted, none timed.
+ * Does what a filter makes of its keys (XXH3 of 64 bits, then src/core/derive.h) give the rates of
+ * ideal random positions? Three questions, all counted, none timed.
  *
- * 1. Is the plan's rate the one of ideal positions? Filters are filled with random positions, made by nothing
- *    but a generator, and the rate of their very bits is computed. Mean and spread of those.
+ * 1. Is the plan's rate the one of ideal positions? Filters are filled with random positions, made
+ *    by nothing but a generator, and the rate of their very bits is computed. Mean and spread of
+ *    those.
  *
- * 2. Are ours as good, whatever the keys? Filters of sixteen families of keys in five shapes are filled and asked
- *    for absent keys of the same family through the public functions. Found over what ideal positions
- *    would have found; one standard error is that of counting and that of the spread between filters.
+ * 2. Are ours as good, whatever the keys? Filters of sixteen families of keys in five shapes are
+ *    filled and queried for absent keys of the same family through the public functions. Found over
+ *    what ideal positions would have found; one standard error is that of counting and that of the
+ *    spread between filters.
  *
- * 3. In a filter of 2^b lines all keys of a line have the first b bits of their hash in common, and the bits
- *    of the line are made of the same hash. Lines are filled with keys whose first 20, 24, 28 and 32
- *    bits are held fixed, and asked for others of the same first bits; beside them ideal lines.
+ * 3. In a filter of 2^b lines all keys of a line have the first b bits of their hash in common, and
+ *    the bits of the line are made of the same hash. Lines are filled with keys whose first 20, 24,
+ *    28 and 32 bits are held fixed, and queried for others of the same first bits; beside them
+ *    ideal lines.
  *
- *     derivation [questions per cell]     20 million, of a filter of a twentieth as many keys. Exit 1 if
- *                                         anything is off by over 5 standard errors
+ *     derivation [questions per cell]     20 million, of a filter of a twentieth as many keys. Exit
+ *                                         1 if anything is off by over 5 standard errors
  */
 #include "derivation_keys.h"
 
@@ -161,7 +164,7 @@ static bool plan_shape(struct shape *shape, uint64_t keys)
 
 /* ---- Families of keys ----------------------------------------------------------------------- */
 
-/* Adds or asks keys number `first` to `first + count - 1`; how many were found. */
+/* Adds or looks up keys number `first` to `first + count - 1`; how many were found. */
 static uint64_t run_family(bloomery_filter *filter, const struct family *family, uint64_t first,
                            uint64_t count, bool adding)
 {

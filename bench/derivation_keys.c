@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The structured keys of derivation.c: what a weak hash takes for less than it is. Numbers lie in memory
- * as on a little-endian host. */
+/* The structured keys of derivation.c: what a weak hash takes for less than it is. Numbers lie in
+ * memory as on a little-endian host. */
 #include "derivation_keys.h"
 
 #include "base/bytes.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blocked-1's filter, asked one key at a time by the query that is compiled into the caller: of three, the
- * one that the processor runs best. BLOOMERY_CPU says nothing to it, for it is the caller's code. */
+/* blocked-1's filter, queried one key at a time by the query that is compiled into the caller: of
+ * three, the one that the processor runs best. BLOOMERY_CPU does not change it, for it is the
+ * caller's code. */
 #include "inline.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One key at a time by the query that is compiled into the caller. meson.build gives the name and the
- * flags: that header sees by the compiler's macros for which processor it is compiled, so attributes of functions would
- * tell it nothing. */
+/* One key at a time by the query that is compiled into the caller. meson.build gives the name and
+ * the flags: that header sees by the compiler's macros for which processor it is compiled, so
+ * attributes of functions would change nothing. */
 #include "inline.h"
 
 uint64_t BENCH_INLINE_ASK(const bloomery_inline *taken, const struct bench_chunk *chunk)

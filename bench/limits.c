@@ -4,9 +4,9 @@
  * Each is a loop that finds the key's line and touches it, with 128 keys in flight, and does
  * nothing else:
  *
- *   hash        the line as our filters find it: XXH3 of 64 bits, inlined, with what is known of
- *               the length told to the compiler (loop.h), then hash N >> 64. The keys are read as they
- *               lie in memory, like a column
+ *   hash        the line as our filters find it: XXH3 of 64 bits, inlined, for lengths that the
+ *               compiler knows (loop.h), then hash N >> 64. The keys are read as they lie in
+ *               memory, like a column
  *   bare        the line by two multiplications: no filter's hash, but how fast memory itself is.
  *               Nothing on these lines can be faster
  *   ask         one word of the line is read

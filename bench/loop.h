@@ -2,9 +2,9 @@
 /*
  * What the loops of rivals and limits have in common: what they read, and the hash.
  *
- * The hash is that of our filters, XXH3 of 64 bits, inlined, and the compiler is told all that is known of
- * the keys of a type: 8 bytes, 12 bytes, or 17 to 128. The seed it is not told, as no filter's is, so
- * that nothing is computed ahead but what does not depend on the key.
+ * The hash is that of our filters, XXH3 of 64 bits, inlined, and the compiler knows the lengths of
+ * the keys of a type: 8 bytes, 12 bytes, or 17 to 128. It does not know the seed, as with any
+ * filter, so that nothing is computed ahead but what does not depend on the key.
  */
 #ifndef BLOOMERY_BENCH_LOOP_H
 #define BLOOMERY_BENCH_LOOP_H
@@ -14,8 +14,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A loop has a copy of its own: were it in memory that the loop's stores might change, it would be read again
- * for every key. */
+/* A loop has a copy of its own: were it in memory that the loop's stores might change, it would be
+ * read again for every key. */
 struct bench_loop {
     unsigned char *memory;
     uint64_t blocks;

@@ -5,7 +5,7 @@
  *     blocked-1 .. -4   L = 1 .. 4; batches are of descriptors. blocked-4 only where it is named
  *     classic           the flat one
  *     concurrent        as blocked-1, made for any number of threads at once; here there is one
- *     pair              blocked-1's filter asked by a caller's own loop with hash and prefetch
+ *     pair              blocked-1's filter queried by a caller's own loop with hash and prefetch
  *
  * columns.c and inline.c have the other interfaces.
  */
@@ -40,7 +40,7 @@ bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kin
     return create(wanted, kind, &options, plan);
 }
 
-static void tell(const bloomery_filter *filter, struct bench_facts *facts)
+static void fill_facts(const bloomery_filter *filter, struct bench_facts *facts)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
@@ -61,7 +61,7 @@ bloomery_filter *bench_blocked_make(const struct bench_case *wanted, uint32_t li
     options.lines = lines;
     options.concurrent_adds = concurrent;
     bloomery_filter *filter = create(wanted, BLOOMERY_BLOCKED, &options, &plan);
-    tell(filter, facts);
+    fill_facts(filter, facts);
     return filter;
 }
 
@@ -73,7 +73,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     if (variant != CLASSIC)
         return alive[variant] = bench_blocked_make(wanted, variant, false, facts);
     alive[variant] = bench_filter_make(wanted, BLOOMERY_CLASSIC, 0, &plan);
-    tell(alive[variant], facts);
+    fill_facts(alive[variant], facts);
     return alive[variant];
 }
 
@@ -127,7 +127,7 @@ uint64_t bench_ask_batch(void *context, const struct bench_chunk *chunk)
     return bloomery_may_contain_batch(context, chunk->keys, chunk->count, NULL);
 }
 
-/* The caller's own loop: hash, prefetch, and ask 128 keys later. */
+/* The caller's own loop: hash, prefetch, and query 128 keys later. */
 static uint64_t ask_pair(void *context, const struct bench_chunk *chunk)
 {
     enum { AHEAD = 128 };
@@ -148,10 +148,10 @@ static uint64_t ask_pair(void *context, const struct bench_chunk *chunk)
 bloomery_filter *bench_borrow(const char *name, uint32_t lines, struct bench_facts *facts)
 {
     if (alive[lines] == NULL)
-        fprintf(stderr, "bench: %s asks the filter of blocked-%u, which was not chosen\n", name,
+        fprintf(stderr, "bench: %s queries the filter of blocked-%u, which was not chosen\n", name,
                 lines);
     else
-        tell(alive[lines], facts);
+        fill_facts(alive[lines], facts);
     return alive[lines];
 }
 

@@ -41,7 +41,8 @@ def filter_table(results, kind):
             measured = "-" if row.measured is None else f"{row.measured:.2e}"
             limit = row.role == "limit"
             body.append([
-                size(row.keys), power(row.rate), row.name + (f" ({row.kernel})" if not limit else "") +
+                size(row.keys), power(row.rate),
+                row.name + (f" ({row.kernel})" if not limit else "") +
                 (" for comparison" if row.role == "comparison" else ""),
                 row.layout, str(row.lines) if row.lines else "-", str(row.probes or "-"),
                 f"{row.bits:.2f}", measured + ("" if row.rate_holds() else " (off)"),
@@ -58,7 +59,8 @@ def compare_table(results):
     for case in results.cases():
         for operation in ("add", "absent", "present"):
             names = [row for row in results.rows if row.case == case and row.role == "ours" and
-                     row.name.startswith(("blocked", "column")) and row.rate_holds() and row.best(operation)]
+                     row.name.startswith(("blocked", "column")) and row.rate_holds() and
+                     row.best(operation)]
             if not names:
                 continue
             ours = min(names, key=lambda row: row.best(operation))
@@ -134,8 +136,8 @@ def several_table(results):
 
 def level_table(results):
     """Each kernel, the limit of the same processes, and the best kernel."""
-    head = ["keys", "filter", "kernel", "query ns", "limit/ours", "of AVX-512's speed", "add ns", "limit/ours",
-            "of AVX-512's speed"]
+    head = ["keys", "filter", "kernel", "query ns", "limit/ours", "of AVX-512's speed", "add ns",
+            "limit/ours", "of AVX-512's speed"]
     body = []
     limits = {(row.case, row.level): row for row in results.levels if row.role == "limit"}
     for row in results.levels:

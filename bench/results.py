@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What run.py measured (results.json), as rows that can be found and compared.
 
-Only rows of equal rate are compared: those whose measured rate is within 5 % and three standard errors
-of the one that was asked for; the others are marked and stand aside.
+Only rows of equal rate are compared: those whose measured rate is within 5 % and three standard
+errors of the requested one; the others are marked and stand aside.
 """
 
 import math
@@ -100,7 +100,8 @@ class Results:
 
     def limit(self, case, phase, name):
         """The least time of the limits of a name that begins so (but not the bare one), or None."""
-        times = [row.time(phase) for row in self.rows if row.case == case and row.role == "limit" and
+        times = [row.time(phase) for row in self.rows
+                 if row.case == case and row.role == "limit" and
                  row.name in ((name, "line-whole") if name == "line" else (name,))]
         times = [value for value in times if value]
         return min(times) if times else None
@@ -116,7 +117,7 @@ def thread_times(results):
 
 
 def command_sums(results, name, lines, asked):
-    """(wall, cpu) of a program that builds and asks, medians, or None."""
+    """(wall, cpu) of a program that builds and queries, medians, or None."""
     wanted = [row for row in results.step("commands") if row["name"] == name and
               row["what"] != "dedupe" and
               (row["lines"], row["asked"]) in ((lines, 0), (0, asked), (lines, asked))]
@@ -125,8 +126,8 @@ def command_sums(results, name, lines, asked):
     return [sum(statistics.median(row[key]) for row in wanted) for key in ("wall", "cpu")]
 
 
-SEEN_SETS = {"sieve": "sieve, disk engine", "set": "hash set of strings", "lmdb": "LMDB", "sqlite": "SQLite",
-             "sort -u": "sort -u"}
+SEEN_SETS = {"sieve": "sieve, disk engine", "set": "hash set of strings", "lmdb": "LMDB",
+             "sqlite": "SQLite", "sort -u": "sort -u"}
 
 
 def seen_sets(results):
@@ -134,7 +135,8 @@ def seen_sets(results):
     cases = {}
     for row in results.step("sieve"):
         if row["what"] == "urls":
-            cases.setdefault((row["urls"], row["pushes"]), {}).setdefault(row["name"], []).append(row)
+            named = cases.setdefault((row["urls"], row["pushes"]), {})
+            named.setdefault(row["name"], []).append(row)
     return {case: dict(sorted(rows.items(), key=lambda item: list(SEEN_SETS).index(item[0])))
             for case, rows in sorted(cases.items())}
 

@@ -94,11 +94,12 @@ class Bench:
         if not self.full:
             return self.measure("filters", "--sizes", "1M,20M", "--rates", "1e-2,1e-4", "--asks",
                                 "1M")
-        rows = self.measure("filters", "--sizes", "1M", "--rates", "1e-2,1e-3,1e-4", "--also", "blocked-4")
+        rows = self.measure("filters", "--sizes", "1M", "--rates", "1e-2,1e-3,1e-4", "--also",
+                            "blocked-4")
         # The slow ones between the ends of the rates tell little and take long.
         for rate, most in (("1e-2", "100M"), ("1e-3", "1M"), ("1e-4", "100M")):
-            rows += self.measure("filters", "--sizes", "20M", "--rates", rate, "--slow-most", most, "--also",
-                                 "blocked-4")
+            rows += self.measure("filters", "--sizes", "20M", "--rates", rate, "--slow-most", most,
+                                 "--also", "blocked-4")
             rows += self.measure("filters", "--sizes", "100M", "--rates", rate, "--slow-most", most,
                                  "--also", "blocked-4", "--types", "integers")
         rows += self.measure("filters", "--sizes", "100M", "--rates", "1e-2", "--types", "ids,urls",
@@ -106,22 +107,24 @@ class Bench:
         # Two GB a filter, and up to six of them.
         if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") > 16 << 30:
             for rate, names in (("1e-2", "blocked-1,column,split-block,line,line-bare,line-whole"),
-                                ("1e-3", "blocked-1,column,split-block"), ("1e-4", "blocked-2,column-2,two-lines")):
-                rows += self.measure("filters", "--sizes", "1G", "--rates", rate, "--types", "integers",
-                                     "--only", names, "--batch-only", "1")
+                                ("1e-3", "blocked-1,column,split-block"),
+                                ("1e-4", "blocked-2,column-2,two-lines")):
+                rows += self.measure("filters", "--sizes", "1G", "--rates", rate, "--types",
+                                     "integers", "--only", names, "--batch-only", "1")
         return rows
 
     def levels(self):
-        """The kernels of all processors up to this one, each in processes beside its own limit. The processes
-        take turns, so that a disturbance hits all alike."""
+        """The kernels of all processors up to this one, each in processes beside its own limit. The
+        processes take turns, so that a disturbance hits all alike."""
         merged = {}
         sizes = "1M,20M,100M" if self.full else "1M,20M"
         for _ in range(3):
             for level in ("scalar", "avx2", "avx512"):
-                for row in self.measure("filters", "--sizes", sizes, "--rates", "1e-2", "--types", "integers",
-                                        "--only", "blocked-1,column,line", "--batch-only", "1", "--parts", "3",
-                                        BLOOMERY_CPU=level):
-                    first = merged.setdefault((row["keys"], level, row["name"]), {**row, "level": level})
+                for row in self.measure("filters", "--sizes", sizes, "--rates", "1e-2", "--types",
+                                        "integers", "--only", "blocked-1,column,line",
+                                        "--batch-only", "1", "--parts", "3", BLOOMERY_CPU=level):
+                    first = merged.setdefault((row["keys"], level, row["name"]),
+                                              {**row, "level": level})
                     if first["ns"] is not row["ns"]:
                         for phase, times in row["ns"].items():
                             first["ns"][phase] += times

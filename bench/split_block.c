@@ -6,19 +6,19 @@
  *     block of 32 bytes   | word 0 | word 1 | ... | word 7 |    one bit of 32 in each word:
  *                                                               (low half of the hash * salt_i) >> 27
  *
- * Eight bits, one load, one instruction to compare: no filter asks less of a processor. It pays with
- * memory: 6 % more than 512-bit lines at a rate of 1e-2, 20 % at 1e-4.
+ * Eight bits, one load, one instruction to compare: no filter needs less of a processor. It pays
+ * with memory: 4 % more than 512-bit lines at a rate of 1e-2, a third at 1e-4.
  *
- * The strict form: the block is the high half of the hash brought into range by a multiplication, the bits
- * come from its low half.
+ * The strict form: the block is the high half of the hash brought into range by a multiplication,
+ * the bits come from its low half.
  *
  *     split-block        hashes what we hash as we do: XXH3 of 64 bits
- *     split-block-1mul   integers by one multiplication, which is no hash one can promise a rate with:
- *                        sequences and other structured keys miss it. For comparison only
+ *     split-block-1mul   integers by one multiplication, which is no hash one can promise a rate
+ *                        with: sequences and other structured keys miss it. For comparison only
  *
  * This kernel is ours and is written to be a hard rival, not to be used: inlined into the caller's
- * loop as a header-only library would be, with what is known of the keys told to the compiler (loop.h), and
- * in batches the same window of 128 keys in flight, on the same pages.
+ * loop as a header-only library would be, with the lengths of keys known to the compiler (loop.h),
+ * and in batches the same window of 128 keys in flight, on the same pages.
  */
 #include "loop.h"
 

@@ -45,26 +45,30 @@ BATCHES = (("query", "absent_batch"), ("add", "add_batch"))
 
 
 def stand_in_targets(results, rows):
-    """Beside the split-block stand-in with the same hash, which reads bare integers, as a column does: so the
-    column is judged, and the batch by descriptors stands beside it."""
+    """Beside the split-block stand-in with the same hash, which reads bare integers, as a column
+    does: so the column is judged, and the batch by descriptors stands beside it."""
     times = Times(results)
     for rate, power, sizes in ((1e-2, "1e-2", SIZES), (1e-3, "1e-3", SIZES)):
         for operation, phase in BATCHES:
             for keys in sizes:
-                what = f"{operation} batch, L = 1 at {power}, column, of the split-block stand-in's speed"
-                target(rows, what, size(keys), times.faster(keys, rate, phase, "column", "split-block"), 0.85)
+                what = (f"{operation} batch, L = 1 at {power}, column, "
+                        "of the split-block stand-in's speed")
+                target(rows, what, size(keys),
+                       times.faster(keys, rate, phase, "column", "split-block"), 0.85)
                 beside(rows, "the same, by descriptors", size(keys),
                        times.faster(keys, rate, phase, "blocked-1", "split-block"))
     for keys in SIZES[:3]:
-        target(rows, "query batch, L = 2 at 1e-4, column, of the split-block stand-in's speed", size(keys),
-               times.faster(keys, 1e-4, "absent_batch", "column-2", "split-block"), 1)
+        target(rows, "query batch, L = 2 at 1e-4, column, of the split-block stand-in's speed",
+               size(keys), times.faster(keys, 1e-4, "absent_batch", "column-2", "split-block"), 1)
         beside(rows, "the same, by descriptors", size(keys),
                times.faster(keys, 1e-4, "absent_batch", "blocked-2", "split-block"))
     for rate, power, name, least in ((1e-2, "1e-2", "blocked-1", 4), (1e-3, "1e-3", "blocked-1", 7),
                                      (1e-4, "1e-4", "blocked-2", 25)):
-        ours, peer = (results.find(("integers", 20 * MILLION, rate), each) for each in (name, "split-block"))
+        ours, peer = (results.find(("integers", 20 * MILLION, rate), each)
+                      for each in (name, "split-block"))
         target(rows, f"memory below the stand-in's at {power}, {name}, whole per cents", "20 M",
-               round(100 * (1 - ours.bits / peer.bits)) if ours and peer else None, least, unit=" %")
+               round(100 * (1 - ours.bits / peer.bits)) if ours and peer else None, least,
+               unit=" %")
 
 
 def limit_targets(results, rows):
@@ -73,8 +77,8 @@ def limit_targets(results, rows):
     for (operation, phase), least in zip(BATCHES, (0.90, 0.80)):
         for keys in SIZES[1:]:
             limit = results.limit(("integers", keys, 1e-2), phase, "line")
-            target(rows, f"{operation} batch, L = 1, column, of the line limit with the same hash", size(keys),
-                   ratio(limit, times.ns(keys, 1e-2, "column", phase)), least)
+            target(rows, f"{operation} batch, L = 1, column, of the line limit with the same hash",
+                   size(keys), ratio(limit, times.ns(keys, 1e-2, "column", phase)), least)
             beside(rows, "the same, by descriptors", size(keys),
                    ratio(limit, times.ns(keys, 1e-2, "blocked-1", phase)))
             beside(rows, "the column of memory alone (no hash: line-bare)", size(keys),
@@ -88,8 +92,8 @@ def level_targets(results, rows):
             for name, form in (("blocked-1", "by descriptors"), ("column", "column")):
                 best, avx2, scalar = (results.level_time(keys, level, name, phase)
                                       for level in ("avx512", "avx2", "scalar"))
-                target(rows, f"{operation} batch, {form}, AVX2, of AVX-512's speed", size(keys), ratio(best, avx2),
-                       0.80)
+                target(rows, f"{operation} batch, {form}, AVX2, of AVX-512's speed", size(keys),
+                       ratio(best, avx2), 0.80)
                 target(rows, f"{operation} batch, {form}, scalar, times AVX-512's time", size(keys),
                        ratio(scalar, best), 2.2, False)
 
@@ -99,8 +103,8 @@ def form_targets(results, rows):
     times = Times(results)
     keys = 20 * MILLION
     target(rows, "add of single keys, times may_contain's time", size(keys),
-           ratio(times.ns(keys, 1e-2, "blocked-1", "add_one"), times.ns(keys, 1e-2, "blocked-1", "absent_one")),
-           1.30, False)
+           ratio(times.ns(keys, 1e-2, "blocked-1", "add_one"),
+                 times.ns(keys, 1e-2, "blocked-1", "absent_one")), 1.30, False)
     for keys in SIZES[:3]:
         value = times.faster(keys, 1e-2, "absent_one", "inline", "split-block")
         what = "query of single keys, inlined, of the stand-in's speed one by one"
@@ -122,8 +126,8 @@ def form_targets(results, rows):
                    times.faster(keys, 1e-2, phase, "blocked-1", "concurrent"), 1.5, False)
     for kind, most in (("ids", 4.5), ("urls", 9.0)):
         row = results.find((kind, 20 * MILLION, 1e-2), "blocked-1")
-        target(rows, f"query batch, {kind}, 1e-2", "20 M", row.time("absent_batch") if row else None, most, False,
-               " ns")
+        target(rows, f"query batch, {kind}, 1e-2", "20 M",
+               row.time("absent_batch") if row else None, most, False, " ns")
 
 
 def dedupe_targets(results, rows):
@@ -143,8 +147,8 @@ def dedupe_targets(results, rows):
     target(rows, "the same, against awk", "20 M", times("awk", "bloomery"), 50, unit="x")
     target(rows, "the same, its memory of awk's", "20 M",
            ratio(ours["memory"], awk["memory"]) if ours and awk else None, 0.1, False)
-    target(rows, "dedupe --exact of the same, against awk", "20 M", times("awk", "bloomery --exact"),
-           15, unit="x")
+    target(rows, "dedupe --exact of the same, against awk", "20 M",
+           times("awk", "bloomery --exact"), 15, unit="x")
 
 
 def program_targets(results, rows):
@@ -152,15 +156,15 @@ def program_targets(results, rows):
     times, keys = thread_times(results)
     for operation in ("build", "query"):
         both = times.get(operation, {})
-        target(rows, f"2 threads, {operation}", size(keys) if keys else "100 M", ratio(both.get(1), both.get(2)), 1.6,
-               unit="x")
+        target(rows, f"2 threads, {operation}", size(keys) if keys else "100 M",
+               ratio(both.get(1), both.get(2)), 1.6, unit="x")
     both = times.get("separate", {})
     beside(rows, "the same, a filter for each thread", size(keys), ratio(both.get(1), both.get(2)))
     ours = command_sums(results, "bloomery", 20 * MILLION, 10 * MILLION)
     alone = command_sums(results, "bloomery -j 1", 20 * MILLION, 10 * MILLION)
     guava = command_sums(results, "guava", 20 * MILLION, 10 * MILLION)
-    target(rows, "build 20 M IDs and query 10 M, processor time, -j 1", "20 M", alone[1] if alone else None, 0.25,
-           False, " s")
+    target(rows, "build 20 M IDs and query 10 M, processor time, -j 1", "20 M",
+           alone[1] if alone else None, 0.25, False, " s")
     beside(rows, "the same, all cores", "20 M", ours[1] if ours else None)
     for i, name in enumerate(("wall-clock time", "processor time")):
         target(rows, f"the same against Guava's program, {name}", "20 M",
@@ -173,22 +177,25 @@ def plan_targets(results, rows):
     ours = [row for row in results.rows if row.role == "ours"]
     target(rows, "rows of ours whose measured rate is not the one asked for", "all",
            sum(not row.rate_holds() for row in ours) if ours else None, 0, False)
-    # Rows that ask another row's filter have no memory of their own.
+    # Rows that query another row's filter have no memory of their own.
     worst = max(ours, key=lambda row: row.memory / row.bytes, default=None)
-    target(rows, "memory of the process for a filter, over the plan, worst row", size(worst.keys) if worst else "",
-           worst.memory / worst.bytes if worst else None, 1.02, False)
+    target(rows, "memory of the process for a filter, over the plan, worst row",
+           size(worst.keys) if worst else "", worst.memory / worst.bytes if worst else None, 1.02,
+           False)
 
 
 def targets(results):
-    """What issue 11 asks of the core, and what stayed of issue 3: what, where, measured, wanted, verdict."""
+    """What issue 11 requires of the core, and what stayed of issue 3: what, where, measured,
+    wanted, verdict."""
     rows = []
-    for part in (stand_in_targets, limit_targets, level_targets, form_targets, program_targets, plan_targets):
+    for part in (stand_in_targets, limit_targets, level_targets, form_targets, program_targets,
+                 plan_targets):
         part(results, rows)
     return rows
 
 
 def sieve_targets(results):
-    """What issue 6 asks for: what, where, measured, wanted, verdict."""
+    """What issue 6 requires: what, where, measured, wanted, verdict."""
     rows = []
     wanted = 10**8
     runs = seen_sets(results).get((wanted, wanted), {}).get("sieve", [])
@@ -196,20 +203,21 @@ def sieve_targets(results):
     def worst(key):
         return max((key(row) for row in runs), default=None)
 
-    target(rows, "peak memory of the whole process", size(wanted), worst(lambda row: row["peak"] / 1e6), 18, False, " MB")
+    target(rows, "peak memory of the whole process", size(wanted),
+           worst(lambda row: row["peak"] / 1e6), 18, False, " MB")
     target(rows, "URLs of about 50 bytes in that memory", size(wanted),
            ratio(wanted / 1e6, worst(lambda row: row["seconds"])), 1, unit=" M/s")
     target(rows, "wrong answers, and what came out when all were pushed again", size(wanted),
            worst(lambda row: row["again"] + abs(row["found"] - wanted)), 0, False)
-    target(rows, "disk of the seen-set, bytes a key", size(wanted), worst(lambda row: row["seen_bytes"] / wanted), 8.5,
-           False)
+    target(rows, "disk of the seen-set, bytes a key", size(wanted),
+           worst(lambda row: row["seen_bytes"] / wanted), 8.5, False)
     kills = [row for row in results.step("sieve") if row["what"] == "recovery"]
     target(rows, "opening after kill -9", size(kills[0]["urls"]) if kills else size(wanted),
            max((row["seconds"] for row in kills), default=None), 5, False, " s")
     for row in memory_engine_rows(results):
         if row["name"].startswith("sieve") and row["threads"] == 2 and row["does"] != "pop and ack":
-            target(rows, f"memory engine, 12-digit IDs, 2 threads, all {row['does']}", size(row["keys"]),
-                   1e3 / statistics.median(row["ns"]), 10, unit=" M/s")
+            target(rows, f"memory engine, 12-digit IDs, 2 threads, all {row['does']}",
+                   size(row["keys"]), 1e3 / statistics.median(row["ns"]), 10, unit=" M/s")
     return ["target", "keys", "measured", "wanted", ""], rows
 
 

@@ -3,9 +3,10 @@
  * One thread beside several. Integer keys at 1e-2, made before the clock starts; wall-clock time.
  *
  *     build       bloomery_build of a whole filter
- *     query       each thread asks for its own part of the keys
- *     separate    each thread adds its own part of the keys, in one batch, to a filter of its own, of the same
- *                 size. They share nothing but the memory: what a build could be at best
+ *     query       each thread looks up its own part of the keys
+ *     separate    each thread adds its own part of the keys, in one batch, to a filter of its own,
+ *                 of the same size. They share nothing but the memory: what a build could be at
+ *                 best
  */
 #include "bench.h"
 
@@ -77,7 +78,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* Nanoseconds a key from the first start to the last end: all ask filters[0], or each adds to its own. */
+/* Nanoseconds a key from first start to last end: all query filters[0], or each adds to its own. */
 static double run(bloomery_filter *const *filters, bool adds, const struct key_set *set,
                   uint32_t threads, uint64_t *found)
 {

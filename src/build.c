@@ -2,7 +2,7 @@
 /*
  * Building one filter with several threads, of which the calling one is the first:
  *
- *     source(0) source(1) ...     the shares of keys, each with a number: a caller's, an array, a column
+ *     source(0) source(1) ...     shares of keys, by number: a caller's, an array, a column
  *         │         │
  *      thread    thread           takes the next number that nobody has taken, until none is left
  *         └────┬────┘
@@ -169,7 +169,8 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     return BLOOMERY_OK;
 }
 
-/* With one thread, or in order: portion by portion, and of columns that are not all keys word by word. */
+/* With one thread, or in order: portion by portion, and of columns that are not all keys word by
+ * word. */
 static bloomery_status build_alone(struct team *team, bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
@@ -220,7 +221,7 @@ bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source sou
                  error);
 }
 
-/* ---- Keys that are there ---------------------------------------------------------------------- */
+/* ---- Keys that are there --------------------------------------------------------------------- */
 
 struct array {
     const struct bloomery_keys *keys;

@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The hash that the options ask for, or the plan, and its secret. */
+/* The hash that the options name, or the plan, and its secret. */
 static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_options *options,
                                    struct bloomery_shape *shape, struct bloomery_traits *traits,
                                    bloomery_error *error)

@@ -32,9 +32,9 @@
  * four times that every other filter that gets just what it was planned for would grow, to three
  * times its memory. Links are made large enough for n + sqrt(n), so the rate holds there too.
  *
- * All links have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h), whatever
- * the links are like, so a chain whose 10th doubling would make that more than 1 % of what its newest
- * link is then planned for takes 128.
+ * All links have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h),
+ * whatever the links are like, so a chain whose 10th doubling would make that more than 1 % of what
+ * its newest link is then planned for takes 128.
  *
  * A key that an older link may have is not added again: it would take the place of a new one, and
  * the answer for it is "maybe" already.
@@ -134,7 +134,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery
         .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
         .rate = rate,
     };
-    /* Far beyond the doublings that the hash was chosen for no link can make up for what it lacks. */
+    /* Far beyond the doublings that the hash was chosen for no link makes up for what it lacks. */
     const bool wide = bloomery_hash_rate(hash, plan->keys) > rate / 2;
     bloomery_status status = solve_link(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
     plan->hash = hash;

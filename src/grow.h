@@ -29,12 +29,12 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
 bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                              size_t keys, uint64_t *answers, uint64_t *new_bits);
 
-/* The hash of a chain that is planned for these keys in its first link and this rate: all its links have
- * the same. */
+/* The hash of a chain that is planned for these keys in its first link and this rate: all its links
+ * have the same. */
 bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate);
 
-/* The plan of a chain's first link, from the plan of the chain; and of the link after `newest`, for the
- * hash that the chain has. */
+/* The plan of a chain's first link, from the plan of the chain; and of the link after `newest`, for
+ * the hash that the chain has. */
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
                                      uint32_t folds, bloomery_hash_id hash, bloomery_error *error);
 bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery_plan *plan,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Many keys in one of several forms, and how they become hashes. Whatever a caller's keys look like, a
- * batch takes them eight or 64 at a time through one function, and knows hashes only from there on:
+ * Many keys in one of several forms, and how they become hashes. Whatever a caller's keys look
+ * like, a batch takes them eight or 64 at a time through one function, and knows hashes only from
+ * there on:
  *
  *     list of keys ─┐
  *     one width ────┤
@@ -60,7 +61,7 @@ typedef void bloomery_take(const struct bloomery_keys *keys, const bloomery_filt
 /* For keys of this form and a filter that hashes keys. */
 bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery_filter *filter);
 
-/* Keys of which some are none, as hashes of those that are: room for one word more than it is used for. */
+/* Keys of which some are none, as hashes of those that are: room for one word more than is used. */
 enum { BLOOMERY_COMPACT = 1024 };
 struct bloomery_compact {
     bloomery_hash hashes[BLOOMERY_COMPACT + 64];

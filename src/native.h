@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short ways of blocked filters of one link: whole batches, and single keys, each compiled in one
- * piece for every processor (native_template.h). Everything else - chains, classic filters, counters,
- * filters of other systems - goes through window.h, to the same answers.
+ * The short ways of blocked filters of one link: whole batches, and single keys, each compiled in
+ * one piece for every processor (native_template.h). Everything else - chains, classic filters,
+ * counters, filters of other systems - goes through window.h, to the same answers.
  */
 #ifndef BLOOMERY_NATIVE_H
 #define BLOOMERY_NATIVE_H

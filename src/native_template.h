@@ -8,16 +8,16 @@
  *     keys ─ hash ─┬─> ring: line, word ── window of 128 keys ── test or set ── 64 answers a word
  *                  └─> prefetch of the first line, of all lines where keys are added
  *
- * so that at any time the memory is asked for the lines of 128 keys, and the flow never stops.
+ * so that at any time the lines of 128 keys are on their way, and the flow never stops.
  *
- * Asking several lines. Most absent keys end at their first line, so only that is asked for ahead.
- * When a word of 64 keys is through, the other lines of those that survived are asked for, and looked
- * at when the next word is through.
+ * Queries of several lines. Most absent keys end at their first line, so only that is prefetched.
+ * When a word of 64 keys is through, the other lines of those that survived are prefetched, and
+ * read when the next word is through.
  *
- * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), where it is defined, does for eight integers at once
- * what place() does for one: XXH3-64, first line and w, with fewer than 2^32 lines.
+ * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), where it is defined, does for eight integers
+ * at once what place() does for one: XXH3-64, first line and w, with fewer than 2^32 lines.
  *
- * A last group of fewer than eight keys is filled up with its last key: asked or added twice it
+ * A last group of fewer than eight keys is filled up with its last key: looked up or added twice it
  * changes nothing, and the answers past the end are cut off.
  */
 
@@ -36,8 +36,8 @@ LEVEL_INLINE bloomery_hash OF_LEVEL(hash_in)(const struct OF_LEVEL(ring) * ring,
     return (bloomery_hash){ring->lo[slot], ring->hi[slot]};
 }
 
-/* What is asked or added. Told that a key has one line, or that keys are integers behind one another,
- * the compiler leaves out all that is for others. */
+/* What is looked up or added. Where a constant says that a key has one line, or that keys are
+ * integers behind one another, the compiler leaves out all that is for others. */
 struct OF_LEVEL(batch) {
     const bloomery_filter *filter;
     const struct bloomery_keys *keys;
@@ -75,8 +75,9 @@ LEVEL_INLINE bool OF_LEVEL(all_integers)(const bloomery_filter *filter,
            filter->shape.hash == BLOOMERY_HASH_XXH3_64;
 }
 
-/* Whether keys i to i + 7 are integers, to be hashed here; else eight keys are hashed by a call. They are
- * where they lie behind one another (`integers`, a constant), and where all descriptors say so. */
+/* Whether keys i to i + 7 are integers, to be hashed here; else eight keys are hashed by a call.
+ * They are where they lie behind one another (`integers`, a constant), and where all descriptors
+ * say so. */
 LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) * batch, size_t i,
                                        const bool integers)
 {
@@ -101,7 +102,7 @@ LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) * b
     return (const uint8_t *)(const void *)copies;
 }
 
-/* A key goes into the ring, and its lines are asked for: the first, or where it is added all. */
+/* A key goes into the ring, and its lines are prefetched: the first, or where it is added all. */
 LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LEVEL(ring) * ring,
                                   size_t slot, bloomery_hash hash, const bool adding)
 {
@@ -188,9 +189,9 @@ LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t cou
     return left < WORD ? answers & (((uint64_t)1 << left) - 1) : answers;
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
-/* Asks for the other lines of the keys of a word that `alive` has. */
+/* Prefetches the other lines of the keys of a word that `alive` has. */
 LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_link *link,
                                    const struct OF_LEVEL(ring) * ring, size_t word, uint64_t alive)
 {
@@ -322,7 +323,7 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
         *new_bits = total;
 }
 
-/* The usual way to build a filter: one line, and nobody asks what was new. */
+/* The usual way to build a filter: one line, and nobody wants to know what was new. */
 LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bool integers)
 {
     batch.link.lines = 1;
@@ -371,10 +372,10 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
 /* ---- Single keys ----------------------------------------------------------------------------- */
 
 /*
- * One key at a time, a program has as many keys on their way to memory as fit into what the processor
- * looks ahead: some hundred instructions. Every instruction less is a key more, hence functions that
- * neither loop nor call nor keep anything on the stack for the usual key: of 4 to 16 bytes, with one
- * line. All others leave by a jump.
+ * One key at a time, a program has as many keys on their way to memory as fit into what the
+ * processor looks ahead: some hundred instructions. Every instruction less is a key more, hence
+ * functions that neither loop nor call nor keep anything on the stack for the usual key: of 4 to 16
+ * bytes, with one line. All others leave by a jump.
  */
 
 #define USUAL(key) __builtin_expect((key).bytes - 4 <= 12, 1)

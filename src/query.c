@@ -39,7 +39,7 @@ bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomer
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
     const uint32_t links = bloomery_link_count(filter);
-    if (filter->operations.may_contain == NULL) /* no hash tells its positions */
+    if (filter->operations.may_contain == NULL) /* no hash gives its positions */
         return true;
     if (__builtin_expect(links == 1, 1))
         return filter->operations.may_contain(&filter->links[0], filter->links[0].payload, hash);

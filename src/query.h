@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What asking by batches and by columns have in common. */
+/* What queries by batches and by columns have in common. */
 #ifndef BLOOMERY_QUERY_H
 #define BLOOMERY_QUERY_H
 

@@ -12,13 +12,14 @@
  *     thread 0      |####...    |###....    |####...    |######.    | ...  room for K hashes each
  *     thread 1      |##.....    |#######    |##.....    |###....    | ...
  *
- * When half of its places are full, the thread takes the fullest range whose lock is free and adds what it
- * has for it. It knows before which range that will most likely be, and asks the memory for a line of it
- * with each hash that it sets aside: so the memory has work while keys are hashed, and a build of two
- * threads takes three fifths of one's time instead of three quarters. There are several times more ranges than
- * threads, so that a free one is nearly always found; where not, the thread sleeps until it gets
- * the fullest. Nobody ever waits for a thread that waits for its keys: no lock is held while hashing or
- * while a source is asked. And a thread that is not given a processor holds up one range, not all.
+ * When half of its places are full, the thread takes the fullest range whose lock is free and adds
+ * what it has for it. It knows before which range that will most likely be, and prefetches a line
+ * of it with each hash that it sets aside: so the memory has work while keys are hashed, and a
+ * build of two threads takes three fifths of one's time instead of three quarters. There are
+ * several times more ranges than threads, so that a free one is nearly always found; where not, the
+ * thread sleeps until it gets the fullest. Nobody ever waits for a thread that waits for its keys:
+ * no lock is held while hashing or while a source is called. And a thread that is not given a
+ * processor holds up one range, not all.
  *
  * A key of L lines goes to L places, one for each of its lines, and line j of a hash in a place
  * (j, r) is what will be set from there. Since bits are only ever set, their order does not matter,
@@ -134,9 +135,9 @@ static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size
                                     ranges->narrow};
 }
 
-/* Sets a word of keys aside, for which there is room. Between them the memory is asked for the lines of
- * as many hashes of the range that will be added next, which so have arrived by then. `narrow` is a constant
- * where this is called. */
+/* Sets a word of keys aside, for which there is room. Between them the lines of as many hashes
+ * of the range that will be added next are prefetched, which so have arrived by then. `narrow` is a
+ * constant where this is called. */
 static inline __attribute__((always_inline)) void set_aside(struct bloomery_aside *aside,
                                                             const bloomery_hash *hashes,
                                                             size_t count, const bool narrow)
@@ -206,8 +207,8 @@ static uint32_t fullest_of(const struct bloomery_aside *aside)
     return fullest;
 }
 
-/* Takes the lock of the range that is the next one, or of another at least half as full as the fullest that
- * is free, or waits for the fullest. */
+/* Takes the lock of the range that is the next one, or of another at least half as full as the
+ * fullest that is free, or waits for the fullest. */
 static uint32_t take_range(const struct bloomery_aside *aside)
 {
     const struct bloomery_ranges *ranges = aside->ranges;

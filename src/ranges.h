@@ -26,11 +26,11 @@ struct bloomery_aside {
     uint64_t total;  /* in all places */
     size_t space;    /* keys that surely find room before `held` has to be looked at */
     uint32_t next;   /* the range to be added next, */
-    uint32_t asked;  /* and how many of its hashes have their memory asked for */
+    uint32_t asked;  /* and how many of its hashes have their lines prefetched */
 };
 
-/* Ranges for so many threads, and their memory; false: there is none, and nothing to end. `narrow`: lo of
- * all hashes is 0. */
+/* Ranges for so many threads, and their memory; false: there is none, and nothing to end. `narrow`:
+ * lo of all hashes is 0. */
 bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
                            uint32_t threads, bool narrow);
 void bloomery_ranges_end(struct bloomery_ranges *ranges);

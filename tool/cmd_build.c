@@ -5,8 +5,9 @@
  * In order: everything that can be refused without reading (options, what stands at the output),
  * then the size, the filter, the keys, and the file at once at the end. Where the number of keys is
  * not given, the keys come first: what is kept of them is their hashes (hash_store.c), and the
- * filter is made for as many as there are, the same that -n makes. So input is read once, and may be
- * a pipe. Before the end nothing has been written, so an interrupted build leaves what was there.
+ * filter is made for as many as there are, the same that -n makes. So input is read once, and may
+ * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
+ * there.
  */
 #include "dialect_build.h"
 #include "files.h"
@@ -38,8 +39,8 @@ static const char help[] =
     "  -o, --output FILE    the filter; '-' is standard output\n"
     "  -n, --keys N         the keys to plan for. Without it as many as there are, repeated ones\n"
     "                       included: until the input has been read, 8 bytes of each are kept (16\n"
-    "                       if keyed, 24 for rates below 1e-7), past 256 MiB in a file in TMPDIR\n"
-    "                       or /tmp\n"
+    "                       if keyed, 24 for rates below 1e-7 and for --memory without -p), past\n"
+    "                       256 MiB in a file in TMPDIR or /tmp\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or\n"
     "                       what --memory allows\n"
     "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -p it is a limit:\n"
@@ -302,7 +303,7 @@ static void let_it_grow(struct build *build)
         build->keys = TOOL_CHAIN_KEYS;
 }
 
-/* ---- The secret key --------------------------------------------------------------------------- */
+/* ---- The secret key -------------------------------------------------------------------------- */
 
 /* Takes the key out of its file. Of a filter without such the library draws one. */
 static bool take_key(struct build *build)
@@ -451,7 +452,7 @@ static int say_result(const struct build *build, const bloomery_plan *plan,
     return build->json ? print_json(build, change) : TOOL_FOUND;
 }
 
-/* ---- Building --------------------------------------------------------------------------------- */
+/* ---- Building -------------------------------------------------------------------------------- */
 
 /* The filter of the plan; NULL after a message. */
 static bloomery_filter *create(struct build *build, const bloomery_plan *plan)
@@ -478,7 +479,7 @@ static bloomery_filter *add_keys(struct build *build, bloomery_plan *plan,
     return NULL;
 }
 
-/* The rate that is asked for; 0 where the memory decides. */
+/* The requested rate; 0 where the memory decides. */
 static double wanted_rate(const struct build *build)
 {
     return build->rate == 0 && build->memory == 0 ? TOOL_RATE_DEFAULT : build->rate;

@@ -79,16 +79,15 @@ struct row {
     bloomery_error error; /* why it could not be solved */
 };
 
-/* The rows there are: every kind of this version, blocked with every number of lines. */
+/* The rows there are: every kind of this version, blocked and counting with every number of lines.
+ * Scalable ones only by name: they are not for a known number of keys. */
 static const struct {
     bloomery_kind kind;
     uint32_t lines;
-} shapes[] =
-    {
-        {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},
-        {BLOOMERY_BLOCKED, 4},  {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1},
-        {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3}, {BLOOMERY_COUNTING, 4},
-        {BLOOMERY_SCALABLE, 0}, /* only where it is asked for: it is not for a known number of keys */
+} shapes[] = {
+    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
+    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
+    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0},
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };

@@ -7,19 +7,19 @@
  *     thread 1                       filling
  *     file     | block | block | ...                               full ones, as they came
  *
- * Each thread fills a block of its own and takes the next free one when it is full. Where there is none
- * left, it writes its block behind the end of the file, and fills it again: what came first stays in
- * memory, and the file is written from the front to the back in pieces of a MiB. It has no name, so that
- * nothing is left of it, however the process ends.
+ * Each thread fills a block of its own and takes the next free one when it is full. Where there is
+ * none left, it writes its block behind the end of the file, and fills it again: what came first
+ * stays in memory, and the file is written from the front to the back in pieces of a MiB. It has no
+ * name, so that nothing is left of it, however the process ends.
  *
- * In which order hashes are added does not matter to a filter of one link, and so neither does where
- * they lie. At the end the last blocks fill the gaps of those that did not get full: the hashes in memory
- * are then one column, which all threads add together. The file comes after them, in pieces that are read
- * into their place.
+ * In which order hashes are added does not matter to a filter of one link, and so neither does
+ * where they lie. At the end the last blocks fill the gaps of those that did not get full: the
+ * hashes in memory are then one column, which all threads add together. The file comes after them,
+ * in pieces that are read into their place.
  *
- * Memory is taken from the system as it is written to; of addresses there is enough from the beginning.
- * Past the first 2 MiB, which is all that most inputs need, it is asked for in pages of that size: giving
- * out small ones took a tenth of the time of a build.
+ * Memory is taken from the system as it is written to; of addresses there is enough from the
+ * beginning. Past the first 2 MiB, which is all that most inputs need, it is requested in pages of
+ * that size: giving out small ones took a tenth of the time of a build.
  */
 #include "hash_store.h"
 
@@ -139,8 +139,8 @@ static const char *directory(void)
     return named != NULL && named[0] != '\0' ? named : "/tmp";
 }
 
-/* A file without a name, where the file system can make such, or one whose name is gone at once. Returns
- * the descriptor; -1 with errno. */
+/* A file without a name, where the file system can make such, or one whose name is gone at once.
+ * Returns the descriptor; -1 with errno. */
 static int open_unnamed(void)
 {
     char path[PATH_MAX];
@@ -231,7 +231,7 @@ static unsigned char *block_at(const struct tool_hash_store *store, size_t block
     return store->memory + block * store->block_bytes;
 }
 
-/* Room for a thread whose block is full: in the next one, or in the same when it has been written. */
+/* Room for a thread whose block is full: in the next one, or in the same once it is written. */
 static bool next_block(struct tool_hash_store *store, struct writer *writer)
 {
     size_t block = atomic_load(&store->taken);

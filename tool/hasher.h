@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys become hashes before there is a filter. What hash it will have its plan says, and that needs the
- * number of keys; so where both are possible, both are made. hasher.c says when that is.
+ * Keys become hashes before there is a filter. What hash it will have its plan says, and that needs
+ * the number of keys; so where both are possible, both are made. hasher.c says when that is.
  *
  *     struct tool_hasher hasher;
  *     if (tool_hasher_open(&hasher, &options, rate, memory)) {

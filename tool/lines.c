@@ -182,7 +182,7 @@ static void begin(struct adding *adding, const struct tool_source *source,
 }
 
 /* Fills what the change knows of records. False where there was an error in the input, after
- * messages, or in what was `done` with the keys, which has been told. */
+ * messages, or in what was `done` with the keys, which has been reported. */
 static bool end(struct adding *adding, bool done, struct tool_change *change)
 {
     struct tool_tally tally = {0};

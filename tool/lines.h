@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with all lines of a source, by several threads: they are counted, added, or hashed for a
- * filter to come. */
+/* What is done with all lines of a source, by several threads: they are counted, added, or hashed
+ * for a filter to come. */
 #ifndef BLOOMERY_TOOL_LINES_H
 #define BLOOMERY_TOOL_LINES_H
 

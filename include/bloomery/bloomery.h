@@ -22,11 +22,11 @@
  *
  *   key     a span of bytes: any length, any bytes, the empty key included
  *   hash    what a key becomes: 64 or 128 bits, {lo, hi}
- *   kind    the structure: blocked (the default), classic, counting or scalable; others are numbered
- *           already
+ *   kind    the structure: blocked (the default), classic, counting or scalable; others are
+ *           numbered already
  *   cell    what a position names: a bit or, in a counting filter, a counter of 4 or 8 bits
- *   line    512 cells in eight words of 64; of bits, one cache line. A blocked filter is an array of
- *           them
+ *   line    512 cells in eight words of 64; of bits, one cache line. A blocked filter is an array
+ *           of them
  *   probe   one bit position that a key touches
  *   plan    the numbers of a filter before it exists
  *   rate    the false-positive rate
@@ -86,6 +86,22 @@ extern "C" {
 #define BLOOMERY_PUBLIC
 #endif
 
+/* A struct that begins with its size, zero in all else. C++ has no designated initialisers before
+ * C++20. */
+#ifdef __cplusplus
+#define BLOOMERY_SIZED(type)               \
+    []() -> type {                         \
+        type sized = {};                   \
+        sized.struct_bytes = sizeof(type); \
+        return sized;                      \
+    }()
+#else
+#define BLOOMERY_SIZED(type)         \
+    {                                \
+        .struct_bytes = sizeof(type) \
+    }
+#endif
+
 /* ---- Results and errors --------------------------------------------------------------------- */
 
 /* One row per status: name, value (never renumbered), sentence. */
@@ -123,9 +139,9 @@ enum {
 /* Why something failed. Belongs to the caller; may be NULL wherever one is taken. */
 typedef struct bloomery_error {
     bloomery_status status;
-    uint64_t
-        offset; /* where in the file or span, in bytes; of a column, the number of a key; 0 where
-                        that has no meaning */
+    /* Where in the file or span, in bytes; of a column, the number of a key; 0 where that has no
+     * meaning. */
+    uint64_t offset;
     char text[240]; /* a sentence, NUL-terminated, cut if need be, without a final newline */
 } bloomery_error;
 
@@ -153,14 +169,14 @@ static inline bloomery_key bloomery_key_of(const void *data, size_t bytes)
     return key;
 }
 
-/* A hashed key. It fits every filter with the same hash id, seed and key. A hash of 64 bits is `hi`, and
- * `lo` is 0. */
+/* A hashed key. It fits every filter with the same hash id, seed and key. A hash of 64 bits is
+ * `hi`, and `lo` is 0. */
 typedef struct bloomery_hash {
     uint64_t lo;
     uint64_t hi;
 } bloomery_hash;
 
-/* XXH3 is fast, and public: whoever can choose the keys can make false positives, seed or no seed. */
+/* XXH3 is fast, and public: who can choose keys can make false positives, whatever the seed. */
 typedef enum bloomery_hash_id {
     BLOOMERY_HASH_DEFAULT = 0,  /* as the plan says; SipHash where a key is given */
     BLOOMERY_HASH_XXH3_128 = 1, /* XXH3, 128 bits, 64-bit seed: where 64 bits are too few */
@@ -176,8 +192,9 @@ enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
  * Where a filter's memory comes from. All NULL: the C library. `allocate` returns `bytes` bytes at
  * an address that is a multiple of `alignment` (a power of two, at most 2 MiB), or NULL (any other
  * address is given back and counts as NULL); the contents may be anything. `release` gets the same
- * numbers back. Both are called within calls that make, write, save, merge or free the filter, build it with several
- * threads, or add to a scalable one, by the calling thread; where several threads write one filter at once, the allocator must stand that.
+ * numbers back. Both are called within calls that make, write, save, merge or free the filter,
+ * build it with several threads, or add to a scalable one, by the calling thread; where several
+ * threads write one filter at once, the allocator must stand that.
  */
 typedef struct bloomery_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);
@@ -232,12 +249,12 @@ typedef struct bloomery_options {
                                      filter that does not carry it */
     bool key_outside;             /* create: keep the key out of the file; the caller keeps it */
     bool concurrent_adds;         /* create, load, open with COPY: any number of threads may add and
-                                     ask at once. Of threads that add the same key at once at least
-                                     one is told NEW, perhaps several; none is lost. Costs an atomic
-                                     OR per bit that is newly set: batches of new keys take about
-                                     three times as long as in a plain filter, queries and keys
-                                     that are there hardly longer. Without meaning for maps and
-                                     views, to which nobody adds */
+                                     query at once. Of threads that add the same key at once at
+                                     least one gets NEW, perhaps several; none is lost. Costs an
+                                     atomic OR per bit that is newly set: batches of new keys take
+                                     two to six times as long as in a plain filter, queries and
+                                     keys that are there hardly longer. Without meaning for maps
+                                     and views, to which nobody adds */
     uint32_t folds;               /* plan: the filter can be halved this many times (0 to 30) */
     uint32_t lines;         /* plan: L, lines per key of a blocked filter (0: choose; 1 to 4) */
     uint32_t probes;        /* plan: k, per line if blocked (0: choose; 1 to 8; classic: to 64) */
@@ -246,21 +263,19 @@ typedef struct bloomery_options {
     const char *note;       /* create: a remark kept in the file, UTF-8, NULL: none. At most
                                BLOOMERY_NOTE_BYTES bytes */
     bool exactly_once;      /* with concurrent_adds, else BLOOMERY_BAD_ARGUMENT: of all calls that
-                               add a key one is told NEW and no second, whatever the threads; none
-                               where other keys, or a build, had set all its bits before. Costs a lock per key
-                               added, one of 256, chosen by the key's hash, and 16 KiB */
+                               add a key one gets NEW and no second, whatever the threads; none
+                               where other keys, or a build, had set all its bits before. Costs a
+                               lock per key added, one of 256, chosen by the key's hash, and
+                               16 KiB */
     uint64_t memory_limit;  /* create, load, open with COPY of a scalable filter: the bytes that its
                                links may take together; 0: no limit. Not kept in the file. A key
-                               that would need a link beyond it is BLOOMERY_FULL; one that takes more
-                               already is opened all the same */
+                               that would need a link beyond it is BLOOMERY_FULL; one that takes
+                               more already is opened all the same */
 } bloomery_options;
 
 enum { BLOOMERY_NOTE_BYTES = 4000 };
 
-#define BLOOMERY_OPTIONS                         \
-    {                                            \
-        .struct_bytes = sizeof(bloomery_options) \
-    }
+#define BLOOMERY_OPTIONS BLOOMERY_SIZED(bloomery_options)
 
 /* ---- Plans: numbers only, nothing is allocated ---------------------------------------------- */
 
@@ -296,11 +311,10 @@ typedef struct bloomery_plan {
     double limit_ratio;   /* that memory over the least any structure can do, n log2(1/p) */
     double absent_lines;  /* cache lines read, on average, to answer for an absent key */
     double present_lines; /* and for a present one */
-    bloomery_hash_id hash; /* the hash that `rate` is planned with. XXH3-64, unless options say
-                              otherwise, or two of n keys share all of its 64 bits too often: an
-                              absent key shares them with one of n with probability n / 2^64, which
-                              is part of the rate, and over 1 % of the rate asked for the plan takes
-                              XXH3-128 */
+    /* The hash that `rate` is planned with. XXH3-64, unless options say otherwise, or 64 bits are
+     * too few: an absent key shares all of them with one of n keys with probability n / 2^64. That
+     * is part of the rate, and where it is over 1 % of the rate the plan takes XXH3-128. */
+    bloomery_hash_id hash;
 } bloomery_plan;
 
 /*
@@ -332,7 +346,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     bloomery_error *error);
 
 /* The expected rate if the filter of this plan (kind, bits, probes, lines and hash are read; of a
- * scalable one: its first link alone) held `keys` distinct keys. 0 keys: 0. A plan that is none: 1. */
+ * scalable one: its first link alone) held `keys` distinct keys. 0 keys: 0. What is no plan: 1. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
 /*
@@ -349,11 +363,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_link(const bloomery_plan *plan, ui
 typedef struct bloomery_filter bloomery_filter;
 
 /*
- * An empty filter for a solved plan, or for one filled in by hand: kind, bits, probes, hash (0: XXH3-64)
- * and, if blocked, lines decide; keys and rate are noted in the file (0: unknown); bytes may be 0, else
- * it must fit. BLOOMERY_BAD_ARGUMENT, BLOOMERY_OUT_OF_MEMORY, or BLOOMERY_UNSUPPORTED (a reserved
- * kind, or a keyed hash in a build without libsodium). Time: that of zeroing the memory, which
- * large blocks get from the kernel for nothing.
+ * An empty filter for a solved plan, or for one filled in by hand: kind, bits, probes, hash (0:
+ * XXH3-64) and, if blocked, lines decide; keys and rate are noted in the file (0: unknown); bytes
+ * may be 0, else it must fit. BLOOMERY_BAD_ARGUMENT, BLOOMERY_OUT_OF_MEMORY, or
+ * BLOOMERY_UNSUPPORTED (a reserved kind, or a keyed hash in a build without libsodium). Time: that
+ * of zeroing the memory, which large blocks get from the kernel for nothing.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_options *options,
@@ -447,8 +461,8 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
 /* ---- Columns -------------------------------------------------------------------------------- */
 
 /*
- * Many keys without a descriptor for each, as arrays, databases and Arrow hold them. In all forms key
- * i of the column, 0 to count - 1, is number first + i of what the pointers lead to.
+ * Many keys without a descriptor for each, as arrays, databases and Arrow hold them. In all forms
+ * key i of the column, 0 to count - 1, is number first + i of what the pointers lead to.
  *
  *     FIXED      | key 0 | gap | key 1 | gap | ...     `width` bytes every `stride` bytes
  *     OFFSETS    data      | key 0  | key 1 | key 2 |   key i is bytes offsets[i] to
@@ -456,7 +470,7 @@ BLOOMERY_PUBLIC void bloomery_prefetch_hash(const bloomery_filter *filter, bloom
  *     HASHES     what the hash of the filter made of the keys, somewhere else
  *
  * A column is checked whole before anything is added: BLOOMERY_BAD_ARGUMENT, with the number of the
- * first wrong key in error.offset where it is a key that is wrong. Integers of 8 bytes, for example:
+ * first wrong key in error.offset where it is a key that is wrong. With integers of 8 bytes:
  *
  *     bloomery_column column = BLOOMERY_COLUMN;
  *     column.form = BLOOMERY_COLUMN_FIXED;
@@ -481,21 +495,21 @@ typedef struct bloomery_column {
     size_t count; /* keys */
     size_t first; /* number of the first one: Arrow's offset */
     const void *data;
-    size_t bytes;        /* of `data`: nothing outside is read */
-    size_t width;        /* FIXED: of a key, at least 1 */
-    size_t stride;       /* FIXED: from one key to the next, at least the width; 0: the width */
-    const void *offsets; /* OFFSETS: first + count + 1 of them, in the host's order, aligned or not.
-                            They never fall, and end within `bytes` */
-    const uint8_t *valid; /* bit first + i, low bit first, is 0 where there is no key: nothing is
-                             added and the answer is 0. NULL: all are keys */
-    int64_t nulls; /* how many are no keys, as the caller has been told; 0 or -1: not known. Over
-                             0 `valid` is needed, which alone decides */
+    size_t bytes;  /* of `data`: nothing outside is read */
+    size_t width;  /* FIXED: of a key, at least 1 */
+    size_t stride; /* FIXED: from one key to the next, at least the width; 0: the width */
+    /* OFFSETS: first + count + 1 of them, in the host's order, aligned or not. They never fall, and
+     * end within `bytes`. */
+    const void *offsets;
+    /* Bit first + i, low bit first, is 0 where there is no key: nothing is added and the answer is
+     * 0. NULL: all are keys. */
+    const uint8_t *valid;
+    /* How many are no keys, as far as the caller knows; 0 or -1: not known. Over 0 `valid` is
+     * needed, which alone decides. */
+    int64_t nulls;
 } bloomery_column;
 
-#define BLOOMERY_COLUMN                         \
-    {                                           \
-        .struct_bytes = sizeof(bloomery_column) \
-    }
+#define BLOOMERY_COLUMN BLOOMERY_SIZED(bloomery_column)
 
 /*
  * The batches again. `answers` as there: (count + 63) / 64 words or NULL, bit i & 63 of word i >> 6
@@ -504,11 +518,11 @@ typedef struct bloomery_column {
  *
  * Where a column is refused, nothing is written but the error.
  *
- * may_contain_column: `found` receives how many answers are true. A filter opened without its key says
- * "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_KEY_NEEDED.
+ * may_contain_column: `found` receives how many answers are true. A filter opened without its key
+ * says "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_KEY_NEEDED.
  * add_column: as bloomery_add_batch.
- * remove_column: as bloomery_remove for one key after the other; an answer is true where the key was
- * REMOVED, and `removed` receives how many were.
+ * remove_column: as bloomery_remove for one key after the other; an answer is true where the key
+ * was REMOVED, and `removed` receives how many were.
  * hash_column: `hashes` has room for `count`; where there is no key the hash is {0, 0}.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
@@ -536,11 +550,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_hash_column(const bloomery_filter *filt
  * `cleared` is not NULL it receives how many counters reached 0, the opposite of `new_bits`.
  *
  * The promise: so long as only keys are removed that were added, and no more often, no key that is
- * still in it is ever lost. A counter that has reached its maximum (15 or 255) stays there for ever:
- * it no longer knows how many keys it stands for. Whoever removes keys that were never added breaks
- * the promise wherever one of them is taken for a member, which happens at the filter's rate.
- * Of threads that remove a key at once, no more are told REMOVED than it was added times; a thread
- * removes a key only when the call that added it has returned.
+ * still in it is ever lost. A counter that has reached its maximum (15 or 255) stays there for
+ * ever: it no longer knows how many keys it stands for. Whoever removes keys that were never added
+ * breaks the promise wherever one of them is taken for a member, which happens at the filter's
+ * rate. Of threads that remove a key at once, no more get REMOVED than it was added times; a
+ * thread removes a key only when the call that added it has returned.
  */
 BLOOMERY_PUBLIC int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared);
 BLOOMERY_PUBLIC int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash hash,
@@ -548,8 +562,8 @@ BLOOMERY_PUBLIC int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash 
 
 /*
  * How often a key was added, less its removals: its least counter, which is never too low while it
- * is below the maximum (bloomery_info.counter_most); at the maximum: that often or more. Too high as
- * often as a false positive, or where others share all its counters. In kinds without counters 1
+ * is below the maximum (bloomery_info.counter_most); at the maximum: that often or more. Too high
+ * as often as a false positive, or where others share all its counters. In kinds without counters 1
  * where the key may be in the filter. Opened without its key: the maximum.
  */
 BLOOMERY_PUBLIC uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key);
@@ -577,10 +591,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *fi
  * made with `concurrent_adds` may be added to and asked meanwhile. Keys are surely in it only when
  * the call is over.
  *
- * While it runs, each thread takes from the filter's allocator a thirty-second of the filter's size,
- * 64 KiB at least and 512 KiB at most, and 320 bytes for each of the 8 ranges that there are for a thread
- * and each line per key; but where threads are many, at least 11 KiB for each of them and each line per
- * key (for 32 threads and more 344 KiB a line). Hashes of 64 bits take 7 and 210 KiB of these.
+ * While it runs, each thread takes from the filter's allocator a thirty-second of the filter's
+ * size, 64 KiB at least and 512 KiB at most, and 320 bytes for each of the 8 ranges that there are
+ * for a thread and each line per key; but where threads are many, at least 11 KiB for each of them
+ * and each line per key (for 32 threads and more 338 KiB a line). Hashes of 64 bits take
+ * 7 and 210 KiB of these.
  *
  * Failures: those of bloomery_add_batch, and BLOOMERY_OUT_OF_MEMORY; nothing was added then, and no
  * source was asked. Where the system gives fewer threads, the build goes on with those.
@@ -650,10 +665,10 @@ BLOOMERY_PUBLIC uint64_t bloomery_bytes(const bloomery_filter *filter);
 /* Takes the next chunk of a file's bytes; anything but 0 stops the writing. */
 typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
 
-/* Sends the file form to a sink, front to back. The same keys in the same shape (in a scalable filter:
- * in the same order) give the same bytes. A map or a view is verified first, for what is damaged would get good checksums:
- * BLOOMERY_CORRUPT. BLOOMERY_IO_FAILED if the sink stops, BLOOMERY_OUT_OF_MEMORY if there is none for
- * the checksums (8 bytes per 64 KiB). */
+/* Sends the file form to a sink, front to back. The same keys in the same shape (in a scalable
+ * filter: in the same order) give the same bytes. A map or a view is verified first, for what is
+ * damaged would get good checksums: BLOOMERY_CORRUPT. BLOOMERY_IO_FAILED if the sink stops,
+ * BLOOMERY_OUT_OF_MEMORY if there is none for the checksums (8 bytes per 64 KiB). */
 BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink,
                                                void *context, bloomery_error *error);
 
@@ -688,11 +703,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     bloomery_error *error);
 
 /*
- * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there (but
- * for scalable filters, see below).
- * `from` may be the larger one, whose folded bits are then taken; where `into` is the larger one, it
- * is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. The two may
- * be the same filter: its counters double, bits stay as they are.
+ * Union: every key of `from` is in `into` afterwards, bit for bit as if it had been added there
+ * (but for scalable filters, see below).
+ * `from` may be the larger one, whose folded bits are then taken; where `into` is the larger one,
+ * it is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. The two
+ * may be the same filter: its counters double, bits stay as they are.
  *
  * A scalable filter takes over copies of the links of the other, and their rates add up; keys are
  * then added to the larger of the two newest links. BLOOMERY_FULL past 64 links or `memory_limit`.
@@ -710,13 +725,13 @@ BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloo
                                                bloomery_error *error);
 
 /*
- * Intersection: every key that is in both is in `into` afterwards; of counters the lesser one stays.
- * It is not the filter to which only the common keys were added: bits that different keys set in the
- * two stay as well. Its rate for keys that are in neither is at most the lower one of the two rates at
- * the size of `into`, and about their product where the two have no keys in common; keys that are in
- * one of them alone are taken for common ones as often as the rate of the other at that size. How many common keys were added is not
- * known; the lesser number of adds is noted. BLOOMERY_UNSUPPORTED for scalable filters, else as
- * bloomery_merge.
+ * Intersection: every key that is in both is in `into` afterwards; of counters the lesser one
+ * stays. It is not the filter to which only the common keys were added: bits that different keys
+ * set in the two stay as well. Its rate for keys that are in neither is at most the lower one of
+ * the two rates at the size of `into`, and about their product where the two have no keys in
+ * common; keys that are in one of them alone are taken for common ones as often as the rate of the
+ * other at that size. How many common keys were added is not known; the lesser number of adds is
+ * noted. BLOOMERY_UNSUPPORTED for scalable filters, else as bloomery_merge.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
                                                    const bloomery_filter *from,
@@ -729,8 +744,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
  *
  * BLOOMERY_BAD_ARGUMENT where the number of lines (classic: of bits) is not a multiple of 2^times;
  * options.folds plans for it. BLOOMERY_UNSUPPORTED for scalable filters, BLOOMERY_CORRUPT as in
- * bloomery_merge, BLOOMERY_OUT_OF_MEMORY. `options`: the allocator, and concurrent_adds; all else is
- * the filter's.
+ * bloomery_merge, BLOOMERY_OUT_OF_MEMORY. `options`: the allocator, and concurrent_adds; all else
+ * is the filter's.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
                                               const bloomery_options *options,
@@ -738,14 +753,14 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
 
 /*
  * Union or intersection of any number (1 or more) of compatible filters, at the least of their
- * sizes, written straight to a file as bloomery_save does it: the payloads pass through in pieces of
- * 64 KiB, so that maps of files of any size are merged in a memory that does not grow with them (but
- * for 8 bytes per 64 KiB, from the first filter's allocator). The file is the one that
+ * sizes, written straight to a file as bloomery_save does it: the payloads pass through in pieces
+ * of 64 KiB, so that maps of files of any size are merged in a memory that does not grow with them
+ * (but for 8 bytes per 64 KiB, from the first filter's allocator). The file is the one that
  * bloomery_fold, bloomery_merge and bloomery_save make in memory: rule, note, plan and the place of
  * a secret key are the first one's. `path` may be that of one of the filters.
  *
- * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter in the text (the first is 1),
- * before anything is written; BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
+ * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter in the text (the first is
+ * 1), before anything is written; BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, bool intersect, const char *path,
@@ -777,8 +792,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
 
 /*
  * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
- * counters: are not 0). O(1): a caller who sums up `new_bits`, less `cleared`, from the `bits_set` of
- * an info on, knows the keys at any moment. Within 1 % or four standard deviations, at
+ * counters: are not 0). O(1): a caller who sums up `new_bits`, less `cleared`, from the `bits_set`
+ * of an info on, knows the keys at any moment. Within 1 % or four standard deviations, at
  * any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity where all bits are set. Of a
  * scalable filter `bits_set` is that of the whole chain; the keys of its links are summed up, so in
  * one into which another was merged those that both had count twice. In a map or a view of several
@@ -826,10 +841,7 @@ typedef struct bloomery_info {
     uint64_t stuck_cells;  /* scanned: counters at their maximum */
 } bloomery_info;
 
-#define BLOOMERY_INFO                         \
-    {                                         \
-        .struct_bytes = sizeof(bloomery_info) \
-    }
+#define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)
 
 /* Fills `info`. With `scan` also the scanned part: some seconds per 10 GB. Cannot fail; fields
  * past the caller's struct_bytes are left out. */
@@ -853,10 +865,7 @@ typedef struct bloomery_link_info {
     double estimated_keys;
 } bloomery_link_info;
 
-#define BLOOMERY_LINK_INFO                         \
-    {                                              \
-        .struct_bytes = sizeof(bloomery_link_info) \
-    }
+#define BLOOMERY_LINK_INFO BLOOMERY_SIZED(bloomery_link_info)
 
 /* The facts of link `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT where there is no such link. */
 BLOOMERY_PUBLIC bloomery_status bloomery_link_info_get(const bloomery_filter *filter,

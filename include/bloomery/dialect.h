@@ -117,10 +117,7 @@ typedef struct bloomery_dialect_parameters {
     uint32_t cell_bits; /* 1; 4 or 8 for counters in the place of bits */
 } bloomery_dialect_parameters;
 
-#define BLOOMERY_DIALECT_PARAMETERS                         \
-    {                                                       \
-        .struct_bytes = sizeof(bloomery_dialect_parameters) \
-    }
+#define BLOOMERY_DIALECT_PARAMETERS BLOOMERY_SIZED(bloomery_dialect_parameters)
 
 /*
  * An empty filter as the other system makes it: from keys and rate by that system's own sizing, faults

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The query of one key, compiled into the program that asks: hash, line and test, without a call. For
- * loops that ask one key at a time and have no batch to give; a batch (bloomery_may_contain_batch) hides
+ * The query of one key, compiled into the calling program: hash, line and test, without a call. For
+ * loops over single keys that have no batch to give; a batch (bloomery_may_contain_batch) hides
  * more of the memory's latency than any inlining.
  *
  *     bloomery_inline ids;
@@ -11,13 +11,12 @@
  *     if (bloomery_inline_may_contain(&ids, "850101312345", 12))
  *         ...
  *
- * The answers are those of bloomery_may_contain. Told of AVX-512 or AVX2 (-mavx512f -mavx512dq, -mavx2,
- * -march=...), the compiler uses vectors; else plain C, on any processor. (g++ 12 with -Wall -Werror and
- * AVX-512 takes its own vectors for uninitialized; that is a mistake of its, not of this header.) It needs libxxhash's header,
- * 0.8.0 or later (Debian: libxxhash-dev), and nothing else of that library. C11 and C++17, gcc and clang.
+ * The answers are those of bloomery_may_contain. Compiled for AVX-512 or AVX2 (-mavx512f, -mavx2,
+ * -march=...) it uses vectors; else plain C, on any processor. It needs libxxhash's header, 0.8.0
+ * or later (Debian: libxxhash-dev), and nothing else of that library. C11 and C++17, gcc and clang.
  *
- * src/core/derive.h and docs/format.md say what is computed here. It is a part of the file format, and
- * changes as little.
+ * src/core/derive.h and docs/format.md say what is computed here. It is a part of the file format,
+ * and changes as little.
  */
 #ifndef BLOOMERY_INLINE_H
 #define BLOOMERY_INLINE_H
@@ -27,7 +26,15 @@
 #ifndef XXH_INLINE_ALL
 #define XXH_INLINE_ALL
 #endif
+/* g++ 12 takes the vectors of its own header for uninitialised. */
+#if defined(__AVX512F__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #include <xxhash.h>
+#pragma GCC diagnostic pop
+#else
+#include <xxhash.h>
+#endif
 
 #if XXH_VERSION_NUMBER < 800
 #error "bloomery/inline.h needs xxhash.h of xxHash 0.8.0 or later: XXH3 was another function before"
@@ -41,8 +48,9 @@
 extern "C" {
 #endif
 
-/* What the query reads of a filter. Plain numbers: copy it, one for each loop if you like. It belongs to
- * nobody and holds nothing; it is valid as long as the filter is, and sees what is added. */
+/* What the query reads of a filter. Plain numbers: copy it, one for each loop if you like. It
+ * belongs to nobody and holds nothing; it is valid as long as the filter is, and sees what is
+ * added. */
 typedef struct bloomery_inline {
     const uint64_t *words; /* of all lines, eight each */
     uint64_t count;        /* N: lines */
@@ -52,9 +60,10 @@ typedef struct bloomery_inline {
 } bloomery_inline;
 
 /*
- * Takes it from a filter: blocked, of our own, with hash XXH3-64, and not made with `concurrent_adds` (to
- * which others write while it is read). BLOOMERY_UNSUPPORTED for any other, with what is in the way, and
- * on hosts whose byte order is not little-endian; the struct is zeroed then.
+ * Takes it from a filter: blocked, of our own, with hash XXH3-64, and not made with
+ * `concurrent_adds` (to which others write while it is read). BLOOMERY_UNSUPPORTED for any other,
+ * with what is in the way, and on hosts whose byte order is not little-endian; the struct is zeroed
+ * then.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_inline_of(const bloomery_filter *filter,
                                                    bloomery_inline *taken, bloomery_error *error);
@@ -84,10 +93,11 @@ static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint3
 #if defined(__AVX512F__)
     const uint32_t ones = (1u << probes) - 1;
     const __mmask8 window = (__mmask8)(probes == 8 ? ones : (ones << first | ones >> (8 - first)));
-    const __m512i turned =
-        _mm512_rorv_epi64(_mm512_load_si512(words),
-                          _mm512_srlv_epi64(_mm512_set1_epi64((long long)w),
-                                            _mm512_setr_epi64(0, 6, 12, 18, 24, 30, 36, 42)));
+    /* With a mask of all ones these are the plain instructions, of which g++ 12 would warn. */
+    const __mmask8 all = (__mmask8)-1;
+    const __m512i turns = _mm512_maskz_srlv_epi64(all, _mm512_set1_epi64((long long)w),
+                                                  _mm512_setr_epi64(0, 6, 12, 18, 24, 30, 36, 42));
+    const __m512i turned = _mm512_maskz_rorv_epi64(all, _mm512_load_si512(words), turns);
     return _mm512_mask_testn_epi64_mask(window, turned, _mm512_set1_epi64(1)) == 0;
 #elif defined(__AVX2__)
     const __m256i all = _mm256_set1_epi64x((long long)w);
@@ -141,8 +151,8 @@ static inline bool bloomery_inline_may_contain_hash(const bloomery_inline *taken
     return hit;
 }
 
-/* As bloomery_may_contain: false, the key was surely never added; true, it probably was. `bytes` known to
- * the compiler makes the hash short. */
+/* As bloomery_may_contain: false, the key was surely never added; true, it probably was. `bytes`
+ * known to the compiler makes the hash short. */
 static inline bool bloomery_inline_may_contain(const bloomery_inline *taken, const void *data,
                                                size_t bytes)
 {

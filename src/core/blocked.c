@@ -61,10 +61,11 @@ void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *
 }
 
 /* clang-format off */
-#define ROW(a, b, c, d, e, f, g, h) {-(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
-                                     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h), \
-                                     -(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
-                                     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h)}
+#define ROW(a, b, c, d, e, f, g, h) \
+    {-(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
+     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h), \
+     -(uint64_t)(a), -(uint64_t)(b), -(uint64_t)(c), -(uint64_t)(d), \
+     -(uint64_t)(e), -(uint64_t)(f), -(uint64_t)(g), -(uint64_t)(h)}
 const uint64_t bloomery_window_words[BLOOMERY_LINE_PROBES + 1][2 * BLOOMERY_LINE_WORDS]
     __attribute__((aligned(64))) = {
     ROW(0, 0, 0, 0, 0, 0, 0, 0),
@@ -123,9 +124,9 @@ double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t
 }
 
 /*
- * The live rate: an absent key's lines are uniform and independent, and in a line b its k bits are in
- * one of eight windows of words, one bit in each word. With x_c bits set in word c they are all set
- * with probability
+ * The live rate: an absent key's lines are uniform and independent, and in a line b its k bits are
+ * in one of eight windows of words, one bit in each word. With x_c bits set in word c they are all
+ * set with probability
  *
  *     f(b) = mean over the windows of the product of x_c / 64 over its words
  *

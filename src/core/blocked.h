@@ -37,8 +37,8 @@ bloomery_blocked_prefetch_rest(const struct bloomery_link *link, const uint8_t *
         bloomery_blocked_prefetch_line(link, payload, &hash, 1, line);
 }
 
-/* The chance that a key that comes to a line finds its k bits set there, from how many of its words'
- * bits are set. */
+/* The chance that a key that comes to a line finds its k bits set there, from how many of its
+ * words' bits are set. */
 double bloomery_line_live_rate(const uint8_t set_in_word[8], uint32_t probes);
 
 /* By core/line.h, plain and for several threads. Scalar code is the definition; the others run only

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The blocked operations for a processor, by hashes: a template, included behind
- * core/blocked_template.h with LEVEL_NAME defined, its name for people. bloomery_blocked_LEVEL[1] is
- * for filters that several threads write.
+ * core/blocked_template.h with LEVEL_NAME defined, its name for people. bloomery_blocked_LEVEL[1]
+ * is for filters that several threads write.
  */
 
 LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_link *link,
@@ -13,8 +13,8 @@ LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_link *link,
 
 /*
  * Line by line over the whole word: most absent keys end at their first line, so only that was
- * prefetched; the others are asked for as soon as a key survives it, and looked at when the word is
- * through.
+ * prefetched; the others are prefetched as soon as a key survives it, and looked at when the word
+ * is through.
  */
 LEVEL_TARGET static uint64_t OF_LEVEL(ask_word)(const struct bloomery_link *link,
                                                 const uint8_t *payload, const bloomery_hash *hashes,

@@ -11,12 +11,12 @@
  * Lines and positions of a key are those of core/derive.h, so that with a bit in the place of every
  * counter that is not 0 it is the blocked filter, bit for bit.
  *
- * What a key touches. In a line its k positions are in k words, so they differ; where two of its lines
- * coincide they may not, and a counter that both name is touched twice:
+ * What a key touches. In a line its k positions are in k words, so they differ; where two of its
+ * lines coincide they may not, and a counter that both name is touched twice:
  *
  *     line 0, block 7:   positions 3 70 140       +1 for counters 3, 70, 140
  *     line 1, block 2:   positions 70 150 200     +1 for counters 70, 150, 200 of another block
- *     line 1, block 7:   positions 70 150 200     where the lines coincide: counter 70 gets 2 in all
+ *     line 1, block 7:   positions 70 150 200     where the lines coincide: counter 70 gets 2
  *
  * A line counts for itself alone because then counters are sums over lines: a thread can add line 1 of
  * a key without knowing where line 0 lies (ranges.c), and two blocks of a filter that is halved are

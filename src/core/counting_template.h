@@ -8,9 +8,9 @@
  *     COUNTING_ATOMIC       true where several threads change counters at once
  *     COUNTING_LABEL        its name for people
  *
- * An absent key meets a counter of 0 among its first two probes most often, and those lie in one or two of
- * a block's four or eight cache lines. Where a word of keys is asked, only these two are fetched ahead;
- * the rest is asked for as soon as a key survives them, and looked at when the word is through.
+ * An absent key meets a counter of 0 among its first two probes most often, and those lie in one or
+ * two of a block's four or eight cache lines. Where a word of keys is looked up, only these two are
+ * prefetched; the rest is as soon as a key survives them, and read when the word is through.
  */
 
 #define BLOCK_BYTES ((size_t)CELLS / 8 * COUNTING_BITS)

@@ -7,8 +7,8 @@
  *     fastrange(x, N) = floor(x N / 2^64), uniform in 0 .. N-1, decided by the high bits of x
  *     mix64(x)        = the finaliser of splitmix64, a bijection of 64 bits
  *
- * blocked   A line is eight words of 64 bits. In each of its L lines a key sets one bit in each of k
- *           words that follow one another, the first after the eighth. All of a line comes from
+ * blocked   A line is eight words of 64 bits. In each of its L lines a key sets one bit in each of
+ *           k words that follow one another, the first after the eighth. All of a line comes from
  *           one number x:
  *
  *               x_0 = hi,   x_j = fold(hi XOR j G, C2)         j = 1 .. L-1
@@ -20,23 +20,23 @@
  *            w  │    -    │  r  │ word 7 │ word 6 │       │ word 1 │ word 0 │
  *               └─────────┴─────┴────────┴────────┴─  ─  ─┴────────┴────────┘
  *
- *           r is the first of the k words, and the six bits of word c say which of its bits, whatever
- *           its turn is. With k = 3 and r = 6:
+ *           r is the first of the k words, and the six bits of word c say which of its bits,
+ *           whatever its turn is. With k = 3 and r = 6:
  *
  *               word     0        1     2     3     4     5     6        7
  *               bit   w & 63      -     -     -     -     -  w>>36&63  w>>42&63
  *
- *           So a vector unit shifts w by 0, 6, 12, .. 42, sets a bit in each word, and leaves the words
- *           out that are not of the k: no loop over the k bits. Positions do not know N, so halving
- *           N folds lines 2i and 2i+1 together:
+ *           So a vector unit shifts w by 0, 6, 12, .. 42, sets a bit in each word, and leaves the
+ *           words out that are not of the k: no loop over the k bits. Positions do not know N, so
+ *           halving N folds lines 2i and 2i+1 together:
  *           floor(floor(x N / 2^64) / 2) = floor(x (N/2) / 2^64).
- *           The line takes the high bits of x, w mixes all of them: XXH3's 64 bits are enough, and lo
- *           is 0 with them.
+ *           The line takes the high bits of x, w mixes all of them: XXH3's 64 bits are enough, and
+ *           lo is 0 with them.
  *
  * classic   position i is fastrange(mix64(hi + i s), m) with the step s = mix64(hi XOR lo) | 1: the
- *           splitmix64 generator, started at hi, with a step of its own per key. The step is odd, so
- *           no two words of a key are the same. It is mixed, so that with 64 bits of hash (lo = 0)
- *           keys whose hi are neighbours do not walk one behind the other.
+ *           splitmix64 generator, started at hi, with a step of its own per key. The step is odd,
+ *           so no two words of a key are the same. It is mixed, so that with 64 bits of hash (lo is
+ *           0) keys whose hi are neighbours do not walk one behind the other.
  *
  * Coinciding lines, and repeated positions of a classic key, stay as they fall; the rates of plan/
  * count on it.

@@ -15,7 +15,7 @@
  * past `count` are 0.
  */
 
-/* Hashes behind one another that were set aside: both halves, or where lo is 0 the high one alone. */
+/* Hashes behind one another that were set aside: both halves, or with lo = 0 the high one alone. */
 struct bloomery_hashes {
     const uint64_t *words;
     bool narrow;
@@ -32,7 +32,7 @@ struct bloomery_operations {
     uint32_t (*add)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash);
     bool (*may_contain)(const struct bloomery_link *link, const uint8_t *payload,
                         bloomery_hash hash);
-    /* Ask for the memory that these hashes will touch when they are added, or asked for. */
+    /* Prefetch the memory that these hashes will touch when they are added, or looked up. */
     void (*prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
     void (*prefetch_ask)(const struct bloomery_link *link, const uint8_t *payload,
@@ -42,8 +42,8 @@ struct bloomery_operations {
                          uint64_t *new_bits); /* += unless NULL */
     uint64_t (*ask_word)(const struct bloomery_link *link, const uint8_t *payload,
                          const bloomery_hash *hashes, size_t count);
-    /* Where a key touches lines: adds line number `line` (0 to L-1) of any number of hashes alone, the
-     * memory of those to come asked for ahead. For threads that share a filter out by lines. NULL in
+    /* Where a key touches lines: adds line number `line` (0 to L-1) of any number of hashes alone,
+     * the memory of those to come prefetched. For threads that share a filter out by lines. NULL in
      * flat kinds. */
     void (*add_line)(const struct bloomery_link *link, uint8_t *payload,
                      struct bloomery_hashes hashes, size_t count, uint32_t line);

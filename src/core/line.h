@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line and a key, in plain C: what a key sets in a line (core/derive.h), and the same once more for
- * each vector unit, in files of the same form (x86/line_avx2.h, x86/line_avx512.h, arm/line_neon.h).
- * Each defines, for its unit:
+ * A line and a key, in plain C: what a key sets in a line (core/derive.h), and the same once more
+ * for each vector unit, in files of the same form (x86/line_avx2.h, x86/line_avx512.h,
+ * arm/line_neon.h). Each defines, for its unit:
  *
  *     hits(at, w, k)         whether the k bits of w are set in the line at `at`
  *     set(at, w, k)          sets them; how many were not set
  *     set_shared(at, w, k)   the same while other threads set and test bits
  *
  * All eight words are treated alike, and those that are not among the k are left out by a mask: of
- * all ones in k words from the first on, of none in the others. Masks come from a table in which the
- * pattern stands twice, so that each rotation of it is eight words in a row:
+ * all ones in k words from the first on, of none in the others. Masks come from a table in which
+ * the pattern stands twice, so that each rotation of it is eight words in a row:
  *
  *     k = 3     1 1 1 0 0 0 0 0 1 1 1 0 0 0 0 0
  *     r = 6         └ 1 0 0 0 0 0 1 1 ┘            from word 8 - r on: words 6, 7 and 0
  *
- * Reading while others write: a line is read by volatile loads, of which the compiler may assume nothing,
- * and no processor of today tears an aligned 64-bit word. Bits only ever appear and publish nothing but
- * themselves, so any mixture of old and new words is an answer that was true at some time during the call.
- * Writing: one atomic OR for each word that changes. A race detector cannot know that this is meant,
- * hence BLOOMERY_RACES_MEANT on whatever reads or writes so.
+ * Reading while others write: a line is read by volatile loads, of which the compiler may assume
+ * nothing, and no processor of today tears an aligned 64-bit word. Bits only ever appear and
+ * publish nothing but themselves, so any mixture of old and new words is an answer that was true at
+ * some time during the call. Writing: one atomic OR for each word that changes. A race detector
+ * cannot know that this is meant, hence BLOOMERY_RACES_MEANT on whatever reads or writes so.
  */
 #ifndef BLOOMERY_CORE_LINE_H
 #define BLOOMERY_CORE_LINE_H
@@ -47,8 +47,8 @@ static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
            ((BLOOMERY_LINE_WORDS - bloomery_first_word(w)) & (BLOOMERY_LINE_WORDS - 1));
 }
 
-/* ORs bits into a word that others may be writing to: 1 where one of them was not set, for exactly one
- * of the threads that set it. */
+/* ORs bits into a word that others may be writing to: 1 where one of them was not set, for exactly
+ * one of the threads that set it. */
 static inline uint32_t bloomery_or_shared(uint64_t *word, uint64_t bits)
 {
     return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;
@@ -66,7 +66,7 @@ INLINE uint64_t word_scalar(uint64_t word)
 #endif
 }
 
-/* w turned so that the choice of the first of the k words is the lowest, and the next ones follow. */
+/* w turned so that the choice of the first of the k words is lowest, and the next ones follow. */
 INLINE uint64_t turned_scalar(uint64_t w, uint32_t first)
 {
     const uint32_t shift = first * BLOOMERY_CHOICE_BITS;
@@ -102,8 +102,8 @@ INLINE uint32_t set_scalar(uint8_t *line, uint64_t w, uint32_t probes)
     return probes - (uint32_t)seen;
 }
 
-/* Reading first keeps the line shared where the bits are set already, and an atomic OR costs several
- * times a plain one. */
+/* Reading first keeps the line shared where the bits are set already, and an atomic OR costs
+ * several times a plain one. */
 INLINE uint32_t set_shared_scalar(uint8_t *line, uint64_t w, uint32_t probes)
 {
     uint64_t *words = (uint64_t *)(void *)line;

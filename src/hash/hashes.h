@@ -37,8 +37,8 @@ struct bloomery_hash_row {
 };
 
 /*
- * Every hash: ROW(id, variable, name). The ids stand in files and are never renumbered; from 16 on they
- * are those of other systems (src/dialect), with their seed in `seed`. What they make of a key:
+ * Every hash: ROW(id, variable, name). The ids stand in files and are never renumbered; from 16 on
+ * they are those of other systems (src/dialect), with their seed in `seed`. What they make of keys:
  *
  *   xxh3_64         {lo, hi} are 0 and XXH3, 64 bits, with a 64-bit seed
  *   xxh3_128        {lo, hi} are low64 and high64 of XXH3, 128 bits
@@ -48,8 +48,8 @@ struct bloomery_hash_row {
  *   murmur3_cassandra   the same with the last bytes sign-extended; swapped: in the other order
  *   city64_pair     CityHash 1.0.2 with the seed, and with 845897321 seed + 217728422
  *   city64          lo: CityHash 1.0.2
- *   fmix64          lo: murmur3's finaliser of a number of 1 to 8 bytes, little-endian; of 16 and 32
- *                   bytes: of its words XORed, but for the last one of four
+ *   fmix64          lo: murmur3's finaliser of a number of 1 to 8 bytes, little-endian; of 16 and
+ *                   32 bytes: of its words XORed, but for the last one of four
  *   murmur64a       lo: MurmurHash64A with seed 0xc6a4a7935bd1e995; hi: with seed lo
  *   murmur2         lo: MurmurHash2 with seed 0x9747b28c; hi: with seed lo; 32 bits each
  *   xxh64           lo: XXH64
@@ -64,7 +64,8 @@ struct bloomery_hash_row {
  *   sha384_slices   positions: 28 bits of each 32 of SHA-384
  *   simple_seven    positions: h = seed h + c, seeds 5 7 11 13 31 37 61, c units of UTF-16
  *   simple_six      seeds 7 11 13 31 37 61
- *   md5_chain_a     positions: a chain of MD5 digests divided by m; formats of its seven releases, a to g
+ *   md5_chain_a     positions: a chain of MD5 digests divided by m; formats of its seven releases,
+ *                   a to g
  *   pybloom_3       positions: chunks of salted digests, MD5 where they fit in 128 bits
  *   pybloom_4       the same with XXH3-128 there
  */

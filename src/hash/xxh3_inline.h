@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XXH3, 64 bits, compiled into the caller: for short keys a call would cost as much as the hash. What
- * XXH3 makes of its secret and the seed for 4 to 16 bytes is three numbers, computed once per filter;
- * these lengths are written out here. Those up to 128 bytes are libxxhash's, told so that no more of it
- * is compiled in; all others are called.
+ * XXH3, 64 bits, compiled into the caller: for short keys a call would cost as much as the hash.
+ * What XXH3 makes of its secret and the seed for 4 to 16 bytes is three numbers, computed once per
+ * filter; these lengths are written out here. Those up to 128 bytes are libxxhash's, with the
+ * length bounded so that no more of it is compiled in; all others are called.
  *
  *     4 to 8     x = first four bytes << 32 + last four, XOR flip[0]
  *                rotations, two products (rrmxmx)
@@ -47,8 +47,8 @@ INLINE uint64_t bloomery_xxh3_products(uint64_t x, uint64_t bytes)
     return x ^ x >> 28;
 }
 
-/* Of a word of eight bytes, as they lie in memory. The halves change places, which the rotations do on
- * their way. */
+/* Of a word of eight bytes, as they lie in memory. The halves change places, which the rotations do
+ * on their way. */
 INLINE uint64_t bloomery_xxh3_8(const struct bloomery_short_secret *secret, uint64_t word)
 {
     const uint64_t x = word ^ bloomery_rotate_left(secret->flip[0], 32);

@@ -127,7 +127,7 @@ static double joint_rate(struct bloomery_line_rates *rates, uint32_t lines, uint
 struct split {
     struct bloomery_line_rates *rates;
     uint64_t picks;
-    uint32_t times[2]; /* a line that is asked so often; 0: two lines, each once */
+    uint32_t times[2]; /* a line that is tested so often; 0: two lines, each once */
 };
 
 static double part_rate(const struct split *split, int part, uint64_t load)
@@ -183,7 +183,7 @@ static double joint_rate(struct bloomery_line_rates *rates, uint32_t lines, uint
 
 struct lines {
     struct bloomery_line_rates *rates;
-    uint32_t number; /* of different lines, or how often the one is asked */
+    uint32_t number; /* of different lines, or how often the one is tested */
     uint32_t more;   /* picks than the load */
 };
 
@@ -225,7 +225,7 @@ static double rate_jointly(struct bloomery_line_rates *rates, uint64_t blocks, d
 
 /* ---- Several lines, one by one --------------------------------------------------------------- */
 
-/* A way in which lines of an absent key coincide: how many such ways, how often each line is asked. */
+/* A way in which lines of an absent key coincide: how many such ways, how often each is tested. */
 struct coincidence {
     uint32_t lines; /* L */
     uint32_t ways;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of a blocked filter: N lines of eight words of 64 bits. A key picks L lines, uniformly and
- * independently (they may coincide), and sets one bit in each of k cyclically consecutive words.
+ * The rate of a blocked filter: N lines of eight words of 64 bits. A key picks L lines, uniformly
+ * and independently (they may coincide), and sets a bit in each of k cyclically consecutive words.
  *
  *     key ──┬─ line 0 of N:  │   1    │ 1      │      1 │        │ ..  k = 3, first word 0
  *           └─ line 1 of N:  │        │        │ 1      │     1  │ ..  first word 2
@@ -15,9 +15,9 @@
  * crowded lines cost more than the empty ones save.
  *
  * L > 1. The T = nL picks of all keys spread over the lines. Of the absent key's own lines d are
- * different. A line that it asks i times passes with g_i(j) (plan/coinciding.h). The picks that came to
- * any of the d are S, Binomial(T, d/N), and each of those went to one of the d alike. So with H_d(s) for
- * the chance that all pass after s picks, summed over the ways to divide L into d,
+ * different. A line that it tests i times passes with g_i(j) (plan/coinciding.h). The picks that
+ * came to any of the d are S, Binomial(T, d/N), and each of those went to one of the d alike. So
+ * with H_d(s) for the chance that all pass after s picks, summed over the ways to divide L into d,
  *
  *     rate = sum over d = 1 .. L of  N (N-1) .. (N-d+1) / N^L  E[H_d(S)]
  *
@@ -28,9 +28,9 @@
  *
  *     (a | b)(s) = sum over i of P(i) a(i) b(s - i),    i Binomial(s, the part of lines in a)
  *
- * H knows neither N nor n: it is tabulated once for all sizes. In large filters, and in crowded ones,
- * the lines' loads are taken as independent, with a first-order correction (docs/mathematics.md,
- * section 5). At small rates coincidences weigh far more than 1/N suggests.
+ * H knows neither N nor n: it is tabulated once for all sizes. In large filters, and in crowded
+ * ones, the lines' loads are taken as independent, with a first-order correction
+ * (docs/mathematics.md, section 5). At small rates coincidences weigh far more than 1/N suggests.
  */
 #ifndef BLOOMERY_PLAN_BLOCKED_RATE_H
 #define BLOOMERY_PLAN_BLOCKED_RATE_H
@@ -51,7 +51,7 @@ enum {
     BLOOMERY_JOINT_MAX = 1024,
 };
 
-/* g_1 to g_L by load and H by picks, filled as far as anybody asked. 70 KiB: fit for the stack. */
+/* g_1 to g_L by load and H by picks, filled as far as needed. 70 KiB: fit for the stack. */
 struct bloomery_line_rates {
     uint32_t probes; /* k */
     uint32_t lines;  /* L */
@@ -75,16 +75,16 @@ double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, u
 /* The chance q that one pick of a key sets a given bit of the filter: k / (512 N). */
 double bloomery_blocked_hit(uint64_t blocks, uint32_t probes);
 
-/* The keys that set so many of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)). Infinite where all
- * are set. */
+/* The keys that set so many of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)). Infinite where
+ * all are set. */
 double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t lines,
                                       uint32_t probes, uint64_t bits_set);
 
-/* What a line says yes to, when so many keys picked it. */
+/* The chance that a line passes a key, when so many keys picked it. */
 typedef double bloomery_load_function(void *context, uint64_t load);
 
-/* E[function(load)], load being Binomial(trials, chance), trials >= 1: for blocks of other systems too.
- * Loads that weigh nothing are not asked for; O(sqrt(trials * chance)) calls. */
+/* E[function(load)], load being Binomial(trials, chance), trials >= 1: for blocks of other systems
+ * too. Loads that weigh nothing are left out; O(sqrt(trials * chance)) calls. */
 double bloomery_expect_load(double trials, double chance, bloomery_load_function *function,
                             void *context);
 

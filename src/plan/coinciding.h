@@ -2,17 +2,17 @@
 /*
  * Lines of an absent key that are one line.
  *
- * Of a line that j keys came to, let f be the share of the possible picks - a window of k words, a bit
- * in each - that find all their bits set. A line asked once says yes with probability E[f], asked 2,
- * 3 or 4 times with E[f^2], E[f^3], E[f^4]: more than E[f] to that power, since f varies from line to
- * line. How much more,
+ * Of a line that j keys came to, let f be the share of the possible picks - a window of k words, a
+ * bit in each - that find all their bits set. A line tested once passes with probability E[f],
+ * tested 2, 3 or 4 times with E[f^2], E[f^3], E[f^4]: more than E[f] to that power, since f varies
+ * from line to line. How much more,
  *
  *     E[f^i] = E[f]^i exp( i (i-1)/2 d_i(j) ),      d_i close to Var[f] / E[f]^2,
  *
- * is a table: exact values take sums of thousands of terms that cancel (docs/mathematics.md, 5.1). They
- * are computed once, as integers of any length, by tests/reference/rates.py --coinciding. d is
- * smooth: the values for up to 8 keys and four for each octave above are enough. What is between them is
- * right to 4e-6, and so E[f^i] to 3e-5.
+ * is a table: exact values take sums of thousands of terms that cancel (docs/mathematics.md, 5.1).
+ * They are computed once, as integers of any length, by tests/reference/rates.py --coinciding. d is
+ * smooth: the values for up to 8 keys and four for each octave above are enough. What is between
+ * them is right to 4e-6, and so E[f^i] to 3e-5.
  */
 #ifndef BLOOMERY_PLAN_COINCIDING_H
 #define BLOOMERY_PLAN_COINCIDING_H

@@ -10,9 +10,9 @@
  *     e'(S) = mean over the 8 windows W of
  *                 sum over T in (W and S) of  (1/64)^(|W and S| - |T|) (63/64)^|T|  e((S - W) + T)
  *
- * No term is negative, so nothing cancels, however small the chance. All windows being alike, e(S) is
- * the same for a set that was turned round the ring or mirrored: of 256 sets only 30 differ, and a key
- * costs at most 465 multiplications. The wanted chance is e of k words in a row.
+ * No term is negative, so nothing cancels, however small the chance. All windows being alike, e(S)
+ * is the same for a set that was turned round the ring or mirrored: of 256 sets only 30 differ, and
+ * a key costs at most 465 multiplications. The wanted chance is e of k words in a row.
  *
  * The plain form of the same numbers, with g(S) the chance that a key leaves all marks of S alone,
  *

@@ -200,8 +200,8 @@ static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
     return best;
 }
 
-/* Rounds the size up and, where k is free, takes the least k up to the candidate's that meets the rate
- * there. */
+/* Rounds the size up and, where k is free, takes the least k up to the candidate's that meets the
+ * rate there. */
 static struct candidate round_candidate(const struct wish *wish, struct candidate candidate,
                                         bool fewer_probes)
 {
@@ -243,8 +243,8 @@ static bool is_cheap(const struct wish *wish, const struct candidate *fastest,
     return fastest->rate <= (rate > BLOOMERY_RATE_MIN ? rate : BLOOMERY_RATE_MIN);
 }
 
-/* Rounds the best k of an L, or takes the fastest one instead: of one line, for only there is it faster
- * than others. */
+/* Rounds the best k of an L, or takes the fastest one instead: of one line, for only there is it
+ * faster than others. */
 static struct candidate finish(const struct wish *wish, struct candidate best)
 {
     struct candidate rounded = round_candidate(wish, best, true);
@@ -308,9 +308,9 @@ uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 }
 
 /*
- * The cache lines, of the `parts` that a line of eight words takes, which its k words are read from, one
- * after the other, each with the chance `go_on` of the one before. They lie in k consecutive words, so
- * what counts is where the first is: the mean over all eight.
+ * The cache lines, of the `parts` that a line of eight words takes, which its k words are read
+ * from, one after the other, each with the chance `go_on` of the one before. They lie in k
+ * consecutive words, so what counts is where the first is: the mean over all eight.
  */
 static double parts_read(uint32_t parts, uint32_t probes, double go_on)
 {
@@ -379,7 +379,7 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
     if (plan->bytes == 0 && bloomery_rate_with_hash(wish->hash, plan->keys, 0) >= plan->rate)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "among %llu keys one has all 64 bits of an absent key's XXH3-64 as "
-                             "often as %s, and the rate asked for is %s: take XXH3-128, or leave "
+                             "often as %s, and the wanted rate is %s: take XXH3-128, or leave "
                              "the hash to the plan",
                              (unsigned long long)plan->keys, bloomery_phrase_rate(&best, same),
                              bloomery_phrase_rate(&wanted, plan->rate));
@@ -432,18 +432,17 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
     if (plan->bytes > BLOOMERY_BITS_MAX / 8)
         return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
     if (lines > BLOOMERY_LINES_MAX || (lines > 0 && plan->kind == BLOOMERY_CLASSIC))
-        return bloomery_fail(
-            error, bad, 0, "lines must be 1 to 4, and a classic filter has none; %u are asked for",
-            lines);
+        return bloomery_fail(error, bad, 0,
+                             "lines must be 1 to 4, and a classic filter has none; %u are wanted",
+                             lines);
     if (probes > BLOOMERY_LINE_PROBES_MAX && plan->kind != BLOOMERY_CLASSIC)
         return bloomery_fail(
             error, bad, 0,
             "a key sets 1 to 8 bits in a line, one in a word of it at most; %u are "
-            "asked for (a classic filter can have up to 64)",
+            "wanted (a classic filter can have up to 64)",
             probes);
     if (probes > BLOOMERY_PROBES_MAX)
-        return bloomery_fail(error, bad, 0, "a key can set at most 64 bits; %u are asked for",
-                             probes);
+        return bloomery_fail(error, bad, 0, "a key can set at most 64 bits; %u are wanted", probes);
     if (plan->kind == BLOOMERY_COUNTING ? cell_bits != 4 && cell_bits != 8 : cell_bits != 1)
         return bloomery_fail(
             error, bad, 0,
@@ -455,7 +454,7 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
     return BLOOMERY_OK;
 }
 
-/* Whether a plan that was solved for 64 bits of hash, without being told to, needs more of them. */
+/* Whether a plan solved for 64 bits of hash, where no hash was given, needs more of them. */
 static bool needs_more_hash(const struct wish *wish, const struct candidate *found)
 {
     const double rate = wish->rate > 0                    ? wish->rate

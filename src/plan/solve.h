@@ -15,12 +15,13 @@
  * (far below 1e-12) the one that takes the least memory: one line costs one cache miss, so memory
  * must pay for each line more.
  *
- * Eight bits in one line are the fastest, for no word of it has to be left out. So where k is free, k = 8
- * is taken with L = 1 if it costs at most 2 % more memory than the best k: if with memory given its rate is no
- * worse than that of the best k with 2 % more keys, or if it holds at most 2 % fewer keys.
+ * Eight bits in one line are the fastest, for no word of it has to be left out. So where k is free,
+ * k = 8 is taken with L = 1 if it costs at most 2 % more memory than the best k: if with memory
+ * given its rate is no worse than that of the best k with 2 % more keys, or if it holds at most 2 %
+ * fewer keys.
  *
- * The hash's own rate (plan/hash_rate.h) is part of every rate. Where the hash is free, a plan is solved
- * with 64 bits of it, and again with 128 where those were too few.
+ * The hash's own rate (plan/hash_rate.h) is part of every rate. Where the hash is free, a plan is
+ * solved with 64 bits of it, and again with 128 where those were too few.
  */
 #ifndef BLOOMERY_PLAN_SOLVE_H
 #define BLOOMERY_PLAN_SOLVE_H
@@ -37,7 +38,7 @@ enum {
     BLOOMERY_PROBES_MAX = 64,
     BLOOMERY_FOLDS_MAX = 30,
     BLOOMERY_CELL_BITS_MAX = 8,
-    BLOOMERY_COUNTER_BITS = 4 /* unless others are asked for */
+    BLOOMERY_COUNTER_BITS = 4 /* unless others are wanted */
 };
 
 /* As bloomery_plan_solve says. lines, probes, hash: 0 to choose. */
@@ -47,8 +48,8 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t pro
 /* The bits of a plan's cells: as it says, or where it does not as its kind has them. */
 uint32_t bloomery_cell_bits(const bloomery_plan *plan);
 
-/* The rate of a solved or hand-made plan's geometry with this many keys, the hash's own included; 1 for
- * what is no geometry. */
+/* The rate of a solved or hand-made plan's geometry with this many keys, the hash's own included; 1
+ * for what is no geometry. */
 double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
                               bloomery_hash_id hash, uint64_t keys);
 

@@ -26,8 +26,8 @@ ALL = {"add_one", "add_batch", "absent_one", "absent_batch", "present_one", "pre
 ONE = {"add_one", "absent_one", "present_one"}
 BATCH = ALL - ONE
 WANTED = {"blocked-1": ALL, "blocked-2": ALL, "blocked-3": ALL, "classic": ALL, "concurrent": ALL,
-          "pair": {"absent_batch", "present_batch"}, "column": BATCH, "column-2": BATCH, "hashes": BATCH,
-          "inline": {"absent_one", "present_one"}, "line": ALL, "line-bare": BATCH,
+          "pair": {"absent_batch", "present_batch"}, "column": BATCH, "column-2": BATCH,
+          "hashes": BATCH, "inline": {"absent_one", "present_one"}, "line": ALL, "line-bare": BATCH,
           "line-whole": {"add_batch"}, "two-lines": BATCH}
 # Where the library, where AVX2 is there.
 SOMETIMES = {"libbloom": ONE, "split-block": ALL, "split-block-1mul": ALL}
@@ -101,20 +101,25 @@ def rows_are_complete_and_rates_hold():
 
 def forms_of_one_filter_answer_alike():
     for kind in ("integers", "ids", "urls"):
-        rows = bench("filters", "--types", kind, "--sizes", "20K", "--rates", "1e-2", "--asks", "40K", "--parts", "2",
+        rows = bench("filters", "--types", kind, "--sizes", "20K", "--rates", "1e-2",
+                     "--asks", "40K", "--parts", "2",
                      "--only", "blocked-1,column,hashes,concurrent,pair")
-        assert [row["name"] for row in rows] == ["blocked-1", "concurrent", "pair", "column", "hashes"], rows
-        assert len({(row["asked"], row["found"], row["probes"], row["bytes"]) for row in rows}) == 1, rows
+        names = [row["name"] for row in rows]
+        assert names == ["blocked-1", "concurrent", "pair", "column", "hashes"], rows
+        facts = {(row["asked"], row["found"], row["probes"], row["bytes"]) for row in rows}
+        assert len(facts) == 1, rows
 
 
 def more_take_part_where_they_are_asked_for():
-    rows = bench("filters", "--types", "ids", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K", "--parts", "2",
-                 "--only", "blocked-2", "--also", "blocked-4")
-    assert [(row["name"], row["lines"]) for row in rows] == [("blocked-2", 2), ("blocked-4", 4)], rows
+    rows = bench("filters", "--types", "ids", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
+                 "--parts", "2", "--only", "blocked-2", "--also", "blocked-4")
+    named = [(row["name"], row["lines"]) for row in rows]
+    assert named == [("blocked-2", 2), ("blocked-4", 4)], rows
 
 
 def derivation_is_as_good_as_ideal_positions():
-    result = subprocess.run([DERIVATION, "40000"], check=False, timeout=120, capture_output=True, text=True)
+    result = subprocess.run([DERIVATION, "40000"], check=False, timeout=120, capture_output=True,
+                            text=True)
     assert result.returncode == 0, result.stdout
     cells = [line for line in result.stdout.splitlines() if line.count("(") == 5]
     assert len(cells) == 16, result.stdout
@@ -153,7 +158,8 @@ def a_faulty_row_is_found():
 def threads_find_what_one_finds():
     rows = bench("threads", "--sizes", "50K", "--threads", "3", "--parts", "2")
     assert [(row["operation"], row["threads"], len(row["ns"])) for row in rows] == [
-        (operation, threads, 2) for operation in ("build", "separate", "query") for threads in (1, 3)], rows
+        (operation, threads, 2)
+        for operation in ("build", "separate", "query") for threads in (1, 3)], rows
 
 
 def sieve(program, folder, *arguments, code=0):
@@ -226,7 +232,8 @@ def rows_of_other_rates_are_not_compared():
 
 def verdicts_of(*rows):
     """{target: (measured, wanted, verdict)} at 20 M."""
-    return {row[0]: row[2:] for row in report.targets(report.Results(results_of(*rows))) if row[1] == "20 M"}
+    return {row[0]: row[2:] for row in report.targets(report.Results(results_of(*rows)))
+            if row[1] == "20 M"}
 
 
 def targets_are_ratios_to_the_limit():
@@ -250,7 +257,8 @@ def stand_in_is_beaten_by_speed_and_by_memory():
 
 
 def comparisons_are_no_peers():
-    rows = [made_up(), made_up("split-block", "peer", ns=3.0), made_up("split-block-1mul", "comparison", ns=1.0)]
+    rows = [made_up(), made_up("split-block", "peer", ns=3.0),
+            made_up("split-block-1mul", "comparison", ns=1.0)]
     results = report.Results(results_of(*rows))
     assert results.peer(results.cases()[0], "absent").name == "split-block"
     assert "for comparison" in report.as_text(*report.filter_table(results, "integers"))
@@ -335,11 +343,12 @@ def the_sieve_stands_first_among_seen_sets():
 WITH_PROGRAM = [rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
                 kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
-                other_seen_sets_are_exact, forms_of_one_filter_answer_alike, more_take_part_where_they_are_asked_for,
-                derivation_is_as_good_as_ideal_positions]
+                other_seen_sets_are_exact, forms_of_one_filter_answer_alike,
+                more_take_part_where_they_are_asked_for, derivation_is_as_good_as_ideal_positions]
 TESTS = [figure_is_the_median_of_parts, a_chain_may_stay_below_its_rate, rows_of_other_rates_are_not_compared,
-         targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory, comparisons_are_no_peers,
-         rows_that_miss_their_rate_are_counted, kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
+         targets_are_ratios_to_the_limit, stand_in_is_beaten_by_speed_and_by_memory,
+         comparisons_are_no_peers, rows_that_miss_their_rate_are_counted,
+         kernels_are_judged_by_the_best_one, page_keeps_its_prose, chart_is_well_formed,
          targets_of_the_sieve_are_of_its_worst_run, the_sieve_stands_first_among_seen_sets]
 
 

@@ -60,7 +60,8 @@ BREAKS = [
             "if ((flags & RECORD_REQUIRED) > 1)")],
           "hostile/hostile_records_are_refused"),
     Break("k_has_no_limit", "src/core/make.c",
-          [("if (link->probes < 1 || link->probes > most || lines > BLOOMERY_PROBES_MAX ||\n        link->probes * lines > most)",
+          [("if (link->probes < 1 || link->probes > most || lines > BLOOMERY_PROBES_MAX ||\n"
+            "        link->probes * lines > most)",
             "if (link->probes < 1)")],
           "hostile/hostile_classic_filters_are_refused"),
     Break("lines_have_nine_words", "src/core/blocked.c",
@@ -163,7 +164,9 @@ BREAKS = [
           "concurrent/concurrent_adds_to_one_line_lose_nothing"),
     Break("two_threads_set_a_word_in_two_steps", "src/core/line.h",
           [("return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;",
-            "const uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);\n    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n    __atomic_store_n(word, before | bits, __ATOMIC_RELAXED);\n    return 1;")],
+            "const uint64_t before = __atomic_load_n(word, __ATOMIC_RELAXED);\n"
+            "    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n"
+            "    __atomic_store_n(word, before | bits, __ATOMIC_RELAXED);\n    return 1;")],
           "concurrent/concurrent_adds_to_one_line_lose_nothing", quick=True),
     Break("stripes_lock_nothing", "src/add.c",
           [("    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);\n",
@@ -194,7 +197,9 @@ BREAKS = [
             "column->first + column->count - 2, stride, &end)")],
           "column_forms/hostile_columns_are_refused"),
     Break("nulls_are_added", "src/column.c",
-          [("    if (keys.valid != NULL)\n        return bloomery_add_valid(filter, &keys, column->count, answers, new_bits, error);\n",
+          [("    if (keys.valid != NULL)\n"
+            "        return bloomery_add_valid(filter, &keys, column->count, answers, new_bits, "
+            "error);\n",
             "")],
           "column_forms/what_is_no_key_is_not_added", quick=True),
     Break("validity_begins_with_the_bitmap", "src/keys.c",
@@ -263,7 +268,10 @@ BREAKS = [
     # Rates.
     Break("the_classic_formula_for_lines", "src/plan/blocked_rate.c",
           [("    if (keys == 0)\n        return 0;\n    const double picks",
-            "    if (blocks > 0)\n        return pow(-expm1(-(double)keys * rates->lines * rates->probes / ((double)blocks * 512)), rates->lines * rates->probes);\n    const double picks")],
+            "    if (blocks > 0)\n"
+            "        return pow(-expm1(-(double)keys * rates->lines * rates->probes / "
+            "((double)blocks * 512)), rates->lines * rates->probes);\n"
+            "    const double picks")],
           "rate/measured_rate_within_bounds", quick=True),
     Break("the_mean_of_a_line_to_the_k", "src/plan/ring.c",
           [("return ring->chance[ring->window];",
@@ -291,12 +299,16 @@ BREAKS = [
           [("2 * pick.hit - both};", "2 * pick.hit - 0 * both};")],
           "unit/plan_lines/estimated_keys_vary_as_derived"),
     Break("the_limit_for_small_arrays", "src/plan/classic_rate.c",
-          [("    if (bits <= TINY_BITS && (bits < probes || probes > BLOOMERY_MOMENTS_MAX))\n        return tiny_rate(bits, probes, throws);",
-            "    (void)tiny_rate;\n    if (bits > 0)\n        return pow(-expm1(-throws / (double)bits), probes);")],
+          [("    if (bits <= TINY_BITS && (bits < probes || probes > BLOOMERY_MOMENTS_MAX))\n"
+            "        return tiny_rate(bits, probes, throws);",
+            "    (void)tiny_rate;\n    if (bits > 0)\n"
+            "        return pow(-expm1(-throws / (double)bits), probes);")],
           "rate/measured_rate_within_bounds_in_tiny_filters"),
     Break("the_live_rate_is_fill_to_the_k", "src/core/blocked.c",
           [("scan->live_rate = pow(sum / (double)link->blocks, link->lines);",
-            "scan->live_rate =\n        pow((double)scan->bits_set / (double)link->bits, link->probes * link->lines);")],
+            "scan->live_rate =\n"
+            "        pow((double)scan->bits_set / (double)link->bits, "
+            "link->probes * link->lines);")],
           "rate/live_rate_within_bounds_of_small_rates"),
     Break("the_estimate_forgets_the_lines", "src/plan/blocked_rate.c",
           [("(lines * log1p(-bloomery_blocked_hit(blocks, probes)))",
@@ -671,7 +683,8 @@ BREAKS = [
           "counting/saturated_counters_lose_no_present_key", quick=True),
     Break("a_line_counts_its_first_counter_twice", "src/core/counting_template.h",
           [("fresh += bloomery_counter_raise(block, bloomery_line_position(word, probe), 1,",
-            "fresh += bloomery_counter_raise(block, bloomery_line_position(word, probe), 1 + (probe == 0),")],
+            "fresh += bloomery_counter_raise(block, bloomery_line_position(word, probe),"
+            " 1 + (probe == 0),")],
           "counting/a_line_touches_a_counter_once"),
     Break("lines_that_coincide_count_once_when_removed", "src/core/counting.c",
           [("touched->at[i].times++;", "touched->at[i].times += 0;")],
@@ -1386,7 +1399,8 @@ if has_processor_flag("avx2"):
                         [("(0, 6, 12, 18), window)",
                           "(0, 6, 12, 18), NULL)")],
                         "kernels/kernel_equals_scalar_avx2"))
-    BREAKS.append(Break("the_avx2_kernel_takes_the_wrong_half_of_its_window", "src/core/x86/line_avx2.h",
+    BREAKS.append(Break("the_avx2_kernel_takes_the_wrong_half_of_its_window",
+                        "src/core/x86/line_avx2.h",
                         [("window == NULL ? NULL : window + 4)",
                           "window)")],
                         "kernels/kernel_equals_scalar_avx2"))
@@ -1422,7 +1436,8 @@ if has_processor_flag("avx512vl"):
                           "_mm512_setzero_si512()")],
                         "column_forms/uncounted_columns_are_their_keys"))
     BREAKS.append(Break("eight_integers_forget_the_end_of_the_product", "src/native_avx512.c",
-                        [("_mm512_srli_epi64(_mm512_mul_epu32(x, count), 32)", "_mm512_setzero_si512()")],
+                        [("_mm512_srli_epi64(_mm512_mul_epu32(x, count), 32)",
+                          "_mm512_setzero_si512()")],
                         "column_forms/integers_find_their_lines_in_larger_filters"))
 if compiles_for("aarch64"):
     BREAKS.append(Break("the_neon_kernel_shifts_a_word_too_little", "src/core/arm/line_neon.h",
@@ -1454,17 +1469,18 @@ BREAKS += [
           [("rest.valid_first += first;", "rest.valid_first += first / 8 * 8;")],
           "columns/columns_equal_descriptors_whatever_the_nulls", quick=True),
     Break("answers_of_nulls_close_up", "src/column.c",
-          [("            word = spread(word, valid);\n        }\n        total += set;",
-            "        }\n        total += set;")],
+          [("to[i] = spread(bits, valid[i]);", "to[i] = spread(bits, UINT64_MAX);")],
           "columns/columns_equal_descriptors_whatever_the_nulls"),
     Break("unknown_nulls_are_none", "src/column.c",
-          [("column->nulls != 0 ? column->valid : NULL", "column->nulls > 0 ? column->valid : NULL")],
+          [(".valid = column->valid,",
+            ".valid = column->nulls > 0 ? column->valid : NULL,")],
           "columns/columns_equal_descriptors_whatever_the_nulls"),
     Break("gaps_are_hashed_as_integers", "src/native_template.h",
           [("keys->width == 8 && keys->stride == 8 &&", "keys->width == 8 &&")],
           "columns/columns_equal_descriptors_whatever_the_nulls"),
     Break("a_build_counts_nulls", "src/build.c",
-          [("count = add_valid(team, &aside, &keys, count);", "add_valid(team, &aside, &keys, count);")],
+          [("count = add_valid(team, &aside, &keys, count);",
+            "add_valid(team, &aside, &keys, count);")],
           "columns/long_columns_build_the_same"),
     Break("a_build_keeps_half_of_a_hash", "src/build.c",
           [("team.narrow = !wide && ", "team.narrow = ")],
@@ -1476,13 +1492,15 @@ BREAKS += [
           [(".seed = filter->secret.seed,", "")],
           "inline_query/inline_answers_equal_the_calls", quick=True),
     Break("inlined_queries_look_at_one_line", "include/bloomery/inline.h",
-          [("if (++line >= taken->lines)", "if (++line >= 1)")],
+          [("line < taken->lines && hit", "line < 1 && hit")],
           "inline_query/inline_answers_equal_the_calls"),
     Break("inlined_queries_of_filters_that_threads_write", "src/inline.c",
           [("if (filter->concurrent)", "if (false)")],
           "inline_query/filters_that_several_threads_write_are_refused"),
     Break("threads_set_words_as_if_alone", "src/core/line.h",
           [("return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;",
-            "const uint64_t old = *(volatile uint64_t *)word;\n    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n    *(volatile uint64_t *)word = old | bits;\n    return (old & bits) != bits;")],
+            "const uint64_t old = *(volatile uint64_t *)word;\n"
+            "    for (volatile int wait = 0; wait < 2000; wait++)\n        ;\n"
+            "    *(volatile uint64_t *)word = old | bits;\n    return (old & bits) != bits;")],
           "concurrent/concurrent_adds_to_one_line_lose_nothing"),
 ]

@@ -74,8 +74,8 @@ def every_way_to_write_a_number_means_the_same(c):
 def a_pipe_makes_the_filter_that_a_file_makes(c):
     set_up(c)
     os.mkfifo(c.path("fifo"))
-    for options in ("", "-p 0.1 --lines 2", "--kind classic", "--kind counting", "--folds 2", "--memory 1MiB",
-                    "-p 1e-3 --memory 1MiB"):
+    for options in ("", "-p 0.1 --lines 2", "--kind classic", "--kind counting", "--folds 2",
+                    "--memory 1MiB", "-p 1e-3 --memory 1MiB"):
         c.run(f"build -q {options} -o f.bloom keys")
         c.run(f"build -q {options} -o g.bloom", stdin=KEYS)
         c.expect(c.read("f.bloom") == c.read("g.bloom"), f"{options}: standard input differs")
@@ -525,8 +525,8 @@ def secret_key_is_wiped_where_the_command_held_it(c):
     bound = {**os.environ, "LD_BIND_NOW": "1"}
     for made_now, size in ((True, "-n 10"), (False, "-n 10"), (False, "")):
         process = c.start(f"build -q {size} --key-file k -o f.bloom", env=bound)
-        # It reads when the filter has been made, or what hashes for it. No record is whole yet: hashing
-        # one would bring the key back for a moment.
+        # It reads when the filter has been made, or what hashes for it. No record is whole yet:
+        # hashing one would bring the key back for a moment.
         process.stdin.write(b"a")
         process.stdin.flush()
         wait_for_reader(c, process)

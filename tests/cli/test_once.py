@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """build without -n: the input is read once, and the filter is the one that -n makes.
 
-BLOOMERY_HASH_BYTES is the memory for the hashes that wait until the number of keys is known, where the
-build has that switch; a release build has not, and then they stay in memory in all cases of the first
-part. tests/unit/hash_store.c looks at what goes to the file.
+BLOOMERY_HASH_BYTES is the memory for the hashes that wait until the number of keys is known, where
+the build has that switch; a release build has not, and then they stay in memory in all cases of the
+first part. tests/unit/hash_store.c looks at what goes to the file.
 """
 
 import gzip
@@ -41,7 +41,7 @@ def feed(c, name, content):
     return c.spawn(["sh", "-c", f"cat fed > {name}"])
 
 
-# ---- The same filter --------------------------------------------------------------------------------
+# ---- The same filter -----------------------------------------------------------------------------
 
 def is_that_of_n(c, options, keys, inputs, stdin=""):
     """Whatever the memory and the number of threads, the bytes are those of a build with -n."""
@@ -64,7 +64,7 @@ def every_shape_is_that_of_n(c):
 
 @case
 def hashes_of_128_bits_are_those_of_n(c):
-    """The plan takes them at 1e-13 and not at 1e-8; a rate that the memory decides may need them."""
+    """The plan takes them at 1e-13, not at 1e-8; a rate that the memory decides may need them."""
     c.file("keys", KEYS)
     # 30,000 keys share 64 bits at a rate of 1.6e-15: more than 1 % of 1e-13.
     for rate, bits in (("1e-8", 64), ("1e-10", 64), ("1e-13", 128), ("1e-15", 128)):
@@ -109,7 +109,8 @@ def keyed_filters_are_those_of_n(c):
         c.run("build -q --keyed -o f.bloom keys", environment=little(memory))
         c.run("query -c f.bloom keys", stdout=f"{COUNT}\n")
         c.run("query -c f.bloom", stdin="absent\n", stdout="0\n", code=1)
-        c.expect(stat.S_IMODE(os.stat(c.path("f.bloom")).st_mode) == 0o600, "others can read the key")
+        mode = stat.S_IMODE(os.stat(c.path("f.bloom")).st_mode)
+        c.expect(mode == 0o600, "others can read the key")
         seen.add(c.read("f.bloom"))
         os.unlink(c.path("f.bloom"))
     c.expect(len(seen) == len(MEMORY), "random keys are the same")
@@ -120,7 +121,8 @@ def an_empty_input_makes_an_empty_filter(c):
     for options in ("", "-p 1e-14", "--memory 1KB", "--kind classic"):
         is_that_of_n(c, options, 1, "-")
         c.run(f"build {options} -o f.bloom", stderr=has("wrote f.bloom: 0 keys, "))
-        c.expect(json.loads(c.run("inspect --json f.bloom", stdout=None)[0])["bits_set"] == 0, options)
+        facts = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
+        c.expect(facts["bits_set"] == 0, options)
 
 
 @case
@@ -131,7 +133,7 @@ def packed_input_is_that_of_n(c):
     is_that_of_n(c, "-p 1e-13", 2 * COUNT, "packed -", stdin=KEYS)
 
 
-# ---- Once -------------------------------------------------------------------------------------------
+# ---- Once ----------------------------------------------------------------------------------------
 
 @case
 def input_is_read_once(c):
@@ -155,7 +157,8 @@ def a_file_that_grows_meanwhile_is_counted_as_it_was_read(c):
         process.stdin.flush()
         time.sleep(0.002)
     _, stderr = process.communicate(timeout=60)
-    c.expect(process.returncode == 0 and stderr.startswith(b"wrote f.bloom: 50 keys, "), f"{stderr}")
+    c.expect(process.returncode == 0 and stderr.startswith(b"wrote f.bloom: 50 keys, "),
+             f"{stderr}")
     facts = json.loads(c.run("inspect --json f.bloom", stdout=None)[0])
     c.expect((facts["planned_keys"], facts["adds"]) == (50, 50), f"{facts}")
 
@@ -171,7 +174,7 @@ def what_does_not_fit_is_told_when_it_has_been_read(c):
     c.expect(c.names() == ["keys"], "a refused build left a file")
 
 
-# ---- What can go wrong ------------------------------------------------------------------------------
+# ---- What can go wrong ---------------------------------------------------------------------------
 
 @case
 def a_temporary_directory_that_is_not_there_is_told(c):
@@ -180,8 +183,9 @@ def a_temporary_directory_that_is_not_there_is_told(c):
     for threads in (1, 4):
         c.run(f"build -j {threads} -o f.bloom keys", code=2,
               environment=little("1", TMPDIR="/nonexistent"),
-              stderr="bloomery: build: hashes that do not fit in memory, in a file in /nonexistent: No "
-              "such file or directory; set TMPDIR to another directory, or give -n, which needs no such file\n")
+              stderr="bloomery: build: hashes that do not fit in memory, in a file in "
+              "/nonexistent: No such file or directory; set TMPDIR to another directory, or give "
+              "-n, which needs no such file\n")
     c.expect(c.names() == ["keys"], "a failed build left a file")
     c.run("build -q -o f.bloom keys", environment={"TMPDIR": "/nonexistent"})  # they fit
     c.run("build -q -n 30k -o g.bloom keys", environment=little("1", TMPDIR="/nonexistent"))
@@ -198,7 +202,7 @@ def a_directory_that_fails_ends_a_build_though_its_input_stays_open(c):
         try:
             process.stdin.write(keys.encode())
             process.stdin.flush()
-        except BrokenPipeError:  # it has ended before it was told all
+        except BrokenPipeError:  # it has ended before it read all
             pass
         try:
             code = process.wait(timeout=30)

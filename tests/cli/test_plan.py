@@ -43,7 +43,8 @@ def table_is_exact(c):
 
 @case
 def bits_per_key_are_those_of_the_design(c):
-    """The table of the design, computed by others: classic, then L = 1 to 4 with k, L = 1 as planned."""
+    """The table of the design, computed by others: classic, then L = 1 to 4 with k, L = 1 as
+    planned."""
     table = {
         "1e-2": (9.59, (10.10, 8), (9.71, 3), (9.66, 2), (9.71, 2)),
         "1e-3": (14.38, (15.72, 8), (14.66, 5), (14.57, 3), (14.62, 3)),
@@ -152,8 +153,8 @@ def billion_keys_in_ten_bytes_say_the_rate_and_the_need(c):
         "bloomery: plan: 1000000000 keys do not fit in 10 bytes: the best rate would be over 99.99 "
         "%; for 1 in 100 they need 1.18 GiB\n"))
     c.run("plan -n 1e9 -p 0.01 --memory 10", code=2,
-          stderr=has("1,000,000,000 keys at a rate of 1 in 100 need 1.18 GiB and --memory is 10 bytes, "
-                     "where no useful rate fits\n"))
+          stderr=has("1,000,000,000 keys at a rate of 1 in 100 need 1.18 GiB and --memory is 10 "
+                     "bytes, where no useful rate fits\n"))
 
 
 @case
@@ -161,7 +162,8 @@ def bad_numbers_get_a_sentence(c):
     for line, sentence in (
             ("-n 100 -p 0", "-p 0: "), ("-n 100 -p 2", "-p 2: "), ("-n -5", "-n "),
             ("-n 0", "-n 0: must be a whole number from 1 to 281,474,976,710,656\n"),
-            ("-n 1e30", "-n "), ("-n 10 --lines 5", "--lines 5: "), ("-n 10 --lines 0", "--lines 0: "),
+            ("-n 1e30", "-n "),
+            ("-n 10 --lines 5", "--lines 5: "), ("-n 10 --lines 0", "--lines 0: "),
             ("-n 10 --folds 31", "--folds 31: "), ("-n 10 --memory 0", "--memory 0"),
             ("-n 10 --memory 1PiB", "--memory 1PiB"), ("-n ten", "-n "), ("-n 10 -p much", "-p "),
             ("-p 0.01", "how large? "), ("--memory 1GB", "how large? "), ("", "how large? ")):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: whatever form keys come in, they are the keys that they are one by one; what is no key is
- * neither added nor found; and a column that leads outside its memory is refused before anything is
- * read or added.
+ * Columns: whatever form keys come in, they are the keys that they are one by one; what is no key
+ * is neither added nor found; and a column that leads outside its memory is refused before anything
+ * is read or added.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Worth
  * running under AddressSanitizer.
@@ -155,8 +155,8 @@ static void columns_are_their_keys(void **state)
             assert_column_is_its_keys(shape, forms[form], true);
 }
 
-/* Nobody asks what was new: for one line that is code of its own. And keys of 8 bytes in a list are
- * taken as integers. */
+/* Nobody wants to know what was new: for one line that is code of its own. And keys of 8 bytes in a
+ * list are taken as integers. */
 static void uncounted_columns_are_their_keys(void **state)
 {
     (void)state;
@@ -186,8 +186,8 @@ static void what_is_no_key_is_not_added(void **state)
             assert_column_is_its_keys(shape, forms[form], false);
 }
 
-/* The line of a key is floor(x N / 2^64): one key in 2^32 / N or so has another where the low half of x
- * is left out. */
+/* The line of a key is floor(x N / 2^64): one key in 2^32 / N or so has another where the low half
+ * of x is left out. */
 static void integers_find_their_lines_in_larger_filters(void **state)
 {
     enum { MANY = 2000000 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns against descriptors: whatever the form, the kind, the number of keys and the nulls among them, a
- * column gives the answers, the counts, the hashes and the file, byte for byte, of the calls that take one
- * key; and a build of it by any number of threads the same file again.
+ * Columns against descriptors: whatever the form, the kind, the number of keys and the nulls among
+ * them, a column gives the answers, the counts, the hashes and the file, byte for byte, of the
+ * calls that take one key; and a build of it by any number of threads the same file again.
  *
  * Data, offsets and bitmaps end where a page that must not be read begins: nothing outside is read.
  *
- * Build: this file, ../support/support.c, ../support/columns.c; cmocka, the library. No arguments. Suite: property. What is
- * refused: columns_refused.c.
+ * Build: this file, ../support/support.c, ../support/columns.c; cmocka, the library. No arguments.
+ * Suite: property. What is refused: columns_refused.c.
  */
 #include "../support/columns.h"
 #include "../support/support.h"
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Filters ---------------------------------------------------------------------------------- */
+/* ---- Filters --------------------------------------------------------------------------------- */
 
 struct subject {
     const char *name;
@@ -125,7 +125,7 @@ static void expect(bool holds, const char *what)
         fail_msg("%s: %s", now, what);
 }
 
-/* ---- The comparisons -------------------------------------------------------------------------- */
+/* ---- The comparisons ------------------------------------------------------------------------- */
 
 /* Answers, and a word behind them that nobody writes. */
 struct words {
@@ -198,7 +198,7 @@ static void check_asking(const bloomery_filter *filter, const struct test_column
         sum += maybe;
     }
     expect(bloomery_may_contain_column(filter, column, found.words, &hits, NULL) == BLOOMERY_OK,
-           "asking failed");
+           "the query failed");
     expect_same_words(&found, &expected, "other answers");
     expect(hits == sum, "another number of answers");
     hits = 77;
@@ -207,7 +207,7 @@ static void check_asking(const bloomery_filter *filter, const struct test_column
            "another number without answers");
     found = untouched();
     expect(bloomery_may_contain_column(filter, column, found.words, NULL, NULL) == BLOOMERY_OK,
-           "asking failed without a number");
+           "the query failed without a number");
     expect_same_words(&found, &expected, "other answers without a number");
 }
 
@@ -256,7 +256,7 @@ static void check_removing(bloomery_filter *column, bloomery_filter *single,
     expect_same_file(column, single, "another filter after removing in silence");
 }
 
-/* Without asking what was new, which may be other code; and by several threads. */
+/* Without counting what was new, which may be other code; and by several threads. */
 static void check_other_ways(struct subject *subject, const bloomery_filter *expected,
                              const struct test_column *one, const struct test_column *other)
 {
@@ -338,7 +338,7 @@ static struct subject large(const struct subject *subject)
     return copy;
 }
 
-/* ---- The properties --------------------------------------------------------------------------- */
+/* ---- The properties -------------------------------------------------------------------------- */
 
 static const struct test_column_spec forms[] = {
     {.form = BLOOMERY_COLUMN_FIXED, .width = 8},
@@ -364,7 +364,7 @@ static void columns_equal_descriptors_whatever_the_nulls(void **state)
                     spec.count = counts[c];
                     spec.nulls = (enum test_nulls)nulls;
                     spec.first = turn++ % 3 == 0 ? 0 : turn % (TEST_COLUMN_FIRST_MAX + 1);
-                    /* Long columns take most of the time: one kind of nulls each in the quick tier. */
+                    /* Long columns take most of the time: one kind of nulls in the quick tier. */
                     if (spec.count == 1000 && turn % 3 != 0 && !test_long())
                         continue;
                     check_case(&subjects[s], &spec);
@@ -407,8 +407,8 @@ static void offsets_and_hashes_may_lie_anywhere(void **state)
             }
 }
 
-/* Portions of a build, which are some thousand keys: more than one, whose ends are within bytes of the
- * bitmap. */
+/* Portions of a build, which are some thousand keys: more than one, whose ends are within bytes of
+ * the bitmap. */
 static void long_columns_build_the_same(void **state)
 {
     enum { COUNT = 40000 };
@@ -446,8 +446,8 @@ static void long_columns_build_the_same(void **state)
     }
 }
 
-/* Hashes are taken as they are, by calls of one as by columns and builds, whoever made them and whatever
- * hash the filter has. */
+/* Hashes are taken as they are, by calls of one as by columns and builds, whoever made them and
+ * whatever hash the filter has. */
 static void hashes_of_any_value_are_the_same_everywhere(void **state)
 {
     enum { COUNT = 20000 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns that are wrong, and filters that do not take them: told with a sentence and the number of the key,
- * before anything is added. And the ends of what is right: no keys at all, and chains that get full.
+ * Columns that are wrong, and filters that do not take them: refused with a sentence and the number
+ * of the key, before anything is added. And the ends of what is right: no keys at all, and chains
+ * that get full.
  *
- * Build: this file, ../support/support.c, ../support/columns.c; cmocka, the library. No arguments. Suite:
- * property.
+ * Build: this file, ../support/support.c, ../support/columns.c; cmocka, the library. No arguments.
+ * Suite: property.
  */
 #include "../support/columns.h"
 #include "../support/support.h"
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Calls ------------------------------------------------------------------------------------ */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 enum call { CALL_ASK, CALL_ADD, CALL_HASH, CALL_BUILD, CALL_BUILD_TEAM, CALL_REMOVE, CALLS };
 
@@ -68,7 +69,7 @@ static void expect_refused(const char *what, enum call which, bloomery_filter *f
     test_bytes_free(&after);
 }
 
-/* ---- Wrong columns ---------------------------------------------------------------------------- */
+/* ---- Wrong columns --------------------------------------------------------------------------- */
 
 enum { KEYS = 100 };
 
@@ -119,7 +120,7 @@ static bloomery_column hashes_of(bloomery_column_form form)
     return column;
 }
 
-/* The column in each of its forms, spoilt in one way. `what` of these apply where the form is in `forms`. */
+/* The column in each of its forms, spoilt in one way. `what` applies to the forms in `forms`. */
 enum fault {
     FAULT_SIZE_ZERO,
     FAULT_SIZE_LARGER,
@@ -281,7 +282,7 @@ static void forms_that_nobody_knows_are_told(void **state)
     bloomery_free(filter);
 }
 
-/* ---- Filters that do not take them ------------------------------------------------------------ */
+/* ---- Filters that do not take them ----------------------------------------------------------- */
 
 static void hashes_of_64_bits_are_for_filters_that_make_such(void **state)
 {
@@ -313,7 +314,7 @@ static void only_counters_can_be_removed(void **state)
         }
 }
 
-/* Nothing can be added to a view, and everything asked. */
+/* Nothing can be added to a view, and everything can be looked up. */
 static void read_only_filters_can_be_asked(void **state)
 {
     (void)state;
@@ -433,7 +434,7 @@ static void hashes_are_not_for_filters_by_positions(void **state)
     bloomery_free(filter);
 }
 
-/* ---- Ends ------------------------------------------------------------------------------------- */
+/* ---- Ends ------------------------------------------------------------------------------------ */
 
 /* No keys: nothing is read, whatever the pointers. No bytes in any key: the data may be NULL. */
 static void columns_of_nothing_are_well(void **state)

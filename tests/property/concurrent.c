@@ -268,8 +268,8 @@ static void concurrent_adds_lose_nothing(void **state)
     test_keys_free(&keys);
 }
 
-/* Each number of lines, with a bit in all words of a line and in some: ways of their own. At these sizes
- * the rate is below 1e-9. */
+/* Each number of lines, with a bit in all words of a line and in some: ways of their own. At these
+ * sizes the rate is below 1e-9. */
 static void concurrent_adds_of_every_shape_lose_nothing(void **state)
 {
     (void)state;

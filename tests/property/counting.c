@@ -140,8 +140,8 @@ static void saturated_counters_lose_no_present_key(void **state)
 
 /* ---- One key, counter by counter ------------------------------------------------------------- */
 
-/* A line names k counters, each once, and each line that names one adds 1: counters are at most 1 where
- * no lines coincide, and add up to what the lines named. */
+/* A line names k counters, each once, and each line that names one adds 1: counters are at most 1
+ * where no lines coincide, and add up to what the lines named. */
 static void a_line_touches_a_counter_once(void **state)
 {
     (void)state;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * <bloomery/inline.h> against bloomery_may_contain: the same answers for every L and k, for keys of all
- * lengths and any seed, from memory, maps and views, and after further keys were added; and filters that it
- * does not fit are refused.
+ * <bloomery/inline.h> against bloomery_may_contain: the same answers for every L and k, for keys of
+ * all lengths and any seed, from memory, maps and views, and after further keys were added; and
+ * filters that it does not fit are refused.
  *
- * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Built once more
- * for each vector unit that the header knows, as a program of a user's would be; skipped where the processor
- * has not got it.
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Built
+ * once more for each vector unit that the header knows, as a program of a user's would be; skipped
+ * where the processor has not got it.
  */
 #include "../support/support.h"
 
@@ -89,7 +89,7 @@ static bloomery_plan plan_of(uint32_t lines, uint32_t probes, uint64_t blocks)
         .kind = BLOOMERY_BLOCKED, .bits = blocks * 512, .lines = lines, .probes = probes};
 }
 
-/* ---- The same answers ------------------------------------------------------------------------- */
+/* ---- The same answers ------------------------------------------------------------------------ */
 
 static void inline_answers_equal_the_calls(void **state)
 {
@@ -163,7 +163,7 @@ static void maps_views_and_copies_answer_alike(void **state)
     test_directory_remove(&directory);
 }
 
-/* ---- Refused ---------------------------------------------------------------------------------- */
+/* ---- Refused --------------------------------------------------------------------------------- */
 
 static void expect_refused(bloomery_filter *filter, const char *word)
 {

@@ -129,8 +129,8 @@ static void blocked_lines_reach_2_to_40_bits(void **state)
         }
 }
 
-/* Lines do not tell first words or bits, nor one word the next: all pairs are equally frequent, in each
- * of the L lines of a key. Pairs of neighbouring words are counted whole, bit by bit. */
+/* A line says nothing of first words or bits, nor one word of the next: all pairs are equally
+ * frequent, in each of the L lines of a key. Pairs of neighbouring words are counted bit by bit. */
 static void positions_are_independent(void **state)
 {
     enum { WORDS = 8, SIDE = 16, LINES = 4 };
@@ -201,8 +201,8 @@ static void lines_of_a_key_are_independent(void **state)
             }
 }
 
-/* With the highest bits of the hash held fixed, as they are within a line of a filter of 2^20 to 2^32
- * lines, the bits of the keys that share it are still free. */
+/* With the highest bits of the hash held fixed, as they are within a line of a filter of 2^20 to
+ * 2^32 lines, the bits of the keys that share it are still free. */
 static void bits_are_free_within_a_line(void **state)
 {
     static uint64_t pairs[8][64 * 64];

@@ -173,7 +173,7 @@ def reader_and_library_agree_about_every_shape(c):
         verdicts.append(ours["answers"][2 * len(present)::2])
     # Were all answers the same, the positions might be anything.
     shares = [verdict.count(1) / len(verdict) for verdict in verdicts]
-    c.expect(sum(0.02 < share < 0.9 for share in shares) >= 15, f"told apart: {shares}")
+    c.expect(sum(0.02 < share < 0.9 for share in shares) >= 15, f"shares: {shares}")
 
 
 @case
@@ -310,12 +310,15 @@ ODD_RECORDS = [
     ("with a short link", (1, 1, None, bytes(56)), reader.DAMAGED),
     ("with a rule", (2, 1, None, struct.pack("<IIiI", 2, 255, -2**31, 255)), None),
     ("with a rule, not required", (2, 0, None, struct.pack("<IIiI", 1, 0, 0, 0)), None),
-    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 1024, 0, 0, 0)), reader.OTHER_VERSION),
+    ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 1024, 0, 0, 0)),
+     reader.OTHER_VERSION),
     ("with two cases", (2, 1, None, struct.pack("<IIiI", 6, 0, 0, 0)), reader.OTHER_VERSION),
     ("with a case of hex", (2, 1, None, struct.pack("<IIiI", 10, 0, 0, 0)), reader.OTHER_VERSION),
     ("with a long comment", (2, 1, None, struct.pack("<IIiI", 0, 0, 0, 256)), reader.OTHER_VERSION),
-    ("with a delimiter and no field", (2, 1, None, struct.pack("<IIiI", 0, 44, 0, 0)), reader.OTHER_VERSION),
-    ("with CSV and no field", (2, 1, None, struct.pack("<IIiI", 64, 0, 0, 0)), reader.OTHER_VERSION),
+    ("with a delimiter and no field", (2, 1, None, struct.pack("<IIiI", 0, 44, 0, 0)),
+     reader.OTHER_VERSION),
+    ("with CSV and no field", (2, 1, None, struct.pack("<IIiI", 64, 0, 0, 0)),
+     reader.OTHER_VERSION),
     ("with a delimiter that is no byte", (2, 1, None, struct.pack("<IIiI", 0, 256, 1, 0)),
      reader.OTHER_VERSION),
     ("with a short rule", (2, 1, None, bytes(8)), reader.DAMAGED),
@@ -450,8 +453,10 @@ def lines_of_the_worked_example_are_right(c):
     c.expect(f"prints {hi:016x}:" in text, "XXH3-64")
     c.expect(f"prints {wide[1]:016x}{wide[0]:016x}," in text, "XXH3-128")
     c.expect(f"`cone` has `hi` = 0x{cone:016x}" in text, "the counted key")
-    rows = [*table_of_lines(link_of(1024, 2, 2), 0, hi), *table_of_lines(link_of(51200, 3, 4), 0, hi),
-            *table_of_lines(link_of(51200, 5, 2), *wide), *table_of_lines(link_of(512, 3, 2), 0, cone)]
+    rows = [*table_of_lines(link_of(1024, 2, 2), 0, hi),
+            *table_of_lines(link_of(51200, 3, 4), 0, hi),
+            *table_of_lines(link_of(51200, 5, 2), *wide),
+            *table_of_lines(link_of(512, 3, 2), 0, cone)]
     for j, line in enumerate(reader.lines_of(link_of(1024, 2, 2), 0, hi)):
         for bit in line.bits:
             word = bit % 512 // 64

@@ -3,7 +3,8 @@
  * The library's side of reader_agrees.py: makes filters of any shape, and says what it finds in
  * files. Keys are any bytes, so on standard input each stands behind its length, a u32.
  *
- *     reader_twin make FILE KIND M K L KEYS RATE SEED KEY NOTE FLAGS DELIMITER FIELD COMMENT CELL HASH < keys
+ *     reader_twin make FILE KIND M K L KEYS RATE SEED KEY NOTE FLAGS DELIMITER FIELD
+ *                 COMMENT CELL HASH < keys
  *     reader_twin read KEY < files
  *
  * KEY is empty or 32 hexadecimal digits; a "-" before them keeps the key out of the file. `read`

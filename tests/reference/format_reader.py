@@ -9,11 +9,11 @@
         --hex                                   the lines are keys in hexadecimal digits
     --key HEX                                   the key of a keyed filter that does not carry it
 
-It imports nothing of the library's sources, and its hashes are its own (hashes.py). The author of its
-first version had seen only the page. What changed with version 2 was written to the page as well, but
-by someone who knew the library. Where the library and this file disagree about any file, one of the
-three - page, library, reader - is wrong; tests/property/reader_agrees.py looks for that. The steps of
-parse() are those under "What a reader checks", by their numbers.
+It imports nothing of the library's sources, and its hashes are its own (hashes.py). The author of
+its first version had seen only the page. What changed with version 2 was written to the page as
+well, but by someone who knew the library. Where the library and this file disagree about any file,
+one of the three - page, library, reader - is wrong; tests/property/reader_agrees.py looks for that.
+The steps of parse() are those under "What a reader checks", by their numbers.
 
 Exit codes: 0 yes, 1 no key may be in, 2 refused or damaged (stderr says why).
 """
@@ -174,7 +174,8 @@ def check_record(kind, body, at):
         need(len(body) in DIALECT_BYTES, DAMAGED, f"{where} has {len(body)} bytes")
         need(body[12:16] == bytes(4), OTHER_VERSION, f"{where}: a zero field is not")
     if kind == LINK:
-        need(Link(*LINK_BODY.unpack(body)).zero == 0, OTHER_VERSION, f"{where}: a zero field is not")
+        need(Link(*LINK_BODY.unpack(body)).zero == 0, OTHER_VERSION,
+             f"{where}: a zero field is not")
     if kind == RULE:
         flags, delimiter, field_number, comment = RULE_BODY.unpack(body)
         need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, OTHER_VERSION,

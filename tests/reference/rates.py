@@ -17,7 +17,7 @@ over the cells that were missed,
 (the second line is inclusion and exclusion again, now over the cells that the query misses).
 
 A line of words. A key sets one bit in each word of a window W of cyclically consecutive words. Its
-windows given, words are independent arrays of cells, so if a query asks word w for k_w bits,
+windows given, words are independent arrays of cells, so if a query tests k_w bits of word w,
 
     P(all set) = sum over i_1 .. i_8 of  c_i1 c_i2 .. c_i8  g(i)^j     after j keys
     g(i)       = mean over the windows W of the product over w in W of (1 - i_w/m)
@@ -46,8 +46,9 @@ from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
 
-# The terms of the largest sum here (k = 64, classic) stay below 2^64, and those of four lines in one
-# below 2^40; the smallest rate of interest is above 1e-60: 160 digits leave more than 70 correct ones.
+# The terms of the largest sum here (k = 64, classic) stay below 2^64, and those of four lines in
+# one below 2^40; the smallest rate of interest is above 1e-60: 160 digits leave more than 70
+# correct ones.
 getcontext().prec = 160
 
 WORDS, WORD_BITS = 8, 64
@@ -102,7 +103,7 @@ def window(first, probes, words):
 
 
 def covers(probes, times, words):
-    """How often each word of a line is asked by `times` windows: {counts: ways}, counts that are
+    """How often each word of a line is tested by `times` windows: {counts: ways}, counts that are
     one another's rotation or mirror image being one."""
     result = {}
     for starts in combinations_with_replacement(range(words), times):

@@ -165,7 +165,7 @@ def print_fastest():
 
 def print_misuse():
     """Section 4: a line layout sized with the classic formula, as much software does."""
-    head("p asked", "m/n", "k (8 at most)", "rate with our lines", "times p",
+    head("p wanted", "m/n", "k (8 at most)", "rate with our lines", "times p",
          "with 256-bit split blocks", "times p")
     for rate in RATES:
         ratio = -math.log2(rate) / math.log(2)

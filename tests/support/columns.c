@@ -15,7 +15,7 @@ static struct test_fence fence_of(const uint8_t *data, size_t bytes, bool shifte
     return fence;
 }
 
-/* Of 41 lengths, and one beyond all short ways; in one column and the next some keys are the same. */
+/* Of 41 lengths, and one beyond all short ways; from column to column some keys are the same. */
 static void describe(struct test_column *sample, const struct test_column_spec *spec, size_t count,
                      uint64_t seed)
 {

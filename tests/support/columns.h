@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns from a seed, and their keys by descriptor. Data, offsets and bitmap end where a page begins that
- * must not be read.
+ * Columns from a seed, and their keys by descriptor. Data, offsets and bitmap end where a page
+ * begins that must not be read.
  */
 #ifndef TESTS_COLUMNS_H
 #define TESTS_COLUMNS_H
@@ -48,8 +48,8 @@ struct test_column {
     struct test_fence bitmap;
 };
 
-/* The column of a spec; of hashes, as the filter makes them of the keys. Those of another seed share some
- * keys with it, and some come again in it. */
+/* The column of a spec; of hashes, as the filter makes them of the keys. Those of another seed
+ * share some keys with it, and some come again in it. */
 struct test_column *test_column_make(const struct test_column_spec *spec,
                                      const bloomery_filter *filter, uint64_t seed);
 void test_column_free(struct test_column *sample);

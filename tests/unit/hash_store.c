@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-/* A counting filter tells whether one was lost, or came twice: counters of 8 bits, of which each key has
- * some that no other key has. */
+/* A counting filter shows whether one was lost, or came twice: counters of 8 bits, of which each
+ * key has some that no other key has. */
 static bloomery_filter *counters(bloomery_hash_id hash, uint64_t keys)
 {
     bloomery_plan plan = {
@@ -68,7 +68,7 @@ static void assert_same(const bloomery_filter *one, const bloomery_filter *other
     free(bytes[1]);
 }
 
-/* What the threads keep: thread i the numbers i, i + threads, ... in portions of several lengths. */
+/* What the threads keep: thread i the numbers i, i + threads, ... in portions of many lengths. */
 struct keeping {
     struct tool_hash_store *store;
     const bloomery_filter *filter;

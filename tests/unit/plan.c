@@ -598,8 +598,8 @@ static void lines_and_probes_asked_for_are_kept(void **state)
         }
 }
 
-/* Without a hash in the options the plan chooses one; a secret key means SipHash. A chain takes the hash
- * that will do after ten doublings, and all its links have it. */
+/* Without a hash in the options the plan chooses one; a secret key means SipHash. A chain takes the
+ * hash that will do after ten doublings, and all its links have it. */
 static void plans_tell_the_hash_they_are_made_for(void **state)
 {
     (void)state;

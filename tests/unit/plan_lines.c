@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the planner says of lines of eight words, against lines that are built bit by bit with the real
- * derivation (src/core/derive.h) and against sums of another kind; and what it says of hashes.
+ * What the planner says of lines of eight words, against lines that are built bit by bit with the
+ * real derivation (src/core/derive.h) and against sums of another kind; and what it says of hashes.
  *
  * Seeds are fixed. Each simulated number is a mean over many filters and may be 4.5 of its standard
  * errors from what it should be: one in 150,000 passes that by accident, and there are some 250.
@@ -159,8 +159,8 @@ static void live_rate_is_how_often_absent_keys_pass(void **state)
     }
 }
 
-/* The chain over marked words, and inclusion and exclusion over them, are the same number; the latter
- * in double, so where chances are not small. */
+/* The chain over marked words, and inclusion and exclusion over them, are the same number; the
+ * latter in double, so where chances are not small. */
 static void ring_equals_inclusion_and_exclusion(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void eight_bits_are_eight_independent_words(void **state)
     }
 }
 
-/* What eight bits and one bit in a line that is asked again have in common with arrays of cells. */
+/* What eight bits and one bit in a line tested again have in common with arrays of cells. */
 static double cells_moment(int cells, int throws, uint32_t order)
 {
     double chance[513] = {1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line in NEON: four registers of two 64-bit lanes (core/line.h says what the functions do). Shifts
- * to the right are shifts to the left by a negative count. */
+/* A line in NEON: four registers of two 64-bit lanes (core/line.h says what the functions do).
+ * Shifts to the right are shifts to the left by a negative count. */
 #ifndef BLOOMERY_CORE_ARM_LINE_NEON_H
 #define BLOOMERY_CORE_ARM_LINE_NEON_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line in AVX2: two registers of four 64-bit lanes, each as line_avx512.h has all eight. There is no
- * rotation: bits are shifted to their places, and compared. */
+/* A line in AVX2: two registers of four 64-bit lanes, each as line_avx512.h has all eight. There is
+ * no rotation: bits are shifted to their places, and compared. */
 #ifndef BLOOMERY_CORE_X86_LINE_AVX2_H
 #define BLOOMERY_CORE_X86_LINE_AVX2_H
 
@@ -50,7 +50,7 @@ INLINE_AVX2 bool hits_avx2(const uint8_t *line, uint64_t w, uint32_t probes)
     return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/* The words in which the line lacks a bit, the lowest bit for word 0. A word has one bit at most. */
+/* The words in which the line lacks a bit, the lowest bit for word 0. A word has at most one. */
 INLINE_AVX2 uint32_t fresh_avx2(struct line_avx2 now, struct line_avx2 bits)
 {
     uint32_t same = 0;

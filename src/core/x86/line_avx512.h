@@ -5,8 +5,8 @@
  *     lanes        0         1         2      ...      7
  *     line       word 0    word 1    word 2          word 7
  *     w >>         0         6        12              42       vpsrlvq
- *     rotated    the bit that w names is the lowest one        vprorvq, whose counts ignore all above
- *                                                              their six lowest bits
+ *     rotated    the bit that w names is the lowest one        vprorvq, whose counts ignore all
+ *                                                              above their six lowest bits
  *     tested     in the lanes of the window                    vptestnmq
  */
 #ifndef BLOOMERY_CORE_X86_LINE_AVX512_H
