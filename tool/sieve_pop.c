@@ -98,7 +98,7 @@ enum {
 enum {
     ITEMS = 512,
     TEXT_BYTES = 256 << 10, /* of lines whose leases are committed together */
-    NUMBERS = 8192,         /* and as many of them, at most */
+    NUMBERS = 4096,         /* and as many of them, at most */
     NUMBER_BYTES = 24,      /* of a number and its tab, at most */
 };
 
@@ -336,7 +336,7 @@ static bool close_popped(struct pop *pop)
 static int run_pop(struct pop *pop)
 {
     const bool gathers = !pop->done && !pop->command.json && pop->wanted > ITEMS;
-    if (!tool_sieve_open(&pop->command, (64 << 10) + (gathers ? TEXT_BYTES : 0)))
+    if (!tool_sieve_open(&pop->command, (128 << 10) + (gathers ? TEXT_BYTES : 0)))
         return TOOL_ERROR;
     pop->text = gathers ? tool_allocate(TEXT_BYTES) : NULL;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
