@@ -14,6 +14,7 @@ void tool_out_start(struct tool_out *out)
 {
     out->used = 0;
     out->failure = 0;
+    out->written = 0;
 }
 
 static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
@@ -26,6 +27,7 @@ static void write_all(struct tool_out *out, const unsigned char *data, size_t by
             out->failure = errno;
             return;
         }
+        out->written += (size_t)written;
         data += written;
         bytes -= (size_t)written;
     }

@@ -19,7 +19,8 @@ enum { TOOL_OUT_BYTES = 65536 };
 
 struct tool_out {
     size_t used;
-    int failure; /* errno of the first write that failed, or 0 */
+    int failure;                /* errno of the first write that failed, or 0 */
+    unsigned long long written; /* bytes that the system took */
     unsigned char buffer[TOOL_OUT_BYTES];
 };
 

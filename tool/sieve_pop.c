@@ -98,7 +98,7 @@ enum {
 enum {
     ITEMS = 512,
     TEXT_BYTES = 256 << 10, /* of lines whose leases are committed together */
-    NUMBERS = 8192,         /* and as many of them, at most */
+    NUMBERS = 4096,         /* and as many of them, at most */
     NUMBER_BYTES = 24,      /* of a number and its tab, at most */
 };
 
@@ -116,6 +116,7 @@ struct pop {
     struct tool_out out;
     bloomery_sieve_item items[ITEMS];
     uint64_t numbers[NUMBERS];
+    uint64_t ends[NUMBERS]; /* where their lines end in the output */
 };
 
 static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
@@ -193,8 +194,10 @@ static bool gather(struct pop *pop)
         bytes += NUMBER_BYTES + pop->items[i].key.bytes + pop->items[i].payload.bytes + 2;
     if (pop->text == NULL || bytes > TEXT_BYTES - pop->text_bytes)
         return false;
-    for (size_t i = 0; i < pop->loose; i++)
+    for (size_t i = 0; i < pop->loose; i++) {
         put_line(pop, &pop->items[i], put_text);
+        pop->ends[pop->held - pop->loose + i] = pop->text_bytes;
+    }
     pop->loose = 0;
     return true;
 }
@@ -221,9 +224,37 @@ static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
     }
 }
 
-static void give_back(struct pop *pop)
+/* Prints what is held, and notes where each line ends. True where all of it was written. */
+static bool print_held(struct pop *pop)
 {
-    bloomery_sieve_return(pop->command.sieve, pop->numbers, pop->held, NULL, NULL);
+    const size_t gathered = pop->held - pop->loose;
+    const uint64_t begin = pop->out.written + pop->out.used;
+    tool_out_bytes(&pop->out, pop->text, pop->text_bytes);
+    for (size_t i = 0; i < gathered; i++)
+        pop->ends[i] += begin;
+    pop->popped += gathered;
+    for (size_t i = 0; i < pop->loose; i++, pop->popped++) {
+        if (pop->command.json)
+            print_json_item(pop, &pop->items[i]);
+        else
+            put_line(pop, &pop->items[i], put_out);
+        pop->ends[gathered + i] = pop->out.written + pop->out.used;
+    }
+    return tool_out_flush(&pop->out);
+}
+
+/* Of what is held, keeps as delivered the lines that were written whole, and gives back the others.
+ * A reader that went away has read none, and half a JSON object is of no use. */
+static void give_back_unwritten(struct pop *pop)
+{
+    const bool whole = pop->out.failure != EPIPE && !pop->command.json;
+    size_t written = 0;
+    while (whole && written < pop->held && pop->ends[written] <= pop->out.written)
+        written++;
+    pop->popped -= pop->held - written;
+    bloomery_sieve_return(pop->command.sieve, pop->numbers + written, pop->held - written, NULL,
+                          NULL);
+    pop->held = written;
 }
 
 /* Prints what was popped when its leases are durable; with --done, what was printed is done. False
@@ -234,27 +265,18 @@ static bool deliver(struct pop *pop)
     bloomery_error error = {0};
     char keys[TOOL_SIEVE_TEXT];
     if (!pop->done && bloomery_sieve_commit(sieve, &error) != BLOOMERY_OK) {
-        give_back(pop);
+        bloomery_sieve_return(sieve, pop->numbers, pop->held, NULL, NULL);
         tool_sieve_error(&pop->command, &error);
         tool_error("%s: %s not printed, since their leases could not be saved",
                    pop->command.directory, tool_sieve_things(keys, pop->held, "key"));
         return false;
     }
-    tool_out_bytes(&pop->out, pop->text, pop->text_bytes);
-    pop->popped += pop->held - pop->loose;
-    for (size_t i = 0; i < pop->loose; i++, pop->popped++)
-        if (pop->command.json)
-            print_json_item(pop, &pop->items[i]);
-        else
-            put_line(pop, &pop->items[i], put_out);
-    if (!tool_out_flush(&pop->out)) {
-        pop->popped -= pop->held;
-        give_back(pop);
-        return false;
-    }
+    const bool good = print_held(pop);
+    if (!good)
+        give_back_unwritten(pop);
     if (!pop->done ||
         bloomery_sieve_ack(sieve, pop->numbers, pop->held, NULL, &error) == BLOOMERY_OK)
-        return true;
+        return good;
     pop->unacked = pop->held;
     return !tool_sieve_error(&pop->command, &error);
 }
@@ -314,7 +336,7 @@ static bool close_popped(struct pop *pop)
 static int run_pop(struct pop *pop)
 {
     const bool gathers = !pop->done && !pop->command.json && pop->wanted > ITEMS;
-    if (!tool_sieve_open(&pop->command, (64 << 10) + (gathers ? TEXT_BYTES : 0)))
+    if (!tool_sieve_open(&pop->command, (128 << 10) + (gathers ? TEXT_BYTES : 0)))
         return TOOL_ERROR;
     pop->text = gathers ? tool_allocate(TEXT_BYTES) : NULL;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);

@@ -136,6 +136,27 @@ def lines_that_will_come_again_are_counted(c):
 
 
 @case
+def lines_that_were_written_whole_are_done(c):
+    """A file on a full disk takes a part of what is printed: what it took does not come again, the rest does."""
+    lines = [f"{i:0100d}" for i in range(400)]
+    for number, more in enumerate(("--done", "")):
+        sieve = f"s{number}"
+        push(c, f"{ENGINES[0]} --leases 300 {sieve}", lines)  # its MANIFEST is shorter than the limit
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000)), "restore_signals": False}
+        with open(c.path("written"), "wb") as file:
+            c.run(f"sieve pop -n 300 {more} {sieve}", stdout_file=file, code=2, stderr=has("writing to stdout: File too large"), **limit)
+        written = whole_lines(c.read("written"))
+        c.expect(len(c.read("written")) == 30000 and len(written) > 250, f"{len(written)} lines")
+        report = status(c, sieve)
+        held = report["acked"] if more else report["acked"] + len(written)
+        c.expect(held == len(written) and report["queued"] + report["leased"] + report["acked"] == 400, f"{report}")
+        if not more:
+            c.run(f"sieve ack -q {sieve}", stdin=b"\n".join(written))
+        rest = whole_lines(c.run(f"sieve pop -n 1000 --done {sieve}", stdout=None)[0])
+        c.expect([line.split(b"\t")[-1] for line in written] + rest == [line.encode() for line in lines], f"{len(written)} + {len(rest)}")
+
+
+@case
 def nothing_is_printed_whose_lease_is_not_saved(c):
     push(c, f"{ENGINES[0]} s", ["a", "b", "c"])
     c.run("sieve pop -n 2 s", code=2, stderr=has("MANIFEST", "2 keys not printed, since their leases could not be saved"), **FULL_DISK)
