@@ -31,11 +31,13 @@ double bloomery_sieve_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* Seconds since 1970. A clock that was never set may stand before that: it counts as 1970, for
+ * leases end at no negative time. */
 static double wall_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return now.tv_sec < 0 ? 0 : (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 /* ---- Commits ----------------------------------------------------------------------------- */
