@@ -76,7 +76,7 @@ bench-all: build-bench
 install:
 	$(need) demo
 	@test -f $(BUILD)-release/build.ninja || \
-		meson setup $(BUILD)-release --buildtype=release -Db_ndebug=true -Dtests=disabled $(MESON_OPTIONS)
+		meson setup $(BUILD)-release --buildtype=release -Dtests=disabled $(MESON_OPTIONS)
 	@meson configure $(BUILD)-release --prefix $(PREFIX)
 	@ninja --quiet -C $(BUILD)-release
 	@meson install -C $(BUILD)-release --no-rebuild

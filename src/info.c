@@ -169,5 +169,7 @@ double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set)
         keys += filter->kind->estimate(&filter->links[i], bits);
         bits_set -= bits < bits_set ? bits : bits_set;
     }
-    return keys + filter->kind->estimate(&filter->links[newest], bits_set);
+    /* A caller's sum may be more than there are bits: then all are set. */
+    const struct bloomery_link *last = &filter->links[newest];
+    return keys + filter->kind->estimate(last, bits_set < last->bits ? bits_set : last->bits);
 }

@@ -9,8 +9,9 @@
  *
  * A block is what one read gives, cut behind its last delimiter; the few bytes of the cut record
  * are set aside and begin the next block. A record that is longer than a block makes its block
- * longer, by doubling, so that long records take linear time. What a read gives is handed out at
- * once, be it one line: whoever types it waits for the answer.
+ * longer, by doubling, so that long records take linear time, up to the longest record that may be
+ * (line_most), so that a file without line ends takes no more memory than that. What a read gives
+ * is handed out at once, be it one line: whoever types it waits for the answer.
  *
  * Reading is one thread's at a time: who takes a block has the baton, reads, cuts and hands the
  * baton on. Reading a cached file takes a tenth of what is then done with its lines, splitting them
@@ -37,6 +38,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +57,7 @@ struct past {
 struct tool_blocks {
     struct tool_source source;
     size_t block_bytes;
+    size_t line_most; /* SIZE_MAX - 1: any */
     uint32_t threads;
     uint64_t total; /* of the inputs, in bytes; 0: unknown */
     int wake[2];    /* a pipe; a byte in it wakes the reader. -1: none */
@@ -81,6 +84,7 @@ struct tool_blocks {
     struct tool_input input;
     bool first_record; /* none has been handed out of this input */
     bool failed;
+    bool ends_long;    /* what follows the last block is a record that is too long */
     bool dropping;     /* what is read belongs to a record that is too long */
     bool dropped_here; /* the open input has had one */
     unsigned char *rest;
@@ -120,6 +124,9 @@ struct tool_blocks *tool_blocks_open(const struct tool_source *source, const cha
     memset(blocks, 0, sizeof(*blocks));
     blocks->source = *source;
     blocks->block_bytes = wanted_block_bytes();
+    blocks->line_most = source->record_most > 0 ? SIZE_MAX - 1
+                        : source->line_most > 0 ? source->line_most
+                                                : TOOL_LINE_MOST;
     blocks->total = tool_source_bytes(source);
     blocks->threads = useful_threads(blocks);
     blocks->wake[0] = blocks->wake[1] = -1;
@@ -233,15 +240,21 @@ static bool hand_on(struct tool_blocks *blocks, struct tool_block *block, bool f
     return filled;
 }
 
-/* Whether to go on; where the source is `settled`, asked when all that was read is done with. */
-static bool settle(struct tool_blocks *blocks)
+/* Whether to go on; `wait`: when all that was read is done with, for which nobody needs the
+ * baton. */
+static bool goes_on(struct tool_blocks *blocks, bool wait)
 {
     pthread_mutex_lock(&blocks->mutex);
-    while (blocks->source.settled && blocks->done != blocks->taken && !blocks->stopped)
+    while (wait && blocks->done != blocks->taken && !blocks->stopped)
         pthread_cond_wait(&blocks->given_back, &blocks->mutex);
     bool going_on = !blocks->stopped;
     pthread_mutex_unlock(&blocks->mutex);
     return going_on;
+}
+
+static bool settle(struct tool_blocks *blocks)
+{
+    return goes_on(blocks, blocks->source.settled);
 }
 
 bool tool_blocks_turn(struct tool_blocks *blocks, const struct tool_block *block)
@@ -280,6 +293,15 @@ static void end_input(struct tool_blocks *blocks)
 {
     tool_input_close(&blocks->input);
     blocks->rest_bytes = 0;
+    blocks->ends_long = false;
+}
+
+/* After an error: the next input is read, or none. */
+static void leave_input(struct tool_blocks *blocks)
+{
+    end_input(blocks);
+    if (!blocks->source.keep_going)
+        blocks->input.next = tool_source_count(&blocks->source);
 }
 
 /* Waiting for bytes fails, too, where reading was interrupted. */
@@ -289,9 +311,35 @@ static void fail_input(struct tool_blocks *blocks)
         tool_error("%s: %s", tool_path_said(blocks->input.name), blocks->input.error);
         blocks->failed = true;
     }
-    end_input(blocks);
-    if (!blocks->source.keep_going)
-        blocks->input.next = tool_source_count(&blocks->source);
+    leave_input(blocks);
+}
+
+/* The line behind all that was read of the input, all blocks being back; 0 where one was not split
+ * to its end. */
+static uint64_t next_line(const struct tool_blocks *blocks)
+{
+    if (blocks->first_record)
+        return 1;
+    const uint64_t last = blocks->taken - 1;
+    const uint64_t records = blocks->past[last].records;
+    return records != UNKNOWN ? tool_blocks_line(blocks, last, records) : 0;
+}
+
+/* The next record is longer than any may be. Its line is known when the blocks before it have been
+ * split. */
+static void fail_long(struct tool_blocks *blocks)
+{
+    char most[TOOL_NUMBER_BYTES], line[TOOL_NUMBER_BYTES] = "a line";
+    if (!tool_interrupt_came(blocks->source.interrupt) && goes_on(blocks, true)) {
+        const uint64_t number = next_line(blocks);
+        if (number > 0)
+            snprintf(line, sizeof(line), "line %llu", (unsigned long long)number);
+        tool_error("%s: %s is longer than %s; --max-line SIZE takes longer ones",
+                   tool_path_said(blocks->input.name), line,
+                   tool_format_size(most, blocks->line_most));
+        blocks->failed = true;
+    }
+    leave_input(blocks);
 }
 
 enum { MARK_BYTES = 3 };
@@ -343,12 +391,17 @@ static void set_rest_aside(struct tool_blocks *blocks, const unsigned char *rest
     blocks->rest_bytes = bytes;
 }
 
-static void make_room(struct tool_block *block, size_t bytes)
+/* No more than the longest record takes with its delimiter, where a block has fewer bytes to begin
+ * with. */
+static void make_room(const struct tool_blocks *blocks, struct tool_block *block, size_t bytes)
 {
     if (bytes <= block->capacity)
         return;
+    assert(bytes <= blocks->line_most + 1);
     while (block->capacity < bytes)
         block->capacity *= 2;
+    if (block->capacity > blocks->line_most + 1)
+        block->capacity = blocks->line_most + 1;
     block->buffer = tool_reallocate(block->buffer, block->capacity + 1);
 }
 
@@ -377,6 +430,38 @@ static size_t drop(struct tool_blocks *blocks, struct tool_block *block, size_t 
     return used;
 }
 
+/* Where in the first `bytes`, which are whole records, one begins that is too long; `bytes` where
+ * none does. In so many bytes as the longest record takes with its delimiter one ends, or it is
+ * too long. */
+static size_t find_long(const struct tool_blocks *blocks, const unsigned char *text, size_t bytes)
+{
+    const size_t most = blocks->line_most + 1;
+    size_t at = 0;
+    while (bytes - at > most) {
+        const unsigned char *last = memrchr(text + at, blocks->source.delimiter, most);
+        if (last == NULL)
+            return at;
+        at = (size_t)(last - text) + 1;
+    }
+    return bytes;
+}
+
+/* Of the block's `used` bytes the first `end` are whole records, and become its own; the others
+ * are set aside. False where the first record is too long. */
+static bool take_records(struct tool_blocks *blocks, struct tool_block *block, size_t end,
+                         size_t used)
+{
+    const size_t good = find_long(blocks, block->buffer, end);
+    if (good == 0) {
+        fail_long(blocks);
+        return false;
+    }
+    blocks->ends_long = good < end;
+    set_rest_aside(blocks, block->buffer + end, blocks->ends_long ? 0 : used - end);
+    set_records(blocks, block, good);
+    return true;
+}
+
 /* Reads until there is a whole record. The block has `used` bytes already, in the first of which up
  * to `searched` there is no delimiter. False at the end of the input, or where it failed. */
 static bool read_records(struct tool_blocks *blocks, struct tool_block *block, size_t searched,
@@ -385,12 +470,8 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
     while (true) {
         unsigned char *last =
             memrchr(block->buffer + searched, blocks->source.delimiter, used - searched);
-        if (last != NULL) {
-            size_t end = (size_t)(last - block->buffer) + 1;
-            set_rest_aside(blocks, last + 1, used - end);
-            set_records(blocks, block, end);
-            return true;
-        }
+        if (last != NULL)
+            return take_records(blocks, block, (size_t)(last - block->buffer) + 1, used);
         if (tool_interrupt_came(blocks->source.interrupt)) {
             end_input(blocks);
             return false;
@@ -399,8 +480,12 @@ static bool read_records(struct tool_blocks *blocks, struct tool_block *block, s
             begin_dropping(blocks);
             used = 0;
         }
+        if (used > blocks->line_most) {
+            fail_long(blocks);
+            return false;
+        }
         searched = used;
-        make_room(block, used + 1);
+        make_room(blocks, block, used + 1);
         ssize_t count =
             tool_input_read(&blocks->input, block->buffer + used, block->capacity - used);
         if (count < 0) {
@@ -451,11 +536,19 @@ static bool fill(struct tool_blocks *blocks, struct tool_block *block)
                 fail_input(blocks);
                 continue;
             }
+        } else if (blocks->ends_long) {
+            fail_long(blocks);
+            continue;
         } else if (blocks->rest_bytes > 0) {
             used = searched = blocks->rest_bytes;
-            make_room(block, used);
+            make_room(blocks, block, used);
             memcpy(block->buffer, blocks->rest, used);
             blocks->rest_bytes = 0;
+            if (blocks->rest_capacity > 4 * blocks->block_bytes) { /* of a long record */
+                free(blocks->rest);
+                blocks->rest = NULL;
+                blocks->rest_capacity = 0;
+            }
         }
         if (read_records(blocks, block, searched, used))
             return true;

@@ -27,7 +27,7 @@ static const char help[] =
     "\n"
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
     "cores\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
+    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
     "      --memory SIZE    the most memory for a scalable filter; where it would have to grow "
     "past\n"
     "                       that, nothing is added. Others do not grow\n"
@@ -77,6 +77,7 @@ static const struct option options[] = {
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -221,6 +222,10 @@ static int add_main(int argc, char **argv)
             break;
         case OPTION_JSON:
             addition.json = true;
+            break;
+        case TOOL_OPTION_MAX_LINE:
+            if (!tool_option_max_line(optarg, &addition.source.line_most))
+                return TOOL_ERROR;
             break;
         case TOOL_OPTION_HELP:
             return TOOL_FOUND;

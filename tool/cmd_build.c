@@ -73,7 +73,7 @@ static const char help[] =
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
     "cores.\n"
     "                       The filter is the same whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
+    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
     "      --force          overwrite FILE even if it is no filter\n"
     "  -q, --quiet          no line about what was written\n"
     "      --json           say it on standard output as one JSON object, numbers unrounded\n"
@@ -143,6 +143,7 @@ static const struct option options[] = {
     {"force", no_argument, NULL, OPTION_FORCE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -193,6 +194,8 @@ static bool take_option(struct build *build, int option)
     case '0':
         build->source.delimiter = 0;
         return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &build->source.line_most);
     case OPTION_FORCE:
         build->force = true;
         return true;

@@ -78,8 +78,8 @@ static const char help[] =
     "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
     "cores.\n"
     "                       The output is the same, and in the same order, whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline, in input and output\n"
-    "  -q, --quiet          no report at the end\n"
+    "  -0, --null           lines end with NUL instead of newline, in input and "
+    "output\n" TOOL_LINE_HELP "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object, numbers unrounded: on standard error, "
     "or\n"
     "                       with -c on standard output in place of the number\n"
@@ -87,9 +87,9 @@ static const char help[] =
     "What is compared of a line; the whole line is printed. Lines without a key are printed, "
     "always:\n"
     "\n" TOOL_RULE_HELP "\n"
-    "An input that can't be read ends it with exit code 2; nothing after it is read, and neither "
-    "is\n"
-    "the state written.\n"
+    "An input that can't be read, or has a line that is too long, ends it with exit code 2; "
+    "nothing\n"
+    "after it is read, and neither is the state written.\n"
     "\n"
     "  bloomery dedupe urls.txt > unique.txt\n"
     "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
@@ -122,6 +122,7 @@ static const struct option options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -183,6 +184,8 @@ static bool take_value(struct tool_dedupe_command *command, int option)
     case OPTION_KEY_FILE:
         command->key_file = optarg;
         return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &command->source.line_most);
     default:
         return tool_rule_option(&command->choice, option);
     }

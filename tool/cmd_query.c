@@ -42,6 +42,10 @@ static const char help[] =
     "  -j, --threads N       work with N threads, 1 to 256. Default, or 0: as many as there are\n"
     "                        cores. The output is the same, and in the same order, whatever N is\n"
     "  -0, --null            lines end with NUL instead of newline, in input and output\n"
+    "      --max-line SIZE   the longest line that is taken; a longer one is an error, and its\n"
+    "                        input ends there. Default 64MiB; each thread may need a few times "
+    "so\n"
+    "                        much memory\n"
     "      --verify          read the filters whole first and compare every checksum; a damaged\n"
     "                        one is an error\n"
     "      --key-file FILE   the key of filters that don't carry it\n"
@@ -88,6 +92,7 @@ struct query {
     const char *confirm;
     struct tool_rule_choice choice;
     uint32_t threads;
+    size_t line_most;  /* 0: not given */
     const char **keys; /* of -k */
     size_t key_count;
     struct tool_question question;
@@ -120,6 +125,7 @@ static const struct option options[] = {
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"positions", no_argument, NULL, OPTION_POSITIONS},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -266,7 +272,8 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                        .keep_going = true,
                                        .keep_bom = query->choice.keep_bom,
                                        .returns_taken = returns_are_taken(&query->question),
-                                       .threads = query->threads};
+                                       .threads = query->threads,
+                                       .line_most = query->line_most};
     if (query->positions)
         return print_positions(query, &source);
 
@@ -393,6 +400,8 @@ static bool take_option(struct query *query, int option)
     case OPTION_JSON:
         query->json = true;
         return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &query->line_most);
     default:
         return tool_rule_option(&query->choice, option);
     }

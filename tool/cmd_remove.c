@@ -38,7 +38,7 @@ static const char help[] =
     "\n"
     "      --strict         exit code 1 if a line was absent (all others are removed all the "
     "same)\n"
-    "  -0, --null           lines end with NUL instead of newline\n"
+    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
     "      --key-file FILE  the key of a filter that doesn't carry it\n"
     "  -q, --quiet          no line about what was removed\n"
     "      --json           say it on standard output as one JSON object, numbers unrounded\n"
@@ -77,6 +77,7 @@ static const struct option options[] = {
     {"key-file", required_argument, NULL, OPTION_KEY_FILE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -324,6 +325,8 @@ static bool take_option(struct removal *removal, int option)
     case OPTION_JSON:
         removal->json = true;
         return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &removal->source.line_most);
     default:
         return tool_rule_option(&removal->choice, option);
     }

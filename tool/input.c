@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input.h"
 
+#include "numbers.h"
 #include "tool.h"
 #include "unpack.h"
 
@@ -61,6 +62,15 @@ bool tool_source_readable_twice(const struct tool_source *source, const char **c
         if (!readable_twice(*culprit))
             return false;
     }
+    return true;
+}
+
+bool tool_option_max_line(const char *text, size_t *bytes)
+{
+    uint64_t size;
+    if (!tool_option_size("--max-line", text, &size))
+        return false;
+    *bytes = (size_t)size;
     return true;
 }
 

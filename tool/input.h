@@ -15,12 +15,15 @@
 #include "interrupt.h"
 #include "stream.h"
 
+#include <getopt.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Where keys come from. */
+#define TOOL_LINE_MOST ((size_t)64 << 20)
+
 struct tool_source {
     char *const *paths;      /* files; "-" is stdin. They are read one after the other */
     size_t count;            /* 0: stdin alone */
@@ -37,8 +40,14 @@ struct tool_source {
                                                there; NULL: nothing does */
     uint32_t threads; /* that take part; 0: as many as the process may run at once */
 
-    /* For inputs without an end, in bounded memory and by one thread: records longer than this are passed over and
-     * counted (tool_blocks_too_long), and of blocks that were given back nothing is kept. 0: neither. */
+    /* A record that is longer makes its input fail, told by its line, when all blocks before are
+     * given back: no block is longer than that, which bounds the memory of a thread. 0:
+     * TOOL_LINE_MOST. */
+    size_t line_most;
+
+    /* For inputs without an end, in bounded memory and by one thread: records longer than this are
+     * no failure, but passed over and counted (tool_blocks_too_long), and of blocks that were
+     * given back nothing is kept. 0: neither. */
     size_t record_most;
 
     /* Called where a pipe has had nothing for so long; see stream.h. */
@@ -46,6 +55,21 @@ struct tool_source {
     void *idle_context;
     int idle_milliseconds;
 };
+
+/* --max-line of all commands that hold whole lines: its number, its row, its lines of --help; and
+ * its value, false after a message. The commands of the sieve have none: what is longer than a key
+ * may be is passed over there. */
+enum { TOOL_OPTION_MAX_LINE = 430 };
+#define TOOL_LINE_OPTIONS                                         \
+    {                                                             \
+        "max-line", required_argument, NULL, TOOL_OPTION_MAX_LINE \
+    }
+#define TOOL_LINE_HELP                                                                           \
+    "      --max-line SIZE  the longest line that is taken; a longer one is an error, and its\n" \
+    "                       input ends there. Default 64MiB; each thread may need a few times "  \
+    "so\n"                                                                                       \
+    "                       much memory\n"
+bool tool_option_max_line(const char *text, size_t *bytes);
 
 /* Path `index` of a source, and how many there are: stdin where none was named. */
 const char *tool_source_path(const struct tool_source *source, size_t index);

@@ -34,8 +34,10 @@ static bool passes_over(const bloomery_key_rule *rule)
 static void count_records(struct counting *counting)
 {
     struct tool_block block = {0};
-    while (tool_blocks_take(counting->blocks, &block))
+    while (tool_blocks_take(counting->blocks, &block)) {
         block.records = tool_split_count(block.from, block.end, block.delimiter);
+        block.from = block.end;
+    }
     tool_block_free(&block);
 }
 

@@ -36,6 +36,7 @@ struct tool_sieve_command {
     bool quiet, json;
     bloomery_sieve *sieve;  /* NULL: not open */
     bloomery_status status; /* of opening it */
+    bool io_failed;         /* which was told: once is enough */
 };
 
 void tool_sieve_start(struct tool_sieve_command *command);
@@ -160,11 +161,12 @@ bool tool_sieve_no_more(int argc, char **argv);
  * still allocate. False after a message, which says the least memory that works where that is the matter. */
 bool tool_sieve_open(struct tool_sieve_command *command, uint64_t buffers);
 
-/* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. */
+/* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails
+ * again, as one did that was told, is not told again. */
 int tool_sieve_close(struct tool_sieve_command *command, int code);
 
 /* A message of a call that failed, with the directory's name. Returns TOOL_ERROR. */
-int tool_sieve_error(const struct tool_sieve_command *command, const bloomery_error *error);
+int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error);
 
 bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command);
 

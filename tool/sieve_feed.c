@@ -368,6 +368,23 @@ static void run_all(struct run *run, struct tool_block *block, bool more)
     feed->after = tool_sieve_info(feed->command);
 }
 
+/* Of what was pushed, where closing failed: the last commit has the first of them. */
+static uint64_t durable_pushes(const struct tool_sieve_feed *feed)
+{
+    const uint64_t before = feed->before.pushed, synced = feed->after.synced;
+    const uint64_t durable = synced > before ? synced - before : 0;
+    return durable < feed->pushed ? durable : feed->pushed;
+}
+
+/* Closes the sieve, and with it what was pushed is durable, or the first part of it. */
+static int close_sieve(struct tool_sieve_feed *feed)
+{
+    const bool saved = tool_sieve_close(feed->command, TOOL_FOUND) == TOOL_FOUND;
+    feed->durable = saved ? feed->pushed : durable_pushes(feed);
+    feed->good = feed->good && saved;
+    return feed->good ? TOOL_FOUND : TOOL_ERROR;
+}
+
 int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
 {
     struct run *run = tool_allocate(sizeof(*run));
@@ -387,7 +404,7 @@ int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
         feed->good = false;
     int code = TOOL_ERROR;
     if (*opened)
-        code = tool_sieve_close(feed->command, feed->good ? TOOL_FOUND : TOOL_ERROR);
+        code = close_sieve(feed);
     tool_block_free(&block);
     free(run->out);
     free(run->payloads);

@@ -23,6 +23,7 @@ struct tool_sieve_feed {
     bloomery_sieve_info before, after;
     uint64_t records;        /* read */
     uint64_t pushed;         /* this time */
+    uint64_t durable;        /* of these; fewer where saving them failed */
     uint64_t too_long;       /* records that were passed over for their length */
     uint64_t no_fingerprint; /* of requests.seen: lines that are none */
     uint64_t printed;

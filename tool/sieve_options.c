@@ -221,7 +221,7 @@ static uint64_t least_memory(const struct tool_sieve_command *command)
     return bloomery_sieve_plan_solve(&plan, NULL) == BLOOMERY_OK ? plan.least_memory : 0;
 }
 
-static int refuse_memory(const struct tool_sieve_command *command, const bloomery_error *error)
+static int refuse_memory(struct tool_sieve_command *command, const bloomery_error *error)
 {
     char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
     const uint64_t sieve = least_memory(command);
@@ -283,13 +283,16 @@ int tool_sieve_close(struct tool_sieve_command *command, int code)
     bloomery_error error = {0};
     bloomery_sieve *sieve = command->sieve;
     command->sieve = NULL;
-    if (bloomery_sieve_close(sieve, &error) != BLOOMERY_OK)
-        return tool_sieve_error(command, &error);
-    return code;
+    if (bloomery_sieve_close(sieve, &error) == BLOOMERY_OK)
+        return code;
+    if (!command->io_failed || error.status != BLOOMERY_IO_FAILED)
+        tool_sieve_error(command, &error);
+    return TOOL_ERROR;
 }
 
-int tool_sieve_error(const struct tool_sieve_command *command, const bloomery_error *error)
+int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error)
 {
+    command->io_failed = command->io_failed || error->status == BLOOMERY_IO_FAILED;
     return tool_library_error(command->directory, error);
 }
 

@@ -474,6 +474,13 @@ static bool take_lines(struct ack *ack)
                 good = take_line(ack, records[i]);
     }
     tool_blocks_give_back(blocks, &block);
+    const char *name;
+    uint64_t line;
+    if (good && tool_blocks_too_long(blocks, &name, &line) > 0) {
+        tool_error("%s: line %llu is longer than any that 'sieve pop' prints; nothing was changed",
+                   tool_path_said(name), (unsigned long long)line);
+        good = false;
+    }
     good = tool_blocks_close(blocks) && good;
     tool_block_free(&block);
     free(records);

@@ -3,6 +3,7 @@
 #include "numbers.h"
 #include "sieve_feed.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,26 @@ static const struct option import_options[] = {
 
 /* ---- The report ------------------------------------------------------------------------------ */
 
+static const char *name_of(const struct tool_sieve_feed *feed)
+{
+    return feed->finds_lists ? "import" : feed->feeding == TOOL_FEED_NOTE ? "note" : "push";
+}
+
+/* The last commit has only the first lines: what was decided of the others is gone with them. */
+static void say_lost(const struct tool_sieve_feed *feed)
+{
+    char lines[TOOL_SIEVE_TEXT], durable[TOOL_NUMBER_BYTES];
+    const char *verb = feed->feeding == TOOL_FEED_NOTE ? "noted" : "pushed";
+    tool_sieve_things(lines, feed->pushed, "line");
+    if (feed->durable == 0)
+        tool_say("%s: %s %s, and none of it is durable: %s the input again", name_of(feed), verb,
+                 lines, name_of(feed));
+    else
+        tool_say("%s: %s %s, of which only the first %s %s durable: %s the input again",
+                 name_of(feed), verb, lines, tool_format_count(durable, feed->durable),
+                 feed->durable == 1 ? "is" : "are", name_of(feed));
+}
+
 static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_info *before,
                        const bloomery_sieve_info *after)
 {
@@ -119,7 +140,7 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
     tool_format_count(pending, after->pending);
     tool_format_count(queued, after->queued);
     if (feed->feeding == TOOL_FEED_NOTE)
-        tool_say("%s: noted %s", feed->finds_lists ? "import" : "note", pushed);
+        tool_say("%s: noted %s", name_of(feed), pushed);
     else if (feed->feeding == TOOL_FEED_FORCE)
         tool_say("push: forced %s; %s pending, %s queued", pushed, pending, queued);
     else
@@ -131,11 +152,12 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
 static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_sieve_info *before,
                            const bloomery_sieve_info *after)
 {
-    json_t *object = tool_json_report(feed->finds_lists                 ? "sieve import"
-                                      : feed->feeding == TOOL_FEED_NOTE ? "sieve note"
-                                                                        : "sieve push");
+    char name[16];
+    snprintf(name, sizeof(name), "sieve %s", name_of(feed));
+    json_t *object = tool_json_report(name);
     tool_json_add(object, "lines", tool_json_count(feed->records));
     tool_json_add(object, "pushed", tool_json_count(feed->pushed));
+    tool_json_add(object, "durable", tool_json_count(feed->durable));
     tool_json_add(object, "decided_new", tool_json_count(after->new_keys - before->new_keys));
     tool_json_add(object, "decided_seen", tool_json_count(after->seen - before->seen));
     tool_json_add(object, "noted", tool_json_count(after->noted - before->noted));
@@ -154,13 +176,16 @@ static int report(const struct tool_sieve_feed *feed, const bloomery_sieve_info 
                   const bloomery_sieve_info *after, int code)
 {
     const struct tool_sieve_command *command = feed->command;
-    if (tool_interrupt_came(feed->source.interrupt) && !command->quiet)
+    if (tool_interrupt_came(feed->source.interrupt) && !command->quiet &&
+        feed->durable == feed->pushed)
         tool_say("%s ended the input; %s has what came before it", tool_interrupt_name(),
                  command->directory);
     if (command->json && !feed->print)
         return tool_json_print(json_report(feed, before, after), code);
     if (command->json)
         tool_json_say(json_report(feed, before, after));
+    else if (!command->quiet && feed->durable < feed->pushed)
+        say_lost(feed);
     else if (!command->quiet)
         say_report(feed, before, after);
     return code;

@@ -794,7 +794,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
  * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
  * counters: are not 0). O(1): a caller who sums up `new_bits`, less `cleared`, from the `bits_set`
  * of an info on, knows the keys at any moment. Within 1 % or four standard deviations, at
- * any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity where all bits are set. Of a
+ * any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity where all bits are set; more
+ * than there are count as all. Of a
  * scalable filter `bits_set` is that of the whole chain; the keys of its links are summed up, so in
  * one into which another was merged those that both had count twice. In a map or a view of several
  * links the older ones are read by each call.

@@ -119,8 +119,10 @@ typedef void (*bloomery_sieve_warning)(void *context, const char *text);
  * is made: leave them 0, or give the same ones, or be refused with BLOOMERY_MISMATCH.
  */
 typedef struct bloomery_sieve_options {
-    size_t struct_bytes;          /* sizeof(bloomery_sieve_options) */
-    bloomery_allocator allocator; /* called by all threads that push, at the same time */
+    size_t struct_bytes; /* sizeof(bloomery_sieve_options) */
+    /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. Called by all threads that push, at the
+     * same time. */
+    bloomery_allocator allocator;
 
     /* NULL: all in memory, and gone with the process. It is made if it does not exist; if it does, it is empty or a
      * sieve. */
@@ -155,8 +157,9 @@ typedef struct bloomery_sieve_options {
     double sync;
 
     /* Seconds, by the clock on the wall, until an item that was popped and not acknowledged comes
-     * again; 0: 3600. Where that clock had run ahead and was set right, a lease that ends a minute
-     * later than the longest that is out would, granted at opening, has ended. */
+     * again; 0: 3600. A clock before 1970 counts as 1970. Where that clock had run ahead and was set
+     * right, a lease that ends a minute later than the longest that is out would, granted at
+     * opening, has ended. */
     double lease;
     uint32_t
         leases; /* kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each */
@@ -354,9 +357,14 @@ typedef struct bloomery_sieve_info {
     /* Disk engine: fingerprints in the seen-set; those of keys that were decided without a merge come later. Memory engine:
      * estimated distinct keys, UINT64_MAX where every bit is set. */
     uint64_t distinct;
-    uint64_t capacity;     /* memory engine: planned keys; 0: none */
-    double live_rate;      /* memory engine: how often a new key is called seen now */
-    double expected_drops; /* new keys that were dropped since the beginning, expected */
+    uint64_t capacity; /* memory engine: planned keys; 0: none */
+    /* Memory engine: how often a new key is called seen now, from the bits that pushes set (in a
+     * flat array of bits exactly; else as is to be expected with so many). */
+    double live_rate;
+    /* New keys that were dropped since the beginning, expected. Memory engine: told by the share
+     * of new keys among the pushes, which in a filter that lets hardly any through is that of the
+     * time before (docs/sieve.md). At most `seen`. Notes and forced pushes are no drops. */
+    double expected_drops;
     /* bytes now */
     uint64_t memory_budget; /* 0: none */
     uint64_t memory;        /* allocated */
@@ -382,7 +390,7 @@ typedef struct bloomery_sieve_info {
         .struct_bytes = sizeof(bloomery_sieve_info) \
     }
 
-/* O(partitions); memory engine: reads its filter. */
+/* O(partitions), and O(1) with the memory engine, whose filter is not read. */
 BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
 
 /* How many different keys were seen, O(1): the memory engine's estimate from the bits that pushes set; the disk engine's

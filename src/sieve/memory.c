@@ -85,35 +85,22 @@ static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_opti
 static bloomery_status create(bloomery_sieve *sieve, bloomery_error *error)
 {
     const struct bloomery_sieve_settings *settings = &sieve->settings;
-    struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_options options = BLOOMERY_OPTIONS;
     options.allocator = sieve->allocator;
     options.memory_limit = filter_limit(sieve);
     if (settings->dialect[0] != '\0')
         return create_dialect(sieve, &options, error);
     options.seed = bloomery_load_u64(settings->secret);
-    engine->plan = (bloomery_plan){
+    bloomery_plan plan = {
         .kind = settings->full == BLOOMERY_SIEVE_GROW ? BLOOMERY_SCALABLE : BLOOMERY_BLOCKED,
         .keys = settings->keys,
         .rate = settings->rate,
     };
-    bloomery_status status = bloomery_plan_solve(&engine->plan, &options, error);
+    bloomery_status status = bloomery_plan_solve(&plan, &options, error);
     if (status == BLOOMERY_OK)
-        status = check_budget(sieve, engine->plan.bytes, error);
-    return status == BLOOMERY_OK ? bloomery_create(&engine->plan, &options, &engine->filter, error)
+        status = check_budget(sieve, plan.bytes, error);
+    return status == BLOOMERY_OK ? bloomery_create(&plan, &options, &sieve->filter->filter, error)
                                  : status;
-}
-
-/* `scan`: what is in it as well; an empty one would be read for nothing. */
-static void learn_shape(bloomery_sieve *sieve, bool scan)
-{
-    struct bloomery_filter_engine *engine = sieve->filter;
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(engine->filter, scan, &info);
-    engine->bits = info.bits;
-    engine->bits_set = info.bits_set;
-    engine->rate = info.live_rate;
-    engine->probes = info.kind == BLOOMERY_CLASSIC ? info.probes : 0;
 }
 
 static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
@@ -126,7 +113,7 @@ static bloomery_status make_filter(bloomery_sieve *sieve, bloomery_error *error)
         free_filter(sieve);
         return status;
     }
-    learn_shape(sieve, false);
+    bloomery_filled_start(&sieve->filter->filled, sieve->filter->filter, false);
     return BLOOMERY_OK;
 }
 
@@ -136,22 +123,6 @@ static void hash_filter(const bloomery_sieve *sieve, const bloomery_key *keys, s
                         bloomery_hash *hashes)
 {
     (void)bloomery_hash_batch(sieve->filter->filter, keys, count, hashes);
-}
-
-/* How often a new key is called seen now. Of a flat array it is a power of the fill; else the plan is asked, again after
- * each 3 % more keys; a chain that grows keeps below its rate. */
-static double rate_now(bloomery_sieve *sieve)
-{
-    struct bloomery_filter_engine *engine = sieve->filter;
-    if (engine->probes > 0)
-        return pow((double)engine->bits_set / (double)engine->bits, engine->probes);
-    if (sieve->settings.full == BLOOMERY_SIEVE_GROW)
-        return sieve->settings.rate;
-    if (engine->keys >= engine->rate_keys) {
-        engine->rate = bloomery_plan_rate(&engine->plan, engine->keys);
-        engine->rate_keys = engine->keys + engine->keys / 32 + 1000;
-    }
-    return engine->rate;
 }
 
 static void over_capacity(bloomery_sieve *sieve)
@@ -261,7 +232,7 @@ static bloomery_status push_single(bloomery_sieve *sieve, bloomery_hash hash,
         *error = found;
     if (added < 0)
         return (bloomery_status)added;
-    engine->bits_set += new_bits;
+    bloomery_filled_add(&engine->filled, engine->filter, new_bits);
     count_one(sieve, entry->flags, !seen);
     *result = (uint8_t)(!seen || forced ? BLOOMERY_NEW : BLOOMERY_SEEN);
     return BLOOMERY_OK;
@@ -281,7 +252,7 @@ static bloomery_status push_portion(bloomery_sieve *sieve, const bloomery_hash *
     const bloomery_status added =
         bloomery_add_hashes(engine->filter, hashes, count, answers, &new_bits);
     bloomery_info_get(engine->filter, false, &after);
-    engine->bits_set += new_bits;
+    bloomery_filled_add(&engine->filled, engine->filter, new_bits);
     const size_t good = added == BLOOMERY_OK ? count : (size_t)(after.adds - before.adds);
     for (size_t i = 0; i < good; i++) {
         const bool new = answers[i >> 6] >> (i & 63) & 1;
@@ -312,20 +283,35 @@ static size_t portion(const struct bloomery_entry *entries, size_t count, size_t
     return i;
 }
 
+/* What the pushes since `before` mean: new keys that were taken for seen ones, and whether the
+ * plan is passed. */
+static void reckon(bloomery_sieve *sieve, const struct bloomery_sieve_counters *before)
+{
+    struct bloomery_filled *filled = &sieve->filter->filled;
+    struct bloomery_sieve_counters *counters = &sieve->counters;
+    const uint64_t fresh = counters->new_keys - before->new_keys;
+    const uint64_t pushes = fresh + counters->seen - before->seen;
+    const double earlier = filled->rate;
+    const double rate = (earlier + bloomery_filled_rate_about(filled, sieve->filter->filter)) / 2;
+    const double drops = bloomery_drops_among(filled, fresh, pushes, rate);
+    counters->drops = fmin(counters->drops + drops, (double)counters->seen);
+    over_capacity(sieve);
+}
+
 static bloomery_status push_filter(bloomery_sieve *sieve, const bloomery_hash *hashes,
                                    const struct bloomery_entry *entries, size_t count,
                                    uint8_t *results, size_t *done, bloomery_error *error)
 {
-    struct bloomery_filter_engine *engine = sieve->filter;
+    const struct bloomery_filter_engine *engine = sieve->filter;
     size_t at = 0;
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && at < count) {
-        const uint64_t keys = engine->keys;
+        const struct bloomery_sieve_counters before = sieve->counters;
         size_t bytes = 0;
         size_t some = portion(entries + at, count - at, &bytes);
         size_t sure = 0;
-        if (some <= 1 ||
-            (sieve->settings.full == BLOOMERY_SIEVE_STOP && keys + some > sieve->settings.keys)) {
+        if (some <= 1 || (sieve->settings.full == BLOOMERY_SIEVE_STOP &&
+                          engine->keys + some > sieve->settings.keys)) {
             status = push_single(sieve, hashes[at], &entries[at], &results[at], error);
             sure = status == BLOOMERY_OK;
         } else {
@@ -336,12 +322,7 @@ static bloomery_status push_filter(bloomery_sieve *sieve, const bloomery_hash *h
         }
         at += sure;
         *done += sure;
-        /* Each new key that came was one of those that get through: rate / (1 - rate) more did not. */
-        if (engine->keys > keys) {
-            const double rate = fmin(rate_now(sieve), 0.999999);
-            sieve->counters.drops += (double)(engine->keys - keys) * rate / (1 - rate);
-            over_capacity(sieve);
-        }
+        reckon(sieve, &before);
     }
     return status;
 }
@@ -454,7 +435,7 @@ static int add_again(void *context, const struct bloomery_entry *entry, uint64_t
     uint32_t new_bits = 0;
     (void)number;
     const int added = bloomery_add(sieve->filter->filter, entry->key, &new_bits);
-    sieve->filter->bits_set += new_bits;
+    bloomery_filled_add(&sieve->filter->filled, sieve->filter->filter, new_bits);
     sieve->filter->appended += bloomery_entry_bound(entry);
     return added < 0 ? added : 0;
 }
@@ -485,7 +466,7 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
     }
     bloomery_free(engine->filter);
     engine->filter = filter;
-    learn_shape(sieve, true);
+    bloomery_filled_start(&engine->filled, filter, true);
     return BLOOMERY_OK;
 }
 
@@ -518,6 +499,9 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
         return bloomery_fail(error, (bloomery_status)result, 0, "adding to the filter failed");
     if (result < 0 && error != NULL)
         *error = found;
+    (void)bloomery_filled_rate_about(&engine->filled, engine->filter);
+    bloomery_drops_start(&engine->filled, (double)sieve->counters.new_keys + sieve->counters.drops,
+                         (double)(sieve->counters.new_keys + sieve->counters.seen));
     return result < 0 ? (bloomery_status)result : BLOOMERY_OK;
 }
 
@@ -525,18 +509,18 @@ static bloomery_status restore_filter(bloomery_sieve *sieve, const uint8_t *from
 
 static double estimate_filter(const bloomery_sieve *sieve)
 {
-    return bloomery_estimate(sieve->filter->filter, sieve->filter->bits_set);
+    return bloomery_filled_keys(&sieve->filter->filled, sieve->filter->filter);
 }
 
 static void info_filter(bloomery_sieve *sieve, bloomery_sieve_info *info)
 {
     const struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_info filter = BLOOMERY_INFO;
-    bloomery_info_get(engine->filter, true, &filter);
+    bloomery_info_get(engine->filter, false, &filter);
     const double estimate = estimate_filter(sieve);
     info->distinct = estimate < 0x1p63 ? (uint64_t)llrint(estimate) : UINT64_MAX;
     info->capacity = sieve->settings.full == BLOOMERY_SIEVE_GROW ? 0 : sieve->settings.keys;
-    info->live_rate = filter.live_rate;
+    info->live_rate = bloomery_filled_rate(&engine->filled, engine->filter);
     info->seen_bytes = filter.bytes;
     info->memory += filter.bytes;
     info->expected_drops = sieve->counters.drops;

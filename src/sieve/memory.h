@@ -11,17 +11,13 @@
 #define BLOOMERY_SIEVE_MEMORY_H
 
 #include "sieve/engine.h"
+#include "sieve/filled.h"
 
 enum { BLOOMERY_MEMORY_STATE = 40 };
 
 struct bloomery_filter_engine {
     bloomery_filter *filter;
-    uint64_t bits_set;  /* of the filter, kept up */
-    uint64_t bits;      /* m, where it does not grow */
-    uint32_t probes;    /* 0: its rate is not a power of its fill */
-    double rate;        /* how often a new key is called seen now, about */
-    uint64_t rate_keys; /* recomputed at so many */
-    bloomery_plan plan;
+    struct bloomery_filled filled;
     uint64_t keys; /* new ones that were added: noted and forced ones too */
     bool warned;
     uint64_t generation; /* of the saved filter; 0: none */

@@ -30,11 +30,13 @@ double bloomery_sieve_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* A clock that was never set may stand before 1970: it counts as 1970, for leases end at no negative
+ * time. */
 double bloomery_sieve_wall_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return now.tv_sec < 0 ? 0 : (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 /* ---- Commits ----------------------------------------------------------------------------- */

@@ -142,7 +142,7 @@ class Context:
     def run(self, line, stdin="", stdout="", stderr="", code=0, environment=None, **options):
         """Runs the command and compares what came. Returns its (stdout, stderr).
 
-        stdout=None and stderr=None: anything. Other options go to subprocess.run."""
+        stdout=None and stderr=None: anything; code=None too. Other options go to subprocess.run."""
         if environment is not None:
             options["env"] = {**os.environ, **environment}
         if "stdout_file" in options:
@@ -155,7 +155,7 @@ class Context:
         except subprocess.TimeoutExpired as late:
             raise Difference(f"'{line}' did not end within {SECONDS} s") from late
         try:
-            if done.returncode != code:
+            if code is not None and done.returncode != code:
                 raise Difference(f"exit code {done.returncode}, not {code}; stderr "
                                  f"{shorten(done.stderr)}")
             if stdout is not None and done.stdout is not None:

@@ -4,6 +4,7 @@
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -225,6 +226,50 @@ def pushes_stay_though_they_can_not_be_printed(c):
             c.run(f"sieve push -q --print {engine} s{number}", stdin="a\nb\n", stdout_file=full, code=2,
                   stderr=has("writing to stdout: No space left on device"))
             c.expect(pop_all(c, f"s{number}") == ["a", "b"], "they are in the queue")
+
+
+def small_files(most):
+    """For the command's process: no file of it becomes longer, as on a disk that is full."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+    return limit
+
+
+@case
+def a_failed_write_is_told_once(c):
+    text = "\n".join(f"key {i} {'x' * 90}" for i in range(40000))
+    for number, engine in enumerate(ENGINES):
+        sieve = f"s{number}"
+        push(c, f"{engine} {sieve}", "first\nsecond")
+        for line, stdin in ((f"sieve push {sieve}", text), (f"sieve push -q {sieve}", "third"), (f"sieve push --print {sieve}", text),
+                            (f"sieve note -q {sieve}", "fourth"), (f"sieve flush {sieve}", ""), (f"sieve ack {sieve} 1", "")):
+            said = c.run(line, stdin=stdin, stdout=None, stderr=None, code=None, preexec_fn=small_files(2000))[1].decode()
+            c.expect(said.count("File too large") <= 1 and (said.count("File too large") == 1 or "push" not in line), f"{line}: {said}")
+        c.run(f"sieve verify {sieve}", stdout=None)
+
+
+@case
+def pushes_that_are_lost_are_not_told_as_pushed(c):
+    lines = [f"key {i} {'x' * 90}" for i in range(40000)]
+    for number, engine in enumerate(ENGINES):
+        sieve = f"s{number}"
+        push(c, f"{engine} {sieve}", "first")
+        for sync in ("", "--sync always"):
+            for most in (2000, 200_000, 500_000):
+                before = status(c, sieve)["synced"]
+                said = c.run(f"sieve push {sync} {sieve}", stdin="\n".join(lines), stderr=None, code=2, preexec_fn=small_files(most))[1].decode()
+                durable = status(c, sieve)["synced"] - before
+                words = f"of which only the first {durable:,} " if durable > 0 else "and none of it is durable: push the input again"
+                c.expect(words in said and said.count("push: pushed ") == 1 and "decided" not in said, f"{engine} {sync} {most}: {durable} are durable: {said}")
+                report = json.loads(c.run(f"sieve push {sync} --json {sieve}", stdin="\n".join(lines), stdout=None, stderr=None, code=2,
+                                          preexec_fn=small_files(most))[0])
+                now = status(c, sieve)["synced"] - before - durable
+                c.expect(report["durable"] == now < report["pushed"] and not report["complete"], f"{report}, {now}")
+        # As it says: nothing is lost that was durable, and the same input again makes up for the rest.
+        report = json.loads(c.run(f"sieve push --json {sieve}", stdin="\n".join(lines), stdout=None)[0])
+        c.expect(report["durable"] == report["pushed"] == 40000 and report["complete"], f"{report}")
+        c.expect(sorted(pop_all(c, sieve)) == sorted(["first"] + lines), "each once")
 
 
 # ---- Crashes and signals ----------------------------------------------------------------------------------

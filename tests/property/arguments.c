@@ -228,6 +228,72 @@ static void words_exist_for_every_number(void **state)
     bloomery_free(NULL);
 }
 
+static void no_keys_of(bloomery_filter *filter)
+{
+    bloomery_column column = BLOOMERY_COLUMN;
+    size_t found = 1;
+    uint64_t new_bits = 1;
+    bloomery_info before = BLOOMERY_INFO, after = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &before);
+    assert_int_equal(bloomery_add_batch(filter, NULL, 0, NULL, &new_bits), BLOOMERY_OK);
+    assert_int_equal(new_bits, 0);
+    assert_int_equal(bloomery_add_hashes(filter, NULL, 0, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_hash_batch(filter, NULL, 0, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_may_contain_batch(filter, NULL, 0, NULL), 0);
+    assert_int_equal(bloomery_may_contain_hashes(filter, NULL, 0, NULL), 0);
+    for (uint32_t threads = 0; threads <= 8; threads++)
+        assert_int_equal(bloomery_build(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
+    for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
+        column.form = (bloomery_column_form)form;
+        if (form == BLOOMERY_COLUMN_HASHES64 && before.hash != BLOOMERY_HASH_XXH3_64)
+            continue;
+        for (size_t first = 0; first < 200; first += 199) {
+            column.first = first;
+            assert_int_equal(bloomery_add_column(filter, &column, NULL, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_may_contain_column(filter, &column, NULL, &found, NULL),
+                             BLOOMERY_OK);
+            assert_int_equal(found, 0);
+            assert_int_equal(bloomery_hash_column(filter, &column, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_build_column(filter, &column, 4, NULL), BLOOMERY_OK);
+            if (before.counter_most > 0)
+                assert_int_equal(bloomery_remove_column(filter, &column, NULL, &found, NULL),
+                                 BLOOMERY_OK);
+        }
+    }
+    bloomery_info_get(filter, true, &after);
+    assert_int_equal(after.bits_set, before.bits_set);
+    assert_int_equal(after.adds, before.adds);
+}
+
+/* No keys at no address, in every call that takes many: fine, and nothing is added to NULL on the
+ * way, which the sanitizer would see. */
+static void no_keys_at_no_address_are_fine(void **state)
+{
+    (void)state;
+    static const bloomery_hash_id hashes[] = {BLOOMERY_HASH_XXH3_64, BLOOMERY_HASH_XXH3_128};
+    const bloomery_key key = bloomery_key_of(NULL, 0);
+    for (size_t i = 0; i <= TEST_SHAPES; i++)
+        for (int concurrent = 0; concurrent < 2; concurrent++)
+            for (size_t hash = 0; hash < 2; hash++) {
+                const struct test_shape *shape = &test_shapes[i < TEST_SHAPES ? i : 0];
+                bloomery_plan plan = test_plan(shape, 1000, 0.01);
+                bloomery_options options = BLOOMERY_OPTIONS;
+                options.concurrent_adds = concurrent;
+                options.hash = hashes[hash];
+                plan.hash = options.hash;
+                if (i == TEST_SHAPES) {
+                    plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 0.01};
+                    assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_OK);
+                }
+                bloomery_filter *filter = test_create(&plan, &options);
+                no_keys_of(filter);
+                assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_NEW);
+                assert_true(bloomery_may_contain(filter, key));
+                no_keys_of(filter);
+                bloomery_free(filter);
+            }
+}
+
 /* Whatever two of three are asked for, the answer keeps to it or says what would. */
 static void wishes_are_kept_or_refused(void **state)
 {
@@ -276,6 +342,7 @@ int main(void)
         cmocka_unit_test(structs_may_grow),
         cmocka_unit_test(views_want_aligned_bytes),
         cmocka_unit_test(words_exist_for_every_number),
+        cmocka_unit_test(no_keys_at_no_address_are_fine),
         cmocka_unit_test(wishes_are_kept_or_refused),
     };
     return test_run_group("arguments", tests, NULL, NULL);

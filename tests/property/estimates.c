@@ -14,6 +14,8 @@
  */
 #include "../support/support.h"
 
+#include <bloomery/dialect.h>
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -146,12 +148,50 @@ static void the_ends_are_exact(void **state)
     }
 }
 
+/* Sums of a caller's that went wrong: more bits than there are mean that all are set, in every
+ * system's filters. */
+static void more_bits_than_there_are_are_all(void **state)
+{
+    (void)state;
+    static const bloomery_kind kinds[] = {BLOOMERY_CLASSIC, BLOOMERY_BLOCKED, BLOOMERY_COUNTING,
+                                          BLOOMERY_SCALABLE};
+    const size_t ours = sizeof kinds / sizeof kinds[0];
+    const bloomery_dialect *dialect = bloomery_dialect_at(0);
+    size_t looked_at = 0;
+    for (size_t i = 0; i < ours || dialect != NULL; i++) {
+        bloomery_plan plan = {.kind = kinds[i < ours ? i : 0], .keys = 2000, .rate = 0.01};
+        bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
+        bloomery_filter *filter = NULL;
+        bloomery_info info = BLOOMERY_INFO;
+        with.keys = plan.keys;
+        with.rate = plan.rate;
+        if (i < ours) {
+            assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+            filter = test_create(&plan, NULL);
+        } else {
+            (void)bloomery_dialect_create(dialect, &with, NULL, &filter, NULL);
+            dialect = bloomery_dialect_at(i - ours + 1);
+        }
+        if (filter == NULL) /* it takes other parameters, or its hash is not there */
+            continue;
+        bloomery_info_get(filter, false, &info);
+        const double all = bloomery_estimate(filter, info.bits);
+        for (uint64_t more = 1; more < UINT64_C(1) << 60; more *= 16)
+            assert_true(bloomery_estimate(filter, info.bits + more) == all);
+        assert_true(bloomery_estimate(filter, UINT64_MAX) == all && all > (double)plan.keys);
+        bloomery_free(filter);
+        looked_at++;
+    }
+    assert_true(looked_at >= ours + 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(estimates_are_right_at_any_fill),
         cmocka_unit_test(estimates_vary_as_derived),
         cmocka_unit_test(the_ends_are_exact),
+        cmocka_unit_test(more_bits_than_there_are_are_all),
     };
     return test_run_group("estimates", tests, NULL, NULL);
 }

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bits. Only the newest link of a chain gets any: when there is a further link, the bits of the
+ * one before are what they stay. A chain of ours counts them itself; of others they are read then,
+ * once for each doubling.
+ *
+ * Rates. With b bits set, n keys are in the link (its kind's estimate), and a further key is
+ * called seen as often as a link of this shape calls one with n keys (its expected rate); of a
+ * flat array of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n
+ * counts it: how many keys were let through tells less, and past the plan far less. A key passes a
+ * chain where it passes each link.
+ *
+ * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
+ * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
+ * new keys, expected are
+ *
+ *     q T (1 - r)  answered NEW    and    q T r  dropped,
+ *
+ * so N that were answered NEW mean N r / (1 - r) that were dropped. That is right on average at
+ * any r below 1, but near 1 it says nothing on most days and everything on one: with 1 - r = 1e-6
+ * and a million new keys there is one NEW, or none, or two. What varies is the share only, and
+ * that can be told from other pushes, since it changes slowly:
+ *
+ *     q = sum of N / sum of T (1 - r)    over the last pushes: so many that 1,024 would be NEW
+ *                                        if all were new
+ *     D = sum of q T r                   over all pushes
+ *
+ * The deviation of q is about sqrt(q / 1024), 3 % where all keys are new, however near r is to 1;
+ * where every bit is set, q is that of the time before. Where r is small, the sums are those of
+ * the last 1,024 pushes and D is theirs. No more can have been dropped than were answered SEEN,
+ * which is the caller's to see to.
+ */
+#include "sieve/filled.h"
+
+#include "plan/hash_rate.h"
+#include "plan/solve.h"
+
+#include <math.h>
+
+/* The NEW by which a share is told: the deviation of 3 % above. And those that a share of all
+ * pushes counts for, which is what a sieve that is opened again begins with: few, since the share
+ * of late pushes is less. */
+static const double chances_most = 1024;
+static const double chances_kept = 64;
+
+/* Rates are found at some numbers of bits, and told between these: near empty half as many more,
+ * near full a quarter fewer that are not set. A rate is told anew after 1/256 more. */
+enum { STEPS_EMPTY = 2, STEPS_FULL = 4, STEPS_FIRST = 256, STEPS_TOLD = 256 };
+
+/* ---- Bits -------------------------------------------------------------------------------- */
+
+static uint64_t read_link(const bloomery_filter *filter, uint32_t index)
+{
+    const struct bloomery_link *link = &filter->links[index];
+    struct bloomery_scan scan;
+    filter->kind->scan(&filter->shape, link, link->payload, &scan);
+    return scan.bits_set;
+}
+
+static uint64_t count_link(const bloomery_filter *filter, uint32_t index)
+{
+    const struct bloomery_link *link = &filter->links[index];
+    const bool counted = filter->kind->grows && !filter->foreign && link->unsure == 0;
+    return counted ? link->bits_set : read_link(filter, index);
+}
+
+static double link_keys(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
+{
+    return filter->kind->estimate(&filter->links[index], bits_set);
+}
+
+static double link_rate(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
+{
+    const struct bloomery_link *link = &filter->links[index];
+    const double keys = link_keys(filter, index, bits_set);
+    if (bits_set >= link->bits || !(keys < 0x1p60))
+        return 1;
+    if (filter->shape.kind == BLOOMERY_CLASSIC && !filter->foreign)
+        return pow((double)bits_set / (double)link->bits, link->probes);
+    return filter->kind->expected_rate(link, (uint64_t)llround(keys));
+}
+
+/* How often a new key is called seen with so many bits in the newest link. What the hash adds is
+ * part of our own rates, as everywhere (plan/hash_rate.h). */
+static double rate_with(const struct bloomery_filled *filled, const bloomery_filter *filter,
+                        uint64_t bits_set)
+{
+    const uint32_t newest = filled->links - 1;
+    const double passing = log1p(-link_rate(filter, newest, bits_set));
+    const double rate = 0 - expm1(filled->older_passing + passing);
+    const double keys = filled->older_keys + link_keys(filter, newest, bits_set);
+    return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)
+               ? rate
+               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash,
+                                         (uint64_t)llround(keys), rate);
+}
+
+/* Rates are told from here on. */
+static void begin_rates(struct bloomery_filled *filled, const bloomery_filter *filter)
+{
+    const uint64_t set = filled->link_bits[filled->links - 1];
+    filled->rate = rate_with(filled, filter, set);
+    filled->rate_until = 0;
+    filled->found_bits[0] = filled->found_bits[1] = set;
+    filled->found_rates[0] = filled->found_rates[1] = filled->rate;
+}
+
+/* The newest link is another one: what the one before has stays. */
+static void close_link(struct bloomery_filled *filled, const bloomery_filter *filter)
+{
+    const uint32_t last = filled->links - 1;
+    filled->link_bits[last] = count_link(filter, last);
+    filled->older_keys += link_keys(filter, last, filled->link_bits[last]);
+    filled->older_passing += log1p(-link_rate(filter, last, filled->link_bits[last]));
+    filled->link_bits[filled->links++] = 0;
+}
+
+void bloomery_filled_start(struct bloomery_filled *filled, const bloomery_filter *filter, bool scan)
+{
+    const uint32_t links = bloomery_link_count(filter);
+    *filled = (struct bloomery_filled){.links = 1};
+    while (filled->links < links) {
+        close_link(filled, filter);
+        filled->bits_set += filled->link_bits[filled->links - 2];
+    }
+    filled->link_bits[links - 1] = scan ? count_link(filter, links - 1) : 0;
+    filled->bits_set += filled->link_bits[links - 1];
+    begin_rates(filled, filter);
+}
+
+void bloomery_filled_add(struct bloomery_filled *filled, const bloomery_filter *filter,
+                         uint64_t new_bits)
+{
+    const uint32_t links = bloomery_link_count(filter);
+    filled->bits_set += new_bits;
+    if (links == filled->links) {
+        filled->link_bits[links - 1] += new_bits;
+        return;
+    }
+    uint64_t older = 0;
+    while (filled->links < links)
+        close_link(filled, filter);
+    begin_rates(filled, filter);
+    for (uint32_t i = 0; i + 1 < links; i++)
+        older += filled->link_bits[i];
+    filled->link_bits[links - 1] = filled->bits_set - older;
+}
+
+/* ---- Keys and rates ---------------------------------------------------------------------- */
+
+double bloomery_filled_keys(const struct bloomery_filled *filled, const bloomery_filter *filter)
+{
+    const uint32_t newest = filled->links - 1;
+    return filled->older_keys + link_keys(filter, newest, filled->link_bits[newest]);
+}
+
+double bloomery_filled_rate(const struct bloomery_filled *filled, const bloomery_filter *filter)
+{
+    return rate_with(filled, filter, filled->link_bits[filled->links - 1]);
+}
+
+/* Between two numbers of bits a rate rises about as a power of them. */
+static double rate_between(const uint64_t bits[2], const double rates[2], uint64_t set)
+{
+    if (bits[1] <= bits[0])
+        return rates[1];
+    if (bits[0] == 0 || !(rates[0] > 0))
+        return rates[0] +
+               (rates[1] - rates[0]) * (double)(set - bits[0]) / (double)(bits[1] - bits[0]);
+    const double part = log((double)set / (double)bits[0]) / log((double)bits[1] / (double)bits[0]);
+    return rates[0] * pow(rates[1] / rates[0], part);
+}
+
+double bloomery_filled_rate_about(struct bloomery_filled *filled, const bloomery_filter *filter)
+{
+    const uint32_t newest = filled->links - 1;
+    const uint64_t all = filter->links[newest].bits;
+    const uint64_t set = filled->link_bits[newest];
+    const uint64_t rest = all - (set < all ? set : all);
+    if (set < filled->rate_until)
+        return filled->rate;
+    while (set >= filled->found_bits[1] && filled->found_bits[1] < all) {
+        const uint64_t from = filled->found_bits[1];
+        const uint64_t step =
+            from < all - from ? from / STEPS_EMPTY + all / STEPS_FIRST : (all - from) / STEPS_FULL;
+        filled->found_bits[0] = from;
+        filled->found_rates[0] = filled->found_rates[1];
+        filled->found_bits[1] = from + step + 1;
+        filled->found_rates[1] = rate_with(filled, filter, filled->found_bits[1]);
+    }
+    filled->rate = rate_between(filled->found_bits, filled->found_rates, set);
+    filled->rate_until = set + 1 + (set < rest ? set : rest) / STEPS_TOLD;
+    return filled->rate;
+}
+
+/* ---- Drops ------------------------------------------------------------------------------- */
+
+void bloomery_drops_start(struct bloomery_filled *filled, double fresh, double pushes)
+{
+    if (!(pushes > 0))
+        return;
+    filled->chances = fmin(pushes, chances_kept);
+    filled->fresh = filled->chances * fmin(1, fresh / pushes);
+}
+
+double bloomery_drops_among(struct bloomery_filled *filled, uint64_t fresh, uint64_t pushes,
+                            double rate)
+{
+    filled->fresh += (double)fresh;
+    filled->chances += (double)pushes * (1 - rate);
+    if (filled->chances > chances_most) {
+        filled->fresh *= chances_most / filled->chances;
+        filled->chances = chances_most;
+    }
+    return filled->chances > 0 ? filled->fresh / filled->chances * (double)pushes * rate : 0;
+}
