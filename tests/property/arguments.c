@@ -8,6 +8,8 @@
  */
 #include "../support/support.h"
 
+#include <bloomery/dialect.h>
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +267,25 @@ static void no_keys_of(bloomery_filter *filter)
     assert_int_equal(after.adds, before.adds);
 }
 
+/* In filters of other systems, which go other ways. */
+static void no_keys_of_dialects(void)
+{
+    const bloomery_dialect *dialect;
+    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+        bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
+        bloomery_filter *filter = NULL;
+        with.keys = 2000;
+        with.rate = 0.01;
+        if (bloomery_dialect_create(dialect, &with, NULL, &filter, NULL) != BLOOMERY_OK)
+            continue;
+        assert_int_equal(bloomery_add_batch(filter, NULL, 0, NULL, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_may_contain_batch(filter, NULL, 0, NULL), 0);
+        for (uint32_t threads = 1; threads <= 4; threads += 3)
+            assert_int_equal(bloomery_build(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
+        bloomery_free(filter);
+    }
+}
+
 /* No keys at no address, in every call that takes many: fine, and nothing is added to NULL on the
  * way, which the sanitizer would see. */
 static void no_keys_at_no_address_are_fine(void **state)
@@ -292,6 +313,7 @@ static void no_keys_at_no_address_are_fine(void **state)
                 no_keys_of(filter);
                 bloomery_free(filter);
             }
+    no_keys_of_dialects();
 }
 
 /* Whatever two of three are asked for, the answer keeps to it or says what would. */
