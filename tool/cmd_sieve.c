@@ -23,6 +23,7 @@ static const char help[] =
     "  import    mark what another program has seen (lists, Scrapy's requests.seen)\n"
     "  export    the queue, or the fingerprints of what was seen\n"
     "  verify    read all of it and compare the checksums\n"
+    "  recover   make a damaged sieve work again, and set aside what is damaged\n"
     "\n"
     "'bloomery sieve COMMAND --help' says more; 'bloomery plan --sieve' what a sieve takes.\n"
     "\n"
@@ -41,6 +42,7 @@ static const struct tool_command *const parts[] = {
     &tool_sieve_import,
     &tool_sieve_export,
     &tool_sieve_verify,
+    &tool_sieve_recover,
     NULL,
 };
 
