@@ -32,18 +32,9 @@ static const char help[] =
     "  bloomery sieve status crawl\n";
 
 static const struct tool_command *const parts[] = {
-    &tool_sieve_push,
-    &tool_sieve_pop,
-    &tool_sieve_ack,
-    &tool_sieve_note,
-    &tool_sieve_contains,
-    &tool_sieve_flush,
-    &tool_sieve_status,
-    &tool_sieve_import,
-    &tool_sieve_export,
-    &tool_sieve_verify,
-    &tool_sieve_recover,
-    NULL,
+    &tool_sieve_push,     &tool_sieve_pop,    &tool_sieve_ack,     &tool_sieve_note,
+    &tool_sieve_contains, &tool_sieve_flush,  &tool_sieve_status,  &tool_sieve_import,
+    &tool_sieve_export,   &tool_sieve_verify, &tool_sieve_recover, NULL,
 };
 
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) - 1 };

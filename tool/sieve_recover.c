@@ -11,7 +11,8 @@ static const char help[] =
     "bloomery sieve recover [OPTION...] DIR\n"
     "\n"
     "Makes a sieve that is damaged one that opens and works again, from what of it is whole, and\n"
-    "prints a line for each thing that was damaged and what is lost with it. Where the last commit\n"
+    "prints a line for each thing that was damaged and what is lost with it. Where the last "
+    "commit\n"
     "can't be read, the one before it counts. Items of the queue and pending lines in damaged "
     "blocks\n"
     "are lost; keys in damaged blocks of what was seen come out again when they are pushed again.\n"
@@ -105,8 +106,8 @@ static int run(struct recover *recover)
     do {
         if (waited > 0)
             usleep(20000);
-        status = bloomery_sieve_recover(&recover->command.options, take_report, recover, &found,
-                                        &error);
+        status =
+            bloomery_sieve_recover(&recover->command.options, take_report, recover, &found, &error);
         waited += 0.02;
     } while (status == BLOOMERY_BUSY && waited < recover->command.wait);
     if (status == BLOOMERY_OK)

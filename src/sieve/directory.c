@@ -104,7 +104,8 @@ bool bloomery_directory_is_beginning(void *context, const char *name)
     return is_nameless(name, "MANIFEST.");
 }
 
-/* The number behind `before` in a name; `*rest` becomes what follows it, NULL where the name begins otherwise. */
+/* The number behind `before` in a name; `*rest` becomes what follows it, NULL where the name begins
+ * otherwise. */
 static uint64_t number_in(const char *name, const char *before, const char **rest)
 {
     const size_t bytes = strlen(before);
@@ -118,8 +119,8 @@ static uint64_t number_in(const char *name, const char *before, const char **res
 }
 
 /* Names are compared with those that we would give. */
-bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *kind, uint64_t *number,
-                       uint64_t *generation)
+bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *kind,
+                                   uint64_t *number, uint64_t *generation)
 {
     static const struct {
         const char *before;

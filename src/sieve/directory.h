@@ -5,7 +5,8 @@
 
 #include "sieve/engine.h"
 
-/* Opens the directory, made if need be, and locks it: alone, or with others that only read. BLOOMERY_BUSY. */
+/* Opens the directory, made if need be, and locks it: alone, or with others that only read.
+ * BLOOMERY_BUSY. */
 bloomery_status bloomery_directory_enter(bloomery_sieve *sieve, bool existing,
                                          bloomery_error *error);
 
@@ -17,7 +18,8 @@ bloomery_status bloomery_directory_each(const bloomery_sieve *sieve,
                                         bool (*take)(void *context, const char *name),
                                         void *context, bool *all, bloomery_error *error);
 
-/* A sieve that was being made when a crash came has left no more than a manifest without its name. */
+/* A sieve that was being made when a crash came has left no more than a manifest without its name.
+ * */
 bool bloomery_directory_is_beginning(void *context, const char *name);
 
 /* The kind of a file of ours by its name, and its numbers; false where it is none. */

@@ -139,12 +139,13 @@ uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings);
 /* Makes the file with the state in all its copies, under its name in one step. */
 bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Opens it and reads the last commit's settings into sieve->settings. Changes nothing. BLOOMERY_NOT_A_FILTER where
- * there is none; BLOOMERY_CORRUPT also where the last commit may be one that cannot be read. */
+/* Opens it and reads the last commit's settings into sieve->settings. Changes nothing.
+ * BLOOMERY_NOT_A_FILTER where there is none; BLOOMERY_CORRUPT also where the last commit may be one
+ * that cannot be read. */
 bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error);
 
-/* After all else was restored, and with the image still as it was read: writes a copy of the last commit that is not
- * whole, or older, from its twin. */
+/* After all else was restored, and with the image still as it was read: writes a copy of the last
+ * commit that is not whole, or older, from its twin. */
 void bloomery_manifest_mend(bloomery_sieve *sieve);
 
 /* Reports a copy of the last commit that is not whole, and counts it. */
@@ -164,7 +165,8 @@ void bloomery_manifest_close(bloomery_sieve *sieve);
 
 /* ---- Opening (open.c) ------------------------------------------------------------------------ */
 
-/* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must be unused. */
+/* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must
+ * be unused. */
 bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
                                             bloomery_sieve_options *copy, bloomery_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing the manifest. manifest.h tells its layout, and why it has four copies; manifest_read.c reads it. */
+/* Writing the manifest. manifest.h tells its layout, and why it has four copies; manifest_read.c
+ * reads it. */
 #include "sieve/manifest.h"
 
 #include "base/bytes.h"
@@ -164,7 +165,8 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
         return bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);
     }
     manifest->generation = generation;
-    /* The commit is made. Where the second copy fails, it is the one to be written first when its turn comes. */
+    /* The commit is made. Where the second copy fails, it is the one to be written first when its
+     * turn comes. */
     manifest->first[slot] = !first;
     if (write_copy(sieve, manifest->file, slot, !first, used, NULL) == BLOOMERY_OK)
         manifest->first[slot] = 0;

@@ -6,16 +6,18 @@
  *     | copy 0   | copy 1    | copy 0   | copy 1    |
  *       header, settings, counters, queue, leases, engine, then anything
  *
- * A commit syncs all other files, then writes one copy of the slot that is not the newest, syncs it, and only then
- * writes the other copy, which need not be waited for: the sync of the next commit takes it along before it touches
- * this slot's twin. So whatever a crash or a power cut leaves,
+ * A commit syncs all other files, then writes one copy of the slot that is not the newest, syncs
+ * it, and only then writes the other copy, which need not be waited for: the sync of the next
+ * commit takes it along before it touches this slot's twin. So whatever a crash or a power cut
+ * leaves,
  *
- *     while the first copy is written    the second one is whole, and tells the state before the last
- *     while the second one is written    the first one is whole, and durable
+ *     while the first copy is written     the second one is whole: the state before the last
+ *     while the second one is written     the first one is whole, and durable
  *
- * each slot has a copy that is whole, and the greatest generation among whole copies is that of the last commit. A
- * slot without any is damage and nothing else (or the power was cut while nobody synced), and what it held may have
- * been the last commit: then nothing is opened, rather than the commit undone. One damaged copy costs nothing.
+ * each slot has a copy that is whole, and the greatest generation among whole copies is that of the
+ * last commit. A slot without any is damage and nothing else (or the power was cut while nobody
+ * synced), and what it held may have been the last commit: then nothing is opened, rather than the
+ * commit undone. One damaged copy costs nothing.
  *
  * A copy, little-endian:
  *
@@ -24,10 +26,11 @@
  *     12   number of the slot  u32
  *     16   bytes of a copy     u64
  *     24   bytes used          u64
- *     32   generation          u64    one more with each commit; its last bit is the number of the slot
+ *     32   generation          u64    one more with each commit; its last bit: the slot
  *     40   checksum            u64    XXH3-64 of the used bytes with zeros here, seed 0
- *     48   id                  16 bytes: drawn when the sieve was made; the seed of the other files' checksums
- *     64   engine, fingerprint bits, partitions, what to do when full, leases, hash, ordered, not synced    u32 each
+ *     48   id                  16 bytes: drawn when the sieve was made; the other files' seed
+ *     64   engine, fingerprint bits, partitions, what to do when full, leases, hash, ordered,
+ *          not synced    u32 each
  *     96   keys u64, rate f64
  *     112  secret key of the hash      16 bytes
  *     128  name of the canonicaliser   32 bytes
@@ -37,8 +40,8 @@
  *     264  0, up to
  *     320  the queue's state, the engine's state
  *
- * Version 1 had one copy of each slot, so that its file is as long as two of them. It is read, and the first commit
- * makes the file anew.
+ * Version 1 had one copy of each slot, so that its file is as long as two of them. It is read, and
+ * the first commit makes the file anew.
  */
 #ifndef BLOOMERY_SIEVE_MANIFEST_H
 #define BLOOMERY_SIEVE_MANIFEST_H
@@ -66,13 +69,13 @@ extern const uint8_t bloomery_manifest_magic[8];
 bloomery_status bloomery_manifest_image(bloomery_sieve *sieve, uint64_t bytes,
                                         bloomery_error *error);
 
-/* As _open, and where a slot has no whole copy the other one is taken all the same: `undone` becomes whether that is
- * so. For recover.c. */
+/* As _open, and where a slot has no whole copy the other one is taken all the same: `undone`
+ * becomes whether that is so. For recover.c. */
 bloomery_status bloomery_manifest_open_older(bloomery_sieve *sieve, bool *undone,
                                              bloomery_error *error);
 
-/* Makes the file anew, all four copies with the state in the image, of so many bytes, and gives it its name in one
- * step. Durable when it returns. */
+/* Makes the file anew, all four copies with the state in the image, of so many bytes, and gives it
+ * its name in one step. Durable when it returns. */
 bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used,
                                           bloomery_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the manifest: which of its copies are whole, and which counts. manifest.h tells why there are four. */
+/* Reading the manifest: which of its copies are whole, and which counts. manifest.h tells why there
+ * are four. */
 #include "sieve/manifest.h"
 
 #include "base/bytes.h"
@@ -53,8 +54,7 @@ static bloomery_status read_copy(bloomery_sieve *sieve, struct copy *copy, bloom
     static const uint8_t nothing[HEAD];
     const uint64_t bytes = sieve->manifest.copy_bytes;
     uint8_t *image = sieve->manifest.image;
-    bloomery_status status =
-        read_bytes(sieve, copy->offset, image, BLOOMERY_MANIFEST_PAGE, error);
+    bloomery_status status = read_bytes(sieve, copy->offset, image, BLOOMERY_MANIFEST_PAGE, error);
     copy->ours = false;
     copy->sound = false;
     copy->empty = status == BLOOMERY_OK && memcmp(image, nothing, HEAD) == 0;
@@ -82,8 +82,8 @@ static bool counts(const bloomery_sieve *sieve, const struct copy *copy)
 
 /* ---- Which one counts -------------------------------------------------------------------- */
 
-/* A later version is believed where its checksum is right, or where there is nothing better: a byte that is damaged in
- * one copy must not keep the others from counting. */
+/* A later version is believed where its checksum is right, or where there is nothing better: a byte
+ * that is damaged in one copy must not keep the others from counting. */
 static bloomery_status check_versions(const bloomery_sieve *sieve, const struct copy *copies,
                                       size_t count, bloomery_error *error)
 {
@@ -150,8 +150,8 @@ static bloomery_status check_slots(const bloomery_sieve *sieve, const struct cho
     if (sieve->manifest.version >= 2)
         return undone(sieve, &copies[COPIES * !choice->newest],
                       "neither copy of one of the last two commits is whole", error);
-    /* Of version 1 there is one copy, which a power cut tore, or which is damaged. Its beginning may tell that it is
-     * the older one. */
+    /* Of version 1 there is one copy, which a power cut tore, or which is damaged. Its beginning
+     * may tell that it is the older one. */
     const struct copy *other = &copies[!choice->newest];
     if (other->empty || (other->ours && other->generation < newest->generation &&
                          (other->generation & 1) == other->slot))
@@ -183,13 +183,13 @@ static size_t copies_of(const bloomery_sieve *sieve, struct copy copies[SLOTS * 
 {
     const size_t each = sieve->manifest.version == 1 ? 1 : COPIES;
     for (size_t i = 0; i < SLOTS * each; i++)
-        copies[i] = (struct copy){.offset = i * sieve->manifest.copy_bytes,
-                                  .slot = (uint32_t)(i / each)};
+        copies[i] =
+            (struct copy){.offset = i * sieve->manifest.copy_bytes, .slot = (uint32_t)(i / each)};
     return each;
 }
 
-/* The state of the last commit into the image. `older`, unless NULL: a slot without a whole copy is passed over, and
- * it becomes whether there is one. */
+/* The state of the last commit into the image. `older`, unless NULL: a slot without a whole copy is
+ * passed over, and it becomes whether there is one. */
 static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery_error *error)
 {
     struct copy copies[SLOTS * COPIES];

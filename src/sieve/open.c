@@ -275,10 +275,11 @@ static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_opti
 static void mend_manifest(bloomery_sieve *sieve)
 {
     if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
-        bloomery_sieve_warn(sieve,
-                            "one of the two copies of the last commit in MANIFEST was not whole, at "
-                            "byte %llu: torn by a power cut, or damaged; it was written again",
-                            (unsigned long long)sieve->manifest.broken_at);
+        bloomery_sieve_warn(
+            sieve,
+            "one of the two copies of the last commit in MANIFEST was not whole, at "
+            "byte %llu: torn by a power cut, or damaged; it was written again",
+            (unsigned long long)sieve->manifest.broken_at);
     bloomery_manifest_mend(sieve);
 }
 
@@ -316,8 +317,8 @@ static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_optio
         return open_old(sieve, options, error);
     if (errno != ENOENT)
         return bloomery_fail_system(error, errno, "looking for %s/MANIFEST", sieve->path);
-    status = bloomery_directory_each(sieve, bloomery_directory_is_beginning, NULL, &beginning,
-                                     error);
+    status =
+        bloomery_directory_each(sieve, bloomery_directory_is_beginning, NULL, &beginning, error);
     if (status != BLOOMERY_OK)
         return status;
     if (!beginning)
@@ -398,7 +399,8 @@ bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloom
     bloomery_sieve_options given;
     *sieve = NULL;
     bloomery_sieve *made = NULL;
-    bloomery_status status = bloomery_sieve_copy_options(options != NULL ? options : &none, &given, error);
+    bloomery_status status =
+        bloomery_sieve_copy_options(options != NULL ? options : &none, &given, error);
     if (status == BLOOMERY_OK)
         status = check_ranges(&given, error);
     if (status == BLOOMERY_OK)

@@ -134,7 +134,8 @@ bloomery_status bloomery_recovery_keep_part(struct bloomery_recovery *recovery,
                                  : status;
 }
 
-/* What lies behind the counted bytes of a file that grows: a commit that is undone may have counted it. */
+/* What lies behind the counted bytes of a file that grows: a commit that is undone may have counted
+ * it. */
 static bloomery_status keep_rest(struct bloomery_recovery *recovery, enum bloomery_file_kind kind,
                                  uint64_t number, uint64_t generation, uint64_t counted,
                                  bloomery_error *error)
@@ -241,7 +242,8 @@ static size_t put_together(bloomery_sieve *sieve, struct parts *parts)
     return BLOOMERY_MANIFEST_STATE + bytes + parts->engine_bytes;
 }
 
-/* pushed = new + seen + pending + forced + noted, as ever: a push that was lost counts as dropped. */
+/* pushed = new + seen + pending + forced + noted, as ever: a push that was lost counts as dropped.
+ * */
 static void count_again(const struct bloomery_recovery *recovery)
 {
     uint8_t *counters = recovery->sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS;
@@ -407,8 +409,8 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
                                   : recover_filter(recovery, parts, &lost, error);
     recovery->rolls = recovery->rolls && recovery->result.older;
     if (status == BLOOMERY_OK)
-        status = bloomery_recovery_queue(recovery, &parts->queue, disk ? NULL : &parts->saved,
-                                         error);
+        status =
+            bloomery_recovery_queue(recovery, &parts->queue, disk ? NULL : &parts->saved, error);
     if (status == BLOOMERY_OK && recovery->result.older)
         status = keep_undone(recovery, parts, error);
     if (status != BLOOMERY_OK)
@@ -417,9 +419,8 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
         count_again(recovery);
     else
         put_filter(recovery, parts, lost);
-    recovery->result.pending -= recovery->rolled < recovery->result.pending
-                                    ? recovery->rolled
-                                    : recovery->result.pending;
+    recovery->result.pending -=
+        recovery->rolled < recovery->result.pending ? recovery->rolled : recovery->result.pending;
     return BLOOMERY_OK;
 }
 
@@ -427,20 +428,18 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
 {
     bloomery_sieve *sieve = recovery->sieve;
     struct parts parts;
-    bloomery_status status =
-        bloomery_manifest_open_older(sieve, &recovery->result.older, error);
+    bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
     if (status == BLOOMERY_OK)
         status = take_apart(sieve, &parts, error);
     if (status != BLOOMERY_OK)
         return status;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
     if (recovery->result.older)
-        bloomery_recovery_tell(recovery,
-                               "%s/MANIFEST: no copy of what may be the last commit is whole; the "
-                               "one before it counts, after %" PRIu64 " pushes",
-                               sieve->path,
-                               bloomery_load_u64(sieve->manifest.image +
-                                                 BLOOMERY_MANIFEST_COUNTERS));
+        bloomery_recovery_tell(
+            recovery,
+            "%s/MANIFEST: no copy of what may be the last commit is whole; the "
+            "one before it counts, after %" PRIu64 " pushes",
+            sieve->path, bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS));
     recovery->own = bloomery_store_take(&sieve->store, OWN);
     if (recovery->own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");
@@ -472,7 +471,8 @@ static bloomery_status look_again(const bloomery_sieve_options *options,
         status = bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                                "%s is still damaged: %" PRIu64 " blocks could not be recovered",
                                options->directory, damaged);
-    const bloomery_status closed = bloomery_sieve_close(sieve, status == BLOOMERY_OK ? error : NULL);
+    const bloomery_status closed =
+        bloomery_sieve_close(sieve, status == BLOOMERY_OK ? error : NULL);
     return status == BLOOMERY_OK ? closed : status;
 }
 

@@ -67,11 +67,11 @@ struct log {
     struct bloomery_store_file old;
     struct bloomery_store_file new;
     unsigned stride;
-    uint64_t end;       /* of what is there of it */
-    uint64_t at;        /* where the next whole block goes */
-    struct row kept;    /* what the whole blocks add up to */
-    uint64_t plain;     /* pushes among those that are not decided */
-    uint64_t damaged;   /* blocks */
+    uint64_t end;     /* of what is there of it */
+    uint64_t at;      /* where the next whole block goes */
+    struct row kept;  /* what the whole blocks add up to */
+    uint64_t plain;   /* pushes among those that are not decided */
+    uint64_t damaged; /* blocks */
 };
 
 static bool is_log_block(const struct log *log, const struct bloomery_block *block)
@@ -172,9 +172,9 @@ static bloomery_status take_blocks(struct log *log, const struct row *row, bloom
         bloomery_error found;
         status = bloomery_block_header(store, &log->old, at, log->end, &block, &found);
         if (status == BLOOMERY_OK && !is_log_block(log, &block))
-            status = bloomery_store_damaged(store, &log->old, at, &found,
-                                            "a block of %" PRIu32 " pending keys that does not add up",
-                                            block.entries);
+            status = bloomery_store_damaged(
+                store, &log->old, at, &found,
+                "a block of %" PRIu32 " pending keys that does not add up", block.entries);
         if (status == BLOOMERY_OK) {
             const uint64_t next = at + bloomery_block_bytes(&block);
             status = take_block(log, at, &block, at < row->decided_bytes, error);
@@ -182,7 +182,8 @@ static bloomery_status take_blocks(struct log *log, const struct row *row, bloom
         } else {
             status = took(log, status, &found, error);
             if (status == BLOOMERY_OK)
-                status = bloomery_block_find(store, &log->old, at + 1, log->end, &at, &block, error);
+                status =
+                    bloomery_block_find(store, &log->old, at + 1, log->end, &at, &block, error);
         }
     }
     return status;
@@ -252,8 +253,8 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
     recovery->rolls = recovery->rolls || !there;
     if (there)
         status = take_blocks(&log, row, error);
-    if (status == BLOOMERY_OK && (!there || !headed || log.damaged > 0 ||
-                                  log.kept.log_entries != row->log_entries)) {
+    if (status == BLOOMERY_OK &&
+        (!there || !headed || log.damaged > 0 || log.kept.log_entries != row->log_entries)) {
         if (there)
             status = keep_file(recovery, &log.old, error);
         if (status == BLOOMERY_OK && there)
@@ -276,7 +277,8 @@ static uint64_t entries_of(uint64_t bytes, unsigned width)
         return 0;
     const uint64_t full = (bytes - BLOOMERY_FILE_HEADER) / BLOOMERY_SEEN_BLOCK;
     const uint64_t rest = (bytes - BLOOMERY_FILE_HEADER) % BLOOMERY_SEEN_BLOCK;
-    return full * per_block + (rest > BLOOMERY_SEEN_CHECKSUM ? (rest - BLOOMERY_SEEN_CHECKSUM) / width : 0);
+    return full * per_block +
+           (rest > BLOOMERY_SEEN_CHECKSUM ? (rest - BLOOMERY_SEEN_CHECKSUM) / width : 0);
 }
 
 struct seen {
@@ -311,7 +313,8 @@ static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
     uint64_t last = 0;
     size_t count = 0;
     bloomery_seen_begin(&reader, store, &seen->old, seen->entries, seen->width, recovery->area);
-    bloomery_seen_start(&writer, store, &seen->new, seen->width, recovery->area + BLOOMERY_SEEN_AREA);
+    bloomery_seen_start(&writer, store, &seen->new, seen->width,
+                        recovery->area + BLOOMERY_SEEN_AREA);
     seen->whole = 0;
     for (;;) {
         bloomery_error found = {.text = ""};
@@ -355,7 +358,8 @@ static bloomery_status write_seen(struct seen *seen, uint64_t generation, bloome
     return status;
 }
 
-/* The file that the row names; where that is gone, one that a later commit made of it and of the log. */
+/* The file that the row names; where that is gone, one that a later commit made of it and of the
+ * log. */
 static bloomery_status find_seen(struct seen *seen, uint32_t number, const struct row *row,
                                  uint64_t *length, bool *headed, bloomery_error *error)
 {
@@ -366,9 +370,9 @@ static bloomery_status find_seen(struct seen *seen, uint32_t number, const struc
         status = bloomery_store_open_any(store, BLOOMERY_FILE_SEEN, number, row->seen_generation,
                                          &seen->old, length, headed, error);
     for (uint64_t i = LATER; status == BLOOMERY_OK && seen->old.file < 0 && i > 0; i--)
-        status = bloomery_store_open_any(store, BLOOMERY_FILE_SEEN, number,
-                                         row->seen_generation + i, &seen->old, length, headed,
-                                         error);
+        status =
+            bloomery_store_open_any(store, BLOOMERY_FILE_SEEN, number, row->seen_generation + i,
+                                    &seen->old, length, headed, error);
     return status;
 }
 
@@ -376,8 +380,9 @@ static bloomery_status find_seen(struct seen *seen, uint32_t number, const struc
 static bloomery_status recover_seen(struct bloomery_recovery *recovery, uint32_t number,
                                     struct row *row, bool gone, bloomery_error *error)
 {
-    struct seen seen = {
-        .recovery = recovery, .new.file = -1, .width = recovery->sieve->settings.fingerprint_bits / 8};
+    struct seen seen = {.recovery = recovery,
+                        .new.file = -1,
+                        .width = recovery->sieve->settings.fingerprint_bits / 8};
     char name[BLOOMERY_FILE_NAME];
     uint64_t length = 0;
     bool headed = false;
@@ -387,7 +392,8 @@ static bloomery_status recover_seen(struct bloomery_recovery *recovery, uint32_t
     if (status != BLOOMERY_OK)
         return status;
     const bool there = seen.old.file >= 0;
-    const bool named = there && row->seen_entries > 0 && seen.old.generation == row->seen_generation;
+    const bool named =
+        there && row->seen_entries > 0 && seen.old.generation == row->seen_generation;
     const uint64_t whole = named ? bloomery_seen_bytes(row->seen_entries, seen.width) : length;
     bloomery_store_name(BLOOMERY_FILE_SEEN, number, row->seen_generation, name);
     if (row->seen_entries > 0 && (!named || !headed || length < whole))

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue's segments, walked from the head to the tail. What cannot be read is a range of bytes in a segment, and
- * a range of numbers: those between the last whole block and the next one.
+ * The queue's segments, walked from the head to the tail. What cannot be read is a range of bytes
+ * in a segment, and a range of numbers: those between the last whole block and the next one.
  *
- *     | whole: 1 to 40 | damaged            | whole: 93 to 120 |  ...  | whole | end of the segment, or of its file
- *                      | 52 entries of nothing |                               | more entries of nothing, where the
- *                                                                                next segment begins with a later number
+ *     | whole: 1 to 40 | damaged            | whole: 93 to 120 |  ...  | whole | end of the
+ * segment, or of its file
+ *                      | 52 entries of nothing |                               | more entries of
+ * nothing, where the
+ *                                                                                next segment
+ * begins with a later number
  *
- * In the middle of a segment blocks of nothing fill the range to the byte, which the one entry with a key of zeros is for;
- * the entries that were there took at least a byte each. At the end of a segment they take what they need.
+ * In the middle of a segment blocks of nothing fill the range to the byte, which the one entry with
+ * a key of zeros is for; the entries that were there took at least a byte each. At the end of a
+ * segment they take what they need.
  */
 #include "sieve/recover.h"
 
@@ -44,7 +48,8 @@ static bool put_head(uint8_t *to, uint64_t prefix, uint64_t key, uint32_t flags)
     return true;
 }
 
-/* One entry of so many bytes, its key zeros. Where the length of a key's length jumps, a payload takes what is left. */
+/* One entry of so many bytes, its key zeros. Where the length of a key's length jumps, a payload
+ * takes what is left. */
 static void put_void(uint8_t *to, uint64_t bytes)
 {
     static const uint32_t payloads[] = {1, 128, 16384}; /* their lengths take 1, 2 and 3 bytes */
@@ -252,8 +257,8 @@ static void count_items(struct walk *walk, const struct bloomery_block *block)
     for (uint32_t i = 0; i < block->entries; i++) {
         struct bloomery_entry entry = {.flags = 0};
         at += (uint32_t)bloomery_entry_get(body + at, block->body_bytes - at, &entry);
-        walk->items += !(entry.flags & BLOOMERY_ENTRY_NOTED) &&
-                       block->first + i >= walk->queue->head_number;
+        walk->items +=
+            !(entry.flags & BLOOMERY_ENTRY_NOTED) && block->first + i >= walk->queue->head_number;
     }
 }
 
@@ -265,8 +270,8 @@ static bloomery_status find_next(struct walk *walk, uint64_t at, uint64_t *next,
     *next = at;
     do {
         struct bloomery_block block = {.entries = 0};
-        const bloomery_status status = bloomery_block_find(store, &walk->file, *next + 1, walk->end,
-                                                           next, &block, error);
+        const bloomery_status status =
+            bloomery_block_find(store, &walk->file, *next + 1, walk->end, next, &block, error);
         if (status != BLOOMERY_OK)
             return status;
         *number = block.first;
@@ -330,8 +335,8 @@ static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
         return status;
     if (walk->file.file < 0) {
         bloomery_recovery_tell(recovery, "%s/%s is missing", recovery->sieve->path, name);
-        status = bloomery_store_create(store, BLOOMERY_FILE_QUEUE, walk->segment, 0, &walk->file,
-                                       error);
+        status =
+            bloomery_store_create(store, BLOOMERY_FILE_QUEUE, walk->segment, 0, &walk->file, error);
         length = BLOOMERY_FILE_HEADER;
         recovery->changed = true;
     } else if (!headed) {
@@ -359,12 +364,13 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
         return status;
     if (first > 0 && number > first) {
         bloomery_recovery_tell(walk->recovery,
-                               "%s/queue-%012" PRIu64 " ends at %" PRIu64 ", before the items %" PRIu64
-                               " to %" PRIu64,
+                               "%s/queue-%012" PRIu64 " ends at %" PRIu64
+                               ", before the items %" PRIu64 " to %" PRIu64,
                                walk->recovery->sieve->path, walk->segment, at, first, number - 1);
         const uint64_t begin = at;
         if (walk->length > at)
-            status = bloomery_recovery_keep_part(walk->recovery, &walk->file, at, UINT64_MAX, error);
+            status =
+                bloomery_recovery_keep_part(walk->recovery, &walk->file, at, UINT64_MAX, error);
         if (status == BLOOMERY_OK)
             status = append(walk, &at, number - first, error);
         leave_range(walk, begin, UINT64_MAX);
@@ -382,7 +388,8 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
         if (last)
             *walk->saved = queue->tail;
         else
-            *walk->saved = (struct bloomery_queue_position){walk->segment + 1, BLOOMERY_FILE_HEADER};
+            *walk->saved =
+                (struct bloomery_queue_position){walk->segment + 1, BLOOMERY_FILE_HEADER};
     }
     return status;
 }
@@ -420,7 +427,8 @@ static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_err
 
 /* ---- Behind the tail --------------------------------------------------------------------- */
 
-/* Whole blocks behind the tail, which a commit wrote that cannot be read, or that nobody committed. */
+/* Whole blocks behind the tail, which a commit wrote that cannot be read, or that nobody committed.
+ * */
 static bloomery_status roll(struct walk *walk, bloomery_error *error)
 {
     struct bloomery_recovery_queue *queue = walk->queue;
@@ -477,20 +485,20 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
         return status;
     if (place.segment == queue->tail.segment && queue->tail.offset < length)
         length = queue->tail.offset;
-    *whole = file.file >= 0 && headed &&
-             bloomery_block_header(store, &file, place.offset, length, &block, NULL) ==
-                 BLOOMERY_OK &&
-             bloomery_queue_is_block(&block, queue->next) && block.first <= number &&
-             number - block.first < block.entries &&
-             bloomery_block_body(store, &file, place.offset, &block, recovery->area, NULL) ==
-                 BLOOMERY_OK &&
-             bloomery_queue_is_body(recovery->area, block.body_bytes, block.entries);
+    *whole =
+        file.file >= 0 && headed &&
+        bloomery_block_header(store, &file, place.offset, length, &block, NULL) == BLOOMERY_OK &&
+        bloomery_queue_is_block(&block, queue->next) && block.first <= number &&
+        number - block.first < block.entries &&
+        bloomery_block_body(store, &file, place.offset, &block, recovery->area, NULL) ==
+            BLOOMERY_OK &&
+        bloomery_queue_is_body(recovery->area, block.body_bytes, block.entries);
     char name[BLOOMERY_FILE_NAME];
     bloomery_store_name(BLOOMERY_FILE_QUEUE, place.segment, 0, name);
     if (!*whole) {
-        bloomery_recovery_tell(recovery, "%s/%s: the block at %" PRIu64 ", with leased items, is %s",
-                               recovery->sieve->path, name, place.offset,
-                               file.file >= 0 ? "damaged" : "missing");
+        bloomery_recovery_tell(
+            recovery, "%s/%s: the block at %" PRIu64 ", with leased items, is %s",
+            recovery->sieve->path, name, place.offset, file.file >= 0 ? "damaged" : "missing");
         status = bloomery_recovery_keep(recovery, name, error);
     }
     bloomery_store_close(&file);
@@ -510,8 +518,7 @@ static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
         if (!bloomery_place_before(place, from))
             return BLOOMERY_OK;
         if (!bloomery_place_same(place, last)) {
-            const bloomery_status status =
-                look_at_lease(recovery, queue, lease, &whole, error);
+            const bloomery_status status = look_at_lease(recovery, queue, lease, &whole, error);
             if (status != BLOOMERY_OK)
                 return status;
         }
@@ -534,8 +541,7 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
 {
     const struct bloomery_queue_position first = {1, BLOOMERY_FILE_HEADER};
     const uint64_t before = queue->queued;
-    struct walk walk = {
-        .recovery = recovery, .queue = queue, .saved = saved, .file = {.file = -1}};
+    struct walk walk = {.recovery = recovery, .queue = queue, .saved = saved, .file = {.file = -1}};
     struct bloomery_queue_position place = queue->head;
     if (saved != NULL && bloomery_place_before(*saved, place))
         place = *saved;

@@ -82,14 +82,14 @@ bloomery_status bloomery_store_create(struct bloomery_store *store, enum bloomer
                                       struct bloomery_store_file *file, bloomery_error *error);
 
 /* Opens a file whose first `bytes` bytes count (the header's included): checks that they are there and that the header
- * is sound, and, with `cut` and unless the store is only read, cuts off what follows. BLOOMERY_CORRUPT, naming the
- * file. */
+ * is sound, and, with `cut` and unless the store is only read, cuts off what follows.
+ * BLOOMERY_CORRUPT, naming the file. */
 bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_file_kind kind,
                                     uint64_t number, uint64_t generation, uint64_t bytes, bool cut,
                                     struct bloomery_store_file *file, bloomery_error *error);
 
-/* For recovery: opens a file whatever it holds, and tells how long it is and whether its header is sound. No such file:
- * file -1. BLOOMERY_WRONG_VERSION: its header is sound and of a later one. */
+/* For recovery: opens a file whatever it holds, and tells how long it is and whether its header is
+ * sound. No such file: file -1. BLOOMERY_WRONG_VERSION: its header is sound and of a later one. */
 bloomery_status bloomery_store_open_any(struct bloomery_store *store, enum bloomery_file_kind kind,
                                         uint64_t number, uint64_t generation,
                                         struct bloomery_store_file *file, uint64_t *length,
@@ -158,9 +158,9 @@ bloomery_status bloomery_block_header(struct bloomery_store *store,
                                       uint64_t end, struct bloomery_block *block,
                                       bloomery_error *error);
 
-/* The first sound header from `from` on, of a block that has entries and ends by `end`: behind a damaged one blocks are
- * found so. No other bytes pass for one, since its checksum has the sieve's id and the place in it. `offset` becomes
- * `end` where there is none. About 0.3 s for 64 MiB. */
+/* The first sound header from `from` on, of a block that has entries and ends by `end`: behind a
+ * damaged one blocks are found so. No other bytes pass for one, since its checksum has the sieve's
+ * id and the place in it. `offset` becomes `end` where there is none. About 0.3 s for 64 MiB. */
 bloomery_status bloomery_block_find(struct bloomery_store *store,
                                     const struct bloomery_store_file *file, uint64_t from,
                                     uint64_t end, uint64_t *offset, struct bloomery_block *block,

@@ -118,6 +118,7 @@ def looking_changes_nothing(c):
     for number, engine in enumerate(("--engine memory", DISK)):
         s = f"s{number}"
         c.run(f"sieve push -q {engine} {s}", stdin=lines(0, 100))
+        c.run(f"sieve flush -q {s}")
         c.run(f"sieve pop -n 10 {s}", stdout=None)
         c.run(f"sieve push -q {s}", stdin=lines(100, 120))
         # What a crash leaves: bytes that no commit counts.

@@ -433,7 +433,8 @@ static void store_u64(uint8_t *to, uint64_t value)
         to[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* All copies get right checksums again (docs/sieve.md: at byte 40, of the used bytes, with zeros in its place). */
+/* All copies get right checksums again (docs/sieve.md: at byte 40, of the used bytes, with zeros in
+ * its place). */
 static void seal_manifest(uint8_t *data, size_t bytes, uint64_t copy)
 {
     for (uint64_t at = 0; at + MANIFEST_STATE <= bytes; at += copy) {
