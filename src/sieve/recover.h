@@ -4,10 +4,8 @@
  * without an engine:
  *
  *     recover.c        which state counts; what is set aside; the end
- *     recover_queue.c  the queue: damaged blocks become blocks of nothing, with the numbers that
- * were lost
- *     recover_disk.c   logs and seen-sets: files that are damaged are written anew, from their
- * whole blocks
+ *     recover_queue.c  the queue: damaged blocks become blocks of nothing
+ *     recover_disk.c   logs and seen-sets: damaged files are written anew, from their whole blocks
  *
  * In this order: what is damaged is linked or copied into the folder; blocks are overwritten and
  * new files made, and synced; then the manifest is made anew, in one step. Until then the old files

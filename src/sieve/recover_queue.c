@@ -3,12 +3,9 @@
  * The queue's segments, walked from the head to the tail. What cannot be read is a range of bytes
  * in a segment, and a range of numbers: those between the last whole block and the next one.
  *
- *     | whole: 1 to 40 | damaged            | whole: 93 to 120 |  ...  | whole | end of the
- * segment, or of its file
- *                      | 52 entries of nothing |                               | more entries of
- * nothing, where the
- *                                                                                next segment
- * begins with a later number
+ *     | whole: 1 to 40 | damaged               | whole: 93 to 120 |  ...  | the segment ends
+ *                      | 52 entries of nothing |                          | more of nothing, where
+ *                                                       the next one begins with a later number
  *
  * In the middle of a segment blocks of nothing fill the range to the byte, which the one entry with
  * a key of zeros is for; the entries that were there took at least a byte each. At the end of a
