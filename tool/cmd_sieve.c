@@ -23,6 +23,7 @@ static const char help[] =
     "  import    mark what another program has seen (lists, Scrapy's requests.seen)\n"
     "  export    the queue, or the fingerprints of what was seen\n"
     "  verify    read all of it and compare the checksums\n"
+    "  recover   make a damaged sieve work again, and set aside what is damaged\n"
     "\n"
     "'bloomery sieve COMMAND --help' says more; 'bloomery plan --sieve' what a sieve takes.\n"
     "\n"
@@ -31,17 +32,9 @@ static const char help[] =
     "  bloomery sieve status crawl\n";
 
 static const struct tool_command *const parts[] = {
-    &tool_sieve_push,
-    &tool_sieve_pop,
-    &tool_sieve_ack,
-    &tool_sieve_note,
-    &tool_sieve_contains,
-    &tool_sieve_flush,
-    &tool_sieve_status,
-    &tool_sieve_import,
-    &tool_sieve_export,
-    &tool_sieve_verify,
-    NULL,
+    &tool_sieve_push,     &tool_sieve_pop,    &tool_sieve_ack,     &tool_sieve_note,
+    &tool_sieve_contains, &tool_sieve_flush,  &tool_sieve_status,  &tool_sieve_import,
+    &tool_sieve_export,   &tool_sieve_verify, &tool_sieve_recover, NULL,
 };
 
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) - 1 };

@@ -26,7 +26,7 @@
 
 extern const struct tool_command tool_sieve_push, tool_sieve_note, tool_sieve_import,
     tool_sieve_pop, tool_sieve_ack, tool_sieve_contains, tool_sieve_flush, tool_sieve_status,
-    tool_sieve_export, tool_sieve_verify;
+    tool_sieve_export, tool_sieve_verify, tool_sieve_recover;
 
 struct tool_sieve_command {
     const char *directory;

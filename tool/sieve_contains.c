@@ -158,6 +158,7 @@ static void ask_keys(struct asking *asking)
 static bool open_and_flush(struct asking *asking)
 {
     bloomery_error error = {0};
+    asking->command.options.read_only = !asking->flush;
     if (!tool_sieve_open(&asking->command, 800 << 10))
         return false;
     if (!asking->flush || bloomery_sieve_flush(asking->command.sieve, &error) == BLOOMERY_OK)

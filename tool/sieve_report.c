@@ -296,6 +296,7 @@ static int status_main(int argc, char **argv)
     int code;
     if (!read_plain(&command, argc, argv, "", options, &code))
         return code;
+    command.options.read_only = true;
     if (!tool_sieve_open(&command, 0))
         return TOOL_ERROR;
     const bloomery_sieve_info info = tool_sieve_info(&command);
@@ -339,6 +340,7 @@ static int run_export(struct export *export)
     struct tool_sieve_command *command = &export->command;
     bloomery_error error = {0};
     char text[TOOL_SIEVE_TEXT];
+    command->options.read_only = !export->flush;
     if (!tool_sieve_open(command, 64 << 10) || (export->flush && !flush(command)))
         return TOOL_ERROR;
     /* The fingerprints of what was decided may still lie with what is pending. */
@@ -452,6 +454,7 @@ static int verify_main(int argc, char **argv)
         return code;
     tool_out_start(&verify.out);
     verify.reports = NULL;
+    verify.command.options.read_only = true;
     if (!tool_sieve_open(&verify.command, 64 << 10)) /* damage there has been told as well */
         return verify.command.status == BLOOMERY_CORRUPT ? TOOL_NONE : TOOL_ERROR;
     verify.reports = verify.command.json ? tool_json_array() : NULL;

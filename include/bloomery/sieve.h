@@ -177,6 +177,12 @@ typedef struct bloomery_sieve_options {
     void *warning_context;
     bool
         existing; /* open only what is there: a directory that is no sieve is BLOOMERY_NOT_A_FILTER */
+
+    /* Only look: nothing in the directory is changed, not even what a crash left, so that a
+     * read-only file system will do. Calls that change something are BLOOMERY_READ_ONLY. Others may
+     * read at the same time, and nobody may write (where the file system has locks). Implies
+     * `existing`. */
+    bool read_only;
 } bloomery_sieve_options;
 
 #define BLOOMERY_SIEVE_OPTIONS                         \
@@ -195,6 +201,10 @@ typedef struct bloomery_sieve_options {
  * Opens a sieve, or makes one. A crash before leaves nothing to repair: what the last commit says is the state,
  * and what was written after it is cut off. Time: disk engine, milliseconds; memory engine, that of reading its
  * filter and what was queued since that was saved.
+ *
+ * Damage is no crash: where the last commit may be one that cannot be read any more, nothing is
+ * opened or changed, and the text says so (BLOOMERY_CORRUPT); bloomery_sieve_recover goes on from
+ * there. A single damaged copy of it is made good from the other one, with a warning.
  *
  * BLOOMERY_BAD_ARGUMENT, BLOOMERY_MISMATCH (a kept option that differs, named), BLOOMERY_BUSY (another process has
  * it), BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with nothing and `existing`),
@@ -327,8 +337,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       size_t *unknown, bloomery_error *error);
 
-/* Gives up a damaged block at the head of the queue: `lost` becomes the number of items it held. 0 where it is not
- * damaged. */
+/* Gives up a damaged block at the head of the queue, and no other: `lost` becomes the number of
+ * items it held. 0 where it is not damaged. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost,
                                                     bloomery_error *error);
 
@@ -406,6 +416,50 @@ typedef void (*bloomery_sieve_report)(void *context, const char *text);
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
                                                       bloomery_sieve_report report, void *context,
                                                       uint64_t *damaged, bloomery_error *error);
+
+/* What was lost, as far as it is known. */
+typedef struct bloomery_sieve_recovery {
+    size_t struct_bytes; /* sizeof(bloomery_sieve_recovery), set by the caller */
+    uint64_t damaged;    /* blocks, headers and files that were not whole */
+    bool older;          /* the last commit could not be read, and the one before it was taken */
+    uint64_t pending;    /* pushes that were not decided, and never will be */
+    uint64_t queued;     /* items of the queue, popped ones that may have come again included */
+    uint64_t seen;       /* keys that are not known any more: pushed again, they come out again */
+    uint64_t aside;      /* files, or parts of files, that were set aside */
+    char folder[32];     /* in the directory, where they are; "": none were */
+} bloomery_sieve_recovery;
+
+#define BLOOMERY_SIEVE_RECOVERY                         \
+    {                                                   \
+        .struct_bytes = sizeof(bloomery_sieve_recovery) \
+    }
+
+/*
+ * Makes a sieve that is damaged one that opens and works, from what of it is whole. No sieve may be
+ * open in the directory; options as for _open, of which it takes `directory`, `allocator`, `memory`
+ * and `warning`.
+ *
+ *   the last commit             where no copy of it is whole, the one before it counts
+ *   a block of the queue        its items are lost, and popping passes over them
+ *   a block of pending keys     these pushes are lost: not seen, not queued
+ *   a block of the seen-set     its keys are forgotten; pushed again, they come out again
+ *   a missing file              as all blocks of it
+ *   the memory engine's filter  only what the queue's files still hold stays seen
+ *
+ * Nothing is deleted: what is damaged, and what the state before the last commit does not name, is
+ * put into a folder "set-aside.N" in the directory, before anything is changed. `report` is called
+ * for each thing found, with a sentence; NULL is fine. A sieve that is whole stays as it is,
+ * `damaged` 0. Time: that of bloomery_sieve_verify, and of writing the files that are damaged anew.
+ * Space: what is set aside is linked or copied, on the same file system.
+ *
+ * Where it is interrupted or fails, the sieve is as damaged as before, or less: call it again.
+ *
+ * BLOOMERY_CORRUPT where no state is whole, or none that fits the files; others as _open.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
+                                                       bloomery_sieve_report report, void *context,
+                                                       bloomery_sieve_recovery *recovery,
+                                                       bloomery_error *error);
 
 /* Calls `take`, with the sieve locked (do not call it from there), for each fingerprint of the disk engine's seen-set, rising; a non-zero return ends it and is
  * returned. What is pending is not among them: flush first. BLOOMERY_UNSUPPORTED (memory engine), _CORRUPT, _IO_FAILED. */

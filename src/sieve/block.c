@@ -51,6 +51,22 @@ bloomery_status bloomery_block_write(struct bloomery_store *store, struct bloome
     return bloomery_store_write_pieces(store, file, offset, pieces, 3, error);
 }
 
+/* Whether a header is a sound one of this place, and then what it says. */
+static bool take_header(const struct bloomery_store_file *file, uint64_t offset,
+                        const uint8_t header[BLOOMERY_BLOCK_HEADER], struct bloomery_block *block)
+{
+    if (bloomery_load_u32(header + 12) != 0 ||
+        bloomery_load_u64(header + 40) != bloomery_checksum(header, 40, seed_at(file, offset)))
+        return false;
+    block->entries = bloomery_load_u32(header);
+    block->fixed_bytes = bloomery_load_u32(header + 4);
+    block->body_bytes = bloomery_load_u32(header + 8);
+    block->first = bloomery_load_u64(header + 16);
+    block->fixed_checksum = bloomery_load_u64(header + 24);
+    block->body_checksum = bloomery_load_u64(header + 32);
+    return true;
+}
+
 bloomery_status bloomery_block_header(struct bloomery_store *store,
                                       const struct bloomery_store_file *file, uint64_t offset,
                                       uint64_t end, struct bloomery_block *block,
@@ -64,20 +80,37 @@ bloomery_status bloomery_block_header(struct bloomery_store *store,
         bloomery_store_read(store, file, offset, header, sizeof header, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (bloomery_load_u64(header + 40) != bloomery_checksum(header, 40, seed_at(file, offset)) ||
-        bloomery_load_u32(header + 12) != 0)
+    if (!take_header(file, offset, header, block))
         return bloomery_store_damaged(store, file, offset, error, "the header of a block");
-    block->entries = bloomery_load_u32(header);
-    block->fixed_bytes = bloomery_load_u32(header + 4);
-    block->body_bytes = bloomery_load_u32(header + 8);
-    block->first = bloomery_load_u64(header + 16);
-    block->fixed_checksum = bloomery_load_u64(header + 24);
-    block->body_checksum = bloomery_load_u64(header + 32);
     if (bloomery_block_bytes(block) > end - offset)
         return bloomery_store_damaged(store, file, offset, error,
                                       "a block of %" PRIu32 " entries passes byte %" PRIu64
                                       ", where the file ends",
                                       block->entries, end);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_block_find(struct bloomery_store *store,
+                                    const struct bloomery_store_file *file, uint64_t from,
+                                    uint64_t end, uint64_t *offset, struct bloomery_block *block,
+                                    bloomery_error *error)
+{
+    uint8_t window[16384];
+    while (from < end && end - from >= BLOOMERY_BLOCK_HEADER) {
+        const size_t bytes = end - from < sizeof window ? (size_t)(end - from) : sizeof window;
+        const bloomery_status status = bloomery_store_read(store, file, from, window, bytes, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        const size_t places = bytes - BLOOMERY_BLOCK_HEADER + 1;
+        for (size_t i = 0; i < places; i++)
+            if (take_header(file, from + i, window + i, block) && block->entries > 0 &&
+                bloomery_block_bytes(block) <= end - (from + i)) {
+                *offset = from + i;
+                return BLOOMERY_OK;
+            }
+        from += places;
+    }
+    *offset = end;
     return BLOOMERY_OK;
 }
 

@@ -66,25 +66,29 @@ static bloomery_status verify_log(bloomery_sieve *sieve, uint32_t number, struct
     struct bloomery_log_block block;
     bloomery_error found;
     uint64_t entries = 0;
-    for (uint64_t at = BLOOMERY_FILE_HEADER; at < partition->log_bytes;
-         at += bloomery_block_bytes(&block.block)) {
-        bloomery_status status = bloomery_log_read(sieve, number, at, sieve->disk->area,
-                                                   BLOOMERY_LOG_BLOCK, &block, &found);
+    bloomery_status status = BLOOMERY_OK;
+    for (uint64_t at = BLOOMERY_FILE_HEADER; at < partition->log_bytes;) {
+        status = bloomery_log_read(sieve, number, at, sieve->disk->area, BLOOMERY_LOG_BLOCK, &block,
+                                   &found);
         bloomery_log_release(sieve, &block);
         status = tell(findings, status, &found, error);
+        const bool headed = block.block.entries > 0;
+        entries += block.block.entries;
+        at += headed ? bloomery_block_bytes(&block.block) : 1;
+        /* A header that is damaged does not say where the next one is. */
+        if (status == BLOOMERY_OK && !headed)
+            status = bloomery_block_find(&sieve->store, &partition->log, at, partition->log_bytes,
+                                         &at, &block.block, error);
         if (status != BLOOMERY_OK)
             return status;
-        /* A header that is damaged does not say where the next one is. */
-        if (block.block.entries == 0)
-            break;
-        entries += block.block.entries;
     }
     if (partition->log_bytes == 0 || entries == partition->log_entries)
         return BLOOMERY_OK;
     return tell(findings,
-                bloomery_store_damaged(&sieve->store, &partition->log, 0, &found,
-                                       "%llu pending keys behind a damaged block cannot be reached",
-                                       (unsigned long long)(partition->log_entries - entries)),
+                bloomery_store_damaged(
+                    &sieve->store, &partition->log, 0, &found,
+                    "%llu pending keys of those that the manifest counts are not in whole blocks",
+                    (unsigned long long)(partition->log_entries - entries)),
                 &found, error);
 }
 

@@ -102,9 +102,13 @@ extern const struct bloomery_sieve_engine_row bloomery_sieve_memory;
 
 struct bloomery_manifest {
     int file; /* -1: no directory */
-    uint64_t generation;
-    uint64_t slot_bytes;
-    uint8_t *image; /* slot_bytes */
+    uint32_t version;
+    uint64_t generation; /* of the last commit */
+    uint64_t copy_bytes;
+    uint8_t *image;     /* copy_bytes */
+    uint32_t first[2];  /* of a slot, the copy to be written first: the other one is whole */
+    bool mends;         /* copy `first` of the last commit is not what its twin is */
+    uint64_t broken_at; /* where that is, if it is not whole; UINT64_MAX: it is */
 };
 
 struct bloomery_sieve {
@@ -141,25 +145,47 @@ struct bloomery_sieve {
 
 /* ---- The manifest --------------------------------------------------------------------------- */
 
-/* The most bytes of a slot for these settings. */
+/* The bytes of a copy for these settings. */
 uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings);
 
-/* Makes the file with the state in its first slot, under its name in one step. */
+/* Makes the file with the state in all its copies, under its name in one step. */
 bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Opens it and reads the newer sound slot's settings into sieve->settings. BLOOMERY_NOT_A_FILTER where there is none. */
+/* Opens it and reads the last commit's settings into sieve->settings. Changes nothing.
+ * BLOOMERY_NOT_A_FILTER where there is none; BLOOMERY_CORRUPT also where the last commit may be one
+ * that cannot be read. */
 bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error);
 
-/* Whether the slot that was read was written by a process that did not sync. */
+/* After all else was restored, and with the image still as it was read: writes a copy of the last
+ * commit that is not whole, or older, from its twin. */
+void bloomery_manifest_mend(bloomery_sieve *sieve);
+
+/* Reports a copy of the last commit that is not whole, and counts it. */
+bloomery_status bloomery_manifest_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
+                                         void *context, uint64_t *damaged, bloomery_error *error);
+
+/* Whether the state that was read was written by a process that did not sync. */
 bool bloomery_manifest_unsynced(const bloomery_sieve *sieve);
 
 /* Then, counters, queue and engine, which have been made meanwhile. */
 bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
                                           bloomery_error *error);
 
-/* Writes the state into the other slot and syncs it. */
+/* Writes the state into the slot that is not the newest, and syncs it. */
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error);
 void bloomery_manifest_close(bloomery_sieve *sieve);
+
+/* ---- Opening (open.c) ------------------------------------------------------------------------ */
+
+/* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must
+ * be unused. */
+bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
+                                            bloomery_sieve_options *copy, bloomery_error *error);
+
+/* A sieve that is not open yet, and its end, open or not. `made` may be there on failure too. */
+bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
+                                        bloomery_sieve **made, bloomery_error *error);
+void bloomery_sieve_destroy(bloomery_sieve *sieve);
 
 /* ---- Commits --------------------------------------------------------------------------------- */
 
@@ -180,7 +206,7 @@ double bloomery_sieve_now(void);
 /* Seconds since 1970, by the clock on the wall. */
 double bloomery_sieve_wall_clock(void);
 
-/* BLOOMERY_IO_FAILED where a sync failed before. */
+/* Whether it may be changed: BLOOMERY_IO_FAILED where a sync failed before, BLOOMERY_READ_ONLY. */
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error);
 
 /* ---- Keys, without the lock ------------------------------------------------------------------ */

@@ -20,6 +20,7 @@ enum {
     BLOOMERY_ENTRY_PAYLOAD = 1,
     BLOOMERY_ENTRY_NOTED = 2,  /* seen, and no item */
     BLOOMERY_ENTRY_FORCED = 4, /* an item although it was seen */
+    BLOOMERY_ENTRY_VOID = 6,   /* both: nothing; what stood here was lost to damage (recover.h) */
     BLOOMERY_ENTRY_PREFIX_MAX = 8,
 };
 

@@ -434,6 +434,8 @@ static int add_again(void *context, const struct bloomery_entry *entry, uint64_t
     bloomery_sieve *sieve = context;
     uint32_t new_bits = 0;
     (void)number;
+    if (entry->flags == BLOOMERY_ENTRY_VOID)
+        return 0;
     const int added = bloomery_add(sieve->filter->filter, entry->key, &new_bits);
     bloomery_filled_add(&sieve->filter->filled, sieve->filter->filter, new_bits);
     sieve->filter->appended += bloomery_entry_bound(entry);

@@ -6,17 +6,15 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "sieve/canon.h"
+#include "sieve/directory.h"
 #include "sieve/disk.h"
 #include "sieve/memory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +65,8 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
         return bad(error, "there is no such engine");
     if (options->engine == BLOOMERY_SIEVE_DISK && options->directory == NULL)
         return bad(error, "the disk engine needs a directory");
+    if (options->read_only && options->directory == NULL)
+        return bad(error, "only a sieve in a directory can be opened to be read");
     if ((unsigned)options->full > BLOOMERY_SIEVE_WARN)
         return bad(error, "a full sieve grows, stops or warns");
     if (!(options->rate >= 0 && options->rate < 1))
@@ -209,20 +209,7 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
     return compare_canon(sieve, options, error);
 }
 
-/* ---- The directory ----------------------------------------------------------------------- */
-
-/* The name of a new directory. Where the one above can't be read or synced, that is its owner's choice. */
-static bloomery_status sync_parent(const bloomery_sieve *sieve, bloomery_error *error)
-{
-    const int parent = openat(sieve->store.directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool good = parent >= 0 && fsync(parent) == 0;
-    const int reason = errno;
-    if (parent >= 0)
-        close(parent);
-    return good || reason == EACCES || reason == EINVAL || reason == ENOTSUP
-               ? BLOOMERY_OK
-               : bloomery_fail_system(error, reason, "syncing the directory above %s", sieve->path);
-}
+/* ---- Opening ----------------------------------------------------------------------------- */
 
 /* What the process that was here last left to the system (BLOOMERY_SYNC_NEVER): later commits build on it. */
 static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
@@ -233,149 +220,6 @@ static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *
     return bloomery_fail_system(error, errno, "syncing what was written to %s without",
                                 sieve->path);
 }
-
-static bloomery_status find_real_path(bloomery_sieve *sieve, bloomery_error *error)
-{
-    char *real = realpath(sieve->path, NULL);
-    if (real == NULL)
-        return bloomery_fail_system(error, errno, "finding the directory %s", sieve->path);
-    const size_t bytes = strlen(real) + 1;
-    sieve->real_path = bloomery_store_take(&sieve->store, bytes);
-    if (sieve->real_path != NULL) {
-        sieve->real_path_bytes = bytes;
-        memcpy(sieve->real_path, real, bytes);
-    }
-    free(real);
-    return sieve->real_path != NULL
-               ? BLOOMERY_OK
-               : bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
-}
-
-/* Opens the directory, made if need be, and locks it. */
-static bloomery_status enter(bloomery_sieve *sieve, bool existing, bloomery_error *error)
-{
-    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
-    int directory = open(sieve->path, flags);
-    if (directory < 0 && errno == ENOENT && existing)
-        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "there is no sieve %s", sieve->path);
-    if (directory < 0 && errno == ENOENT) {
-        sieve->made_directory = mkdir(sieve->path, 0777) == 0;
-        directory = sieve->made_directory || errno == EEXIST ? open(sieve->path, flags) : -1;
-    }
-    if (directory < 0)
-        return bloomery_fail_system(error, errno, "opening the directory %s", sieve->path);
-    sieve->store.directory = directory;
-    if (flock(directory, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK)
-            return bloomery_fail(error, BLOOMERY_BUSY, 0, "another process is using %s",
-                                 sieve->path);
-        return bloomery_fail_system(error, errno, "locking %s", sieve->path);
-    }
-    return find_real_path(sieve, error);
-}
-
-/* Calls `take` for each name but . and .. until it says false. */
-static bloomery_status each_name(bloomery_sieve *sieve,
-                                 bool (*take)(bloomery_sieve *sieve, const char *name), bool *all,
-                                 bloomery_error *error)
-{
-    const int copy = openat(sieve->store.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
-    *all = true;
-    if (directory == NULL) {
-        const int reason = errno;
-        if (copy >= 0)
-            close(copy);
-        return bloomery_fail_system(error, reason, "reading the directory %s", sieve->path);
-    }
-    for (const struct dirent *entry; *all && (entry = readdir(directory)) != NULL;)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            *all = take(sieve, entry->d_name);
-    closedir(directory);
-    return BLOOMERY_OK;
-}
-
-/* A file that was being written when a crash came and has not got its name (".NAME.XXXXXX.tmp", base/file.c). */
-static bool is_nameless(const char *name, const char *of)
-{
-    const size_t bytes = strlen(name);
-    return name[0] == '.' && strncmp(name + 1, of, strlen(of)) == 0 && bytes > 4 &&
-           strcmp(name + bytes - 4, ".tmp") == 0;
-}
-
-/* A sieve that was being made when a crash came has left no more than a manifest without its name. */
-static bool is_beginning(bloomery_sieve *sieve, const char *name)
-{
-    (void)sieve;
-    return is_nameless(name, "MANIFEST.");
-}
-
-/* The number behind `before` in a name; `*rest` becomes what follows it, NULL where the name begins otherwise. */
-static uint64_t number_in(const char *name, const char *before, const char **rest)
-{
-    const size_t bytes = strlen(before);
-    char *end = NULL;
-    *rest = NULL;
-    if (strncmp(name, before, bytes) != 0)
-        return 0;
-    const uint64_t number = strtoull(name + bytes, &end, 10);
-    *rest = end;
-    return number;
-}
-
-/* The kind of a file of ours by its name, and its numbers; false where it is none: names are compared with those that we
- * would give. */
-static bool take_apart(const char *name, enum bloomery_file_kind *kind, uint64_t *number,
-                       uint64_t *generation)
-{
-    static const struct {
-        const char *before;
-        enum bloomery_file_kind kind;
-    } forms[] = {{"seen-", BLOOMERY_FILE_SEEN},
-                 {"pending-", BLOOMERY_FILE_PENDING},
-                 {"queue-", BLOOMERY_FILE_QUEUE},
-                 {"filter", BLOOMERY_FILE_FILTER}};
-    char exact[BLOOMERY_FILE_NAME];
-    *number = 0;
-    *generation = 0;
-    *kind = BLOOMERY_FILE_VERDICTS;
-    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        const char *rest;
-        const uint64_t first = number_in(name, forms[i].before, &rest);
-        if (rest == NULL)
-            continue;
-        *kind = forms[i].kind;
-        *number = first;
-        *generation = number_in(rest, ".", &rest);
-    }
-    bloomery_store_name(*kind, *number, *generation, exact);
-    return strcmp(exact, name) == 0;
-}
-
-/* Segments that the memory engine has yet to read again, if they were popped too. */
-static bool segment_counts(const bloomery_sieve *sieve, uint64_t number)
-{
-    return bloomery_queue_has_segment(sieve->queue, number) ||
-           (number >= sieve->engine->keep_segment(sieve) &&
-            number < bloomery_queue_tail(sieve->queue).segment);
-}
-
-/* Removes a file of ours that the state does not name; what is not ours is left alone. */
-static bool remove_litter(bloomery_sieve *sieve, const char *name)
-{
-    enum bloomery_file_kind kind;
-    uint64_t number;
-    uint64_t generation;
-    if (is_nameless(name, "MANIFEST.") || is_nameless(name, "filter."))
-        (void)!unlinkat(sieve->store.directory, name, 0);
-    else if (take_apart(name, &kind, &number, &generation) &&
-             !(kind == BLOOMERY_FILE_QUEUE ? segment_counts(sieve, number)
-                                           : sieve->engine->names(sieve, kind, number, generation)))
-        bloomery_store_remove(&sieve->store, kind, number, generation);
-    return true;
-}
-
-/* ---- Opening ----------------------------------------------------------------------------- */
 
 static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
 {
@@ -425,25 +269,41 @@ static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_opti
     if (status == BLOOMERY_OK && sieve->store.directory >= 0)
         status = bloomery_manifest_make(sieve, error);
     if (status == BLOOMERY_OK && sieve->store.directory >= 0 && sieve->store.syncs)
-        status = sync_parent(sieve, error);
+        status = bloomery_directory_sync_parent(sieve, error);
     return status;
+}
+
+/* One damaged copy of two costs nothing, but whoever has the disk should hear of it. */
+static void mend_manifest(bloomery_sieve *sieve)
+{
+    if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
+        bloomery_sieve_warn(
+            sieve,
+            "one of the two copies of the last commit in MANIFEST was not whole, at "
+            "byte %llu: torn by a power cut, or damaged; it was written again",
+            (unsigned long long)sieve->manifest.broken_at);
+    bloomery_manifest_mend(sieve);
 }
 
 static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_options *options,
                                 bloomery_error *error)
 {
-    bool all;
+    const bool writes = !options->read_only;
     bloomery_status status = bloomery_manifest_open(sieve, error);
     if (status == BLOOMERY_OK)
         status = compare_settings(sieve, options, error);
-    if (status == BLOOMERY_OK)
+    if (status == BLOOMERY_OK && writes)
         status = sync_before(sieve, error);
     if (status == BLOOMERY_OK)
         status = make_parts(sieve, error);
     if (status == BLOOMERY_OK)
         status = bloomery_manifest_restore(sieve, options->keep_leases, error);
     sieve->synced = sieve->counters.pushed;
-    return status == BLOOMERY_OK ? each_name(sieve, remove_litter, &all, error) : status;
+    if (status == BLOOMERY_OK && writes)
+        status = bloomery_directory_tidy(sieve, error);
+    if (status == BLOOMERY_OK && writes)
+        mend_manifest(sieve);
+    return status;
 }
 
 static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_options *options,
@@ -451,27 +311,29 @@ static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_optio
 {
     struct stat facts;
     bool beginning = false;
-    bloomery_status status = enter(sieve, options->existing, error);
+    bloomery_status status =
+        bloomery_directory_enter(sieve, options->existing || options->read_only, error);
     if (status != BLOOMERY_OK)
         return status;
     if (fstatat(sieve->store.directory, "MANIFEST", &facts, AT_SYMLINK_NOFOLLOW) == 0)
         return open_old(sieve, options, error);
     if (errno != ENOENT)
         return bloomery_fail_system(error, errno, "looking for %s/MANIFEST", sieve->path);
-    status = each_name(sieve, is_beginning, &beginning, error);
+    status =
+        bloomery_directory_each(sieve, bloomery_directory_is_beginning, NULL, &beginning, error);
     if (status != BLOOMERY_OK)
         return status;
     if (!beginning)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "%s is no sieve and not empty: there are other things in it",
                              sieve->path);
-    if (options->existing)
+    if (options->existing || options->read_only)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
                              sieve->path);
     return make_new(sieve, options, error);
 }
 
-static void destroy(bloomery_sieve *sieve)
+void bloomery_sieve_destroy(bloomery_sieve *sieve)
 {
     const bloomery_allocator allocator = sieve->allocator;
     if (sieve->engine != NULL)
@@ -486,8 +348,8 @@ static void destroy(bloomery_sieve *sieve)
     bloomery_release(&allocator, sieve, sizeof *sieve, 64);
 }
 
-static bloomery_status allocate(const bloomery_sieve_options *options, bloomery_sieve **made,
-                                bloomery_error *error)
+bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
+                                        bloomery_sieve **made, bloomery_error *error)
 {
     const char *path = options->directory != NULL ? options->directory : "the sieve";
     bloomery_sieve *sieve = bloomery_allocate(&options->allocator, sizeof *sieve, 64);
@@ -502,6 +364,7 @@ static bloomery_status allocate(const bloomery_sieve_options *options, bloomery_
     sieve->memory = options->memory;
     sieve->sync = options->sync == 0 ? 1 : options->sync;
     sieve->store.syncs = options->sync != BLOOMERY_SYNC_NEVER;
+    sieve->store.read_only = options->read_only;
     sieve->lease = options->lease > 0 ? options->lease : BLOOMERY_SIEVE_LEASE_SECONDS;
     sieve->warning = options->warning;
     sieve->warning_context = options->warning_context;
@@ -514,9 +377,8 @@ static bloomery_status allocate(const bloomery_sieve_options *options, bloomery_
     return BLOOMERY_OK;
 }
 
-/* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must be unused. */
-static bloomery_status copy_options(const bloomery_sieve_options *options,
-                                    bloomery_sieve_options *copy, bloomery_error *error)
+bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
+                                            bloomery_sieve_options *copy, bloomery_error *error)
 {
     const size_t bytes = options->struct_bytes;
     memset(copy, 0, sizeof *copy);
@@ -539,13 +401,14 @@ bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloom
     bloomery_sieve_options given;
     *sieve = NULL;
     bloomery_sieve *made = NULL;
-    bloomery_status status = copy_options(options != NULL ? options : &none, &given, error);
+    bloomery_status status =
+        bloomery_sieve_copy_options(options != NULL ? options : &none, &given, error);
     if (status == BLOOMERY_OK)
         status = check_ranges(&given, error);
     if (status == BLOOMERY_OK)
         status = check_names(&given, error);
     if (status == BLOOMERY_OK)
-        status = allocate(&given, &made, error);
+        status = bloomery_sieve_allocate(&given, &made, error);
     if (status == BLOOMERY_OK)
         status =
             given.directory != NULL ? open_in(made, &given, error) : make_new(made, &given, error);
@@ -554,7 +417,7 @@ bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloom
         if (made != NULL && made->made_directory)
             (void)!rmdir(made->path);
         if (made != NULL)
-            destroy(made);
+            bloomery_sieve_destroy(made);
         return status;
     }
     made->canonicaliser = given.canonicaliser != NULL ? given.canonicaliser
@@ -572,8 +435,8 @@ bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *erro
         return BLOOMERY_OK;
     if (sieve->store.failed)
         status = bloomery_sieve_usable(sieve, error);
-    else
+    else if (!sieve->store.read_only)
         status = bloomery_sieve_commit_now(sieve, true, error);
-    destroy(sieve);
+    bloomery_sieve_destroy(sieve);
     return status;
 }

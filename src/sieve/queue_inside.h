@@ -209,6 +209,10 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
  * least `number` before. */
 void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                          uint64_t *number);
+/* Whether a queue whose next number is `next` may have written a block with such a header: a sound
+ * checksum can stand over numbers that none writes. And whether a body has just so many entries. */
+bool bloomery_queue_is_block(const struct bloomery_block *block, uint64_t next);
+bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries);
 /* Forgets the block read last. */
 void bloomery_queue_forget(struct bloomery_queue *queue);
 void bloomery_queue_close_read(struct bloomery_queue *queue);

@@ -57,6 +57,14 @@ static bloomery_status segment_file(struct bloomery_queue *queue, uint64_t segme
     return BLOOMERY_OK;
 }
 
+bool bloomery_queue_is_block(const struct bloomery_block *block, uint64_t next)
+{
+    return block->entries > 0 && block->entries <= block->body_bytes && block->fixed_bytes == 0 &&
+           block->body_bytes <= BLOOMERY_QUEUE_BODY_MOST &&
+           (block->body_bytes <= BLOOMERY_QUEUE_BUFFER || block->entries == 1) &&
+           block->first <= next && block->entries <= next - block->first;
+}
+
 /* The header of the block at a place, into area_block. */
 static bloomery_status load_header(struct bloomery_queue *queue,
                                    struct bloomery_queue_position place,
@@ -71,19 +79,14 @@ static bloomery_status load_header(struct bloomery_queue *queue,
         status = bloomery_block_header(queue->store, *file, place.offset, end, block, error);
     if (status != BLOOMERY_OK)
         return status;
-    /* A sound checksum can stand over numbers that no queue writes. */
-    if (block->entries == 0 || block->entries > block->body_bytes || block->fixed_bytes != 0 ||
-        block->body_bytes > BLOOMERY_QUEUE_BODY_MOST ||
-        (block->body_bytes > BLOOMERY_QUEUE_BUFFER && block->entries != 1) ||
-        block->first > queue->next || block->entries > queue->next - block->first)
+    if (!bloomery_queue_is_block(block, queue->next))
         return bloomery_store_damaged(queue->store, *file, place.offset, error,
                                       "the header of a block has numbers that cannot be");
     queue->area_headed = true;
     return BLOOMERY_OK;
 }
 
-/* Whether a body has just these entries. */
-static bool is_sound(const uint8_t *body, uint32_t bytes, uint32_t entries)
+bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries)
 {
     struct bloomery_entry entry;
     uint32_t at = 0;
@@ -114,7 +117,7 @@ static bloomery_status load_file(struct bloomery_queue *queue, struct bloomery_q
         queue->long_bytes = block->body_bytes;
     }
     status = bloomery_block_body(queue->store, file, place.offset, block, body, error);
-    if (status == BLOOMERY_OK && !is_sound(body, block->body_bytes, block->entries))
+    if (status == BLOOMERY_OK && !bloomery_queue_is_body(body, block->body_bytes, block->entries))
         status = bloomery_store_damaged(queue->store, file, place.offset, error,
                                         "the entries of a block of %" PRIu32 ", number %" PRIu64
                                         " the first",
@@ -198,22 +201,40 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
 
 /* ---- Behind damage ----------------------------------------------------------------------- */
 
+/* The first block from a place on, in its segment, that begins with `number` or a later one. */
+static bool find_block(struct bloomery_queue *queue, struct bloomery_queue_position *place,
+                       uint64_t number)
+{
+    const struct bloomery_store_file *file = NULL;
+    struct bloomery_block block;
+    uint64_t end = 0;
+    if (segment_file(queue, place->segment, &file, &end, NULL) != BLOOMERY_OK)
+        return false;
+    while (bloomery_block_find(queue->store, file, place->offset, end, &place->offset, &block,
+                               NULL) == BLOOMERY_OK &&
+           place->offset < end) {
+        if (load_header(queue, *place, &file, NULL) == BLOOMERY_OK &&
+            queue->area_block.first >= number)
+            return true;
+        place->offset++;
+    }
+    return false;
+}
+
 void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                          uint64_t *number)
 {
     const struct bloomery_block *block = &queue->area_block;
-    const struct bloomery_store_file *file = NULL;
     struct bloomery_queue_position next = *place;
     assert(bloomery_place_before(*place, queue->tail));
     if (queue->area_headed && block->first + block->entries >= *number &&
         bloomery_queue_step(queue, &next, block->body_bytes, NULL) == BLOOMERY_OK) {
         *number = block->first + block->entries;
     } else {
-        /* Blocks are found one from the other: the rest of the segment is lost. */
-        do
+        /* Its header is what said where the next one begins. */
+        next.offset++;
+        while (bloomery_place_before(next, queue->tail) && !find_block(queue, &next, *number))
             next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
-        while (bloomery_place_before(next, queue->tail) &&
-               (load_header(queue, next, &file, NULL) != BLOOMERY_OK || block->first < *number));
         if (bloomery_place_before(next, queue->tail))
             *number = block->first;
     }

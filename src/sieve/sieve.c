@@ -43,6 +43,9 @@ double bloomery_sieve_wall_clock(void)
 
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error)
 {
+    if (sieve->store.read_only)
+        return bloomery_fail(error, BLOOMERY_READ_ONLY, 0, "%s was opened to be read only",
+                             sieve->path);
     if (!sieve->store.failed)
         return BLOOMERY_OK;
     return bloomery_fail(
@@ -482,7 +485,9 @@ bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve, bloomery_sieve_repo
 {
     *damaged = 0;
     lock(sieve);
-    bloomery_status status = sieve->engine->verify(sieve, report, context, damaged, error);
+    bloomery_status status = bloomery_manifest_verify(sieve, report, context, damaged, error);
+    if (status == BLOOMERY_OK)
+        status = sieve->engine->verify(sieve, report, context, damaged, error);
     if (status == BLOOMERY_OK)
         status = bloomery_queue_verify(sieve->queue, report, context, damaged, error);
     unlock(sieve);

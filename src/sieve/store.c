@@ -226,7 +226,8 @@ bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_
     name_of(file, name);
     if (headed && bytes < BLOOMERY_FILE_HEADER)
         return bloomery_store_damaged(store, file, bytes, error, "it has no room for its header");
-    file->file = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    const int access = store->read_only ? O_RDONLY : O_RDWR;
+    file->file = openat(store->directory, name, access | O_CLOEXEC | O_NOFOLLOW);
     if (file->file < 0 && errno == ENOENT)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "%s/%s is missing", store->path, name);
     if (file->file < 0)
@@ -236,11 +237,50 @@ bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_
     bloomery_status status = check_length(store, file, bytes, &length, error);
     if (status == BLOOMERY_OK && headed)
         status = check_header(store, file, error);
-    if (status == BLOOMERY_OK && cut && length > bytes)
+    if (status == BLOOMERY_OK && cut && !store->read_only && length > bytes)
         status = bloomery_store_cut(store, file, bytes, error);
     if (status != BLOOMERY_OK)
         bloomery_store_close(file);
     return status;
+}
+
+bloomery_status bloomery_store_open_any(struct bloomery_store *store, enum bloomery_file_kind kind,
+                                        uint64_t number, uint64_t generation,
+                                        struct bloomery_store_file *file, uint64_t *length,
+                                        bool *headed, bloomery_error *error)
+{
+    char name[BLOOMERY_FILE_NAME];
+    describe(store, kind, number, generation, file);
+    name_of(file, name);
+    *length = 0;
+    *headed = false;
+    file->file = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file->file < 0 && errno == ENOENT)
+        return BLOOMERY_OK;
+    if (file->file < 0)
+        return bloomery_fail_system(error, errno, "opening %s/%s", store->path, name);
+    bloomery_status status = check_length(store, file, 0, length, error);
+    if (status == BLOOMERY_OK && *length >= BLOOMERY_FILE_HEADER) {
+        bloomery_error found;
+        const bloomery_status header = check_header(store, file, &found);
+        *headed = header == BLOOMERY_OK;
+        if (header != BLOOMERY_OK && header != BLOOMERY_CORRUPT) {
+            status = header;
+            if (error != NULL)
+                *error = found;
+        }
+    }
+    if (status != BLOOMERY_OK)
+        bloomery_store_close(file);
+    return status;
+}
+
+bloomery_status bloomery_store_write_header(struct bloomery_store *store,
+                                            struct bloomery_store_file *file, bloomery_error *error)
+{
+    uint8_t header[BLOOMERY_FILE_HEADER];
+    fill_header(store, file, header);
+    return bloomery_store_write(store, file, 0, header, sizeof header, error);
 }
 
 void bloomery_store_close(struct bloomery_store_file *file)

@@ -227,8 +227,8 @@ def a_later_version_is_refused(c):
     c.run(f"sieve push -q {DISK} s", stdin="a\n")
     manifest = bytearray(c.read("s/MANIFEST"))
     version, = struct.unpack_from("<I", manifest, 8)
-    slot, = struct.unpack_from("<Q", manifest, 16)
-    for begin in (0, slot):  # docs/sieve.md
+    copy, = struct.unpack_from("<Q", manifest, 16)
+    for begin in range(0, len(manifest), copy):  # docs/sieve.md
         if manifest[begin:begin + 8] == b"BLMSIEVE":
             struct.pack_into("<I", manifest, begin + 8, version + 1)
     c.file("s/MANIFEST", bytes(manifest))

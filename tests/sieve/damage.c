@@ -329,7 +329,7 @@ static void flip_file(struct stage *stage, const char *name)
         snprintf(stage->what, sizeof stage->what, "%s, byte %zu of %zu flipped", name, at,
                  content.bytes);
         look(stage);
-        /* One of the manifest's slots is the older one, and may be anything. */
+        /* Of the manifest any one copy may be anything (recover.c). */
         if (!is_manifest(name))
             judge_notice(stage);
     }
@@ -433,10 +433,11 @@ static void store_u64(uint8_t *to, uint64_t value)
         to[i] = (uint8_t)(value >> (8 * i));
 }
 
-/* Both slots get right checksums again (docs/sieve.md: at byte 40, of the used bytes, with zeros in its place). */
-static void seal_manifest(uint8_t *data, size_t bytes, uint64_t slot)
+/* All copies get right checksums again (docs/sieve.md: at byte 40, of the used bytes, with zeros in
+ * its place). */
+static void seal_manifest(uint8_t *data, size_t bytes, uint64_t copy)
 {
-    for (uint64_t at = 0; at + MANIFEST_STATE <= bytes && at <= slot; at += slot) {
+    for (uint64_t at = 0; at + MANIFEST_STATE <= bytes; at += copy) {
         uint64_t used = load_u64(data + at + 24);
         if (used < MANIFEST_STATE || used > bytes - at)
             used = MANIFEST_STATE; /* then it is wrong in any case */
@@ -445,19 +446,19 @@ static void seal_manifest(uint8_t *data, size_t bytes, uint64_t slot)
     }
 }
 
-/* The value of 4 or 8 bytes at `at` in both slots. */
+/* The value of 4 or 8 bytes at `at` in all four copies. */
 static void lie(struct stage *stage, const struct test_bytes *sound, size_t at, size_t width,
                 uint64_t value, bool add)
 {
     struct test_bytes content = test_copy_bytes(sound->data, sound->bytes);
-    const uint64_t slot = load_u64(content.data + 16);
-    for (uint64_t from = 0; from + at + width <= content.bytes && from <= slot; from += slot) {
+    const uint64_t copy = content.bytes / 4;
+    for (uint64_t from = 0; from + at + width <= content.bytes; from += copy) {
         uint64_t now = load_u64(content.data + from + at);
         uint64_t other = width == 8 ? 0 : now >> 32 << 32;
         now = add ? now + value : value;
         store_u64(content.data + from + at, width == 8 ? now : other | (now & UINT32_MAX));
     }
-    seal_manifest(content.data, content.bytes, slot);
+    seal_manifest(content.data, content.bytes, copy);
     stream_copy(stage->sound, stage->work);
     write_work(stage, "MANIFEST", content.data, content.bytes);
     snprintf(stage->what, sizeof stage->what, "MANIFEST, %zu bytes at %zu %s %llx", width, at,
@@ -474,7 +475,7 @@ static void lies_of_the_manifest_do_no_harm(void **state)
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
         struct stage *stage = stage_make((bloomery_sieve_engine)engine);
         struct test_bytes sound = read_file(stage, stage->sound, "MANIFEST");
-        const uint64_t slot = load_u64(sound.data + 16);
+        const uint64_t slot = sound.bytes / 2;
         uint64_t random = 5;
         stage->lies = true;
         size_t used = (size_t)load_u64(sound.data + 24);

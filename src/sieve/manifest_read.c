@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the manifest: which of its copies are whole, and which counts. manifest.h tells why there
+ * are four. */
+#include "sieve/manifest.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "sieve/disk.h"
+#include "sieve/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    SLOTS = 2,
+    COPIES = BLOOMERY_MANIFEST_COPIES,
+    HEAD = 64,
+    CLOCK_SECONDS = 60, /* that a clock may be set back by */
+};
+
+/* What a copy is. */
+struct copy {
+    uint64_t offset;
+    uint32_t slot;
+    bool empty; /* nothing but zeros: version 1 made its second slot so */
+    bool ours;
+    bool sound;
+    uint32_t version;
+    uint64_t generation;
+};
+
+/* ---- One copy ---------------------------------------------------------------------------- */
+
+static bloomery_status read_bytes(bloomery_sieve *sieve, uint64_t offset, void *data, size_t bytes,
+                                  bloomery_error *error)
+{
+    uint8_t *to = data;
+    while (bytes > 0) {
+        const ssize_t moved = pread(sieve->manifest.file, to, bytes, (off_t)offset);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0)
+            return bloomery_fail_system(error, errno, "reading %s/MANIFEST", sieve->path);
+        if (moved == 0)
+            return bloomery_fail(error, BLOOMERY_TRUNCATED, offset, "%s/MANIFEST is cut short",
+                                 sieve->path);
+        to += moved;
+        bytes -= (size_t)moved;
+        offset += (uint64_t)moved;
+    }
+    return BLOOMERY_OK;
+}
+
+/* A copy into the image. Later versions keep the fields up to the checksum where they are. */
+static bloomery_status read_copy(bloomery_sieve *sieve, struct copy *copy, bloomery_error *error)
+{
+    static const uint8_t nothing[HEAD];
+    const uint64_t bytes = sieve->manifest.copy_bytes;
+    uint8_t *image = sieve->manifest.image;
+    bloomery_status status = read_bytes(sieve, copy->offset, image, BLOOMERY_MANIFEST_PAGE, error);
+    copy->ours = false;
+    copy->sound = false;
+    copy->empty = status == BLOOMERY_OK && memcmp(image, nothing, HEAD) == 0;
+    if (status != BLOOMERY_OK ||
+        memcmp(image, bloomery_manifest_magic, sizeof bloomery_manifest_magic) != 0)
+        return status;
+    copy->ours = true;
+    copy->version = bloomery_load_u32(image + 8);
+    copy->generation = bloomery_load_u64(image + 32);
+    const uint64_t used = bloomery_load_u64(image + 24);
+    if (bloomery_load_u64(image + 16) != bytes || used < BLOOMERY_MANIFEST_STATE || used > bytes ||
+        bloomery_load_u32(image + 12) != copy->slot)
+        return BLOOMERY_OK;
+    if (used > BLOOMERY_MANIFEST_PAGE)
+        status = read_bytes(sieve, copy->offset + BLOOMERY_MANIFEST_PAGE,
+                            image + BLOOMERY_MANIFEST_PAGE, used - BLOOMERY_MANIFEST_PAGE, error);
+    copy->sound = status == BLOOMERY_OK && bloomery_manifest_is_sealed(image, used);
+    return status;
+}
+
+static bool counts(const bloomery_sieve *sieve, const struct copy *copy)
+{
+    return copy->sound && copy->version == sieve->manifest.version;
+}
+
+/* ---- Which one counts -------------------------------------------------------------------- */
+
+/* A later version is believed where its checksum is right, or where there is nothing better: a byte
+ * that is damaged in one copy must not keep the others from counting. */
+static bloomery_status check_versions(const bloomery_sieve *sieve, const struct copy *copies,
+                                      size_t count, bloomery_error *error)
+{
+    bool any = false;
+    bool ours = false;
+    for (size_t i = 0; i < count; i++) {
+        any = any || counts(sieve, &copies[i]);
+        ours = ours || copies[i].ours;
+    }
+    if (!ours)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s/MANIFEST is not that of a sieve",
+                             sieve->path);
+    for (size_t i = 0; i < count; i++)
+        if (copies[i].ours && copies[i].version > BLOOMERY_MANIFEST_VERSION &&
+            (copies[i].sound || !any))
+            return bloomery_fail(error, BLOOMERY_WRONG_VERSION, 8,
+                                 "%s is of version %u, this program's is %u", sieve->path,
+                                 copies[i].version, (unsigned)BLOOMERY_MANIFEST_VERSION);
+    if (any)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, 40,
+                         "%s/MANIFEST is damaged: no copy of a state in it has its checksum",
+                         sieve->path);
+}
+
+/* The best copy of each slot; NULL: none is whole. */
+struct choice {
+    const struct copy *best[SLOTS];
+    uint64_t newest; /* the slot */
+};
+
+static struct choice choose(const bloomery_sieve *sieve, const struct copy *copies, size_t each)
+{
+    struct choice choice = {.newest = 0};
+    for (size_t i = 0; i < SLOTS * each; i++) {
+        const struct copy **best = &choice.best[i / each];
+        if (counts(sieve, &copies[i]) &&
+            (*best == NULL || copies[i].generation > (*best)->generation))
+            *best = &copies[i];
+    }
+    const struct copy *const *best = choice.best;
+    choice.newest =
+        best[0] == NULL || (best[1] != NULL && best[1]->generation > best[0]->generation);
+    return choice;
+}
+
+static bloomery_status undone(const bloomery_sieve *sieve, const struct copy *other,
+                              const char *what, bloomery_error *error)
+{
+    const uint64_t pushed = bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS);
+    return bloomery_fail(error, BLOOMERY_CORRUPT, other->offset,
+                         "%s/MANIFEST is damaged: %s. Nothing was changed. 'bloomery sieve recover "
+                         "%s' goes back to a commit after %llu pushes",
+                         sieve->path, what, sieve->path, (unsigned long long)pushed);
+}
+
+/* Whether the last commit may be one that cannot be read. */
+static bloomery_status check_slots(const bloomery_sieve *sieve, const struct choice *choice,
+                                   const struct copy *copies, bloomery_error *error)
+{
+    const struct copy *newest = choice->best[choice->newest];
+    if (choice->best[!choice->newest] != NULL)
+        return BLOOMERY_OK;
+    if (sieve->manifest.version >= 2)
+        return undone(sieve, &copies[COPIES * !choice->newest],
+                      "neither copy of one of the last two commits is whole", error);
+    /* Of version 1 there is one copy, which a power cut tore, or which is damaged. Its beginning
+     * may tell that it is the older one. */
+    const struct copy *other = &copies[!choice->newest];
+    if (other->empty || (other->ours && other->generation < newest->generation &&
+                         (other->generation & 1) == other->slot))
+        return BLOOMERY_OK;
+    return undone(sieve, other, "what may be its last commit is not whole", error);
+}
+
+/* What the next commits have to know of the copies. */
+static void learn_copies(bloomery_sieve *sieve, const struct choice *choice,
+                         const struct copy *copies)
+{
+    struct bloomery_manifest *manifest = &sieve->manifest;
+    for (uint64_t slot = 0; slot < SLOTS; slot++) {
+        const struct copy *pair = &copies[COPIES * slot];
+        manifest->first[slot] = choice->best[slot] == &pair[0] ? 1 : 0;
+        if (counts(sieve, &pair[0]) && counts(sieve, &pair[1]) &&
+            pair[0].generation == pair[1].generation)
+            manifest->first[slot] = 0;
+        else if (slot == choice->newest) {
+            const struct copy *worse = &pair[manifest->first[slot]];
+            manifest->mends = true;
+            manifest->broken_at = worse->sound ? UINT64_MAX : worse->offset;
+        }
+    }
+}
+
+/* The copies of the file, all read. Version 1 has one of each slot. */
+static size_t copies_of(const bloomery_sieve *sieve, struct copy copies[SLOTS * COPIES])
+{
+    const size_t each = sieve->manifest.version == 1 ? 1 : COPIES;
+    for (size_t i = 0; i < SLOTS * each; i++)
+        copies[i] =
+            (struct copy){.offset = i * sieve->manifest.copy_bytes, .slot = (uint32_t)(i / each)};
+    return each;
+}
+
+/* The state of the last commit into the image. `older`, unless NULL: a slot without a whole copy is
+ * passed over, and it becomes whether there is one. */
+static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery_error *error)
+{
+    struct copy copies[SLOTS * COPIES];
+    const size_t each = copies_of(sieve, copies);
+    bloomery_status status = BLOOMERY_OK;
+    for (size_t i = 0; status == BLOOMERY_OK && i < SLOTS * each; i++)
+        status = read_copy(sieve, &copies[i], error);
+    if (status == BLOOMERY_OK)
+        status = check_versions(sieve, copies, SLOTS * each, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const struct choice choice = choose(sieve, copies, each);
+    struct copy newest = *choice.best[choice.newest];
+    /* The next commit overwrites the other slot. */
+    if ((newest.generation & 1) != choice.newest || newest.generation >> 62 != 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 32,
+                             "%s/MANIFEST is damaged: a slot in the other's place", sieve->path);
+    status = read_copy(sieve, &newest, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = check_slots(sieve, &choice, copies, error);
+    if (older != NULL) {
+        *older = status != BLOOMERY_OK;
+        status = BLOOMERY_OK;
+    }
+    if (status != BLOOMERY_OK)
+        return status;
+    sieve->manifest.generation = newest.generation;
+    if (each == COPIES)
+        learn_copies(sieve, &choice, copies);
+    return BLOOMERY_OK;
+}
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+/* Four copies, or the two of version 1: both tell the version and how long a copy is. */
+static bloomery_status find_layout(bloomery_sieve *sieve, uint64_t bytes, uint64_t *copy_bytes,
+                                   bloomery_error *error)
+{
+    const uint64_t quarter = bytes / 4;
+    sieve->manifest.version = 1;
+    *copy_bytes = bytes / 2;
+    for (uint64_t i = 0; bytes % (4 * (uint64_t)BLOOMERY_MANIFEST_PAGE) == 0 && i < 4; i++) {
+        uint8_t head[HEAD];
+        const bloomery_status status = read_bytes(sieve, i * quarter, head, sizeof head, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (memcmp(head, bloomery_manifest_magic, sizeof bloomery_manifest_magic) == 0 &&
+            bloomery_load_u64(head + 16) == quarter && bloomery_load_u32(head + 8) != 1) {
+            sieve->manifest.version = BLOOMERY_MANIFEST_VERSION;
+            *copy_bytes = quarter;
+        }
+    }
+    return BLOOMERY_OK;
+}
+
+static bool terminated(const char *text, size_t room)
+{
+    return memchr(text, 0, room) != NULL;
+}
+
+static bloomery_status get_settings(bloomery_sieve *sieve, bloomery_error *error)
+{
+    struct bloomery_sieve_settings *settings = &sieve->settings;
+    const uint8_t *image = sieve->manifest.image;
+    memcpy(sieve->store.id, image + 48, sizeof sieve->store.id);
+    settings->engine = bloomery_load_u32(image + 64);
+    settings->fingerprint_bits = bloomery_load_u32(image + 68);
+    settings->partitions = bloomery_load_u32(image + 72);
+    settings->full = bloomery_load_u32(image + 76);
+    settings->leases = bloomery_load_u32(image + 80);
+    settings->hash = bloomery_load_u32(image + 84);
+    settings->ordered = bloomery_load_u32(image + 88) == 1;
+    settings->keys = bloomery_load_u64(image + 96);
+    settings->rate = bloomery_load_f64(image + 104);
+    memcpy(settings->secret, image + 112, sizeof settings->secret);
+    memcpy(settings->canon, image + 128, sizeof settings->canon);
+    memcpy(settings->dialect, image + 160, sizeof settings->dialect);
+    const bool disk = settings->engine == BLOOMERY_SIEVE_DISK;
+    const uint32_t partitions = settings->partitions;
+    if ((disk || settings->engine == BLOOMERY_SIEVE_MEMORY) &&
+        settings->full <= BLOOMERY_SIEVE_WARN && settings->leases >= 1 &&
+        settings->leases <= 1000000 && terminated(settings->canon, sizeof settings->canon) &&
+        terminated(settings->dialect, sizeof settings->dialect) &&
+        bloomery_load_u32(image + 88) <= 1 &&
+        (!disk || ((settings->fingerprint_bits == 64 || settings->fingerprint_bits == 48) &&
+                   partitions >= 1 && partitions <= BLOOMERY_SIEVE_PARTITIONS_MOST &&
+                   (partitions & (partitions - 1)) == 0)) &&
+        bloomery_manifest_slot(settings) == sieve->manifest.copy_bytes)
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_CORRUPT, 64,
+                         "%s/MANIFEST is damaged: settings that no sieve has", sieve->path);
+}
+
+static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomery_error *error)
+{
+    const int access = sieve->store.read_only ? O_RDONLY : O_RDWR;
+    const uint64_t pages = 2 * (uint64_t)BLOOMERY_MANIFEST_PAGE;
+    struct stat facts;
+    uint64_t copy_bytes = 0;
+    sieve->manifest.file =
+        openat(sieve->store.directory, "MANIFEST", access | O_CLOEXEC | O_NOFOLLOW);
+    if (sieve->manifest.file < 0 && errno == ENOENT)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
+                             sieve->path);
+    if (sieve->manifest.file < 0 || fstat(sieve->manifest.file, &facts) != 0)
+        return bloomery_fail_system(error, errno, "opening %s/MANIFEST", sieve->path);
+    const uint64_t bytes = (uint64_t)facts.st_size;
+    if (!S_ISREG(facts.st_mode) || bytes < pages || bytes % pages != 0 ||
+        bytes / 4 > BLOOMERY_MANIFEST_MOST)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "%s/MANIFEST is not that of a sieve, or cut short", sieve->path);
+    bloomery_status status = find_layout(sieve, bytes, &copy_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_manifest_image(sieve, copy_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = choose_state(sieve, older, error);
+    return status == BLOOMERY_OK ? get_settings(sieve, error) : status;
+}
+
+bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error)
+{
+    sieve->manifest.broken_at = UINT64_MAX;
+    return open_manifest(sieve, NULL, error);
+}
+
+bloomery_status bloomery_manifest_open_older(bloomery_sieve *sieve, bool *undone,
+                                             bloomery_error *error)
+{
+    sieve->manifest.broken_at = UINT64_MAX;
+    return open_manifest(sieve, undone, error);
+}
+
+/* ---- What it says ------------------------------------------------------------------------ */
+
+bool bloomery_manifest_unsynced(const bloomery_sieve *sieve)
+{
+    return bloomery_load_u32(sieve->manifest.image + BLOOMERY_MANIFEST_UNSYNCED) != 0;
+}
+
+/* The queue, whose leases go on where that is wished and can be: one that ends later than the
+ * longest that is out would, granted now, was granted by a clock that ran ahead. Some seconds
+ * are allowed for, so that a clock that is set right by them ends nothing. */
+static bloomery_status restore_queue(bloomery_sieve *sieve, const uint8_t *from, size_t bytes,
+                                     bool keep_leases, bloomery_error *error)
+{
+    const double stored = bloomery_load_f64(sieve->manifest.image + BLOOMERY_MANIFEST_LONGEST);
+    const bool known = isfinite(stored) && stored > 0;
+    const double longest = known ? stored : fmax(sieve->lease, BLOOMERY_SIEVE_LEASE_SECONDS);
+    const double latest = bloomery_sieve_wall_clock() + longest + CLOCK_SECONDS;
+    bool ended = false;
+    const bloomery_status status = bloomery_queue_restore(sieve->queue, from, bytes, keep_leases,
+                                                          fmax(latest, 0), &ended, error);
+    bloomery_queue_set_longest(sieve->queue, longest);
+    /* What comes again is to be so on the disk as well. */
+    sieve->changed = sieve->changed || ended;
+    sieve->synced_acked = bloomery_queue_acked(sieve->queue);
+    return status;
+}
+
+bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_leases,
+                                          bloomery_error *error)
+{
+    struct bloomery_sieve_counters *counters = &sieve->counters;
+    const uint8_t *image = sieve->manifest.image;
+    const uint8_t *from = image + BLOOMERY_MANIFEST_COUNTERS;
+    const uint8_t *state = image + BLOOMERY_MANIFEST_STATE;
+    const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
+    const uint64_t queue = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
+    const uint64_t engine = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);
+    if (queue > rest || engine != rest - queue)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_MANIFEST_LENGTHS,
+                             "%s/MANIFEST is damaged: its parts do not add up", sieve->path);
+    counters->pushed = bloomery_load_u64(from);
+    counters->new_keys = bloomery_load_u64(from + 8);
+    counters->seen = bloomery_load_u64(from + 16);
+    counters->pending = bloomery_load_u64(from + 24);
+    counters->forced = bloomery_load_u64(from + 32);
+    counters->noted = bloomery_load_u64(from + 40);
+    counters->drops = bloomery_load_f64(from + 48);
+    const bloomery_status status = restore_queue(sieve, state, queue, keep_leases, error);
+    return status == BLOOMERY_OK ? sieve->engine->restore(sieve, state + queue, engine, error)
+                                 : status;
+}
+
+bloomery_status bloomery_manifest_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
+                                         void *context, uint64_t *damaged, bloomery_error *error)
+{
+    const struct bloomery_manifest *manifest = &sieve->manifest;
+    bloomery_error found;
+    (void)error;
+    if (manifest->file < 0 || !manifest->mends || manifest->broken_at == UINT64_MAX)
+        return BLOOMERY_OK;
+    *damaged += 1;
+    bloomery_fail(&found, BLOOMERY_CORRUPT, manifest->broken_at,
+                  "%s/MANIFEST is damaged at %llu: one of the two copies of the last commit; the "
+                  "other one counts, and the next command that writes makes them alike",
+                  sieve->path, (unsigned long long)manifest->broken_at);
+    if (report != NULL)
+        report(context, found.text);
+    return BLOOMERY_OK;
+}
