@@ -33,7 +33,8 @@ def whole_lines(text):
 def expect_leased(c, sieve, lines):
     """Each of these lines of pop has a number that is leased, and that of its key."""
     numbers = b"".join(line.split(b"\t")[0] + b"\n" for line in lines)
-    c.run(f"sieve ack -q --return {sieve}", stdin=numbers)
+    # After a power cut it may say that one of the copies of MANIFEST was torn.
+    c.run(f"sieve ack -q --return {sieve}", stdin=numbers, stderr=None)
     if lines:
         c.run(f"sieve pop -n {len(lines)} {sieve}", stdout=b"".join(line + b"\n" for line in lines))
 
@@ -138,15 +139,15 @@ def lines_that_will_come_again_are_counted(c):
 @case
 def lines_that_were_written_whole_are_done(c):
     """A file on a full disk takes a part of what is printed: what it took does not come again, the rest does."""
-    lines = [f"{i:0100d}" for i in range(400)]
+    lines = [f"{i:0300d}" for i in range(400)]
     for number, more in enumerate(("--done", "")):
         sieve = f"s{number}"
         push(c, f"{ENGINES[0]} --leases 300 {sieve}", lines)  # its MANIFEST is shorter than the limit
-        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000)), "restore_signals": False}
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (70000, 70000)), "restore_signals": False}
         with open(c.path("written"), "wb") as file:
             c.run(f"sieve pop -n 300 {more} {sieve}", stdout_file=file, code=2, stderr=has("writing to stdout: File too large"), **limit)
         written = whole_lines(c.read("written"))
-        c.expect(len(c.read("written")) == 30000 and len(written) > 250, f"{len(written)} lines")
+        c.expect(len(c.read("written")) == 70000 and len(written) > 200, f"{len(written)} lines")
         report = status(c, sieve)
         held = report["acked"] if more else report["acked"] + len(written)
         c.expect(held == len(written) and report["queued"] + report["leased"] + report["acked"] == 400, f"{report}")

@@ -251,6 +251,7 @@ static void must_be_newest(bool read_only, uint64_t damaged)
     bloomery_sieve_options options = scene.options;
     uint64_t found = 0;
     options.read_only = read_only;
+    options.keep_leases = true; /* ended ones would be saved */
     bloomery_sieve *sieve = must_open(&options);
     const bloomery_sieve_info info = info_of(sieve);
     if (info.pushed != scene.pushed)
