@@ -154,7 +154,7 @@ static bloomery_status check_slots(const bloomery_sieve *sieve, const struct cho
     if (choice->best[!choice->newest] != NULL)
         return BLOOMERY_OK;
     if (sieve->manifest.version >= 2)
-        return undone(sieve, &copies[COPIES * !choice->newest],
+        return undone(sieve, &copies[COPIES * (uint64_t)!choice->newest],
                       "neither copy of one of the last two commits is whole", error);
     /* Of version 1 there is one copy, which a power cut tore, or which is damaged. Its beginning
      * may tell that it is the older one. */
@@ -208,11 +208,12 @@ static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery
     if (status != BLOOMERY_OK)
         return status;
     const struct choice choice = choose(sieve, copies, each);
-    struct copy newest = *choice.best[choice.newest];
+    const struct copy *best = choice.best[choice.newest];
     /* The next commit overwrites the other slot. */
-    if ((newest.generation & 1) != choice.newest || newest.generation >> 62 != 0)
+    if (best == NULL || (best->generation & 1) != choice.newest || best->generation >> 62 != 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 32,
                              "%s/MANIFEST is damaged: a slot in the other's place", sieve->path);
+    struct copy newest = *best;
     status = read_copy(sieve, &newest, error);
     if (status != BLOOMERY_OK)
         return status;

@@ -219,10 +219,9 @@ static bloomery_status take_apart(bloomery_sieve *sieve, struct parts *parts, bl
     const bool fits = parts->queue_bytes <= rest && parts->queue_bytes >= BLOOMERY_QUEUE_STATE &&
                       parts->engine_bytes == rest - parts->queue_bytes &&
                       parts->engine_bytes == wanted;
-    if (fits) {
-        parts->engine_state = parts->queue_state + parts->queue_bytes;
+    parts->engine_state = parts->queue_state + (fits ? parts->queue_bytes : 0);
+    if (fits)
         load_queue(parts->queue_state, &parts->queue);
-    }
     if (fits && is_queue(&parts->queue, parts->queue_bytes))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_MANIFEST_LENGTHS,
@@ -427,7 +426,7 @@ static bloomery_status recover_parts(struct bloomery_recovery *recovery, struct 
 static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_error *error)
 {
     bloomery_sieve *sieve = recovery->sieve;
-    struct parts parts;
+    struct parts parts = {.queue_bytes = 0};
     bloomery_status status = bloomery_manifest_open_older(sieve, &recovery->result.older, error);
     if (status == BLOOMERY_OK)
         status = take_apart(sieve, &parts, error);
