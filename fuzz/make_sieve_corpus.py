@@ -38,6 +38,8 @@ INPUTS = {
     "shorter-file": [FOREIGN, VERIFY, CUT, THIRD, *place(100)],
     "litter": [DISK, 0, COPY_AS, FIRST, 2, 200, 1, COPY_AS, SECOND, 4, 0, 0],
     "flipped-bit": [DISK_4, VERIFY, FLIP, THIRD, *place(70), 3],
+    "flipped-fingerprint": [DISK, 0, FLIP, FIRST + 4, *place(500), 3],
+    "flipped-fingerprint-48": [ORDERED_48, FLUSH, SET, FIRST + 4, *place(3000), 3, 1, 2, 3, 4],
     "swapped-blocks": [DISK, VERIFY | FLUSH, FIELDS | MOVE, SECOND, SECOND, *place(0), *place(1), 200, 0],
     "mended-count": [DISK_4, MEND | VERIFY, FIELDS | ADD, NEWEST, *place(200 // 4), 3, 1],
     "mended-lease": [DISK, MEND | KEEP_LEASES, FIELDS | NUMBER, NEWEST, *place(424 // 4), 3, 18],

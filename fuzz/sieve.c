@@ -130,7 +130,7 @@ static void second_life(struct life *life, bool opened)
 {
     const struct opening opening = {.ample = true};
     const struct facts before = life->state.facts;
-    const bool told = life->told;
+    const bool sound = life->verified && !life->told && !life->mended;
     if (!life_open(life, &opening)) {
         must(!opened || life->lost, "what was closed opens again");
         return;
@@ -143,7 +143,7 @@ static void second_life(struct life *life, bool opened)
     }
     must(life->lost || same_facts(&before, &life->state.facts), "what was closed opens as it was");
     life_verify(life);
-    must(told || life->mended || !life->told, "what was used without damage is sound");
+    must(!sound || !life->told, "what was sound and used is sound");
     life_flush(life);
     life_drain(life);
     if (life_exact(life))

@@ -87,6 +87,8 @@ struct shape {
     uint64_t keys;
     double rate;
     const char *dialect;
+    size_t
+        save; /* the commit that saves the filter, 1 the first; 0: none, it is made of the queue */
     const char *canon;
     uint32_t notes;   /* keys that are noted, to have a seen-set of some size */
     bool long_key;    /* one is longer than any buffer */

@@ -46,6 +46,7 @@ static const struct shape shapes[STORIES] = {
      .engine = BLOOMERY_SIEVE_MEMORY,
      .keys = 300,
      .rate = 0.1,
+     .save = 3,
      .notes = 300,
      .wrong_drops = true},
     {.name = "memory, warning",
@@ -61,6 +62,7 @@ static const struct shape shapes[STORIES] = {
      .rate = 0.1,
      .full = BLOOMERY_SIEVE_WARN,
      .dialect = "sieve-murmur3",
+     .save = 4,
      .notes = 40,
      .wrong_drops = true},
 };
@@ -270,7 +272,7 @@ static void push_range(struct life *life, uint32_t first, uint32_t end, enum pus
 
 static struct image commit(struct life *life, struct story *story)
 {
-    if (life->shape->engine == BLOOMERY_SIEVE_MEMORY)
+    if (life->shape->save == story->moment_count + 1)
         life->sieve->filter->appended = (uint64_t)1 << 40; /* worth saving the filter */
     life_commit(life);
     life->state.facts = life_facts(life);
