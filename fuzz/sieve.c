@@ -44,20 +44,19 @@ enum {
     NEW_IDS = 100, /* never pushed before */
 };
 
-static const char *said;
+static char said[512];    /* by the failure before */
 static const char *about; /* the story */
 
 void must_say(const char *text)
 {
-    said = text;
+    snprintf(said, sizeof said, "; before that: %s", text);
 }
 
 void must(bool holds, const char *what)
 {
     if (holds)
         return;
-    fprintf(stderr, "fuzz/sieve, %s: broken promise: %s%s%s\n", about, what,
-            said != NULL ? "; it says: " : "", said != NULL ? said : "");
+    fprintf(stderr, "fuzz/sieve, %s: broken promise: %s%s\n", about, what, said);
     abort();
 }
 
@@ -176,6 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct story *story = story_get((unsigned)input_take(&input, 1));
     const unsigned flags = (unsigned)input_take(&input, 1);
     about = story->shape.name;
+    said[0] = '\0';
     struct image image = image_copy(&story->now);
     const bool earlier = change_all(&input, story, &image);
     const bool sound = image_same(&image, &story->now);

@@ -25,7 +25,7 @@ enum {
 
 /* Ends the program where a promise is broken. */
 void must(bool holds, const char *what);
-/* In front of what is said then. */
+/* What a call said that failed: told then. */
 void must_say(const char *text);
 
 /* ---- Directories as bytes -------------------------------------------------------------------- */

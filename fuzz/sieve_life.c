@@ -181,7 +181,6 @@ static bool hear(struct life *life, int status, const bloomery_error *error)
     must(!life->sound, "what is sound is not refused");
     must(life->mended || is_damage(status), "damage is called damage");
     must(life->mended || !life->verified, "what is damaged is found by verify");
-    must_say(NULL);
     life->told = true;
     return false;
 }
