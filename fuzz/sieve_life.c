@@ -100,7 +100,7 @@ static struct {
 #endif
 
 /* Large blocks for the next life: fresh pages would take half of the time. */
-enum { KEPT = 16, WORTH_KEEPING = 65536 };
+enum { KEPT = 48, WORTH_KEEPING = 65536 };
 static struct {
     void *block;
     size_t bytes;
@@ -403,8 +403,8 @@ static void end_leases(struct life *life, const uint64_t *numbers, const uint32_
 size_t life_pop(struct life *life, size_t room, size_t acks, size_t returns)
 {
     bloomery_sieve_item items[LEASES];
-    uint64_t numbers[LEASES];
-    uint32_t ids[LEASES];
+    uint64_t numbers[LEASES] = {0};
+    uint32_t ids[LEASES] = {0};
     bloomery_error error = {.text = ""};
     size_t count = 0;
     must(room <= LEASES, "room to pop");
