@@ -57,6 +57,7 @@ void must(bool holds, const char *what)
     if (holds)
         return;
     fprintf(stderr, "fuzz/sieve, %s: broken promise: %s%s\n", about, what, said);
+    directory_remove();
     abort();
 }
 

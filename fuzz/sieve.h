@@ -53,6 +53,7 @@ void image_free(struct image *image);
 
 /* The files of the directory of this process, and back. */
 const char *directory_path(void);
+void directory_remove(void);
 struct image directory_read(void);
 void directory_write(const struct image *image);
 

@@ -171,8 +171,10 @@ static void remove_files(void)
     closedir(directory);
 }
 
-static void remove_directory(void)
+void directory_remove(void)
 {
+    if (path[0] == '\0')
+        return;
     remove_files();
     rmdir(path);
 }
@@ -187,7 +189,7 @@ const char *directory_path(void)
         if (mkdtemp(path) == NULL)
             path[0] = '\0';
         else
-            atexit(remove_directory);
+            atexit(directory_remove);
     }
     must(path[0] != '\0', "a directory to work in");
     return path;
