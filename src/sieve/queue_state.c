@@ -165,7 +165,8 @@ static bloomery_status restore_segments(struct bloomery_queue *queue, bloomery_e
         queue->swept--;
     for (uint64_t i = queue->swept; i < queue->tail.segment; i++) {
         const uint64_t bytes = bloomery_queue_segment_bytes(queue, i);
-        if (bytes < BLOOMERY_FILE_HEADER && i >= queue->head.segment)
+        if (bytes < BLOOMERY_FILE_HEADER &&
+            (i >= queue->head.segment || bloomery_leases_in(leases, i)))
             return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                                  "%s: segment %" PRIu64 " of the queue is missing or empty",
                                  queue->store->path, i);

@@ -76,7 +76,7 @@ class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
     PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/sieve", "tests/unit",
-             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference"]
+             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "fuzz"]
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "tree")
@@ -108,7 +108,7 @@ class Tree:
         return sorted(found)
 
     def flags_for(self, source):
-        if source.startswith("src/"):
+        if source.startswith(("src/", "fuzz/")):
             return self.library_flags
         if source.startswith("tests/unit/"):
             return self.test_flags + ["-I" + self.path("tool")]
@@ -120,7 +120,7 @@ class Tree:
         jobs, objects = [], []
         for source in sources:
             touched = broken is not None and (
-                source == broken or (broken.endswith(".h") and source.startswith(("src/", "tests/"))))
+                source == broken or (broken.endswith(".h") and source.startswith(("src/", "tests/", "fuzz/"))))
             target = os.path.join(self.objects, source.replace("/", "_") + (".broken" if touched else ""))
             target += ".o"
             if touched or source not in self.done:
@@ -171,6 +171,16 @@ class Tree:
             raise Broken(f"the driver does not link:\n{said}")
         return target
 
+    def fuzzer(self, name, broken=None):
+        """A fuzz target as a plain test, linked: the files of its name."""
+        parts = [source for source in self.sources("fuzz") if source.startswith(f"fuzz/{name}")]
+        target = os.path.join(self.objects, "fuzz_" + name)
+        status, said = run([*CC, *self.objects_of([*parts, "fuzz/regression.c", *self.sources("src")], broken),
+                            "-o", target, *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])
+        if status != 0:
+            raise Broken(f"the fuzz target {name} does not link:\n{said}")
+        return target
+
     def faults(self):
         """The library of faults."""
         target = os.path.join(self.objects, "faulty-io.so")
@@ -195,6 +205,10 @@ class Tree:
             environment["BLOOMERY_DIALECT_DRIVER"] = self.driver(broken)
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             ran = re.search(r"\b(1 passed|1 failed)", said)
+        elif program == "fuzz":
+            status, said = run([*EMULATOR, self.fuzzer(name, broken), "40", self.path("fuzz/corpus", name)],
+                               env=environment)
+            ran = re.search(r"^\d+ passed", said, re.M)
         else:
             arguments = {"save_faults": [self.faults()], "sieve/power": [self.faults()],
                          "sieve/faults": [self.faults()], "golden": [self.path("tests/vectors")]}
