@@ -157,9 +157,9 @@ bool tool_sieve_no_more(int argc, char **argv);
 
 /* ---- The sieve ------------------------------------------------------------------------------- */
 
-/* Opens it. Where --memory was given, the sieve gets what is left of that. `buffers`: bytes that the command will
- * still allocate. False after a message, which says the least memory that works where that is the matter. */
-bool tool_sieve_open(struct tool_sieve_command *command, uint64_t buffers);
+/* Opens it. Where --memory was given, the sieve gets that, less the command's share (TOOL_SIEVE_SHARE). False after
+ * a message, which says the least memory that works where that is the matter. */
+bool tool_sieve_open(struct tool_sieve_command *command);
 
 /* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails
  * again, as one did that was told, is not told again. */

@@ -159,7 +159,7 @@ static bool open_and_flush(struct asking *asking)
 {
     bloomery_error error = {0};
     asking->command.options.read_only = !asking->flush;
-    if (!tool_sieve_open(&asking->command, 800 << 10))
+    if (!tool_sieve_open(&asking->command))
         return false;
     if (!asking->flush || bloomery_sieve_flush(asking->command.sieve, &error) == BLOOMERY_OK)
         return true;

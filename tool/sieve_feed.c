@@ -336,14 +336,6 @@ static void finish(struct run *run, uint64_t queued_before)
         feed->good = false;
 }
 
-/* Bytes that will be allocated yet: what was cut off a block, keys with their answers; the output; what a rule makes. */
-static uint64_t buffers(const struct tool_sieve_feed *feed)
-{
-    const uint64_t made = sizeof(struct tool_made) + (100 << 10);
-    return (256 << 10) + sizeof(struct run) + (feed->print ? sizeof(struct tool_out) : 0) +
-           (tool_rule_is_none(&feed->choice.rule) ? 0 : made) + (feed->payload != 0 ? 2 * made : 0);
-}
-
 /* The sieve is open. */
 static void run_all(struct run *run, struct tool_block *block, bool more)
 {
@@ -396,7 +388,7 @@ int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
     /* The sieve is opened when something came: whoever feeds us through a pipe may be using it until then, as in
      * 'pop | find links | push'. */
     const bool more = tool_blocks_take(run->blocks, &block);
-    *opened = tool_sieve_open(feed->command, buffers(feed));
+    *opened = tool_sieve_open(feed->command);
     if (*opened)
         run_all(run, &block, more);
     tool_blocks_give_back(run->blocks, &block);

@@ -252,10 +252,9 @@ static void give_back_what_is_freed(void)
 
 /* ---- The sieve ------------------------------------------------------------------------------- */
 
-bool tool_sieve_open(struct tool_sieve_command *command, uint64_t buffers)
+bool tool_sieve_open(struct tool_sieve_command *command)
 {
     bloomery_error error = {0};
-    (void)buffers;
     if (command->memory > 0) {
         command->options.memory =
             command->memory > TOOL_SIEVE_SHARE ? command->memory - TOOL_SIEVE_SHARE : 1;

@@ -336,7 +336,7 @@ static bool close_popped(struct pop *pop)
 static int run_pop(struct pop *pop)
 {
     const bool gathers = !pop->done && !pop->command.json && pop->wanted > ITEMS;
-    if (!tool_sieve_open(&pop->command, (128 << 10) + (gathers ? TEXT_BYTES : 0)))
+    if (!tool_sieve_open(&pop->command))
         return TOOL_ERROR;
     pop->text = gathers ? tool_allocate(TEXT_BYTES) : NULL;
     void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
@@ -516,7 +516,7 @@ static int run_ack(struct ack *ack, char **texts, size_t count)
 {
     bloomery_error error = {0};
     if (!(count > 0 ? take_operands(ack, texts, count) : take_lines(ack)) ||
-        !tool_sieve_open(&ack->command, 0))
+        !tool_sieve_open(&ack->command))
         return TOOL_ERROR;
     const bloomery_status status = (ack->returns ? bloomery_sieve_return : bloomery_sieve_ack)(
         ack->command.sieve, ack->numbers, ack->count, &ack->unknown, &error);

@@ -121,7 +121,7 @@ static int flush_main(int argc, char **argv)
     int code;
     if (!read_plain(&command, argc, argv, TOOL_SIEVE_LETTERS, options, &code))
         return code;
-    if (!tool_sieve_open(&command, 0))
+    if (!tool_sieve_open(&command))
         return TOOL_ERROR;
     const bloomery_sieve_info before = tool_sieve_info(&command);
     if (!flush(&command))
@@ -297,7 +297,7 @@ static int status_main(int argc, char **argv)
     if (!read_plain(&command, argc, argv, "", options, &code))
         return code;
     command.options.read_only = true;
-    if (!tool_sieve_open(&command, 0))
+    if (!tool_sieve_open(&command))
         return TOOL_ERROR;
     const bloomery_sieve_info info = tool_sieve_info(&command);
     code = tool_sieve_close(&command, TOOL_FOUND);
@@ -341,7 +341,7 @@ static int run_export(struct export *export)
     bloomery_error error = {0};
     char text[TOOL_SIEVE_TEXT];
     command->options.read_only = !export->flush;
-    if (!tool_sieve_open(command, 64 << 10) || (export->flush && !flush(command)))
+    if (!tool_sieve_open(command) || (export->flush && !flush(command)))
         return TOOL_ERROR;
     /* The fingerprints of what was decided may still lie with what is pending. */
     const bloomery_sieve_info info = tool_sieve_info(command);
@@ -455,7 +455,7 @@ static int verify_main(int argc, char **argv)
     tool_out_start(&verify.out);
     verify.reports = NULL;
     verify.command.options.read_only = true;
-    if (!tool_sieve_open(&verify.command, 64 << 10)) /* damage there has been told as well */
+    if (!tool_sieve_open(&verify.command)) /* damage there has been told as well */
         return verify.command.status == BLOOMERY_CORRUPT ? TOOL_NONE : TOOL_ERROR;
     verify.reports = verify.command.json ? tool_json_array() : NULL;
     if (bloomery_sieve_verify(verify.command.sieve, take_report, &verify, &damaged, &error) !=
