@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_ADD_H
 #define BLOOMERY_ADD_H
 
-#include "keys.h"
+#include "batch/keys.h"
 
 /* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
  * system is not available. */

@@ -17,10 +17,10 @@
  * no lock here, for a build tells nobody NEW.
  */
 #include "add.h"
-#include "foreign.h"
-#include "native.h"
-#include "ranges.h"
-#include "window.h"
+#include "batch/native.h"
+#include "batch/ranges.h"
+#include "batch/window.h"
+#include "chain/foreign_chain.h"
 
 #include "base/error.h"
 #include "base/memory.h"

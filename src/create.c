@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
-#include "grow.h"
-#include "native.h"
+#include "batch/native.h"
+#include "chain/grow.h"
 #include "options.h"
 
 #include "base/error.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts about a filter: off its shape, and off its bits. */
+#include "chain/grow.h"
 #include "core/filter.h"
 #include "format/format.h"
-#include "grow.h"
 
 #include "plan/hash_rate.h"
 #include "plan/solve.h"

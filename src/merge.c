@@ -10,7 +10,7 @@
  * out of a damaged file would otherwise leave here in a filter whose checksums are right.
  */
 #include "merge.h"
-#include "native.h"
+#include "batch/native.h"
 #include "options.h"
 #include "save.h"
 

@@ -8,14 +8,14 @@
  * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
  * change bits, but no size.
  */
-#include "native.h"
+#include "batch/native.h"
 #include "options.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "chain/grow.h"
 #include "dialect/dialects.h"
 #include "format/format.h"
-#include "grow.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans: see plan/solve.h for how they are solved. */
+#include "chain/grow.h"
 #include "core/kinds.h"
-#include "grow.h"
 #include "options.h"
 #include "plan/solve.h"
 

@@ -2,11 +2,11 @@
 /* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
 #include "query.h"
 
-#include "foreign.h"
-#include "native.h"
-#include "window.h"
+#include "batch/native.h"
+#include "batch/window.h"
+#include "chain/foreign_chain.h"
 
-#include "hash/xxh3_inline.h"
+#include "hash/xxh3.h"
 
 #include <assert.h>
 #include <string.h>

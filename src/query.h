@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_QUERY_H
 #define BLOOMERY_QUERY_H
 
-#include "keys.h"
+#include "batch/keys.h"
 
 /* `answers` as in bloomery_may_contain_batch; how many are true. */
 size_t bloomery_ask_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,

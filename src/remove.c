@@ -4,8 +4,8 @@
  * not change the filter's count of adds: that counts calls of add.
  */
 #include "add.h"
-#include "foreign.h"
-#include "native.h"
+#include "batch/native.h"
+#include "chain/foreign_chain.h"
 #include "options.h"
 
 #include "base/error.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command `bloomery`: finds the subcommand and runs it. Everything else is in cmd_NAME.c. */
-#include "out.h"
+/* The command `bloomery`: finds the subcommand and runs it. Everything else is in
+ * command/cmd_NAME.c. */
+#include "base/out.h"
+#include "input/unpack.h"
 #include "tool.h"
-#include "unpack.h"
 
 #include <fcntl.h>
 #include <jansson.h>

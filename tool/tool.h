@@ -2,13 +2,13 @@
 /*
  * The frame of the command `bloomery`.
  *
- * Every subcommand is one file, tool/cmd_NAME.c, that defines one `struct tool_command`; main.c
- * lists them. main.c sets the name that messages carry, answers `help`, `--help` and `--version`,
- * and calls `run` with argv[0] being the subcommand's own name, so that getopt_long works on it as
- * on the argv of a program. Whatever `run` returns is the exit code.
+ * Every subcommand is one file, tool/command/cmd_NAME.c, that defines one `struct tool_command`;
+ * main.c lists them. main.c sets the name that messages carry, answers `help`, `--help` and
+ * `--version`, and calls `run` with argv[0] being the subcommand's own name, so that getopt_long
+ * works on it as on the argv of a program. Whatever `run` returns is the exit code.
  *
- * Data goes to stdout through tool/out.h and nothing else goes there; messages for people go to
- * stderr through the functions here.
+ * Data goes to stdout through tool/base/out.h and nothing else goes there; messages for people go
+ * to stderr through the functions here.
  */
 #ifndef BLOOMERY_TOOL_TOOL_H
 #define BLOOMERY_TOOL_TOOL_H

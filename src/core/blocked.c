@@ -100,7 +100,7 @@ const uint8_t bloomery_window_bits[BLOOMERY_LINE_PROBES + 1][BLOOMERY_LINE_WORDS
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "core/blocked_template.h"
 
-#include "core/blocked_operations.h"
+#include "core/blocked_operations_template.h"
 
 const struct bloomery_operations *bloomery_blocked_operations(uint32_t cell_bits, bool concurrent)
 {

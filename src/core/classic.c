@@ -64,12 +64,12 @@ static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
 #define BATCH_NAME(name) plain_##name
 #define BATCH_SET        bloomery_bit_set
 #define BATCH_TEST       bloomery_bit_test
-#include "core/batch.h"
+#include "core/batch_template.h"
 
 #define BATCH_NAME(name) atomic_##name
 #define BATCH_SET        bloomery_bit_set_atomic
 #define BATCH_TEST       bloomery_bit_test_atomic
-#include "core/batch.h"
+#include "core/batch_template.h"
 
 const struct bloomery_operations *bloomery_classic_operations(uint32_t cell_bits, bool concurrent)
 {

@@ -33,7 +33,8 @@ struct bloomery_filter {
     bool key_in_file;                          /* written with the filter */
     bool concurrent;
     bool foreign; /* by the rules of another system */
-    /* src/native.h: short ways in batches, or NULL; single keys, by a short way or the long one. */
+    /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
+     * one. */
     const struct bloomery_native *native;
     bool (*ask_key)(const bloomery_filter *filter, bloomery_key key);
     int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);

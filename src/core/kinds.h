@@ -52,7 +52,7 @@ struct bloomery_operations {
     bool (*remove)(const struct bloomery_link *link, uint8_t *payload, bloomery_hash hash,
                    uint32_t *cleared);
     uint32_t (*count)(const struct bloomery_link *link, const uint8_t *payload, bloomery_hash hash);
-    /* Where hashes hand out positions (core/rules.h: POSITIONS) these stand for those above, which are
+    /* Where hashes hand out positions (core/foreign/rules.h: POSITIONS) these stand for those above, which are
      * NULL: the same by a key's k positions. Else NULL. */
     uint32_t (*add_positions)(const struct bloomery_link *link, uint8_t *payload,
                               const uint64_t *positions);
@@ -75,7 +75,7 @@ struct bloomery_scan {
 
 struct bloomery_kind_row {
     bloomery_kind id;
-    uint32_t block_rule; /* core/rules.h; our own kinds have 0 for these */
+    uint32_t block_rule; /* core/foreign/rules.h; our own kinds have 0 for these */
     uint32_t probe_rule;
     uint32_t repeat_rule;
     uint32_t probes_most; /* of a key: k L; 0 stands for BLOOMERY_PROBES_MAX */
@@ -89,7 +89,7 @@ struct bloomery_kind_row {
     void (*scan)(const struct bloomery_shape *shape, const struct bloomery_link *link,
                  const uint8_t *payload, struct bloomery_scan *scan);
     /* Of chains of other systems: the geometry (bits, probes, keys, rate) of the link after `newest`,
-     * which has got as many keys as it was planned for. NULL: src/grow.c knows. */
+     * which has got as many keys as it was planned for. NULL: src/chain/grow.c knows. */
     bloomery_status (*next_link)(const struct bloomery_shape *shape,
                                  const struct bloomery_link *newest, struct bloomery_link *next,
                                  bloomery_error *error);
@@ -99,7 +99,7 @@ struct bloomery_kind_row {
 };
 
 /* ROW(id, prefix of its functions, block bits, cell sizes, grows). A scalable filter is a chain of blocked links: what
- * is special about it concerns the chain and not the link (src/grow.c). */
+ * is special about it concerns the chain and not the link (src/chain/grow.c). */
 #define BLOOMERY_KINDS(ROW)                                                \
     ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false)            \
     ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false)              \

@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "core/rules.h"
+#include "core/foreign/rules.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -40,7 +40,7 @@ struct bloomery_link {
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 
-/* How a position becomes a cell and a key becomes positions. 0 is our own rule; core/rules.h has those
+/* How a position becomes a cell and a key becomes positions. 0 is our own rule; core/foreign/rules.h has those
  * of dialects. */
 enum { BLOOMERY_RULE_NATIVE = 0 };
 

@@ -15,7 +15,7 @@
  * first key; and for those of FromWithM, whose bitset is as long as its caller made it and grows with a key
  * past its end. The words that are not there are zeros that we allocate, so a handful of bytes could ask for
  * terabytes: more than MISSING_WORDS of them are refused as damage. Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
- * hash/murmur3_twice.c.
+ * hash/foreign/murmur3_twice.c.
  */
 #include "dialect/dialects.h"
 

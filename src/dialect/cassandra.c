@@ -8,12 +8,12 @@
  *            new (4.0 and later)    bit p is bit p & 7 of byte p >> 3
  *            old (up to 3.x)        words, big-endian; bit p is bit p & 63 of word p >> 6
  *
- * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/murmur3_cassandra.c) with seed 0, and
+ * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/foreign/murmur3_cassandra.c) with seed 0, and
  * probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits: old filters have base h1 and step
  * h2, new ones the reverse. Nothing in the bytes tells the two, so whoever reads an old one must say so.
  * (Filters of versions before 1.2 are others again and not known here.)
  *
- * Sizing: a table of rates (plan/rate_table.h), T[b][K] with b bits for a key and K probes, gives the
+ * Sizing: a table of rates (plan/foreign/rate_table.h), T[b][K] with b bits for a key and K probes, gives the
  * least b from 2 on with min over K of T[b][K] <= p, then the least K that is reached by going down from the
  * best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
  *
@@ -24,7 +24,7 @@
 #include "dialect/dialects.h"
 
 #include "base/error.h"
-#include "plan/rate_table.h"
+#include "plan/foreign/rate_table.h"
 
 #include <assert.h>
 

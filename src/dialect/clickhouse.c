@@ -11,7 +11,7 @@
  * 0x80 on, of ngrambf so many code points. A file skp_idx_NAME.idx holds one filter for each granule,
  * behind each other (dialect/clickhouse_frame.c): `index` says which.
  *
- * From keys and rate: bits per key and probes as its bloom_filter index takes them (plan/best_practice.h), and
+ * From keys and rate: bits per key and probes as its bloom_filter index takes them (plan/foreign/best_practice.h), and
  * ceil(bits n / 8) bytes.
  */
 #include "dialect/clickhouse.h"

@@ -4,7 +4,7 @@
 #define BLOOMERY_DIALECT_CLICKHOUSE_H
 
 #include "dialect/clickhouse_frame.h"
-#include "plan/best_practice.h"
+#include "plan/foreign/best_practice.h"
 
 /* Bits per key and probes: those of the rate, or those given, of which each may be 0. BAD_ARGUMENT for
  * both a rate and one of them, and for numbers out of range. */

@@ -29,7 +29,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "hash/city.h"
+#include "hash/foreign/city.h"
 
 #include <assert.h>
 #include <string.h>

@@ -8,14 +8,14 @@
  *              byte p >> 3
  *
  * Rows are the distinct values of the column that has most of them (in older releases all rows, or all
- * elements of arrays). Bits per key and the k probes follow from p (plan/best_practice.h; 8 and 4 for the default p of
+ * elements of arrays). Bits per key and the k probes follow from p (plan/foreign/best_practice.h; 8 and 4 for the default p of
  * 0.025), which is in the table's definition and not in the bytes, like the number of columns. Filters are
  * counted from 0 through all granules: `index` is granule times columns plus column.
  *
  * A value has one hash: of strings (FixedString with its zeros) CityHash64, of numbers fmix64
- * (hash/fmix64.c), of a Float32 that of the double. Position i is H128(hash, salt i) mod 8 B
- * (core/salted_pair.c), k at most 15. NULL counts as the type's default value; a granule whose arrays are all
- * empty has the hash 0, which is fmix64's of an empty key.
+ * (hash/foreign/fmix64.c), of a Float32 that of the double. Position i is H128(hash, salt i) mod 8
+ * B (core/foreign/salted_pair.c), k at most 15. NULL counts as the type's default value; a granule
+ * whose arrays are all empty has the hash 0, which is fmix64's of an empty key.
  *
  * Known faults: 0.0 and -0.0, which are equal, have different hashes, so that a query for 0.0 loses rows
  * with -0.0. Of numbers of 256 bits the highest 64 are lost. And those of the table.
@@ -28,7 +28,7 @@
 #include <stdio.h>
 
 enum { CITY64 = 19, FMIX64 = 20, COLUMNS_MOST = 65536, ROWS_BYTES = 9 };
-enum { BITS_LEAST = 2, BITS_MOST = 19 }; /* per key, by plan/best_practice.h */
+enum { BITS_LEAST = 2, BITS_MOST = 19 }; /* per key, by plan/foreign/best_practice.h */
 
 /* By its number; from the third on with the doubles of older releases. */
 enum { STRINGS, NUMBERS, STRINGS_DOUBLE, NUMBERS_DOUBLE };

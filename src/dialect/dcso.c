@@ -13,11 +13,11 @@
  *
  * The whole may be compressed by gzip, which the bytes themselves do not say: who calls unpacks it.
  *
- * Keys are hashed by FNV-1 (hash/fnv1.c), positions are a chain of products (core/modular_chain.c). Sizing:
+ * Keys are hashed by FNV-1 (hash/foreign/fnv1.c), positions are a chain of products (core/foreign/modular_chain.c). Sizing:
  * m = |ceil(n ln p / ln(2)^2)|, which is the floor, since what is rounded up is negative; k = ceil(m / n ln 2).
  *
  * Faults: where m = 2^j r with a small odd r the positions of a key hang together, and the rate is many times
- * that asked for (plan/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a filter that contains
+ * that asked for (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a filter that contains
  * everything; it is refused here.
  */
 #include "dialect/dialects.h"

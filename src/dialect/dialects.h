@@ -2,7 +2,7 @@
 /*
  * Other systems' filters. One file per system, one row in a table, and two directions:
  *
- *     bytes ── parse ──> design ── src/dialects.c ──> core/make.c ──> filter ── write ──> bytes
+ *     bytes ── parse ──> design ── src/dialect.c ──> core/make.c ──> filter ── write ──> bytes
  *     numbers ─ plan ──────^
  *
  * A design is a shape and, for each of its links, where in the bytes its bits lie and in which order.
@@ -14,7 +14,7 @@
 #define BLOOMERY_DIALECT_DIALECTS_H
 
 #include "core/filter.h"
-#include "core/rules.h"
+#include "core/foreign/rules.h"
 
 #include <bloomery/dialect.h>
 
@@ -42,8 +42,8 @@ struct bloomery_design {
     uint8_t small[BLOOMERY_DESIGN_EXTRA];
 };
 
-/* A design of one flat link, all of whose numbers are those of core/rules.h. `hash` is a number of
- * hash/hashes.h. */
+/* A design of one flat link, all of whose numbers are those of core/foreign/rules.h. `hash` is a
+ * number of hash/hashes.h. */
 void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
                           uint64_t bits, uint32_t probes);
 

@@ -12,7 +12,8 @@
  * where a filter ends where the next one begins, the last where the offsets do, and one of no bytes has no
  * keys. `index` says which; what is written again is that filter by itself.
  *
- *     h = LevelDB's hash of 32 bits (hash/leveldb.c); bit i is (h + i rotr32(h, 17) mod 2^32) mod m
+ *     h = LevelDB's hash of 32 bits (hash/foreign/leveldb_hash.c); bit i is (h + i rotr32(h, 17)
+ *     mod 2^32) mod m
  *
  * Sizing: m = max(64, n b) rounded up to whole bytes, b a whole number of bits per key; k = trunc(0.69 b), at
  * least 1 and at most 30. LevelDB answers "maybe" for any key where k is 31 or more, a room for other
@@ -21,7 +22,7 @@
  *
  * Known faults: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk with one step
  * does not do what k independent positions do, neither in the few hundred bits that the keys of 2 KiB get
- * nor in an array of 2^17 bits and more (core/rotated_rules.c).
+ * nor in an array of 2^17 bits and more (core/foreign/rotated_rules.c).
  */
 #include "dialect/storage.h"
 
@@ -210,7 +211,7 @@ static double promised(const struct bloomery_link *link, uint64_t keys)
     return bloomery_classic_rate(link->bits, link->probes, keys);
 }
 
-/* Where core/rotated_rules.c counts no more. */
+/* Where core/foreign/rotated_rules.c counts no more. */
 static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 {
     if (filter->links->bits <= UINT64_C(1) << 19)

@@ -15,19 +15,19 @@
  * meaning are kept, to be written again.
  *
  * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed; positions
- * are core/half_rules.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing: plan/short_sizing.h, bits =
+ * are core/foreign/half_rules.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing: plan/foreign/short_sizing.h, bits =
  * trunc(entries b), which 2.0 computes with 64 bits of mantissa and 1.6 with 53; 2.0 keeps k in a byte.
  *
  * Faults: the two releases place the same keys differently without telling each other's bitmaps apart; from 2^26
  * bits on positions are spread less and less evenly, which costs a factor of 1.2 at 2^33 bits, 3 at 2^34 and 18
- * at 2^35 (plan/half_rate.c); a k above 255 loses its upper bits.
+ * at 2^35 (plan/foreign/half_rate.c); a k above 255 loses its upper bits.
  */
 #include "dialect/dialects.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "plan/describe.h"
-#include "plan/short_sizing.h"
+#include "plan/foreign/short_sizing.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -13,7 +13,7 @@
  * Fields in another order, unknown ones, and varints that are longer than need be are refused: no ORC
  * writes them, and they would not be written again as they were.
  *
- * Bytes and texts (UTF-8) are hashed by one hash, whole numbers by another (hash/orc.c); the bytes do not tell
+ * Bytes and texts (UTF-8) are hashed by one hash, whole numbers by another (hash/foreign/orc_hash.c); the bytes do not tell
  * which. A hash h gives a and b, its low and its high half as signed numbers, and probe i = 1 .. k goes to
  * c = a + i b in 32 bits, ~c where that is negative, mod m. SQL's NULL has no bytes: its hash is
  * 2862933555777941757.

@@ -22,7 +22,7 @@
  *     keys, bits_per_key ClickHouse: that many bits, rounded up to bytes and then to a power of two
  *
  * Known faults of parquet-java's sizing: its formula is that of a filter whose blocks all have the same number
- * of keys, which they do not (core/block_rules.c), so where rounding adds no room the rate is higher than asked
+ * of keys, which they do not (core/foreign/block_rules.c), so where rounding adds no room the rate is higher than asked
  * for; nothing is larger than 128 MiB; and the mask clears bit 8, where it was to round to a multiple of 256,
  * which the power of two then hides.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filters of pybloom_live (Python), and of pybloom before it, as their tofile() writes them; all
- * numbers are little-endian. One filter, k slices of s bits (hash/pybloom.c, core/slices.c):
+ * numbers are little-endian. One filter, k slices of s bits (hash/foreign/pybloom_hash.c,
+ * core/foreign/slices.c):
  *
  *      0  rate, a double
  *      8  k, 8 bytes       16  s       24  n, the keys it is for       32  keys in it

@@ -13,12 +13,12 @@
  *
  * Keys are hashed by MurmurHash64A twice, the second time with the first hash as seed; positions are
  * (a + i b) mod 2^64 mod m. A chain begins with a link for the capacity at half the error asked for, or at that
- * error where it does not scale; how it goes on, and how links are sized, is in core/tightened.c. An error above
+ * error where it does not scale; how it goes on, and how links are sized, is in core/foreign/tightened.c. An error above
  * 0.25 counts as 0.25. Keys are counted when they set a bit.
  *
  * Faults: the constants of the sizing are cut short, which gives a link for error 2^-j a probe too many; and
  * few keys at a low error have a rate several times as high, since positions are steps of one size
- * (plan/step_rate.c).
+ * (plan/foreign/step_rate.c).
  *
  * What was written by old releases, with other options or n2, places keys in another way and is not read.
  */
@@ -27,7 +27,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "plan/describe.h"
-#include "plan/short_sizing.h"
+#include "plan/foreign/short_sizing.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -12,9 +12,9 @@
  * Legacy filters have lines as long as the machine's caches have: 128 bytes on ARM and POWER, 256 on
  * mainframes; such are read, and their N tells.
  *
- *     fast      h = XXPH3 (hash/xxph3.c), whose low half chooses the line, and whose high half x has bit
+ *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the line, and whose high half x has bit
  *               x g^i mod 2^32 >> 23 there
- *     legacy    h = 32 bits (hash/leveldb.c, last bytes sign-extended); bit (h + i rotr32(h, 17)) mod
+ *     legacy    h = 32 bits (hash/foreign/leveldb_hash.c, last bytes sign-extended); bit (h + i rotr32(h, 17)) mod
  *               512 of line h mod N
  *
  * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on 100;
@@ -25,13 +25,13 @@
  * does not know it - other first bytes, k = 0 or above 30, N that does not divide the bits - is refused here.
  *
  * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk in
- * a line of 512 bits covers much of what others do (core/rotated_rules.c).
+ * a line of 512 bits covers much of what others do (core/foreign/rotated_rules.c).
  */
 #include "dialect/storage.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "plan/scattered_rate.h"
+#include "plan/foreign/scattered_rate.h"
 #include "plan/solve.h"
 
 #include <assert.h>

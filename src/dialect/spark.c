@@ -9,7 +9,7 @@
  *     8  W               12 W, the number of 64-bit words, 1 to 2^31 - 1
  *     12 the words       16 the words; bit p is bit p & 63 of word p >> 6. m = 64 W
  *
- * Keys are hashed twice by a murmur3 of 32 bits (hash/spark.c), which gives h1 and h2; texts are UTF-8,
+ * Keys are hashed twice by a murmur3 of 32 bits (hash/foreign/spark_hash.c), which gives h1 and h2; texts are UTF-8,
  * whole numbers of any width 8 bytes, the least significant first. For i = 1 .. k, in signed numbers,
  *
  *     v1         c = h1 + i h2 in 32 bits                    bit (c < 0 ? ~c : c) mod m; the seed is 0

@@ -11,7 +11,7 @@ struct bloomery_hash_secret {
     uint8_t key[BLOOMERY_KEY_BYTES];
 };
 
-/* What hash/xxh3_inline.h makes of a seed. */
+/* What hash/xxh3.h makes of a seed. */
 struct bloomery_short_secret {
     uint64_t flip[3];
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hash/xxh3_inline.h"
+#include "hash/xxh3.h"
 
 static bloomery_hash one_64(const struct bloomery_hash_secret *secret, bloomery_key key)
 {

@@ -16,7 +16,7 @@
 #define BLOOMERY_SIEVE_ENGINE_H
 
 #include "hash/hashes.h"
-#include "sieve/queue.h"
+#include "sieve/queue/queue.h"
 
 #include <pthread.h>
 
@@ -175,7 +175,8 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error);
 void bloomery_manifest_close(bloomery_sieve *sieve);
 
-/* ---- Opening (open.c) ------------------------------------------------------------------------ */
+/* ---- Opening (sieve_open.c)
+ * ------------------------------------------------------------------------ */
 
 /* A caller's struct may be of an older header, shorter, or of a later one, whose other fields must
  * be unused. */

@@ -5,8 +5,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "sieve/disk.h"
-#include "sieve/memory.h"
+#include "sieve/disk/disk.h"
+#include "sieve/filter_engine.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -90,7 +90,7 @@ class Tree:
         self.library_flags = ["-I" + self.path("include"), "-I" + self.path("src"),
                               *(["-DBLOOMERY_HAVE_SODIUM"] if sodium else []),
                               *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else [])]
-        self.tool_flags = ["-I" + self.path("include"), "-DBLOOMERY_TOOL_SWITCH",
+        self.tool_flags = ["-I" + self.path("include"), "-I" + self.path("tool"), "-DBLOOMERY_TOOL_SWITCH",
                            *(["-DBLOOMERY_HAVE_LIBCRYPTO"] if crypto else []),
                            *pkg_config("--cflags", "jansson", "libarchive", "zlib", "libcrypto")]
         self.test_flags = self.library_flags + ([] if sodium else ["-DBLOOMERY_TEST_NO_SODIUM"])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tool/numbers.c: what is read, what is refused, and what is written. */
-#include "../../tool/numbers.h"
+/* tool/base/numbers.c: what is read, what is refused, and what is written. */
+#include "../../tool/base/numbers.h"
 
 #include "../../tool/tool.h"
 

@@ -7,7 +7,7 @@ import time
 
 from runner import EMULATOR, TOOL, Skip, case, has, main
 
-SHARE = 4000000  # of the command itself: tool/sieve_plan.h
+SHARE = 4000000  # of the command itself: tool/command/sieve/sieve_plan.h
 MOST_BESIDE = 4 << 20  # beside --memory, for lines of more than 256 KiB: --help
 
 

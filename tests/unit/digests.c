@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "hash/digest.h"
+#include "hash/foreign/digest.h"
+#include "hash/foreign/wide.h"
 #include "hash/hashes.h"
-#include "hash/wide.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of fingerprints is a set, however it grows; and the sums of expected drops. */
-#include "fingerprints.h"
-#include "expected.h"
+#include "command/dedupe/fingerprints.h"
+#include "command/dedupe/expected.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The invented population of tool/ids.c: valid, distinct, in the proportions of its table. The
+/* The invented population of tool/base/ids.c: valid, distinct, in the proportions of its table. The
  * checks here are written from the description of the numbers and share nothing with the code. */
-#include "ids.h"
+#include "base/ids.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Key rules: the worked examples, every step and their order, and that no rule reads outside the
  * records. That whole files come out right is shown in tests/cli/test_rules.py, by a second
  * implementation. */
-#include "rule.h"
+#include "key/rule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

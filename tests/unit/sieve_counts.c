@@ -9,7 +9,7 @@
  */
 #include "../support/support.h"
 
-#include "sieve/memory.h"
+#include "sieve/filter_engine.h"
 
 #include <bloomery/dialect.h>
 

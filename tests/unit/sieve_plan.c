@@ -3,7 +3,7 @@
 #include "../support/support.h"
 
 #include "plan/classic_rate.h"
-#include "sieve/budget.h"
+#include "sieve/disk/budget.h"
 
 #include <bloomery/sieve.h>
 

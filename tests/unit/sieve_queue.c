@@ -5,7 +5,7 @@
  */
 #include "sieve_place.h"
 
-#include "sieve/queue_inside.h"
+#include "sieve/queue/queue_inside.h"
 
 #include <stdlib.h>
 

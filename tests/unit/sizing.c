@@ -13,11 +13,11 @@
 
 #include "calc_utils_reference.h"
 
-#include "plan/best_practice.h"
-#include "plan/calc_utils.h"
 #include "plan/classic_rate.h"
-#include "plan/quadratic_rate.h"
-#include "plan/rate_table.h"
+#include "plan/foreign/best_practice.h"
+#include "plan/foreign/calc_utils.h"
+#include "plan/foreign/quadratic_rate.h"
+#include "plan/foreign/rate_table.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text is split alike at every level: as memchr splits it, called once for each record. */
-#include "split.h"
+#include "input/split.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

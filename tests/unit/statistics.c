@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The bounds of tool/statistics.c against sums that are simple to see, and against counts drawn at
- * random. */
-#include "statistics.h"
-#include "random.h"
+/* The bounds of tool/base/statistics.c against sums that are simple to see, and against counts
+ * drawn at random. */
+#include "base/statistics.h"
+#include "base/random.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -22,7 +22,7 @@ import java.util.BitSet;
 
 /**
  * The two filters of the lineage experiment on a JVM, told by `bloomery experiment --jvm` what to do
- * (tool/jvm.c):
+ * (tool/command/experiment/jvm.c):
  *
  *     FilterOnJvm guava KEYS RATE    the real Guava's
  *     FilterOnJvm sha384             2^28 bits, of which a key sets twelve: 28 bits each of its digest

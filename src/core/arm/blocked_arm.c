@@ -14,6 +14,6 @@
 #define LEVEL_TARGET BLOOMERY_RACES_MEANT
 #include "core/blocked_template.h"
 
-#include "core/blocked_operations.h"
+#include "core/blocked_operations_template.h"
 
 #endif

@@ -12,6 +12,6 @@
 #define LEVEL_TARGET TARGET_AVX512
 #include "core/blocked_template.h"
 
-#include "core/blocked_operations.h"
+#include "core/blocked_operations_template.h"
 
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The short ways in plain C, and which ways a filter takes. */
+#include "batch/native.h"
+
+#include "base/cpu.h"
+#include "core/blocked.h"
+#include "hash/xxh3.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define LEVEL        scalar
+#define LEVEL_TARGET BLOOMERY_RACES_MEANT
+#include "core/blocked_template.h"
+
+#include "batch/native_template.h"
+
+static const struct bloomery_native *ways(void)
+{
+    switch (bloomery_cpu_level()) {
+#if defined(__x86_64__)
+    case BLOOMERY_CPU_AVX512:
+        return &bloomery_native_avx512;
+    case BLOOMERY_CPU_AVX2:
+        return &bloomery_native_avx2;
+#elif defined(BLOOMERY_ARM_KERNELS)
+    case BLOOMERY_CPU_NEON:
+        return &bloomery_native_neon;
+#endif
+    default:
+        return &bloomery_native_scalar;
+    }
+}
+
+bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
+                                     const struct bloomery_traits *traits, const uint8_t *payload,
+                                     uint64_t payload_bytes, struct bloomery_filter **out,
+                                     bloomery_error *error)
+{
+    const bloomery_status status = bloomery_make(shape, traits, payload, payload_bytes, out, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    struct bloomery_filter *filter = *out;
+    const bool blocked = shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 &&
+                         !filter->foreign && !filter->kind->grows;
+    const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
+    filter->short_secret = bloomery_short_secret_of(filter->secret.seed);
+    filter->native = blocked ? ways() : NULL;
+    filter->ask_key = one_by_one ? filter->native->ask_key : bloomery_ask_key_any;
+    filter->add_key = one_by_one && filter->storage == BLOOMERY_OWNED && filter->stripes == NULL
+                          ? filter->native->add_key[filter->concurrent]
+                          : bloomery_add_key_any;
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Several threads, one blocked filter, and not one atomic operation per key. The lines are divided
+ * into ranges, and a line is only touched by the thread that holds the lock of its range:
+ *
+ *     the filter    |  range 0  |  range 1  |  range 2  |  range 3  | ...
+ *                                 thread 1                thread 0      hold locks
+ *
+ * Each thread sets the hashes of its keys aside by range, in memory of its own that stays in its
+ * second-level cache, so that no hash ever moves from core to core:
+ *
+ *     thread 0      |####...    |###....    |####...    |######.    | ...  room for K hashes each
+ *     thread 1      |##.....    |#######    |##.....    |###....    | ...
+ *
+ * When half of its places are full, the thread takes the fullest range whose lock is free and adds
+ * what it has for it. It knows before which range that will most likely be, and prefetches a line
+ * of it with each hash that it sets aside: so the memory has work while keys are hashed, and a
+ * build of two threads takes three fifths of one's time instead of three quarters. There are
+ * several times more ranges than threads, so that a free one is nearly always found; where not, the
+ * thread sleeps until it gets the fullest. Nobody ever waits for a thread that waits for its keys:
+ * no lock is held while hashing or while a source is called. And a thread that is not given a
+ * processor holds up one range, not all.
+ *
+ * A key of L lines goes to L places, one for each of its lines, and line j of a hash in a place
+ * (j, r) is what will be set from there. Since bits are only ever set, their order does not matter,
+ * and the filter is the one that a single thread makes.
+ */
+#include "batch/ranges.h"
+
+#include "base/bytes.h"
+#include "base/memory.h"
+#include "batch/window.h"
+#include "core/derive.h"
+#include "plan/blocked_rate.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    RANGES_PER_THREAD = 8,
+    RANGES_MAX = 256,
+    /* All places of a thread: half of the second-level cache that processors of today have at
+     * least; a thirty-second of a smaller filter. */
+    THREAD_BYTES_MAX = 512 << 10,
+    THREAD_BYTES_MIN = 64 << 10,
+    ROOM_MIN = 64, /* fewer are not worth a lock; this decides where threads are many */
+    /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
+     * few lines of the first-level cache: five lines more keep them apart. */
+    GAP_BYTES = 5 * 64,
+};
+
+/* Of a hash. */
+static size_t width_of(const struct bloomery_ranges *ranges)
+{
+    return ranges->narrow ? sizeof(uint64_t) : sizeof(bloomery_hash);
+}
+
+/* From one place to the next. */
+static size_t place_bytes(const struct bloomery_ranges *ranges)
+{
+    return ranges->room * width_of(ranges) + GAP_BYTES;
+}
+
+static uint32_t places(const struct bloomery_ranges *ranges)
+{
+    return ranges->count * ranges->link->lines;
+}
+
+bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
+                           uint32_t threads, bool narrow)
+{
+    struct bloomery_link *link = bloomery_newest_link(filter);
+    const uint32_t most =
+        threads < RANGES_MAX / RANGES_PER_THREAD ? threads * RANGES_PER_THREAD : RANGES_MAX;
+    assert(link->blocks > 0 && link->lines > 0 && threads > 0);
+    *ranges = (struct bloomery_ranges){.filter = filter, .link = link, .narrow = narrow};
+    while ((link->blocks - 1) >> ranges->shift >= most)
+        ranges->shift++;
+    ranges->count = (uint32_t)((link->blocks - 1) >> ranges->shift) + 1;
+    uint64_t bytes = link->bytes / 32;
+    bytes = bytes > THREAD_BYTES_MAX ? THREAD_BYTES_MAX : bytes;
+    bytes = bytes < THREAD_BYTES_MIN ? THREAD_BYTES_MIN : bytes;
+    ranges->room =
+        (uint32_t)(bytes / width_of(ranges)) / places(ranges) / BLOOMERY_WORD * BLOOMERY_WORD;
+    if (ranges->room < ROOM_MIN)
+        ranges->room = ROOM_MIN;
+    uint64_t rounded = 0;
+    if (!bloomery_round_up((uint64_t)places(ranges) * (place_bytes(ranges) + sizeof(uint32_t)),
+                           BLOOMERY_PAYLOAD_UNIT, &rounded) ||
+        rounded > SIZE_MAX / threads)
+        return false;
+    ranges->thread_bytes = (size_t)rounded;
+    ranges->memory_bytes = threads * ranges->thread_bytes;
+    ranges->memory =
+        bloomery_allocate(&filter->allocator, ranges->memory_bytes, BLOOMERY_PAYLOAD_UNIT);
+    ranges->locks = bloomery_locks_make(&filter->allocator, ranges->count);
+    if (ranges->memory != NULL && ranges->locks != NULL)
+        return true;
+    bloomery_ranges_end(ranges);
+    return false;
+}
+
+void bloomery_ranges_end(struct bloomery_ranges *ranges)
+{
+    const bloomery_allocator *allocator = &ranges->filter->allocator;
+    bloomery_locks_free(allocator, ranges->locks, ranges->count);
+    bloomery_release(allocator, ranges->memory, ranges->memory_bytes, BLOOMERY_PAYLOAD_UNIT);
+}
+
+void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ranges *ranges,
+                          uint32_t thread)
+{
+    uint8_t *memory = ranges->memory + thread * ranges->thread_bytes;
+    assert(memory + ranges->thread_bytes <= ranges->memory + ranges->memory_bytes);
+    size_t hash_bytes = places(ranges) * place_bytes(ranges);
+    *aside = (struct bloomery_aside){.ranges = ranges,
+                                     .words = (uint64_t *)(void *)memory,
+                                     .held = (uint32_t *)(void *)(memory + hash_bytes)};
+}
+
+/* How many keys surely find room: as many as fit if all have a line in the fullest place. */
+static size_t find_space(const struct bloomery_aside *aside)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < places(aside->ranges); i++)
+        most = aside->held[i] > most ? aside->held[i] : most;
+    assert(most <= aside->ranges->room);
+    return aside->ranges->room - most;
+}
+
+static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size_t place)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    return (struct bloomery_hashes){aside->words + place * (place_bytes(ranges) / sizeof(uint64_t)),
+                                    ranges->narrow};
+}
+
+/* Sets a word of keys aside, for which there is room. Between them the lines of as many hashes
+ * of the range that will be added next are prefetched, which so have arrived by then. `narrow` is a
+ * constant where this is called. */
+static inline __attribute__((always_inline)) void set_aside(struct bloomery_aside *aside,
+                                                            const bloomery_hash *hashes,
+                                                            size_t count, const bool narrow)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    const uint64_t blocks = ranges->link->blocks;
+    const size_t line_bytes = ranges->link->bytes / blocks;
+    const uint32_t shift = ranges->shift;
+    const size_t stride = place_bytes(ranges) / sizeof(uint64_t);
+    assert(count <= BLOOMERY_WORD && count <= aside->space);
+    for (uint32_t line = 0; line < ranges->link->lines; line++) {
+        const size_t first = (size_t)line * ranges->count;
+        uint64_t *to = aside->words + first * stride;
+        uint32_t *held = aside->held + first;
+        const struct bloomery_hashes next = {to + aside->next * stride, narrow};
+        for (size_t i = 0; i < count; i++) {
+            size_t range = (size_t)(bloomery_line_of(hashes[i], line, blocks) >> shift);
+            assert(range < ranges->count && held[range] < ranges->room);
+            uint64_t *place = to + range * stride;
+            const size_t at = held[range]++;
+            if (narrow) {
+                place[at] = hashes[i].hi;
+            } else {
+                place[2 * at] = hashes[i].lo;
+                place[2 * at + 1] = hashes[i].hi;
+            }
+            if (aside->asked + i < held[aside->next])
+                __builtin_prefetch(
+                    ranges->link->payload +
+                    bloomery_line_of(bloomery_hashes_at(next, aside->asked + i), line, blocks) *
+                        line_bytes);
+        }
+    }
+    aside->asked += (uint32_t)count;
+    aside->total += count * ranges->link->lines;
+    aside->space -= count;
+}
+
+/* Adds what is in the place of a range whose lock is held. */
+static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t range)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    const struct bloomery_link *link = ranges->link;
+    const size_t place = (size_t)line * ranges->count + range;
+    const struct bloomery_hashes hashes = hashes_of(aside, place);
+    const size_t count = aside->held[place];
+    aside->held[place] = 0;
+    aside->total -= count;
+    ranges->filter->operations.add_line(link, link->payload, hashes, count, line);
+}
+
+/* What is set aside for all lines of a range. */
+static uint64_t held_for(const struct bloomery_aside *aside, uint32_t range)
+{
+    uint64_t sum = 0;
+    for (uint32_t line = 0; line < aside->ranges->link->lines; line++)
+        sum += aside->held[line * aside->ranges->count + range];
+    return sum;
+}
+
+static uint32_t fullest_of(const struct bloomery_aside *aside)
+{
+    uint32_t fullest = 0;
+    for (uint32_t i = 1; i < aside->ranges->count; i++)
+        if (held_for(aside, i) > held_for(aside, fullest))
+            fullest = i;
+    return fullest;
+}
+
+/* Takes the lock of the range that is the next one, or of another at least half as full as the
+ * fullest that is free, or waits for the fullest. */
+static uint32_t take_range(const struct bloomery_aside *aside)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    const uint32_t fullest = fullest_of(aside);
+    const uint64_t enough = held_for(aside, fullest) / 2 + 1;
+    for (uint32_t i = 0; i < ranges->count; i++) {
+        uint32_t range = (aside->next + i) % ranges->count;
+        if (held_for(aside, range) >= enough && bloomery_lock_try(&ranges->locks[range]))
+            return range;
+    }
+    bloomery_lock_take(&ranges->locks[fullest]);
+    return fullest;
+}
+
+static void add_range(struct bloomery_aside *aside)
+{
+    const uint32_t range = take_range(aside);
+    for (uint32_t line = 0; line < aside->ranges->link->lines; line++)
+        add_place(aside, line, range);
+    bloomery_lock_open(&aside->ranges->locks[range]);
+    aside->next = fullest_of(aside);
+    aside->asked = 0;
+}
+
+void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys *keys,
+                        size_t count)
+{
+    const struct bloomery_ranges *ranges = aside->ranges;
+    const uint64_t enough = (uint64_t)places(ranges) * ranges->room / 2;
+    bloomery_take *take = bloomery_take_of(keys, ranges->filter);
+    bloomery_hash hashes[BLOOMERY_WORD];
+    for (size_t i = 0; i < count; i += BLOOMERY_WORD) {
+        const size_t now = count - i < BLOOMERY_WORD ? count - i : BLOOMERY_WORD;
+        take(keys, ranges->filter, i, now, hashes);
+        while (aside->space < now && (aside->space = find_space(aside)) < now)
+            add_range(aside);
+        if (ranges->narrow)
+            set_aside(aside, hashes, now, true);
+        else
+            set_aside(aside, hashes, now, false);
+        if (aside->total >= enough && aside->asked >= aside->held[aside->next])
+            add_range(aside);
+    }
+}
+
+void bloomery_aside_finish(struct bloomery_aside *aside)
+{
+    while (aside->total > 0)
+        add_range(aside);
+    aside->space = 0;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probe i at (a + i b + i^2) mod 2^64 mod m, as ClickHouse's core filter has it. From one probe to the
+ * next a step is added that grows by 2: 1 + b, 3 + b, 5 + b, so that b = 0 still gives k positions; what
+ * two words cannot give, k independent ones, is priced in plan/foreign/quadratic_rate.c.
+ */
+#include "core/foreign/rules.h"
+
+#include "core/foreign/steps.h"
+#include "plan/classic_rate.h"
+#include "plan/foreign/quadratic_rate.h"
+
+#include <math.h>
+
+static inline struct bloomery_steps quadratic_begin(const struct bloomery_link *link,
+                                                    bloomery_hash hash)
+{
+    (void)link;
+    return (struct bloomery_steps){.at = hash.lo, .step = hash.hi + 1};
+}
+
+static inline uint64_t quadratic_next(const struct bloomery_link *link,
+                                      struct bloomery_steps *steps, uint32_t i)
+{
+    const uint64_t at = steps->at;
+    (void)i;
+    steps->at += steps->step;
+    steps->step += 2;
+    return at % link->bits;
+}
+
+#define RULE quadratic
+#include "core/foreign/ruled_template.h"
+
+double bloomery_quadratic_expected_rate(const struct bloomery_link *link, uint64_t keys)
+{
+    return bloomery_quadratic_rate(link->bits, link->probes, keys,
+                                   bloomery_classic_rate(link->bits, link->probes, keys));
+}
+
+/* How full a filter is says how many keys it has as in a classic one: a key's own positions coincide
+ * hardly more often. */
+double bloomery_quadratic_estimate(const struct bloomery_link *link, uint64_t bits_set)
+{
+    return bloomery_classic_estimate(link, bits_set);
+}
+
+void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                             const uint8_t *payload, struct bloomery_scan *scan)
+{
+    bloomery_flat_scan(shape, link, payload, scan);
+    const double fill = (double)scan->bits_set / (double)link->bits;
+    if (scan->bits_set < link->bits)
+        scan->live_rate =
+            fmin(1, scan->live_rate + bloomery_quadratic_excess(
+                                          link->bits, link->probes,
+                                          bloomery_classic_estimate(link, scan->bits_set), fill));
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/foreign/rules.h"
+
+/* The largest number of probes that systems whose k is a byte can have. */
+enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
+
+#define FLAT(kind_, rule, operations_, prefix, cells, most_probes)                       \
+    {                                                                                    \
+        .id = (kind_), .probe_rule = (rule), .check = bloomery_flat_check,               \
+        .operations = operations_##_operations, .expected_rate = prefix##_expected_rate, \
+        .estimate = prefix##_estimate, .scan = prefix##_scan, .cell_sizes = (cells),     \
+        .probes_most = (most_probes),                                                    \
+    }
+
+/* A walk, whose keys are counted as those of a classic filter. */
+#define WALK(rule, operations_, prefix)                                                     \
+    {                                                                                       \
+        .id = BLOOMERY_CLASSIC, .probe_rule = (rule), .check = bloomery_flat_check,         \
+        .operations = operations_##_operations, .expected_rate = prefix##_expected_rate,    \
+        .estimate = bloomery_classic_estimate, .scan = prefix##_scan, .cell_sizes = 1 << 1, \
+        .probes_most = BLOOMERY_POSITIONS_MAX,                                              \
+    }
+
+#define SLICES(kind_, grows_)                                                                 \
+    {                                                                                         \
+        .id = (kind_), .probe_rule = BLOOMERY_PROBES_SLICES, .check = bloomery_slices_check,  \
+        .operations = bloomery_positions_operations,                                          \
+        .expected_rate = bloomery_slices_expected_rate, .estimate = bloomery_slices_estimate, \
+        .scan = bloomery_slices_scan, .next_link = bloomery_slices_next_link,                 \
+        .cell_sizes = 1 << 1, .probes_most = BLOOMERY_POSITIONS_MAX, .grows = (grows_),       \
+    }
+
+/* A key has one block. */
+#define BLOCKS(rule, block_rule_, prefix, estimate_, most_probes)                                \
+    {                                                                                            \
+        .id = BLOOMERY_BLOCKED, .block_rule = (block_rule_), .probe_rule = (rule),               \
+        .check = prefix##_check, .operations = prefix##_operations,                              \
+        .expected_rate = prefix##_expected_rate, .estimate = (estimate_), .scan = prefix##_scan, \
+        .cell_sizes = 1 << 1, .probes_most = (most_probes),                                      \
+    }
+
+static const struct bloomery_kind_row rows[] = {
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_POSITIONS, bloomery_positions, bloomery_classic, 1 << 1,
+         BLOOMERY_POSITIONS_MAX),
+    {
+        .id = BLOOMERY_COUNTING,
+        .probe_rule = BLOOMERY_PROBES_POSITIONS,
+        .repeat_rule = BLOOMERY_REPEATS_COUNT,
+        .check = bloomery_flat_check,
+        .operations = bloomery_counted_positions_operations,
+        .expected_rate = bloomery_classic_expected_rate,
+        .estimate = bloomery_classic_estimate,
+        .scan = bloomery_counted_positions_scan,
+        .cell_sizes = 1 << 4 | 1 << 8,
+        .probes_most = BLOOMERY_POSITIONS_MAX,
+    },
+    SLICES(BLOOMERY_CLASSIC, false),
+    SLICES(BLOOMERY_SCALABLE, true),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_MASKED_DOUBLE, bloomery_masked_double, bloomery_double,
+         1 << 1, BYTE_PROBES),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_FLIPPED_DOUBLE_32, bloomery_flipped_double_32,
+         bloomery_flipped_double_32, 1 << 1, BLOOMERY_POSITIONS_MAX),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_DOUBLE, bloomery_double, bloomery_double, 1 << 1,
+         BLOOMERY_POSITIONS_MAX),
+    {
+        .id = BLOOMERY_SCALABLE,
+        .probe_rule = BLOOMERY_PROBES_DOUBLE,
+        .check = bloomery_flat_check,
+        .operations = bloomery_double_operations,
+        .expected_rate = bloomery_double_expected_rate,
+        .estimate = bloomery_double_estimate,
+        .scan = bloomery_double_scan,
+        .next_link = bloomery_tightened_next_link,
+        .cell_sizes = 1 << 1,
+        .probes_most = BLOOMERY_POSITIONS_MAX,
+        .grows = true,
+    },
+    {
+        .id = BLOOMERY_CLASSIC,
+        .probe_rule = BLOOMERY_PROBES_DOUBLE_32,
+        .check = bloomery_double_32_check,
+        .operations = bloomery_double_32_operations,
+        .expected_rate = bloomery_double_32_expected_rate,
+        .estimate = bloomery_double_32_estimate,
+        .scan = bloomery_double_32_scan,
+        .cell_sizes = 1 << 1,
+        .probes_most = BLOOMERY_POSITIONS_MAX,
+    },
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_DOUBLE_HALVES, bloomery_double_halves,
+         bloomery_double_halves, 1 << 1, BLOOMERY_POSITIONS_MAX),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_MODULAR_CHAIN, bloomery_modular_chain,
+         bloomery_modular_chain, 1 << 1, BLOOMERY_POSITIONS_MAX),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_QUADRATIC, bloomery_quadratic, bloomery_quadratic,
+         1 << 1, BLOOMERY_POSITIONS_MAX),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_SALTED_PAIR, bloomery_salted_pair, bloomery_classic,
+         1 << 1, BLOOMERY_SALTED_PAIR_PROBES),
+    WALK(BLOOMERY_PROBES_FLIPPED_SUM_64, bloomery_flipped_sum_64, bloomery_flipped_sum_64),
+    WALK(BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT, bloomery_flipped_sum_64_kept,
+         bloomery_flipped_sum_64),
+    WALK(BLOOMERY_PROBES_ABSOLUTE_DOUBLE, bloomery_absolute_double, bloomery_absolute_double),
+    FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_ROTATED_STEP, bloomery_rotated_step,
+         bloomery_rotated_step, 1 << 1, SIGNED_BYTE_PROBES),
+    BLOCKS(BLOOMERY_PROBES_SALTED_WORDS, BLOOMERY_BLOCKS_HIGH_HALF, bloomery_salted_words,
+           bloomery_salted_words_estimate, 0),
+    BLOCKS(BLOOMERY_PROBES_ROTATED_LINE, BLOOMERY_BLOCKS_MODULO, bloomery_rotated_line,
+           bloomery_rotated_line_estimate, SIGNED_BYTE_PROBES),
+    BLOCKS(BLOOMERY_PROBES_GOLDEN_LINE, BLOOMERY_BLOCKS_LOW_HALF, bloomery_golden_line,
+           bloomery_golden_line_estimate, 0),
+};
+
+const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)
+{
+    if (shape->block_rule == BLOOMERY_RULE_NATIVE && shape->probe_rule == BLOOMERY_RULE_NATIVE)
+        return bloomery_kind_row(shape->kind);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((uint32_t)rows[i].id == shape->kind && rows[i].block_rule == shape->block_rule &&
+            rows[i].probe_rule == shape->probe_rule)
+            return &rows[i];
+    return NULL;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How a hash becomes positions where it is not our own way: the rules of other systems, as values of
+ * the shape. A rule goes with a kind, and the pair has a row of the same form as a kind (core/kinds.h):
+ *
+ *     kind, block rule, probe rule  ->  a row: check, operations, expected rate, estimate, scan
+ *
+ * so that nothing else in core knows that there are others. With a hash {lo, hi}, m the cells, N the
+ * blocks and s32(x) the low 32 bits as a signed number, probe i = 0 .. k-1 touches:
+ *
+ *   id  probe rule         cell
+ *   1   POSITIONS          what the hash itself hands out (hash/hashes.h); no 128 bits tell them all
+ *   2   MASKED_DOUBLE      ((lo + i hi) mod 2^63) mod m
+ *   3   FLIPPED_DOUBLE_32  c = s32(lo + (i + 1) (lo >> 32)); ~c where c < 0; mod m. Never past 2^31
+ *   4   DOUBLE             ((lo + i hi) mod 2^64) mod m
+ *   5   DOUBLE_32          ((lo + i hi) mod 2^32) mod m. Never past 2^32
+ *   6   QUADRATIC          ((lo + i hi + i^2) mod 2^64) mod m
+ *   7   SALTED_PAIR        H128(lo, salt[i]) mod m; k at most 15
+ *   8   FLIPPED_SUM_64     c = s32(lo) (2^31 - 1) + (i + 1) s32(lo >> 32) in 64 bits; ~c where c < 0;
+ *                          mod m
+ *   9   MODULAR_CHAIN      h = h G mod 2^64 mod P, from h = lo on; mod m
+ *   10  ROTATED_STEP       ((h + i rotr32(h, 17)) mod 2^32) mod m, h = lo32
+ *   11  ABSOLUTE_DOUBLE    |s64(lo + i hi) rem m|
+ *   15  FLIPPED_SUM_64_KEPT  as 8, but going on from ~c where c was < 0
+ *   16  SLICES             as 1, position i in slice i of m/k cells
+ *   17  DOUBLE_HALVES      (lo32 + i hi32) mod m; the sum does not wrap
+ *
+ *   and in blocks, of which block rule 1 takes floor(hi32(lo) N / 2^32), 2 floor(lo32(lo) N / 2^32), and
+ *   3 lo32(lo) mod N:
+ *
+ *   12  SALTED_WORDS       bit (lo32 salt[i] mod 2^32) >> 27 of word i of 8; blocks of 256
+ *   13  ROTATED_LINE       (h + i rotr32(h, 17)) mod B, h = lo32; blocks of B = 512, 1024 or 2048
+ *   14  GOLDEN_LINE        x >> 23, x = hi32(lo) 0x9e3779b9^i mod 2^32; blocks of 512
+ *
+ * The numbers stand in files.
+ */
+#ifndef BLOOMERY_CORE_RULES_H
+#define BLOOMERY_CORE_RULES_H
+
+#include "core/kinds.h"
+
+#include <bloomery/dialect.h>
+
+enum { /* block rules */
+       BLOOMERY_BLOCKS_HIGH_HALF = 1,
+       BLOOMERY_BLOCKS_LOW_HALF = 2,
+       BLOOMERY_BLOCKS_MODULO = 3,
+};
+
+enum { /* probe rules */
+       BLOOMERY_PROBES_POSITIONS = 1,
+       BLOOMERY_PROBES_MASKED_DOUBLE = 2,
+       BLOOMERY_PROBES_FLIPPED_DOUBLE_32 = 3,
+       BLOOMERY_PROBES_DOUBLE = 4,
+       BLOOMERY_PROBES_DOUBLE_32 = 5,
+       BLOOMERY_PROBES_QUADRATIC = 6,
+       BLOOMERY_PROBES_SALTED_PAIR = 7,
+       BLOOMERY_PROBES_FLIPPED_SUM_64 = 8,
+       BLOOMERY_PROBES_MODULAR_CHAIN = 9,
+       BLOOMERY_PROBES_ROTATED_STEP = 10,
+       BLOOMERY_PROBES_ABSOLUTE_DOUBLE = 11,
+       BLOOMERY_PROBES_SALTED_WORDS = 12,
+       BLOOMERY_PROBES_ROTATED_LINE = 13,
+       BLOOMERY_PROBES_GOLDEN_LINE = 14,
+       BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT = 15,
+       BLOOMERY_PROBES_SLICES = 16,
+       BLOOMERY_PROBES_DOUBLE_HALVES = 17,
+};
+
+/* Repeat rules of counters: 0, a key touches each of its counters once in a line; 1, as often as a
+ * position of it comes up. */
+enum { BLOOMERY_REPEATS_COUNT = 1 };
+
+/* Count rules: 0, `adds` counts calls; 1, only those that set a bit. */
+enum { BLOOMERY_COUNTS_NEW = 1 };
+
+/* Of the shape's kind and rules; NULL where this version has none. */
+const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape);
+
+/* The statistics of flat arrays whose positions are uniform and independent: what every flat rule has
+ * that has no better ones of its own. The check is that of a flat array. */
+bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
+                                    const struct bloomery_link *link, bloomery_error *error);
+void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                        const uint8_t *payload, struct bloomery_scan *scan);
+
+/* The operations of each rule; defined by core/foreign/ruled_template.h. */
+#define BLOOMERY_DECLARE_RULE(prefix) \
+    const struct bloomery_operations *prefix##_operations(uint32_t cell_bits, bool concurrent);
+BLOOMERY_DECLARE_RULE(bloomery_positions)
+BLOOMERY_DECLARE_RULE(bloomery_masked_double)
+BLOOMERY_DECLARE_RULE(bloomery_flipped_double_32)
+BLOOMERY_DECLARE_RULE(bloomery_double)
+BLOOMERY_DECLARE_RULE(bloomery_quadratic)
+BLOOMERY_DECLARE_RULE(bloomery_salted_pair)
+BLOOMERY_DECLARE_RULE(bloomery_flipped_sum_64_kept)
+
+/* Whether a key's positions come from its hash. */
+static inline bool bloomery_hands_out(uint32_t probe_rule)
+{
+    return probe_rule == BLOOMERY_PROBES_POSITIONS || probe_rule == BLOOMERY_PROBES_SLICES;
+}
+
+/* Counters that are touched as often as positions name them (core/foreign/counted_positions.c). */
+BLOOMERY_DECLARE_RULE(bloomery_counted_positions)
+void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
+                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     struct bloomery_scan *scan);
+
+/* Slices, and chains of such filters (core/foreign/slices.c). */
+bloomery_status bloomery_slices_check(const struct bloomery_shape *shape,
+                                      const struct bloomery_link *link, bloomery_error *error);
+double bloomery_slices_expected_rate(const struct bloomery_link *link, uint64_t keys);
+double bloomery_slices_estimate(const struct bloomery_link *link, uint64_t bits_set);
+void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                          const uint8_t *payload, struct bloomery_scan *scan);
+bloomery_status bloomery_slices_next_link(const struct bloomery_shape *shape,
+                                          const struct bloomery_link *newest,
+                                          struct bloomery_link *next, bloomery_error *error);
+
+/* The link of a filter in slices for keys at a rate: k = ceil(log2(1/p)) of ceil(n |ln p| / (k ln2^2))
+ * bits. BLOOMERY_BAD_ARGUMENT where that is none. */
+bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_link *link,
+                                     bloomery_error *error);
+
+/* The probes of SALTED_PAIR: it has so many salts. */
+enum { BLOOMERY_SALTED_PAIR_PROBES = 15 };
+
+/* With what positions on a line cost (plan/foreign/quadratic_rate.h). */
+double bloomery_quadratic_expected_rate(const struct bloomery_link *link, uint64_t keys);
+double bloomery_quadratic_estimate(const struct bloomery_link *link, uint64_t bits_set);
+void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                             const uint8_t *payload, struct bloomery_scan *scan);
+
+/* As far as FLIPPED_DOUBLE_32 reaches, and as evenly: cells past 2^31 stay 0 for ever, and those that two
+ * numbers reach are set sooner than those that one does (plan/foreign/turned_rate.h). */
+double bloomery_flipped_double_32_expected_rate(const struct bloomery_link *link, uint64_t keys);
+double bloomery_flipped_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set);
+void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
+                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     struct bloomery_scan *scan);
+
+/* Blocks, and walks by a hash that is its own step: rates of their own (core/foreign/block_rules.c,
+ * core/foreign/rotated_rules.c). */
+#define BLOOMERY_DECLARE_RATES(prefix)                                                       \
+    BLOOMERY_DECLARE_RULE(prefix)                                                            \
+    double prefix##_expected_rate(const struct bloomery_link *link, uint64_t keys);          \
+    void prefix##_scan(const struct bloomery_shape *shape, const struct bloomery_link *link, \
+                       const uint8_t *payload, struct bloomery_scan *scan);
+BLOOMERY_DECLARE_RATES(bloomery_rotated_step)
+BLOOMERY_DECLARE_RATES(bloomery_salted_words)
+BLOOMERY_DECLARE_RATES(bloomery_rotated_line)
+BLOOMERY_DECLARE_RATES(bloomery_golden_line)
+double bloomery_rotated_step_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_golden_line_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_salted_words_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_rotated_line_estimate(const struct bloomery_link *link, uint64_t bits_set);
+bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
+                                            const struct bloomery_link *link,
+                                            bloomery_error *error);
+bloomery_status bloomery_rotated_line_check(const struct bloomery_shape *shape,
+                                            const struct bloomery_link *link,
+                                            bloomery_error *error);
+bloomery_status bloomery_golden_line_check(const struct bloomery_shape *shape,
+                                           const struct bloomery_link *link, bloomery_error *error);
+
+/* What every rule with one block per key wants: lines 1, whole blocks of that size, fewer than 2^32. */
+bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
+                                      const struct bloomery_link *link, uint32_t block_bits,
+                                      bloomery_error *error);
+
+/* A rate where all that is seen of a key, among so many keys, are 32 bits. `keys` may be infinite. */
+double bloomery_rate_of_32_bits(double rate, double keys);
+
+/* Rates that are not the classic one: of double hashing (plan/foreign/step_rate.h,
+ * plan/foreign/half_rate.h, plan/foreign/turned_rate.h), and of a chain
+ * of products (plan/foreign/chain_rate.h). */
+double bloomery_double_expected_rate(const struct bloomery_link *link, uint64_t keys);
+double bloomery_double_estimate(const struct bloomery_link *link, uint64_t bits_set);
+void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                          const uint8_t *payload, struct bloomery_scan *scan);
+BLOOMERY_DECLARE_RATES(bloomery_double_32)
+BLOOMERY_DECLARE_RATES(bloomery_double_halves)
+BLOOMERY_DECLARE_RATES(bloomery_modular_chain)
+BLOOMERY_DECLARE_RATES(bloomery_flipped_sum_64)
+BLOOMERY_DECLARE_RATES(bloomery_absolute_double)
+double bloomery_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_double_halves_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_modular_chain_estimate(const struct bloomery_link *link, uint64_t bits_set);
+bloomery_status bloomery_double_32_check(const struct bloomery_shape *shape,
+                                         const struct bloomery_link *link, bloomery_error *error);
+
+/* Chains of links by DOUBLE (core/foreign/tightened.c): a link for 1 to 2^48 keys at a rate, and the one after
+ * another. BLOOMERY_BAD_ARGUMENT where there is none. */
+bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_link *link,
+                                        bloomery_error *error);
+bloomery_status bloomery_tightened_next_link(const struct bloomery_shape *shape,
+                                             const struct bloomery_link *newest,
+                                             struct bloomery_link *next, bloomery_error *error);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and here
+ * it is checked, gets memory and its bits, as core/make.c does for every filter.
+ */
+#include "batch/native.h"
+#include "chain/foreign_chain.h"
+#include "design.h"
+#include "options.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "core/derive.h"
+#include "format/format.h"
+#include "plan/blocked_rate.h"
+#include "plan/foreign/rate_table.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Parameters ------------------------------------------------------------------------------ */
+
+static bloomery_status read_parameters(const bloomery_dialect_parameters *given,
+                                       bloomery_dialect_parameters *parameters,
+                                       bloomery_error *error)
+{
+    memset(parameters, 0, sizeof *parameters);
+    if (given != NULL) {
+        const size_t bytes = given->struct_bytes;
+        if (bytes < sizeof(size_t) || bytes > 4096)
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                 "parameters begin with their size: initialise them with "
+                                 "BLOOMERY_DIALECT_PARAMETERS");
+        for (size_t i = sizeof *parameters; i < bytes; i++)
+            if (((const uint8_t *)given)[i] != 0)
+                return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                     "a parameter is set that this version of the library does "
+                                     "not have");
+        memcpy(parameters, given, bytes < sizeof *parameters ? bytes : sizeof *parameters);
+    }
+    parameters->struct_bytes = sizeof *parameters;
+    return BLOOMERY_OK;
+}
+
+/* What is not taken must not be given: it would be believed and not be so. */
+static bloomery_status check_parameters(const struct bloomery_dialect_row *row, uint32_t takes,
+                                        const bloomery_dialect_parameters *given,
+                                        bloomery_error *error)
+{
+    const struct {
+        uint32_t field;
+        bool set;
+        const char *name;
+    } fields[] = {
+        {BLOOMERY_TAKES_VARIANT, given->variant != NULL, "variant"},
+        {BLOOMERY_TAKES_KEYS, given->keys != 0, "keys"},
+        {BLOOMERY_TAKES_RATE, !(given->rate == 0), "rate"},
+        {BLOOMERY_TAKES_BITS, given->bits != 0, "bits"},
+        {BLOOMERY_TAKES_BYTES, given->bytes != 0, "bytes"},
+        {BLOOMERY_TAKES_PROBES, given->probes != 0, "probes"},
+        {BLOOMERY_TAKES_BITS_PER_KEY, !(given->bits_per_key == 0), "bits_per_key"},
+        {BLOOMERY_TAKES_SEED, given->seed != 0, "seed"},
+        {BLOOMERY_TAKES_GROWTH, given->growth != 0, "growth"},
+        {BLOOMERY_TAKES_COLUMNS, given->columns != 0, "columns"},
+        {BLOOMERY_TAKES_INDEX, given->index != 0, "index"},
+        {BLOOMERY_TAKES_CELL_BITS, given->cell_bits != 0, "cell_bits"},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (fields[i].set && (takes & fields[i].field) == 0)
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                 "dialect %s has no use for %s here", row->facts.name,
+                                 fields[i].name);
+    return BLOOMERY_OK;
+}
+
+const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creating, char *text,
+                                   size_t room)
+{
+    /* By the bits BLOOMERY_TAKES_... */
+    static const char *const names[] = {"variant", "keys",    "rate",         "bits",
+                                        "bytes",   "probes",  "bits_per_key", "seed",
+                                        "growth",  "columns", "index",        "cell_bits"};
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
+    const uint32_t takes = row == NULL ? 0 : creating ? row->plan_takes : row->parse_takes;
+    size_t used = 0;
+    if (room > 0)
+        text[0] = 0;
+    assert(takes >> (sizeof names / sizeof names[0]) == 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && used < room; i++)
+        if ((takes >> i & 1) != 0)
+            used +=
+                (size_t)snprintf(text + used, room - used, "%s%s", used > 0 ? ", " : "", names[i]);
+    return text;
+}
+
+static bloomery_status check_options(const bloomery_options *options, bloomery_error *error)
+{
+    if (options->hash != BLOOMERY_HASH_DEFAULT || options->seed != 0 || options->key != NULL ||
+        options->key_outside)
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "the hash of a dialect is its own: options name no other hash, seed or "
+            "key");
+    return BLOOMERY_OK;
+}
+
+/* ---- From a design to a filter --------------------------------------------------------------- */
+
+static void copy_bits(const struct bloomery_design *design, bloomery_filter *filter)
+{
+    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
+        assert(design->bit_bytes[i] <= filter->links[i].bytes);
+        if (design->gather != NULL)
+            design->gather(design, i, filter->links[i].payload);
+        else if (design->bits[i] != NULL)
+            bloomery_turn_bits(design->layout, design->bits[i], filter->links[i].payload,
+                               (size_t)design->bit_bytes[i]);
+    }
+}
+
+/* The design's numbers are those of bytes, or what follows from parameters. */
+bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
+                                     struct bloomery_design *design,
+                                     const bloomery_options *options, bloomery_filter **filter,
+                                     bloomery_error *error)
+{
+    uint64_t payload_bytes = 0;
+    design->shape.dialect = row->facts.id;
+    struct bloomery_traits traits = {
+        .allocator = options->allocator,
+        .secret = {.seed = design->shape.seed},
+        .concurrent = options->concurrent_adds,
+        .exactly_once = options->exactly_once,
+        .memory_limit = options->memory_limit,
+        .rule = options->rule,
+        .note = options->note,
+        .note_bytes = options->note ? strlen(options->note) : 0,
+        .extra = design->extra,
+        .extra_bytes = design->extra_bytes,
+    };
+    bloomery_status status = bloomery_shape_lay_out(&design->shape, &payload_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_check(&design->shape, payload_bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_dialect_may_open(&design->shape, &traits, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const struct bloomery_hash_row *hash = bloomery_hash_find(design->shape.hash);
+    traits.key_known = bloomery_hash_usable(hash);
+    if (!traits.key_known && (options->open_flags & BLOOMERY_OPEN_INSPECT) == 0)
+        return bloomery_dialect_no_hash(hash, error);
+    status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    copy_bits(design, *filter);
+    status = bloomery_spare_bits_check(*filter, error);
+    if (status != BLOOMERY_OK) {
+        bloomery_free(*filter);
+        *filter = NULL;
+    }
+    return status;
+}
+
+bloomery_status bloomery_design_begin(const bloomery_options *given, bloomery_options *options,
+                                      struct bloomery_design *design, bloomery_error *error)
+{
+    bloomery_status status = bloomery_options_read(given, options, error);
+    memset(design, 0, sizeof *design);
+    design->shape.links = design->links;
+    return status == BLOOMERY_OK ? check_options(options, error) : status;
+}
+
+/* What creating and loading begin with. */
+static bloomery_status begin(const bloomery_dialect *dialect,
+                             const bloomery_dialect_parameters *given,
+                             const bloomery_options *given_options,
+                             bloomery_dialect_parameters *parameters, bloomery_options *options,
+                             struct bloomery_design *design, bloomery_error *error)
+{
+    bloomery_status status = bloomery_design_begin(given_options, options, design, error);
+    if (status == BLOOMERY_OK)
+        status = read_parameters(given, parameters, error);
+    if (status == BLOOMERY_OK && bloomery_dialect_row(dialect->id) == NULL)
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no such dialect");
+    return status;
+}
+
+bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
+                                        const bloomery_dialect_parameters *given,
+                                        const bloomery_options *given_options,
+                                        bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_dialect_parameters parameters;
+    bloomery_options options;
+    struct bloomery_design design;
+    *filter = NULL;
+    bloomery_status status =
+        begin(dialect, given, given_options, &parameters, &options, &design, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
+    if (row->plan == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "filters of dialect %s can be read, not made", row->facts.name);
+    status = check_parameters(row, row->plan_takes, &parameters, error);
+    if (status == BLOOMERY_OK)
+        status = row->plan(&parameters, &design, error);
+    return status == BLOOMERY_OK ? bloomery_design_make(row, &design, &options, filter, error)
+                                 : status;
+}
+
+bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const void *data,
+                                      size_t bytes, const bloomery_dialect_parameters *given,
+                                      const bloomery_options *given_options,
+                                      bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_dialect_parameters parameters;
+    bloomery_options options;
+    struct bloomery_design design;
+    *filter = NULL;
+    bloomery_status status =
+        begin(dialect, given, given_options, &parameters, &options, &design, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
+    if (row->parse == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to read",
+                             row->facts.name);
+    status = check_parameters(row, row->parse_takes, &parameters, error);
+    if (status == BLOOMERY_OK)
+        status = row->parse(data, bytes, &parameters, &design, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = bloomery_design_make(row, &design, &options, filter, error);
+    /* Nobody's argument: the bytes' own numbers. But parameters may be at fault as well. */
+    if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
+        if (error != NULL)
+            error->status = BLOOMERY_CORRUPT;
+        status = BLOOMERY_CORRUPT;
+    }
+    return status;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
+                                       const bloomery_dialect *dialect, bloomery_sink sink,
+                                       void *context, bloomery_error *error)
+{
+    struct bloomery_emitter emitter = {sink, context, error};
+    bloomery_error why = {.status = BLOOMERY_OK};
+    const uint32_t id = dialect != NULL ? dialect->id : filter->shape.dialect;
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(id);
+    if (row == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             id == 0 ? "the filter is none of another system's: name the dialect"
+                                     : "there is no such dialect");
+    if (row->write == NULL)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
+                             row->facts.name);
+    row->fits(filter, &why);
+    if (why.status != BLOOMERY_OK)
+        return bloomery_fail(
+            error, BLOOMERY_MISMATCH, 0,
+            "the filter can't be written as %s: %s; build one of that dialect from "
+            "the keys",
+            row->facts.name, why.text);
+    bloomery_status status =
+        filter->checksums != NULL ? bloomery_verify(filter, error) : BLOOMERY_OK;
+    return status == BLOOMERY_OK ? row->write(filter, &emitter) : status;
+}
+
+/* A file that is to hold the bytes, and why it can't. */
+struct target {
+    struct bloomery_replacement replacement;
+    bloomery_error error;
+};
+
+static int write_to_target(void *context, const void *data, size_t bytes)
+{
+    struct target *target = context;
+    return (int)bloomery_replacement_write(&target->replacement, data, bytes, &target->error);
+}
+
+bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
+                                      const bloomery_dialect *dialect, const char *path,
+                                      bloomery_error *error)
+{
+    struct target target = {.error = {.status = BLOOMERY_OK}};
+    bloomery_status status = bloomery_replacement_begin(&target.replacement, path, 0666, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = bloomery_dialect_write(filter, dialect, write_to_target, &target, error);
+    if (target.error.status != BLOOMERY_OK && error != NULL)
+        *error = target.error; /* of the file, where the sink only knows that it was stopped */
+    if (status == BLOOMERY_OK)
+        status = bloomery_replacement_commit(&target.replacement, error);
+    if (status != BLOOMERY_OK)
+        bloomery_replacement_abandon(&target.replacement);
+    return status;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
+{
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
+    return row != NULL && row->remark != NULL && row->remark(filter, index, text, room);
+}
+
+const char *bloomery_dialect_variant(const bloomery_filter *filter)
+{
+    const struct bloomery_dialect_row *row = bloomery_dialect_row(filter->shape.dialect);
+    return row != NULL && row->variant != NULL ? row->variant(filter) : NULL;
+}
+
+double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes)
+{
+    return bits_per_key >= 2 && bits_per_key < BLOOMERY_RATE_TABLE_ROWS && probes >= 1
+               ? bloomery_rate_table(bits_per_key, probes)
+               : 0;
+}
+
+const char *bloomery_hash_name(uint32_t id)
+{
+    const struct bloomery_hash_row *hash = bloomery_hash_find(id);
+    return hash != NULL ? hash->name : NULL;
+}
+
+/* Ours, as core/derive.h has them. */
+static void native_positions(const struct bloomery_link *link, bloomery_hash hash,
+                             uint64_t *positions)
+{
+    size_t count = 0;
+    for (uint32_t line = 0; line < link->lines; line++) {
+        const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
+        for (uint32_t i = 0; i < link->probes; i++)
+            positions[count++] =
+                place.line * BLOOMERY_BLOCK_BITS + bloomery_line_position(place.word, i);
+    }
+    for (uint32_t i = 0; link->lines == 0 && i < link->probes; i++)
+        positions[count++] = bloomery_classic_position(hash, i, link->bits);
+}
+
+size_t bloomery_positions(const bloomery_filter *filter, uint32_t link, bloomery_key key,
+                          uint64_t *positions, size_t room)
+{
+    uint64_t all[BLOOMERY_POSITIONS_MAX];
+    if (link >= bloomery_link_count(filter) || !filter->key_known)
+        return 0;
+    const struct bloomery_link *at = &filter->links[link];
+    const size_t count = (size_t)at->probes * (at->lines > 1 ? at->lines : 1);
+    assert(count <= BLOOMERY_POSITIONS_MAX);
+    if (bloomery_by_positions(filter)) {
+        filter->hash->positions(&filter->secret, key, at->bits, at->probes, all);
+    } else {
+        const bloomery_hash hash = filter->hash->one(&filter->secret, key);
+        if (filter->foreign)
+            filter->operations.positions_of(at, hash, all);
+        else
+            native_positions(at, hash, all);
+    }
+    if (room > 0)
+        memcpy(positions, all, (count < room ? count : room) * sizeof *positions);
+    return count;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "hash/foreign/digest.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const uint8_t sizes[] = {
+    [BLOOMERY_DIGEST_MD5] = 16,    [BLOOMERY_DIGEST_SHA1] = 20,   [BLOOMERY_DIGEST_SHA256] = 32,
+    [BLOOMERY_DIGEST_SHA384] = 48, [BLOOMERY_DIGEST_SHA512] = 64,
+};
+
+size_t bloomery_digest_bytes(enum bloomery_digest_id id)
+{
+    return sizes[id];
+}
+
+#ifdef BLOOMERY_HAVE_LIBCRYPTO
+
+#define OPENSSL_SUPPRESS_DEPRECATED
+
+#include <dlfcn.h>
+#include <openssl/md5.h>
+#include <openssl/opensslv.h>
+#include <openssl/sha.h>
+#include <pthread.h>
+
+#define TEXT_OF(number)   #number
+#define SONAME_OF(number) "libcrypto.so." TEXT_OF(number)
+
+/* Id, state, the first words of its three functions' names. SHA-384 is SHA-512 with another beginning
+ * and end. */
+#define DIGESTS(ROW)                                \
+    ROW(BLOOMERY_DIGEST_MD5, MD5_CTX, MD5)          \
+    ROW(BLOOMERY_DIGEST_SHA1, SHA_CTX, SHA1)        \
+    ROW(BLOOMERY_DIGEST_SHA256, SHA256_CTX, SHA256) \
+    ROW(BLOOMERY_DIGEST_SHA384, SHA512_CTX, SHA384) \
+    ROW(BLOOMERY_DIGEST_SHA512, SHA512_CTX, SHA512)
+
+/* The addresses of the functions of libcrypto, and functions of one type around them all. */
+#define DEFINE(id, state_, name)                                                          \
+    _Static_assert(sizeof(state_) <= BLOOMERY_DIGEST_STATE, "a state of libcrypto fits"); \
+    _Static_assert(_Alignof(state_) <= 16, "and lies well");                              \
+    static struct {                                                                       \
+        __typeof__(name##_Init) *begin;                                                   \
+        __typeof__(name##_Update) *add;                                                   \
+        __typeof__(name##_Final) *end;                                                    \
+    } name##_found;                                                                       \
+    static int name##_begin(void *state)                                                  \
+    {                                                                                     \
+        return name##_found.begin(state);                                                 \
+    }                                                                                     \
+    static int name##_add(void *state, const void *data, size_t bytes)                    \
+    {                                                                                     \
+        return name##_found.add(state, data, bytes);                                      \
+    }                                                                                     \
+    static int name##_end(uint8_t *result, void *state)                                   \
+    {                                                                                     \
+        return name##_found.end(result, state);                                           \
+    }
+DIGESTS(DEFINE)
+
+static const struct {
+    int (*begin)(void *state);
+    int (*add)(void *state, const void *data, size_t bytes);
+    int (*end)(uint8_t *result, void *state);
+} table[] = {
+#define ROW(id, state, name) [id] = {name##_begin, name##_add, name##_end},
+    DIGESTS(ROW)
+#undef ROW
+};
+
+static bool loaded;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static bool find(void *library, const char *name, void *pointer)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(pointer, &symbol, sizeof symbol); /* the standard knows no cast for this */
+    return symbol != NULL;
+}
+
+/* For good: who unloaded it could not know who still hashes. */
+static void load(void)
+{
+    void *library = dlopen(SONAME_OF(OPENSSL_SHLIB_VERSION), RTLD_NOW | RTLD_LOCAL);
+    bool all = library != NULL;
+#define FIND(id, state, name)                                         \
+    all = all && find(library, #name "_Init", &name##_found.begin) && \
+          find(library, #name "_Update", &name##_found.add) &&        \
+          find(library, #name "_Final", &name##_found.end);
+    DIGESTS(FIND)
+#undef FIND
+    loaded = all;
+}
+
+bool bloomery_digest_ready(void)
+{
+    return pthread_once(&once, load) == 0 && loaded;
+}
+
+/* These fail for no reason that their manual knows of. */
+static void must(int result)
+{
+    assert(result == 1);
+    (void)result;
+}
+
+void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_id id)
+{
+    assert(loaded);
+    digest->id = id;
+    must(table[id].begin(digest->state));
+}
+
+void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_t bytes)
+{
+    if (bytes > 0)
+        must(table[digest->id].add(digest->state, data, bytes));
+}
+
+void bloomery_digest_get(const struct bloomery_digest *digest, uint8_t *result)
+{
+    struct bloomery_digest copy = *digest; /* ending it spoils it */
+    must(table[digest->id].end(result, copy.state));
+}
+
+#else
+
+/* Never called: the rows of hashes say that they are not available. */
+
+bool bloomery_digest_ready(void)
+{
+    return false;
+}
+
+void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_id id)
+{
+    memset(digest, 0, sizeof *digest);
+    digest->id = id;
+}
+
+void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_t bytes)
+{
+    (void)digest;
+    (void)data;
+    (void)bytes;
+}
+
+void bloomery_digest_get(const struct bloomery_digest *digest, uint8_t *result)
+{
+    memset(result, 0, sizes[digest->id]);
+}
+
+#endif
+
+void bloomery_digest_of(enum bloomery_digest_id id, const void *data, size_t bytes, uint8_t *digest)
+{
+    struct bloomery_digest all;
+    bloomery_digest_begin(&all, id);
+    bloomery_digest_add(&all, data, bytes);
+    bloomery_digest_get(&all, digest);
+}

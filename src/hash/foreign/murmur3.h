@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of MurmurHash3 (hash/foreign/murmur3.c), of which several systems have variants of their own. */
+#ifndef BLOOMERY_HASH_MURMUR3_H
+#define BLOOMERY_HASH_MURMUR3_H
+
+#include <bloomery/bloomery.h>
+
+#include "base/bytes.h"
+
+#define BLOOMERY_MURMUR3_C1 UINT64_C(0x87c37b91114253d5)
+#define BLOOMERY_MURMUR3_C2 UINT64_C(0x4cf5ad432745937f)
+
+struct bloomery_murmur3 {
+    uint64_t h1;
+    uint64_t h2;
+};
+
+static inline uint64_t bloomery_rotate_64(uint64_t value, unsigned bits)
+{
+    return value << bits | value >> (64 - bits);
+}
+
+/* The finaliser. */
+static inline uint64_t bloomery_fmix64(uint64_t x)
+{
+    x = (x ^ (x >> 33)) * UINT64_C(0xff51afd7ed558ccd);
+    x = (x ^ (x >> 33)) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return x ^ (x >> 33);
+}
+
+static inline uint64_t bloomery_murmur3_first(uint64_t k1)
+{
+    return bloomery_rotate_64(k1 * BLOOMERY_MURMUR3_C1, 31) * BLOOMERY_MURMUR3_C2;
+}
+
+static inline uint64_t bloomery_murmur3_second(uint64_t k2)
+{
+    return bloomery_rotate_64(k2 * BLOOMERY_MURMUR3_C2, 33) * BLOOMERY_MURMUR3_C1;
+}
+
+static inline void bloomery_murmur3_block(struct bloomery_murmur3 *state, const uint8_t *block)
+{
+    state->h1 ^= bloomery_murmur3_first(bloomery_load_u64(block));
+    state->h1 = (bloomery_rotate_64(state->h1, 27) + state->h2) * 5 + 0x52dce729;
+    state->h2 ^= bloomery_murmur3_second(bloomery_load_u64(block + 8));
+    state->h2 = (bloomery_rotate_64(state->h2, 31) + state->h1) * 5 + 0x38495ab5;
+}
+
+/* The last `left` (0 to 15) bytes of `bytes`, filled up to 16. */
+static inline bloomery_hash bloomery_murmur3_finish(struct bloomery_murmur3 *state,
+                                                    const uint8_t *tail, size_t left, size_t bytes)
+{
+    if (left > 8)
+        state->h2 ^= bloomery_murmur3_second(bloomery_load_u64(tail + 8));
+    if (left > 0)
+        state->h1 ^= bloomery_murmur3_first(bloomery_load_u64(tail));
+    uint64_t h1 = state->h1 ^ bytes;
+    uint64_t h2 = state->h2 ^ bytes;
+    h1 += h2;
+    h2 += h1;
+    h1 = bloomery_fmix64(h1);
+    h2 = bloomery_fmix64(h2);
+    h1 += h2;
+    h2 += h1;
+    return (bloomery_hash){.lo = h1, .hi = h2};
+}
+
+/* All of it; `data` may be NULL where `bytes` is 0. */
+bloomery_hash bloomery_murmur3(uint64_t seed, const uint8_t *data, size_t bytes);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The disk engine: what was seen is P partitions of sorted fingerprints; what was pushed waits in P logs.
+ *
+ *     fingerprint = 64 bits of a keyed hash of the key
+ *                   partition | the rest: uniform within the partition
+ *
+ *     cache      of recent fingerprints, 4 ways: what is in it was pushed before, so SEEN, and nothing else is done
+ *     log        of a partition, "pending": blocks of (fingerprints | entries), gathered in a buffer
+ *                | decided ......... | not decided ....... |  buffer
+ *     seen-set   of a partition: seen.h
+ *
+ * Deciding a partition reads the fingerprints of its log, sorts them, and finds which are in the seen-set, in one of
+ * two ways, whichever reads and writes less: it merges them into the seen-set, which is written anew and makes the
+ * log empty; or it probes for each, and then the log stays, its entries decided, until there are enough for a merge. Then
+ * the log is read once more, with the keys, and the first entry of each fingerprint that was not seen goes to the queue.
+ *
+ * A log with more entries than a batch holds, written when the sieve had more memory, is merged in pieces:
+ *
+ *     | piece 1 ............ | piece 2 ............ | the rest |       whole blocks, at most a batch of entries each
+ *       merged: seen-set anew, its entries decided    ...        the last one makes the log empty
+ *
+ * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole: fingerprints that are in
+ * the seen-set and in the decided part of the log as well do no harm, since both mean "seen".
+ *
+ * With n distinct keys, T pushes and batches of r fingerprints in P partitions, merging reads and writes T/r times
+ * on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together; the log and the queue move each key four times.
+ */
+#ifndef BLOOMERY_SIEVE_DISK_H
+#define BLOOMERY_SIEVE_DISK_H
+
+#include "sieve/disk/budget.h"
+#include "sieve/disk/seen.h"
+#include "sieve/engine.h"
+
+enum {
+    BLOOMERY_CACHE_WAYS = 4,
+    BLOOMERY_PARTITION_STATE = 56, /* in the manifest */
+    BLOOMERY_LOG_AREA =
+        65536, /* of a block's fixed part, and of its body but for single long entries */
+    BLOOMERY_LOG_BLOCK = 2 * BLOOMERY_LOG_AREA,
+    BLOOMERY_VALUES_BYTES = BLOOMERY_SEEN_PER_BLOCK * 8,
+};
+
+struct bloomery_partition {
+    /* the log */
+    struct bloomery_store_file log; /* file -1: there is none yet */
+    uint64_t log_generation;
+    uint64_t log_bytes;     /* that count, the file's header's included; 0: there is no file */
+    uint64_t log_entries;   /* in these bytes */
+    uint64_t decided_bytes; /* where the first block lies that is not decided */
+    uint64_t decided_entries;
+    /* the buffer: records from its start on, entries from `body` on */
+    uint8_t *buffer;
+    uint32_t body; /* where the entries begin */
+    uint32_t body_bytes;
+    uint32_t entries;
+    uint64_t first; /* number of the push that came first */
+    /* the seen-set */
+    uint64_t seen_generation; /* 0: none */
+    uint64_t seen_entries;
+    /* of the last commit: these files must stay until the next one */
+    uint64_t committed_log;
+    uint64_t committed_seen;
+    /* computed, not adopted yet */
+    enum bloomery_staged { BLOOMERY_STAGED_NOT, BLOOMERY_STAGED_MERGE, BLOOMERY_STAGED_ASK } staged;
+    uint64_t staged_generation; /* of the new seen-set, and its entries; 0: there is none */
+    uint64_t staged_seen;
+    bool damaged; /* found so by the call under way, which goes on with the others */
+};
+
+struct bloomery_disk {
+    struct bloomery_sieve_budget budget;
+    uint32_t partitions;
+    unsigned partition_bits;
+    unsigned width; /* bytes of a fingerprint in the seen-set */
+    unsigned
+        stride; /* bytes of a record in a log: fingerprint, and if ordered the push's number less the block's first */
+    struct bloomery_partition *partition;
+    uint8_t *buffers;
+    uint64_t *cache;
+    uint64_t cache_mask; /* sets - 1 */
+    /* the batch that is being decided */
+    uint64_t batch; /* r */
+    uint64_t *values;
+    uint64_t *marks; /* a bit for each of values: seen, or taken */
+    uint64_t *
+        verdicts; /* a bit for each entry that is not decided: the first of its key, and not seen */
+    uint32_t *index;
+    uint8_t *in;            /* BLOOMERY_SEEN_AREA */
+    uint8_t *out;           /* BLOOMERY_SEEN_AREA */
+    uint8_t *area;          /* 2 * BLOOMERY_LOG_AREA: a block of a log */
+    uint64_t *block_values; /* BLOOMERY_SEEN_PER_BLOCK */
+    uint64_t cache_hits;
+    uint64_t decisions;
+    uint64_t waiting; /* entries that are not decided, over all partitions */
+};
+
+static inline uint64_t bloomery_fingerprint_of(const struct bloomery_disk *disk, bloomery_hash hash)
+{
+    return disk->width == 8 ? hash.lo : hash.lo & ~(uint64_t)0xffff;
+}
+
+static inline uint32_t bloomery_partition_of(const struct bloomery_disk *disk, uint64_t fingerprint)
+{
+    return disk->partition_bits == 0 ? 0 : (uint32_t)(fingerprint >> (64 - disk->partition_bits));
+}
+
+/* Entries that are in a log or its buffer and not decided. */
+static inline uint64_t bloomery_partition_waiting(const struct bloomery_partition *partition)
+{
+    return partition->log_entries - partition->decided_entries + partition->entries;
+}
+
+/* ---- log.c: writing logs ---- */
+
+/* Where entries begin in a buffer whose entries are about `body` bytes long. */
+uint32_t bloomery_log_split(const struct bloomery_disk *disk, uint64_t body_bytes,
+                            uint64_t entries);
+
+/* Appends an entry. On failure nothing has changed. */
+bloomery_status bloomery_log_append(bloomery_sieve *sieve, uint32_t number, uint64_t fingerprint,
+                                    const struct bloomery_entry *entry, uint64_t push,
+                                    bloomery_error *error);
+/* Writes out the buffer. */
+bloomery_status bloomery_log_seal(bloomery_sieve *sieve, uint32_t number, bloomery_error *error);
+
+/* Walks a log's records: `take` for each block of them. */
+bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64_t from,
+                                  uint64_t to,
+                                  bloomery_status (*take)(void *context, const uint8_t *records,
+                                                          uint32_t count, bloomery_error *error),
+                                  void *context, bloomery_error *error);
+
+/* The block at `offset`, with its keys: in `area`, or in memory of its own that _release gives back. */
+struct bloomery_log_block {
+    uint64_t offset;
+    struct bloomery_block block;
+    uint8_t *records;
+    uint8_t *body;
+    uint8_t *own;
+    uint64_t own_bytes;
+};
+bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                  uint8_t *area, size_t room, struct bloomery_log_block *block,
+                                  bloomery_error *error);
+void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_block *block);
+/* The header of the block at `offset`, checked. */
+bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                    struct bloomery_block *block, bloomery_error *error);
+
+/* ---- stage.c: which entries are new ---- */
+
+/* The bytes that deciding a partition reads and writes, about; `merge`: by merging. */
+double bloomery_stage_cost(const struct bloomery_disk *disk,
+                           const struct bloomery_partition *partition, bool merge);
+
+/* A part of a log that is decided at a time: whole blocks, as many as a batch holds. */
+struct bloomery_piece {
+    uint64_t from; /* bytes of the log */
+    uint64_t to;
+    uint64_t waiting; /* its entries that are not decided */
+    uint64_t before;  /* entries of the log, decided or in pieces before this one */
+    bool last;
+    /* Verdicts of the piece before that share a word with the first ones of this piece: so many bits of it. */
+    unsigned carried;
+    uint64_t carry;
+};
+
+/* Before the first piece of a partition, whose buffer is empty. `merge`: the decided part of the log is merged too. */
+struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge);
+/* The next one. BLOOMERY_CORRUPT: a damaged block, or other entries than the manifest counts. */
+bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
+                                    struct bloomery_piece *piece, bloomery_error *error);
+
+/* Sorts a piece against the seen-set: disk->verdicts afterwards has a bit for each entry that is not decided, behind
+ * those carried. With `merge`, writes a new seen-set and syncs it; where one is staged already, from that one. Without,
+ * the log is one piece. On failure nothing of the partition is staged. */
+bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
+                               const struct bloomery_piece *piece, bool merge,
+                               bloomery_error *error);
+/* Takes over what was staged up to the end of this piece: calls its entries decided; after a merge of the last one,
+ * forgets the log. `decided`: entries that were not before. */
+void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
+                          const struct bloomery_piece *piece, uint64_t decided);
+/* Or removes it. */
+void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number);
+
+/* ---- decide.c: new entries to the queue ---- */
+
+/* What becomes of the counters where everything goes well. */
+struct bloomery_tally {
+    uint64_t decided; /* pushes that were pending */
+    uint64_t new_keys;
+};
+
+/* An entry with its verdict, whether it is the first of its key and that was not seen: to the queue, or not. */
+bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *entry, bool first,
+                                struct bloomery_tally *tally, bloomery_error *error);
+void bloomery_tally_count(bloomery_sieve *sieve, const struct bloomery_tally *tally);
+/* BLOOMERY_CORRUPT: the entry at `place` in the block at `offset` of a log is none. */
+bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                       bloomery_error *error);
+/* Whether a partition is to be merged; `merge`: the caller wishes it. */
+bool bloomery_merges(const bloomery_sieve *sieve, uint32_t number, bool merge);
+
+/* `merge`: also where probing would do. */
+bloomery_status bloomery_decide(bloomery_sieve *sieve, uint32_t number, bool merge,
+                                bloomery_error *error);
+
+/* ---- decide_ordered.c ---- */
+
+/* Everything, in the order of the pushes. */
+bloomery_status bloomery_decide_ordered(bloomery_sieve *sieve, bool merge, bloomery_error *error);
+
+/* ---- disk_contains.c ---- */
+
+/* Answers for `count` of the hashes. order[i]: a fingerprint of which the last 16 bits are the
+ * number of its hash; the words are sorted. */
+bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_hash *hashes,
+                                       uint64_t *order, size_t count, uint8_t *results,
+                                       bloomery_error *error);
+
+/* ---- disk_verify.c ---- */
+bloomery_status bloomery_disk_verify(bloomery_sieve *sieve, bloomery_sieve_report report,
+                                     void *context, uint64_t *damaged, bloomery_error *error);
+int bloomery_disk_each(bloomery_sieve *sieve, int (*take)(void *context, uint64_t fingerprint),
+                       void *context, bloomery_error *error);
+
+#endif

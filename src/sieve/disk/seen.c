@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sieve/disk/seen.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "hash/hashes.h"
+
+#include <assert.h>
+
+static unsigned per_block(unsigned width)
+{
+    return (BLOOMERY_SEEN_BLOCK - BLOOMERY_SEEN_CHECKSUM) / width;
+}
+
+uint64_t bloomery_seen_bytes(uint64_t entries, unsigned width)
+{
+    const uint64_t full = entries / per_block(width);
+    const uint64_t rest = entries % per_block(width);
+    return BLOOMERY_FILE_HEADER + full * BLOOMERY_SEEN_BLOCK +
+           (rest > 0 ? BLOOMERY_SEEN_CHECKSUM + rest * width : 0);
+}
+
+/* Values of block `block` of a file of `entries`. */
+static size_t values_of(uint64_t entries, unsigned width, uint64_t block)
+{
+    const uint64_t before = block * per_block(width);
+    const uint64_t rest = entries > before ? entries - before : 0;
+    return rest < per_block(width) ? (size_t)rest : per_block(width);
+}
+
+/* Bytes that a block of so many values takes in the file. */
+static size_t block_bytes(size_t count, unsigned width)
+{
+    return count == per_block(width) ? BLOOMERY_SEEN_BLOCK : BLOOMERY_SEEN_CHECKSUM + count * width;
+}
+
+/* Fingerprints lie little-endian; of those of 6 bytes the lower 16 bits are left out. */
+static void decode(const uint8_t *from, size_t count, unsigned width, uint64_t *values)
+{
+    if (width == 8)
+        for (size_t i = 0; i < count; i++)
+            values[i] = bloomery_load_u64(from + 8 * i);
+    else
+        for (size_t i = 0; i < count; i++)
+            values[i] = bloomery_load_le(from + 6 * i, 6) << 16;
+}
+
+static uint8_t *encode(uint8_t *to, uint64_t value, unsigned width)
+{
+    if (width == 8)
+        bloomery_store_u64(to, value);
+    else
+        bloomery_store_le(to, value >> 16, 6);
+    return to + width;
+}
+
+/* Takes a block of the file apart, which lies at `data`. */
+static bloomery_status take_block(const struct bloomery_store *store,
+                                  const struct bloomery_store_file *file, const uint8_t *data,
+                                  uint64_t offset, size_t count, unsigned width, uint64_t *values,
+                                  bloomery_error *error)
+{
+    const size_t bytes = block_bytes(count, width) - BLOOMERY_SEEN_CHECKSUM;
+    decode(data + BLOOMERY_SEEN_CHECKSUM, count, width, values);
+    if (bloomery_load_u64(data) ==
+        bloomery_checksum(data + BLOOMERY_SEEN_CHECKSUM, bytes, file->seed + offset))
+        return BLOOMERY_OK;
+    return bloomery_store_damaged(
+        store, file, offset, error,
+        "a block of %zu fingerprints of seen keys, between about %016llx and %016llx", count,
+        (unsigned long long)values[0], (unsigned long long)values[count - 1]);
+}
+
+/* ---- Reading front to back --------------------------------------------------------------- */
+
+void bloomery_seen_begin(struct bloomery_seen_reader *reader, struct bloomery_store *store,
+                         const struct bloomery_store_file *file, uint64_t entries, unsigned width,
+                         uint8_t *area)
+{
+    *reader = (struct bloomery_seen_reader){
+        .store = store,
+        .file = file,
+        .width = width,
+        .entries = entries,
+        .area = area,
+    };
+}
+
+/* Brings the bytes at `offset` on into the area. */
+static bloomery_status refill(struct bloomery_seen_reader *reader, uint64_t offset,
+                              bloomery_error *error)
+{
+    const uint64_t end = bloomery_seen_bytes(reader->entries, reader->width);
+    const uint64_t rest = end - offset;
+    const size_t bytes = rest < BLOOMERY_SEEN_AREA ? (size_t)rest : BLOOMERY_SEEN_AREA;
+    assert(offset < end);
+    reader->area_bytes = 0;
+    const bloomery_status status =
+        bloomery_store_read(reader->store, reader->file, offset, reader->area, bytes, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    reader->area_at = offset;
+    reader->area_bytes = bytes;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_seen_next(struct bloomery_seen_reader *reader, uint64_t *values,
+                                   size_t *count, bloomery_error *error)
+{
+    const size_t number = values_of(reader->entries, reader->width, reader->next);
+    const uint64_t offset = BLOOMERY_FILE_HEADER + reader->next * BLOOMERY_SEEN_BLOCK;
+    const size_t bytes = block_bytes(number, reader->width);
+    *count = 0;
+    if (number == 0)
+        return BLOOMERY_OK;
+    if (reader->area_bytes == 0 || offset < reader->area_at ||
+        offset + bytes > reader->area_at + reader->area_bytes) {
+        const bloomery_status status = refill(reader, offset, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+    reader->next++;
+    *count = number;
+    return take_block(reader->store, reader->file, reader->area + (offset - reader->area_at),
+                      offset, number, reader->width, values, error);
+}
+
+/* ---- Writing ----------------------------------------------------------------------------- */
+
+void bloomery_seen_start(struct bloomery_seen_writer *writer, struct bloomery_store *store,
+                         struct bloomery_store_file *file, unsigned width, uint8_t *area)
+{
+    *writer = (struct bloomery_seen_writer){
+        .store = store,
+        .file = file,
+        .width = width,
+        .area = area,
+        .area_at = BLOOMERY_FILE_HEADER,
+    };
+}
+
+static void seal(struct bloomery_seen_writer *writer)
+{
+    uint8_t *block = writer->area + writer->area_bytes;
+    bloomery_store_u64(
+        block,
+        bloomery_checksum(block + BLOOMERY_SEEN_CHECKSUM, writer->in_block - BLOOMERY_SEEN_CHECKSUM,
+                          writer->file->seed + writer->area_at + writer->area_bytes));
+    writer->area_bytes += writer->in_block;
+    writer->in_block = 0;
+}
+
+static bloomery_status drain(struct bloomery_seen_writer *writer, bloomery_error *error)
+{
+    const bloomery_status status = bloomery_store_write(
+        writer->store, writer->file, writer->area_at, writer->area, writer->area_bytes, error);
+    writer->area_at += writer->area_bytes;
+    writer->area_bytes = 0;
+    return status;
+}
+
+bloomery_status bloomery_seen_put(struct bloomery_seen_writer *writer, const uint64_t *values,
+                                  size_t count, bloomery_error *error)
+{
+    const unsigned width = writer->width;
+    const size_t full = BLOOMERY_SEEN_CHECKSUM + (size_t)per_block(width) * width;
+    size_t i = 0;
+    while (i < count) {
+        if (writer->in_block == 0)
+            writer->in_block = BLOOMERY_SEEN_CHECKSUM;
+        uint8_t *to = writer->area + writer->area_bytes + writer->in_block;
+        const size_t room = (full - writer->in_block) / width;
+        const size_t portion = count - i < room ? count - i : room;
+        for (size_t j = 0; j < portion; j++)
+            to = encode(to, values[i + j], width);
+        assert(writer->entries + i == 0 || values[i] > writer->last);
+        writer->last = values[i + portion - 1];
+        i += portion;
+        writer->in_block += portion * width;
+        if (writer->in_block < full)
+            break;
+        /* Of 6 bytes, 681 leave two bytes of a block over: they are zero. */
+        memset(writer->area + writer->area_bytes + full, 0, BLOOMERY_SEEN_BLOCK - full);
+        writer->in_block = BLOOMERY_SEEN_BLOCK;
+        seal(writer);
+        if (writer->area_bytes == BLOOMERY_SEEN_AREA) {
+            const bloomery_status status = drain(writer, error);
+            if (status != BLOOMERY_OK)
+                return status;
+        }
+    }
+    writer->entries += count;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_seen_finish(struct bloomery_seen_writer *writer, bloomery_error *error)
+{
+    if (writer->in_block > 0)
+        seal(writer);
+    const bloomery_status status = writer->area_bytes > 0 ? drain(writer, error) : BLOOMERY_OK;
+    assert(status != BLOOMERY_OK ||
+           writer->area_at == bloomery_seen_bytes(writer->entries, writer->width));
+    return status;
+}
+
+/* ---- Asking for one ---------------------------------------------------------------------- */
+
+void bloomery_seen_probe_begin(struct bloomery_seen_probe *probe, struct bloomery_store *store,
+                               const struct bloomery_store_file *file, uint64_t entries,
+                               unsigned width, unsigned skip_bits, uint8_t *area, uint64_t *values)
+{
+    *probe = (struct bloomery_seen_probe){
+        .store = store,
+        .file = file,
+        .width = width,
+        .skip_bits = skip_bits,
+        .entries = entries,
+        .block = UINT64_MAX,
+        .values = values,
+        .area = area,
+    };
+}
+
+static bloomery_status fetch(struct bloomery_seen_probe *probe, uint64_t block,
+                             bloomery_error *error)
+{
+    if (block == probe->block)
+        return BLOOMERY_OK;
+    const uint64_t offset = BLOOMERY_FILE_HEADER + block * BLOOMERY_SEEN_BLOCK;
+    const size_t count = values_of(probe->entries, probe->width, block);
+    assert(count > 0);
+    probe->block = UINT64_MAX;
+    bloomery_status status = bloomery_store_read(probe->store, probe->file, offset, probe->area,
+                                                 block_bytes(count, probe->width), error);
+    if (status == BLOOMERY_OK)
+        status = take_block(probe->store, probe->file, probe->area, offset, count, probe->width,
+                            probe->values, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    probe->block = block;
+    probe->count = count;
+    return BLOOMERY_OK;
+}
+
+static bool among(const uint64_t *values, size_t count, uint64_t value)
+{
+    size_t low = 0;
+    while (count > 1) {
+        const size_t half = count / 2;
+        low += values[low + half] <= value ? half : 0;
+        count -= half;
+    }
+    return values[low] == value;
+}
+
+/* How many fingerprints lie between two that are so far apart, about. */
+static uint64_t places(const struct bloomery_seen_probe *probe, uint64_t distance)
+{
+    return (uint64_t)(((unsigned __int128)(distance << probe->skip_bits) * probe->entries) >> 64);
+}
+
+/* The block it is guessed in, given that it is in blocks low to high: from the block read last on,
+ * if there is one, since the error grows with the root of the way. */
+static uint64_t guess(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t low,
+                      uint64_t high)
+{
+    const uint64_t first = probe->block * per_block(probe->width);
+    uint64_t place = places(probe, value);
+    if (probe->block != UINT64_MAX && value > probe->values[probe->count - 1]) {
+        place = first + probe->count + places(probe, value - probe->values[probe->count - 1]);
+    } else if (probe->block != UINT64_MAX && value < probe->values[0]) {
+        const uint64_t back = places(probe, probe->values[0] - value) + 1;
+        place = back < first ? first - back : 0;
+    }
+    const uint64_t block = place / per_block(probe->width);
+    return block < low ? low : block > high ? high : block;
+}
+
+/* What the block read last says: the blocks in which the value may be. False: in none. */
+static bool narrow(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t *low,
+                   uint64_t *high)
+{
+    if (probe->block == UINT64_MAX)
+        return true;
+    if (value < probe->values[0]) {
+        *high = probe->block - 1;
+        return probe->block > *low;
+    }
+    if (value > probe->values[probe->count - 1]) {
+        *low = probe->block + 1;
+        return probe->block < *high;
+    }
+    *low = *high = probe->block;
+    return true;
+}
+
+/* From the guess on in growing steps to the side where it must be, then halving: damaged or not,
+ * uniform or not, that ends after about 2 log2(blocks) reads, most often after two. Of values
+ * that rise, none is looked for before the block of the one before. */
+bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
+                                    bloomery_error *error)
+{
+    *found = false;
+    if (probe->entries == 0)
+        return BLOOMERY_OK;
+    uint64_t low = 0;
+    uint64_t high = (probe->entries - 1) / per_block(probe->width);
+    if (!narrow(probe, value, &low, &high))
+        return BLOOMERY_OK;
+    uint64_t at = guess(probe, value, low, high);
+    for (uint64_t step = 1;; step *= 2) {
+        const bloomery_status status = fetch(probe, at, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (value < probe->values[0]) {
+            if (at == low)
+                return BLOOMERY_OK;
+            high = at - 1;
+            at = high - low < step ? low + (high - low) / 2 : high - (step - 1);
+        } else if (value > probe->values[probe->count - 1]) {
+            if (at == high)
+                return BLOOMERY_OK;
+            low = at + 1;
+            at = high - low < step ? low + (high - low) / 2 : low + (step - 1);
+        } else {
+            *found = among(probe->values, probe->count, value);
+            return BLOOMERY_OK;
+        }
+    }
+}

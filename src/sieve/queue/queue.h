@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue: entries in, items out, in the order they came; what was handed out and not acknowledged comes again.
+ *
+ *     head: read here                                              tail: appended here
+ *     | block | block | block | ... segment ends | block | ... | block |  buffer
+ *
+ * Entries gather in a buffer, which is written as a block (store.h) when it is full, sealed, or about to be read. With a
+ * directory blocks lie in segments, files of about 64 MiB that are removed when they were read and nothing in them is
+ * leased; without, in memory. Each entry has a number, 1 the first, also those that are no items (NOTED).
+ *
+ * A lease is where an item lies (block and place in it), its number, and when it ends; they are kept in the order of
+ * their numbers.
+ *
+ * queue_inside.h tells how it works.
+ */
+#ifndef BLOOMERY_SIEVE_QUEUE_H
+#define BLOOMERY_SIEVE_QUEUE_H
+
+#include "sieve/store/entry.h"
+#include "sieve/store/store.h"
+
+enum {
+    BLOOMERY_QUEUE_BUFFER =
+        65536, /* bytes of a block's body, but for a single entry that is longer */
+    BLOOMERY_QUEUE_SEGMENT = 64 << 20,
+    BLOOMERY_LEASE_BYTES = 32, /* in memory and in the manifest */
+    BLOOMERY_QUEUE_STATE = 80, /* in the manifest, without the leases */
+};
+
+struct bloomery_queue;
+
+/* `memory_most` bounds what a queue without directory may take for blocks (0: nothing does): then BLOOMERY_FULL.
+ * Takes 3 areas of BLOOMERY_QUEUE_BUFFER and a little, and the leases. */
+bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
+                                    uint64_t memory_most, struct bloomery_queue **made,
+                                    bloomery_error *error);
+void bloomery_queue_free(struct bloomery_queue *queue);
+
+/* The state for the manifest, of everything that was sealed (the buffer is empty): first BLOOMERY_QUEUE_STATE bytes, then
+ * BLOOMERY_LEASE_BYTES a lease. Returns the bytes written; `to` has room for all leases. */
+size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to);
+
+/* Takes over a state: checks every number in it, opens and cuts the tail segment, looks that all
+ * others are there. `keep_leases`: they go on, but for those that end after `latest` (seconds since
+ * 1970), which nobody can have granted; all others have ended. `ended` becomes whether one has that
+ * had not in the state. BLOOMERY_CORRUPT. */
+bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8_t *from,
+                                       size_t bytes, bool keep_leases, double latest, bool *ended,
+                                       bloomery_error *error);
+
+/* Whether the state names segment `number`: from the head on, or with leases in it. Others are litter of a crash, but for
+ * those that a caller wished to keep. */
+bool bloomery_queue_has_segment(const struct bloomery_queue *queue, uint64_t number);
+
+/* Appends. On failure nothing has changed. */
+bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
+                                      const struct bloomery_entry *entry, bloomery_error *error);
+
+/* Makes sure that entries whose bounds (bloomery_entry_bound) add up to `bytes` can be appended without fail: seals where the
+ * buffer has no room for them. More than BLOOMERY_QUEUE_BUFFER is for one entry: then memory or a file must be there. */
+bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t bytes,
+                                       bloomery_error *error);
+
+/* Writes out the buffer. */
+bloomery_status bloomery_queue_seal(struct bloomery_queue *queue, bloomery_error *error);
+
+/* A state to come back to: taken right after a seal; going back undoes all appending since (files made since are removed).
+ * In between nothing is popped. */
+struct bloomery_queue_mark {
+    uint64_t segment;
+    uint64_t offset;
+    uint64_t next_number;
+    uint64_t queued;
+    uint32_t buffer_bytes; /* without directory nothing is sealed before a block is full */
+};
+void bloomery_queue_mark(const struct bloomery_queue *queue, struct bloomery_queue_mark *mark);
+void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_queue_mark *mark);
+
+/* Makes durable what was sealed: to be called before a commit. */
+bloomery_status bloomery_queue_sync(struct bloomery_queue *queue, bloomery_error *error);
+
+/* Removes segments that the state no longer names and that lie before `keep_segment` (UINT64_MAX: no such wish): to be called
+ * after a commit. */
+void bloomery_queue_tidy(struct bloomery_queue *queue, uint64_t keep_segment);
+
+/* As bloomery_sieve_pop, without deciding anything: ended leases first (`now`: seconds since 1970, leases run until now + lease).
+ * NOTED entries are passed over. */
+bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, double lease,
+                                   bloomery_sieve_item *items, size_t room, size_t *count,
+                                   bloomery_error *error);
+/* Ends leases: acknowledged, or (again) to come at once. Returns how many of the numbers are not leased. */
+size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
+                          bool again);
+bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
+                                    bloomery_error *error);
+
+/* Calls `take` for each entry from the head to the tail, or from the block at `from` on, popped or not (segment 0: from the
+ * first one that is still there), NOTED ones too, without changing anything. Non-zero ends it and is returned;
+ * BLOOMERY_CORRUPT also where a block between is missing. Without directory: from the head only. */
+struct bloomery_queue_position {
+    uint64_t segment;
+    uint64_t offset;
+};
+int bloomery_queue_each(struct bloomery_queue *queue,
+                        const struct bloomery_queue_position *from, /* NULL: the head */
+                        int (*take)(void *context, const struct bloomery_entry *entry,
+                                    uint64_t number),
+                        void *context, bloomery_error *error);
+/* Where the next block will be written: to be asked right after a seal. */
+struct bloomery_queue_position bloomery_queue_tail(const struct bloomery_queue *queue);
+
+/* Reads every block that the state names, popped ones with leases in them too; reports damage, counts it. */
+bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
+                                      void *context, uint64_t *damaged, bloomery_error *error);
+
+/* Facts. */
+uint64_t bloomery_queue_queued(
+    const struct bloomery_queue *queue); /* items not popped; noted ones don't count */
+uint64_t bloomery_queue_leased(const struct bloomery_queue *queue);
+uint64_t bloomery_queue_acked(const struct bloomery_queue *queue); /* since the sieve was made */
+uint64_t bloomery_queue_next(const struct bloomery_queue *queue);  /* the next entry's number */
+/* Of the leases that are out, the longest that was granted, in seconds, or more; 0: not known. */
+double bloomery_queue_longest(const struct bloomery_queue *queue);
+void bloomery_queue_set_longest(struct bloomery_queue *queue, double seconds);
+uint64_t
+bloomery_queue_bytes(const struct bloomery_queue *queue); /* of segments, or of memory blocks */
+/* Whether something may come out now: queued, or leased and ended. */
+bool bloomery_queue_ready(const struct bloomery_queue *queue, double now);
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue's head. A pop copies items into the arena, so that what it gave out stays while blocks come and go: first
+ * those whose lease has ended, in the order of their numbers, then from the head on. An item longer than the arena
+ * comes alone, in the memory that its block was read into.
+ */
+#include "base/error.h"
+#include "sieve/queue/queue_inside.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+struct popping {
+    bloomery_sieve_item *items;
+    size_t room;
+    size_t count;
+    double now;
+    double until; /* when their leases end */
+    bool full;    /* no more this time */
+};
+
+/* ---- Handing out ------------------------------------------------------------------------- */
+
+static bloomery_key copied(struct bloomery_queue *queue, bloomery_key key)
+{
+    uint8_t *to = queue->arena + queue->arena_bytes;
+    if (key.bytes > 0)
+        memcpy(to, key.data, key.bytes);
+    queue->arena_bytes += (uint32_t)key.bytes;
+    return bloomery_key_of(to, key.bytes);
+}
+
+/* The only item of a long block: takes over its memory, or copies it where that belongs to the ring. */
+static bloomery_status hold(struct bloomery_queue *queue, const struct bloomery_queue_view *view,
+                            struct bloomery_entry *entry, bloomery_error *error)
+{
+    assert(queue->held == NULL);
+    if (queue->long_body == view->body) {
+        queue->held = queue->long_body;
+        queue->held_bytes = queue->long_bytes;
+        queue->long_body = NULL;
+        queue->long_bytes = 0;
+        bloomery_queue_forget(queue);
+        return BLOOMERY_OK;
+    }
+    queue->held = bloomery_store_take(queue->store, view->bytes);
+    if (queue->held == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "no memory for an item of %" PRIu32 " bytes", view->bytes);
+    queue->held_bytes = view->bytes;
+    memcpy(queue->held, view->body, view->bytes);
+    bloomery_entry_get(queue->held, view->bytes, entry);
+    return BLOOMERY_OK;
+}
+
+/* Hands out an entry, unless there is no room for it: then `full`. */
+static bloomery_status give(struct bloomery_queue *queue, struct popping *popping,
+                            const struct bloomery_queue_view *view, struct bloomery_entry *entry,
+                            uint64_t number, bool again, bloomery_error *error)
+{
+    const size_t bytes = entry->key.bytes + entry->payload.bytes;
+    const bool alone = view->bytes > BLOOMERY_QUEUE_BUFFER;
+    if (popping->count == popping->room || (alone && popping->count > 0) ||
+        (!alone && bytes > BLOOMERY_QUEUE_BUFFER - queue->arena_bytes)) {
+        popping->full = true;
+        return BLOOMERY_OK;
+    }
+    bloomery_sieve_item *item = &popping->items[popping->count];
+    *item = (bloomery_sieve_item){.number = number, .again = again};
+    if (alone) {
+        const bloomery_status status = hold(queue, view, entry, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        item->key = entry->key;
+        item->payload = entry->payload;
+        popping->full = true;
+    } else {
+        item->key = copied(queue, entry->key);
+        item->payload = copied(queue, entry->payload);
+    }
+    popping->count++;
+    return BLOOMERY_OK;
+}
+
+/* ---- Again ------------------------------------------------------------------------------- */
+
+static bloomery_status find_leased(struct bloomery_queue *queue, const struct bloomery_lease *lease,
+                                   struct bloomery_queue_view *view, struct bloomery_entry *entry,
+                                   bloomery_error *error)
+{
+    const struct bloomery_queue_position place = lease->place;
+    const bloomery_status status = bloomery_queue_load(queue, place, view, error);
+    if (status == BLOOMERY_CORRUPT)
+        queue->broken = place;
+    if (status != BLOOMERY_OK)
+        return status;
+    if (lease->number >= view->first && lease->number - view->first < view->entries) {
+        const uint32_t at =
+            bloomery_queue_walk(queue, place, view, (uint32_t)(lease->number - view->first));
+        if (bloomery_entry_get(view->body + at, view->bytes - at, entry) > 0 &&
+            !(entry->flags & BLOOMERY_ENTRY_NOTED))
+            return BLOOMERY_OK;
+    }
+    const struct bloomery_store_file named = {
+        .file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = place.segment};
+    queue->broken = place;
+    return bloomery_store_damaged(queue->store, &named, place.offset, error,
+                                  "no item %" PRIu64 " is in the block there, which is leased",
+                                  lease->number);
+}
+
+static bloomery_status pop_ended(struct bloomery_queue *queue, struct popping *popping,
+                                 bloomery_error *error)
+{
+    struct bloomery_leases *leases = &queue->leases;
+    uint32_t i = bloomery_leases_ended(leases, 0, popping->now);
+    while (i < leases->count && !popping->full) {
+        const struct bloomery_lease *lease = &leases->list[i];
+        const size_t before = popping->count;
+        struct bloomery_queue_view view;
+        struct bloomery_entry entry = {.flags = 0};
+        bloomery_status status = find_leased(queue, lease, &view, &entry, error);
+        if (status == BLOOMERY_OK)
+            status = give(queue, popping, &view, &entry, lease->number, true, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (popping->count > before) {
+            bloomery_leases_extend(leases, i, popping->until);
+            i = bloomery_leases_ended(leases, i + 1, popping->now);
+        }
+    }
+    return BLOOMERY_OK;
+}
+
+/* ---- New ones ---------------------------------------------------------------------------- */
+
+/* The block at the head, whose next entry begins at head_at. */
+static bloomery_status load_head(struct bloomery_queue *queue, struct bloomery_queue_view *view,
+                                 bloomery_error *error)
+{
+    const bloomery_status status = bloomery_queue_load(queue, queue->head, view, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (view->first != queue->head_number - queue->head_index ||
+        queue->head_index > view->entries) {
+        const struct bloomery_store_file named = {
+            .file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = queue->head.segment};
+        return bloomery_store_damaged(queue->store, &named, queue->head.offset, error,
+                                      "the block of %" PRIu32 " entries there begins with number "
+                                      "%" PRIu64 ", and %" PRIu64 " was expected",
+                                      view->entries, view->first,
+                                      queue->head_number - queue->head_index);
+    }
+    if (queue->head_at == UINT32_MAX)
+        queue->head_at = bloomery_queue_walk(queue, queue->head, view, queue->head_index);
+    return BLOOMERY_OK;
+}
+
+static void lease_out(struct bloomery_queue *queue, double until)
+{
+    bloomery_leases_add(&queue->leases, queue->head_number, queue->head, until);
+    if (bloomery_queue_on_disk(queue))
+        return;
+    if (bloomery_place_same(queue->head, queue->tail))
+        queue->buffer_leases++;
+    else
+        bloomery_ring_find(&queue->ring, queue->head.segment)->leases++;
+}
+
+/* From the block at the head, until that is taken or no more is wanted. */
+static bloomery_status pop_block(struct bloomery_queue *queue, struct popping *popping,
+                                 const struct bloomery_queue_view *view, bloomery_error *error)
+{
+    while (queue->head_index < view->entries && !popping->full) {
+        struct bloomery_entry entry = {.flags = 0};
+        const size_t before = popping->count;
+        const size_t bytes =
+            bloomery_entry_get(view->body + queue->head_at, view->bytes - queue->head_at, &entry);
+        assert(bytes > 0);
+        if (!(entry.flags & BLOOMERY_ENTRY_NOTED)) {
+            if (queue->leases.live == queue->leases.limit)
+                return BLOOMERY_OK;
+            const bloomery_status status =
+                give(queue, popping, view, &entry, queue->head_number, false, error);
+            if (status != BLOOMERY_OK || popping->count == before)
+                return status;
+            lease_out(queue, popping->until);
+            queue->queued -= queue->queued > 0;
+        }
+        queue->head_index++;
+        queue->head_at += (uint32_t)bytes;
+        queue->head_number++;
+    }
+    return BLOOMERY_OK;
+}
+
+static bloomery_status pop_new(struct bloomery_queue *queue, struct popping *popping,
+                               bloomery_error *error)
+{
+    for (;;) {
+        struct bloomery_queue_view view;
+        struct bloomery_queue_position place = queue->head;
+        if (queue->queued == 0) {
+            bloomery_queue_finish_head(queue);
+            return BLOOMERY_OK;
+        }
+        if (popping->full || popping->count == popping->room)
+            return BLOOMERY_OK;
+        if (queue->leases.live == queue->leases.limit)
+            return bloomery_fail(error, BLOOMERY_FULL, 0,
+                                 "%" PRIu32
+                                 " items are leased, which is the most: acknowledge some",
+                                 queue->leases.live);
+        bloomery_status status = load_head(queue, &view, error);
+        if (status == BLOOMERY_OK)
+            status = pop_block(queue, popping, &view, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (queue->head_index < view.entries)
+            continue;
+        if (bloomery_place_same(place, queue->tail)) {
+            queue->queued = 0; /* damage took more items than were known */
+            continue;
+        }
+        status = bloomery_queue_step(queue, &place, view.bytes, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        bloomery_queue_move_head(queue, place);
+    }
+}
+
+/* Where a block's header is damaged, nobody has said yet how much went with it. */
+static void tell_loss(struct bloomery_queue *queue, bloomery_error *error)
+{
+    struct bloomery_queue_position place = queue->head;
+    uint64_t number = queue->head_number;
+    if (queue->area_headed || queue->broken.segment != 0 ||
+        bloomery_place_same(queue->head, queue->tail))
+        return;
+    bloomery_queue_pass(queue, &place, &number);
+    const size_t used = strlen(error->text);
+    snprintf(error->text + used, sizeof error->text - used,
+             "; %" PRIu64 " items from number %" PRIu64 " on can't be read",
+             number - queue->head_number, queue->head_number);
+}
+
+bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, double lease,
+                                   bloomery_sieve_item *items, size_t room, size_t *count,
+                                   bloomery_error *error)
+{
+    bloomery_error failure = {.text = ""};
+    struct popping popping = {.items = items, .room = room, .now = now, .until = now + lease};
+    assert(now >= 0 && lease >= 0);
+    *count = 0;
+    bloomery_store_give(queue->store, queue->held, queue->held_bytes);
+    queue->held = NULL;
+    queue->held_bytes = 0;
+    queue->arena_bytes = 0;
+    queue->broken.segment = 0;
+    queue->longest = fmax(lease, queue->leases.live > 0 ? queue->longest : 0);
+    bloomery_status status = pop_ended(queue, &popping, &failure);
+    if (status == BLOOMERY_OK)
+        status = pop_new(queue, &popping, &failure);
+    *count = popping.count;
+    /* What failed after there were items fails again next time, when there are none. */
+    if (status == BLOOMERY_OK || popping.count > 0)
+        return BLOOMERY_OK;
+    if (status == BLOOMERY_CORRUPT)
+        tell_loss(queue, &failure);
+    if (error != NULL)
+        *error = failure;
+    return status;
+}
+
+bool bloomery_queue_ready(const struct bloomery_queue *queue, double now)
+{
+    return queue->queued > 0 || bloomery_leases_ended(&queue->leases, 0, now) < queue->leases.count;
+}
+
+/* ---- Ending leases ----------------------------------------------------------------------- */
+
+static void end_lease(struct bloomery_queue *queue, uint32_t index)
+{
+    const struct bloomery_queue_position place = queue->leases.list[index].place;
+    bloomery_leases_kill(&queue->leases, index);
+    if (bloomery_queue_on_disk(queue))
+        return;
+    if (bloomery_place_same(place, queue->tail)) {
+        queue->buffer_leases--;
+        return;
+    }
+    struct bloomery_ring_block *block = bloomery_ring_find(&queue->ring, place.segment);
+    if (--block->leases == 0 && place.segment < queue->head.segment)
+        bloomery_ring_drop(queue->store, &queue->ring, place.segment);
+}
+
+size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
+                          bool again)
+{
+    size_t unknown = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t index = bloomery_leases_find(&queue->leases, numbers[i]);
+        if (index == queue->leases.count) {
+            unknown++;
+        } else if (again) {
+            bloomery_leases_extend(&queue->leases, index, 0);
+        } else {
+            end_lease(queue, index);
+            queue->acked++;
+        }
+    }
+    return unknown;
+}
+
+/* ---- Damage ------------------------------------------------------------------------------ */
+
+/* Gives up the leased items of the block that the last pop could not read. */
+static uint64_t skip_leases(struct bloomery_queue *queue)
+{
+    struct bloomery_leases *leases = &queue->leases;
+    uint64_t lost = 0;
+    uint32_t i = bloomery_leases_next(leases, 0);
+    while (i < leases->count) {
+        const uint32_t before = leases->count;
+        if (bloomery_place_same(leases->list[i].place, queue->broken)) {
+            end_lease(queue, i);
+            lost++;
+        }
+        /* They may have moved. */
+        i = bloomery_leases_next(leases, leases->count == before ? i + 1 : 0);
+    }
+    queue->broken.segment = 0;
+    return lost;
+}
+
+bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
+                                    bloomery_error *error)
+{
+    struct bloomery_queue_view view = {.first = 0};
+    *lost = 0;
+    if (queue->broken.segment != 0) {
+        *lost = skip_leases(queue);
+        return BLOOMERY_OK;
+    }
+    if (queue->queued == 0)
+        return BLOOMERY_OK;
+    const bloomery_status status = load_head(queue, &view, error);
+    if (status != BLOOMERY_CORRUPT)
+        return status;
+    const uint64_t before = queue->head_number;
+    if (bloomery_place_same(queue->head, queue->tail)) {
+        queue->head_number = queue->buffer_first;
+        queue->head_index = 0;
+        queue->head_at = 0;
+    } else if (queue->head_index == 0 && view.body != NULL && view.first > before) {
+        queue->head_number = view.first; /* the block is sound: what came before it is gone */
+    } else {
+        struct bloomery_queue_position place = queue->head;
+        bloomery_queue_pass(queue, &place, &queue->head_number);
+        bloomery_queue_move_head(queue, place);
+    }
+    *lost = queue->head_number > before ? queue->head_number - before : 0;
+    /* How many of them were notes is not known. */
+    if (queue->queued > queue->next - queue->head_number)
+        queue->queued = queue->next - queue->head_number;
+    return BLOOMERY_OK;
+}

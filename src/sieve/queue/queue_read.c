@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading blocks by their place. What comes from a file is checked before anybody looks at it: the header's
+ * checksum, the body's, that it has as many entries as it says, and that they end where it ends. So whoever walks
+ * a block need not fear its bytes.
+ */
+#include "base/error.h"
+#include "sieve/queue/queue_inside.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+void bloomery_queue_forget(struct bloomery_queue *queue)
+{
+    bloomery_store_give(queue->store, queue->long_body, queue->long_bytes);
+    queue->long_body = NULL;
+    queue->long_bytes = 0;
+    queue->area_place.segment = 0;
+}
+
+void bloomery_queue_close_read(struct bloomery_queue *queue)
+{
+    bloomery_store_close(&queue->read_file);
+}
+
+/* What a message names, where the file is not open. */
+static struct bloomery_store_file segment_named(uint64_t segment)
+{
+    return (struct bloomery_store_file){.file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = segment};
+}
+
+/* The file of a segment, and where its blocks end. */
+static bloomery_status segment_file(struct bloomery_queue *queue, uint64_t segment,
+                                    const struct bloomery_store_file **file, uint64_t *end,
+                                    bloomery_error *error)
+{
+    if (segment >= queue->tail.segment) {
+        const struct bloomery_store_file named = segment_named(segment);
+        if (segment > queue->tail.segment || queue->tail.offset == BLOOMERY_FILE_HEADER)
+            return bloomery_store_damaged(queue->store, &named, 0, error,
+                                          "it is behind the end of the queue");
+        *file = &queue->tail_file;
+        *end = queue->tail.offset;
+        return bloomery_queue_tail_file(queue, error);
+    }
+    if (queue->read_file.file < 0 || queue->read_file.number != segment) {
+        bloomery_store_close(&queue->read_file);
+        const bloomery_status status =
+            bloomery_store_open(queue->store, BLOOMERY_FILE_QUEUE, segment, 0, BLOOMERY_FILE_HEADER,
+                                false, &queue->read_file, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        queue->read_end = bloomery_queue_segment_bytes(queue, segment);
+    }
+    *file = &queue->read_file;
+    *end = queue->read_end;
+    return BLOOMERY_OK;
+}
+
+bool bloomery_queue_is_block(const struct bloomery_block *block, uint64_t next)
+{
+    return block->entries > 0 && block->entries <= block->body_bytes && block->fixed_bytes == 0 &&
+           block->body_bytes <= BLOOMERY_QUEUE_BODY_MOST &&
+           (block->body_bytes <= BLOOMERY_QUEUE_BUFFER || block->entries == 1) &&
+           block->first <= next && block->entries <= next - block->first;
+}
+
+/* The header of the block at a place, into area_block. */
+static bloomery_status load_header(struct bloomery_queue *queue,
+                                   struct bloomery_queue_position place,
+                                   const struct bloomery_store_file **file, bloomery_error *error)
+{
+    struct bloomery_block *block = &queue->area_block;
+    uint64_t end = 0;
+    bloomery_queue_forget(queue);
+    queue->area_headed = false;
+    bloomery_status status = segment_file(queue, place.segment, file, &end, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_block_header(queue->store, *file, place.offset, end, block, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!bloomery_queue_is_block(block, queue->next))
+        return bloomery_store_damaged(queue->store, *file, place.offset, error,
+                                      "the header of a block has numbers that cannot be");
+    queue->area_headed = true;
+    return BLOOMERY_OK;
+}
+
+bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries)
+{
+    struct bloomery_entry entry;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < entries; i++) {
+        const size_t taken = bloomery_entry_get(body + at, bytes - at, &entry);
+        if (taken == 0 || entry.key.bytes > BLOOMERY_SIEVE_ITEM_MAX ||
+            entry.payload.bytes > BLOOMERY_SIEVE_ITEM_MAX - entry.key.bytes)
+            return false;
+        at += (uint32_t)taken;
+    }
+    return at == bytes;
+}
+
+static bloomery_status load_file(struct bloomery_queue *queue, struct bloomery_queue_position place,
+                                 bloomery_error *error)
+{
+    const struct bloomery_store_file *file = NULL;
+    const struct bloomery_block *block = &queue->area_block;
+    bloomery_status status = load_header(queue, place, &file, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    uint8_t *body = queue->area;
+    if (block->body_bytes > BLOOMERY_QUEUE_BUFFER) {
+        body = queue->long_body = bloomery_store_take(queue->store, block->body_bytes);
+        if (body == NULL)
+            return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                                 "no memory for an item of %" PRIu32 " bytes", block->body_bytes);
+        queue->long_bytes = block->body_bytes;
+    }
+    status = bloomery_block_body(queue->store, file, place.offset, block, body, error);
+    if (status == BLOOMERY_OK && !bloomery_queue_is_body(body, block->body_bytes, block->entries))
+        status = bloomery_store_damaged(queue->store, file, place.offset, error,
+                                        "the entries of a block of %" PRIu32 ", number %" PRIu64
+                                        " the first",
+                                        block->entries, block->first);
+    if (status == BLOOMERY_OK)
+        queue->area_place = place;
+    else
+        bloomery_queue_forget(queue);
+    return status;
+}
+
+bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
+                                    struct bloomery_queue_position place,
+                                    struct bloomery_queue_view *view, bloomery_error *error)
+{
+    if (bloomery_place_same(place, queue->tail)) {
+        *view = (struct bloomery_queue_view){queue->buffer_first, queue->buffer_entries,
+                                             queue->buffer_bytes, queue->buffer};
+        return BLOOMERY_OK;
+    }
+    if (!bloomery_queue_on_disk(queue)) {
+        const struct bloomery_ring_block *block = bloomery_ring_find(&queue->ring, place.segment);
+        assert(block != NULL);
+        *view =
+            (struct bloomery_queue_view){block->first, block->entries, block->bytes, block->body};
+        return BLOOMERY_OK;
+    }
+    if (!bloomery_place_same(place, queue->area_place)) {
+        const bloomery_status status = load_file(queue, place, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+    const struct bloomery_block *block = &queue->area_block;
+    *view = (struct bloomery_queue_view){block->first, block->entries, block->body_bytes,
+                                         queue->long_body != NULL ? queue->long_body : queue->area};
+    return BLOOMERY_OK;
+}
+
+uint32_t bloomery_queue_walk(struct bloomery_queue *queue, struct bloomery_queue_position place,
+                             const struct bloomery_queue_view *view, uint32_t index)
+{
+    struct bloomery_entry entry;
+    assert(index <= view->entries);
+    if (!bloomery_place_same(place, queue->walk_place) || index < queue->walk_index) {
+        queue->walk_place = place;
+        queue->walk_index = 0;
+        queue->walk_at = 0;
+    }
+    for (; queue->walk_index < index; queue->walk_index++) {
+        const size_t taken =
+            bloomery_entry_get(view->body + queue->walk_at, view->bytes - queue->walk_at, &entry);
+        assert(taken > 0);
+        queue->walk_at += (uint32_t)taken;
+    }
+    return queue->walk_at;
+}
+
+bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
+                                    struct bloomery_queue_position *place, uint32_t body_bytes,
+                                    bloomery_error *error)
+{
+    struct bloomery_queue_position next = *place;
+    assert(bloomery_place_before(*place, queue->tail));
+    if (!bloomery_queue_on_disk(queue)) {
+        place->segment++;
+        return BLOOMERY_OK;
+    }
+    next.offset += BLOOMERY_BLOCK_HEADER + (uint64_t)body_bytes;
+    if (next.segment < queue->tail.segment) {
+        const struct bloomery_store_file *file = NULL;
+        uint64_t end = 0;
+        const bloomery_status status = segment_file(queue, next.segment, &file, &end, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        if (next.offset >= end)
+            next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
+    }
+    *place = next;
+    return BLOOMERY_OK;
+}
+
+/* ---- Behind damage ----------------------------------------------------------------------- */
+
+/* The first block from a place on, in its segment, that begins with `number` or a later one. */
+static bool find_block(struct bloomery_queue *queue, struct bloomery_queue_position *place,
+                       uint64_t number)
+{
+    const struct bloomery_store_file *file = NULL;
+    struct bloomery_block block;
+    uint64_t end = 0;
+    if (segment_file(queue, place->segment, &file, &end, NULL) != BLOOMERY_OK)
+        return false;
+    while (bloomery_block_find(queue->store, file, place->offset, end, &place->offset, &block,
+                               NULL) == BLOOMERY_OK &&
+           place->offset < end) {
+        if (load_header(queue, *place, &file, NULL) == BLOOMERY_OK &&
+            queue->area_block.first >= number)
+            return true;
+        place->offset++;
+    }
+    return false;
+}
+
+void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
+                         uint64_t *number)
+{
+    const struct bloomery_block *block = &queue->area_block;
+    struct bloomery_queue_position next = *place;
+    assert(bloomery_place_before(*place, queue->tail));
+    if (queue->area_headed && block->first + block->entries >= *number &&
+        bloomery_queue_step(queue, &next, block->body_bytes, NULL) == BLOOMERY_OK) {
+        *number = block->first + block->entries;
+    } else {
+        /* Its header is what said where the next one begins. */
+        next.offset++;
+        while (bloomery_place_before(next, queue->tail) && !find_block(queue, &next, *number))
+            next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
+        if (bloomery_place_before(next, queue->tail))
+            *number = block->first;
+    }
+    if (!bloomery_place_before(next, queue->tail)) {
+        next = queue->tail;
+        *number = queue->buffer_first;
+    }
+    *place = next;
+}
+
+/* ---- All of it --------------------------------------------------------------------------- */
+
+/* Whether a block begins with the number that it should. */
+static bloomery_status expect(const struct bloomery_queue *queue,
+                              struct bloomery_queue_position place,
+                              const struct bloomery_queue_view *view, uint64_t number,
+                              bloomery_error *error)
+{
+    const struct bloomery_store_file named = segment_named(place.segment);
+    if (view->first == number)
+        return BLOOMERY_OK;
+    return bloomery_store_damaged(queue->store, &named, place.offset, error,
+                                  "the block there begins with number %" PRIu64 ", and %" PRIu64
+                                  " was expected",
+                                  view->first, number);
+}
+
+int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queue_position *from,
+                        int (*take)(void *context, const struct bloomery_entry *entry,
+                                    uint64_t number),
+                        void *context, bloomery_error *error)
+{
+    struct bloomery_queue_position place = from != NULL ? *from : queue->head;
+    uint32_t index = from != NULL ? 0 : queue->head_index;
+    uint64_t number = from != NULL ? 0 : queue->head_number - index;
+    assert(from == NULL || bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
+    /* Nothing was removed yet: where segment 1 is missing now, that is damage, and found. */
+    if (place.segment == 0)
+        place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
+    if (bloomery_place_before(queue->tail, place)) {
+        const struct bloomery_store_file named = segment_named(place.segment);
+        return bloomery_store_damaged(queue->store, &named, place.offset, error,
+                                      "it is behind the end of the queue");
+    }
+    for (;;) {
+        struct bloomery_queue_view view;
+        struct bloomery_entry entry;
+        bloomery_status status = bloomery_queue_load(queue, place, &view, error);
+        if (status == BLOOMERY_OK && number > 0)
+            status = expect(queue, place, &view, number, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        uint32_t at = 0;
+        for (uint32_t i = 0; i < view.entries; i++) {
+            at += (uint32_t)bloomery_entry_get(view.body + at, view.bytes - at, &entry);
+            const int ended = i < index ? 0 : take(context, &entry, view.first + i);
+            if (ended != 0)
+                return ended;
+        }
+        if (bloomery_place_same(place, queue->tail))
+            return BLOOMERY_OK;
+        number = view.first + view.entries;
+        index = 0;
+        status = bloomery_queue_step(queue, &place, view.bytes, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+}
+
+struct findings {
+    bloomery_sieve_report report;
+    void *context;
+    uint64_t *damaged;
+};
+
+/* Reports what is damaged, and hands on what is not a finding but a failure. */
+static bloomery_status find(struct findings *findings, bloomery_status status,
+                            const bloomery_error *failure, bloomery_error *error)
+{
+    if (status != BLOOMERY_CORRUPT) {
+        if (status != BLOOMERY_OK && error != NULL)
+            *error = *failure;
+        return status;
+    }
+    ++*findings->damaged;
+    if (findings->report != NULL)
+        findings->report(findings->context, failure->text);
+    return BLOOMERY_OK;
+}
+
+/* Blocks before the head, where leases lie in them. */
+static bloomery_status verify_leases(struct bloomery_queue *queue, struct findings *findings,
+                                     bloomery_error *error)
+{
+    struct bloomery_queue_position last = {0, 0};
+    for (uint32_t i = 0;; i++) {
+        i = bloomery_leases_next(&queue->leases, i);
+        if (i >= queue->leases.count)
+            return BLOOMERY_OK;
+        const struct bloomery_lease *lease = &queue->leases.list[i];
+        struct bloomery_queue_view view;
+        bloomery_error failure = {.text = ""};
+        if (bloomery_place_same(lease->place, last) ||
+            !bloomery_place_before(lease->place, queue->head))
+            continue;
+        last = lease->place;
+        bloomery_status status = bloomery_queue_load(queue, last, &view, &failure);
+        if (status == BLOOMERY_OK &&
+            (lease->number < view.first || lease->number - view.first >= view.entries))
+            status = expect(queue, last, &view, lease->number, &failure);
+        status = find(findings, status, &failure, error);
+        if (status != BLOOMERY_OK)
+            return status;
+    }
+}
+
+bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
+                                      void *context, uint64_t *damaged, bloomery_error *error)
+{
+    struct findings findings = {report, context, damaged};
+    struct bloomery_queue_position place = queue->head;
+    uint64_t number = queue->head_number - queue->head_index;
+    if (!bloomery_queue_on_disk(queue))
+        return BLOOMERY_OK;
+    bloomery_status status = verify_leases(queue, &findings, error);
+    while (status == BLOOMERY_OK) {
+        struct bloomery_queue_view view;
+        bloomery_error failure = {.text = ""};
+        const bool last = bloomery_place_same(place, queue->tail);
+        const bloomery_status loaded = bloomery_queue_load(queue, place, &view, &failure);
+        if (loaded != BLOOMERY_OK) {
+            status = find(&findings, loaded, &failure, error);
+            if (status == BLOOMERY_OK)
+                bloomery_queue_pass(queue, &place, &number);
+            continue;
+        }
+        status = find(&findings, expect(queue, place, &view, number, &failure), &failure, error);
+        number = view.first + view.entries;
+        if (last)
+            break;
+        if (status == BLOOMERY_OK)
+            status = bloomery_queue_step(queue, &place, view.bytes, error);
+    }
+    return status;
+}

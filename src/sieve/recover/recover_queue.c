@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The queue's segments, walked from the head to the tail. What cannot be read is a range of bytes
+ * in a segment, and a range of numbers: those between the last whole block and the next one.
+ *
+ *     | whole: 1 to 40 | damaged               | whole: 93 to 120 |  ...  | the segment ends
+ *                      | 52 entries of nothing |                          | more of nothing, where
+ *                                                       the next one begins with a later number
+ *
+ * In the middle of a segment blocks of nothing fill the range to the byte, which the one entry with
+ * a key of zeros is for; the entries that were there took at least a byte each. At the end of a
+ * segment they take what they need.
+ */
+#include "sieve/recover/recover.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <inttypes.h>
+
+enum { DENSE = BLOOMERY_QUEUE_BUFFER };
+
+struct walk {
+    struct bloomery_recovery *recovery;
+    struct bloomery_recovery_queue *queue;
+    struct bloomery_queue_position *saved; /* NULL: the disk engine */
+    struct bloomery_store_file file;       /* of the segment */
+    uint64_t segment;
+    uint64_t end;    /* of its blocks */
+    uint64_t length; /* of the file, when it was opened; behind its blocks nothing was committed */
+    uint64_t number; /* that comes next; 0: not known yet */
+    uint64_t items;  /* not popped, in whole blocks */
+};
+
+/* ---- Entries of nothing ------------------------------------------------------------------ */
+
+/* A head that takes `prefix` bytes, for a key of so many. */
+static bool put_head(uint8_t *to, uint64_t prefix, uint64_t key, uint32_t flags)
+{
+    uint8_t head[8];
+    if (key > BLOOMERY_SIEVE_ITEM_MAX ||
+        bloomery_varint_put(head, (uint32_t)key << 3 | flags) != prefix)
+        return false;
+    memcpy(to, head, prefix);
+    return true;
+}
+
+/* One entry of so many bytes, its key zeros. Where the length of a key's length jumps, a payload
+ * takes what is left. */
+static void put_void(uint8_t *to, uint64_t bytes)
+{
+    static const uint32_t payloads[] = {1, 128, 16384}; /* their lengths take 1, 2 and 3 bytes */
+    memset(to, 0, bytes);
+    for (uint64_t prefix = 1; prefix <= 4 && prefix <= bytes; prefix++)
+        if (put_head(to, prefix, bytes - prefix, BLOOMERY_ENTRY_VOID))
+            return;
+    for (uint64_t i = 0; i < 3; i++)
+        for (uint64_t prefix = 1; prefix <= 4; prefix++) {
+            const uint64_t rest = prefix + i + 1 + payloads[i];
+            if (rest <= bytes && bytes - rest <= BLOOMERY_SIEVE_ITEM_MAX - payloads[i] &&
+                put_head(to, prefix, bytes - rest, BLOOMERY_ENTRY_VOID | BLOOMERY_ENTRY_PAYLOAD)) {
+                bloomery_varint_put(to + prefix, payloads[i]);
+                return;
+            }
+        }
+}
+
+/* A block of so many entries of nothing, with a body of so many bytes. */
+static bloomery_status put_block(struct walk *walk, uint64_t *at, uint64_t entries, uint64_t bytes,
+                                 bloomery_error *error)
+{
+    uint8_t *body = walk->recovery->area;
+    struct bloomery_block block = {
+        .entries = (uint32_t)entries, .body_bytes = (uint32_t)bytes, .first = walk->number};
+    memset(body, BLOOMERY_ENTRY_VOID, entries - 1);
+    put_void(body + entries - 1, bytes - (entries - 1));
+    const bloomery_status status = bloomery_block_write(&walk->recovery->sieve->store, &walk->file,
+                                                        *at, &block, NULL, body, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    *at += BLOOMERY_BLOCK_HEADER + bytes;
+    walk->number += entries;
+    if (walk->saved != NULL) /* the queue is the memory engine's log */
+        walk->recovery->result.seen += entries;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status no_fit(const struct walk *walk, uint64_t at, bloomery_error *error)
+{
+    return bloomery_store_damaged(&walk->recovery->sieve->store, &walk->file, at, error,
+                                  "the numbers of the items around it do not fit to the bytes "
+                                  "between them, so that it cannot be recovered");
+}
+
+/* So many entries into just so many bytes. */
+static bloomery_status fill(struct walk *walk, uint64_t at, uint64_t bytes, uint64_t entries,
+                            bloomery_error *error)
+{
+    const uint64_t end = at + bytes;
+    bloomery_status status = BLOOMERY_OK;
+    while (status == BLOOMERY_OK && entries > 0) {
+        const uint64_t left = end - at;
+        uint64_t some = entries;
+        if (left < BLOOMERY_BLOCK_HEADER + entries)
+            return no_fit(walk, at, error);
+        uint64_t body = left - BLOOMERY_BLOCK_HEADER;
+        if (entries > DENSE) {
+            some = DENSE;
+            body = DENSE;
+        } else if (body > DENSE && entries > 1) {
+            const uint64_t rest = BLOOMERY_BLOCK_HEADER + entries - 1;
+            if (body <= rest)
+                return no_fit(walk, at, error);
+            some = 1;
+            body = body - rest < BLOOMERY_SIEVE_ITEM_MAX ? body - rest : BLOOMERY_SIEVE_ITEM_MAX;
+        }
+        if (body > BLOOMERY_QUEUE_BODY_MOST - 1)
+            return no_fit(walk, at, error);
+        status = put_block(walk, &at, some, body, error);
+        entries -= some;
+    }
+    return status == BLOOMERY_OK && at != end ? no_fit(walk, at, error) : status;
+}
+
+/* As many entries at the end of a segment, a byte each, and the file ends behind them. */
+static bloomery_status append(struct walk *walk, uint64_t *at, uint64_t entries,
+                              bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    while (status == BLOOMERY_OK && entries > 0) {
+        const uint64_t some = entries < DENSE ? entries : DENSE;
+        status = put_block(walk, at, some, some, error);
+        entries -= some;
+    }
+    return status == BLOOMERY_OK
+               ? bloomery_store_cut(&walk->recovery->sieve->store, &walk->file, *at, error)
+               : status;
+}
+
+/* ---- What goes with a range -------------------------------------------------------------- */
+
+static struct bloomery_queue_position lease_place(const uint8_t *lease)
+{
+    return (struct bloomery_queue_position){bloomery_load_u64(lease + 8),
+                                            bloomery_load_u64(lease + 16)};
+}
+
+/* Forgets the leases in blocks from `from` on, before `end`. */
+static void drop_leases(struct bloomery_recovery *recovery, struct bloomery_recovery_queue *queue,
+                        struct bloomery_queue_position from, struct bloomery_queue_position end)
+{
+    uint64_t left = 0;
+    for (uint64_t i = 0; i < queue->leases; i++) {
+        const uint8_t *lease = queue->lease + i * BLOOMERY_LEASE_BYTES;
+        const struct bloomery_queue_position place = lease_place(lease);
+        if (!bloomery_place_before(place, from) && bloomery_place_before(place, end))
+            continue;
+        memmove(queue->lease + left++ * BLOOMERY_LEASE_BYTES, lease, BLOOMERY_LEASE_BYTES);
+    }
+    recovery->result.queued += queue->leases - left;
+    queue->leases = left;
+}
+
+/* The range of a segment was lost, with the numbers before walk->number. */
+static void leave_range(struct walk *walk, uint64_t at, uint64_t next)
+{
+    struct bloomery_recovery_queue *queue = walk->queue;
+    const struct bloomery_queue_position from = {walk->segment, at};
+    const struct bloomery_queue_position end = {walk->segment, next};
+    drop_leases(walk->recovery, queue, from, end);
+    if (!bloomery_place_before(queue->head, from) && bloomery_place_before(queue->head, end)) {
+        queue->head = end;
+        queue->head_index = 0;
+        queue->head_number = walk->number;
+    }
+    if (walk->saved != NULL && !bloomery_place_before(*walk->saved, from) &&
+        bloomery_place_before(*walk->saved, end))
+        *walk->saved = from;
+    walk->recovery->changed = true;
+}
+
+/* ---- The walk ---------------------------------------------------------------------------- */
+
+/* The number that the first sound block behind this segment begins with. */
+static bloomery_status number_behind(struct walk *walk, uint64_t *number, bloomery_error *error)
+{
+    struct bloomery_store *store = &walk->recovery->sieve->store;
+    const struct bloomery_queue_position tail = walk->queue->tail;
+    *number = walk->queue->next;
+    for (uint64_t i = walk->segment + 1; i <= tail.segment; i++) {
+        struct bloomery_store_file file;
+        struct bloomery_block block = {.entries = 0};
+        uint64_t length = 0;
+        uint64_t at = BLOOMERY_FILE_HEADER;
+        bool headed = false;
+        bool found = false;
+        bloomery_status status = bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, i, 0, &file,
+                                                         &length, &headed, error);
+        if (i == tail.segment && length > tail.offset)
+            length = tail.offset;
+        while (status == BLOOMERY_OK && file.file >= 0 && at < length && !found) {
+            status = bloomery_block_find(store, &file, at, length, &at, &block, error);
+            found = status == BLOOMERY_OK && at < length &&
+                    bloomery_queue_is_block(&block, walk->queue->next) &&
+                    block.first >= walk->number;
+            at++;
+        }
+        bloomery_store_close(&file);
+        if (status != BLOOMERY_OK || found) {
+            *number = block.first;
+            return status;
+        }
+    }
+    return BLOOMERY_OK;
+}
+
+/* Whether the block at `at` is whole and the one that comes next; damage is told. */
+static bloomery_status take_block(struct walk *walk, uint64_t at, struct bloomery_block *block,
+                                  bool *whole, bloomery_error *error)
+{
+    struct bloomery_recovery *recovery = walk->recovery;
+    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_store *store = &recovery->sieve->store;
+    bloomery_error found = {.text = ""};
+    bloomery_status status =
+        bloomery_block_header(store, &walk->file, at, walk->end, block, &found);
+    if (status == BLOOMERY_OK && (!bloomery_queue_is_block(block, queue->next) ||
+                                  (walk->number > 0 && block->first != walk->number)))
+        status = bloomery_store_damaged(store, &walk->file, at, &found,
+                                        "the block there begins with number %" PRIu64
+                                        ", and %" PRIu64 " was expected",
+                                        block->first, walk->number);
+    if (status == BLOOMERY_OK)
+        status = bloomery_block_body(store, &walk->file, at, block, recovery->area, &found);
+    if (status == BLOOMERY_OK &&
+        !bloomery_queue_is_body(recovery->area, block->body_bytes, block->entries))
+        status = bloomery_store_damaged(store, &walk->file, at, &found,
+                                        "the entries of a block of %" PRIu32, block->entries);
+    *whole = status == BLOOMERY_OK;
+    if (status == BLOOMERY_CORRUPT) {
+        bloomery_recovery_tell(recovery, "%s", found.text);
+        return BLOOMERY_OK;
+    }
+    if (status != BLOOMERY_OK && error != NULL)
+        *error = found;
+    return status;
+}
+
+/* Items of the block in the area that were not popped. */
+static void count_items(struct walk *walk, const struct bloomery_block *block)
+{
+    const uint8_t *body = walk->recovery->area;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < block->entries; i++) {
+        struct bloomery_entry entry = {.flags = 0};
+        at += (uint32_t)bloomery_entry_get(body + at, block->body_bytes - at, &entry);
+        walk->items +=
+            !(entry.flags & BLOOMERY_ENTRY_NOTED) && block->first + i >= walk->queue->head_number;
+    }
+}
+
+/* The next block behind `at` that may be whole: its place, or the end. */
+static bloomery_status find_next(struct walk *walk, uint64_t at, uint64_t *next, uint64_t *number,
+                                 bloomery_error *error)
+{
+    struct bloomery_store *store = &walk->recovery->sieve->store;
+    *next = at;
+    do {
+        struct bloomery_block block = {.entries = 0};
+        const bloomery_status status =
+            bloomery_block_find(store, &walk->file, *next + 1, walk->end, next, &block, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        *number = block.first;
+        if (*next < walk->end && bloomery_queue_is_block(&block, walk->queue->next) &&
+            block.first > walk->number)
+            return BLOOMERY_OK;
+    } while (*next < walk->end);
+    return BLOOMERY_OK;
+}
+
+/* Entries of nothing in place of what is damaged at `at`; `at` becomes what is behind it. */
+static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *error)
+{
+    uint64_t next = 0;
+    uint64_t number = 0;
+    const uint64_t first = walk->number;
+    const uint64_t begin = *at;
+    bloomery_status status = find_next(walk, begin, &next, &number, error);
+    const bool last = next >= walk->end;
+    if (status == BLOOMERY_OK && last)
+        status = number_behind(walk, &number, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_recovery_keep_part(walk->recovery, &walk->file, begin,
+                                             last ? UINT64_MAX : next, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (first == 0) {
+        /* Popped long ago: only what was seen is lost with it, and the walk begins behind it. */
+        *walk->saved = (struct bloomery_queue_position){walk->segment, next};
+        walk->number = last ? 0 : number;
+        walk->recovery->changed = true;
+        *at = next;
+        return BLOOMERY_OK;
+    }
+    *at = next;
+    if (last) {
+        *at = begin;
+        status = append(walk, at, number - first, error);
+        walk->end = *at;
+    } else {
+        status = fill(walk, begin, next - begin, number - first, error);
+    }
+    if (status == BLOOMERY_OK)
+        leave_range(walk, begin, last ? UINT64_MAX : next);
+    return status;
+}
+
+/* The file of the segment; made where it is missing. */
+static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
+{
+    struct bloomery_recovery *recovery = walk->recovery;
+    struct bloomery_store *store = &recovery->sieve->store;
+    const struct bloomery_queue_position tail = walk->queue->tail;
+    uint64_t length = 0;
+    bool headed = false;
+    char name[BLOOMERY_FILE_NAME];
+    bloomery_store_name(BLOOMERY_FILE_QUEUE, walk->segment, 0, name);
+    bloomery_status status = bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, walk->segment, 0,
+                                                     &walk->file, &length, &headed, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (walk->file.file < 0) {
+        bloomery_recovery_tell(recovery, "%s/%s is missing", recovery->sieve->path, name);
+        status =
+            bloomery_store_create(store, BLOOMERY_FILE_QUEUE, walk->segment, 0, &walk->file, error);
+        length = BLOOMERY_FILE_HEADER;
+        recovery->changed = true;
+    } else if (!headed) {
+        bloomery_recovery_tell(recovery, "%s/%s has no sound header", recovery->sieve->path, name);
+        status = bloomery_recovery_keep_part(recovery, &walk->file, 0, BLOOMERY_FILE_HEADER, error);
+        if (status == BLOOMERY_OK)
+            status = bloomery_store_write_header(store, &walk->file, error);
+        length = length > BLOOMERY_FILE_HEADER ? length : BLOOMERY_FILE_HEADER;
+        recovery->changed = true;
+    }
+    walk->length = length;
+    walk->end = walk->segment == tail.segment && tail.offset < length ? tail.offset : length;
+    return status;
+}
+
+/* The end of a segment: what comes next must begin with the number that comes next. */
+static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_error *error)
+{
+    struct bloomery_recovery_queue *queue = walk->queue;
+    const uint64_t first = walk->number;
+    const bool last = walk->segment == queue->tail.segment;
+    uint64_t number = 0;
+    bloomery_status status = number_behind(walk, &number, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (first > 0 && number > first) {
+        bloomery_recovery_tell(walk->recovery,
+                               "%s/queue-%012" PRIu64 " ends at %" PRIu64
+                               ", before the items %" PRIu64 " to %" PRIu64,
+                               walk->recovery->sieve->path, walk->segment, at, first, number - 1);
+        const uint64_t begin = at;
+        if (walk->length > at)
+            status =
+                bloomery_recovery_keep_part(walk->recovery, &walk->file, at, UINT64_MAX, error);
+        if (status == BLOOMERY_OK)
+            status = append(walk, &at, number - first, error);
+        leave_range(walk, begin, UINT64_MAX);
+    }
+    if (last)
+        queue->tail.offset = at;
+    /* A head at the end of a segment is at the beginning of the next one. */
+    if (queue->head.segment == walk->segment && queue->head.offset >= at) {
+        if (last)
+            queue->head = queue->tail;
+        else
+            queue->head = (struct bloomery_queue_position){walk->segment + 1, BLOOMERY_FILE_HEADER};
+    }
+    if (walk->saved != NULL && walk->saved->segment == walk->segment && walk->saved->offset >= at) {
+        if (last)
+            *walk->saved = queue->tail;
+        else
+            *walk->saved =
+                (struct bloomery_queue_position){walk->segment + 1, BLOOMERY_FILE_HEADER};
+    }
+    return status;
+}
+
+static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_error *error)
+{
+    struct bloomery_recovery_queue *queue = walk->queue;
+    bloomery_status status = open_segment(walk, error);
+    if (at > walk->end)
+        at = walk->end;
+    while (status == BLOOMERY_OK && at < walk->end) {
+        struct bloomery_block block;
+        bool whole = false;
+        const struct bloomery_queue_position place = {walk->segment, at};
+        if (walk->number == 0 && bloomery_place_same(place, queue->head))
+            walk->number = queue->head_number - queue->head_index;
+        status = take_block(walk, at, &block, &whole, error);
+        if (status == BLOOMERY_OK && whole) {
+            count_items(walk, &block);
+            if (walk->recovery->first == 0)
+                walk->recovery->first = block.first;
+            walk->number = block.first + block.entries;
+            at += bloomery_block_bytes(&block);
+        } else if (status == BLOOMERY_OK) {
+            status = replace(walk, &at, error);
+        }
+    }
+    if (status == BLOOMERY_OK)
+        status = end_segment(walk, at, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_store_sync(&walk->recovery->sieve->store, &walk->file, error);
+    bloomery_store_close(&walk->file);
+    return status;
+}
+
+/* ---- Behind the tail --------------------------------------------------------------------- */
+
+/* Whole blocks behind the tail, which a commit wrote that cannot be read, or that nobody committed.
+ * */
+static bloomery_status roll(struct walk *walk, bloomery_error *error)
+{
+    struct bloomery_recovery_queue *queue = walk->queue;
+    struct bloomery_store *store = &walk->recovery->sieve->store;
+    bloomery_status status = BLOOMERY_OK;
+    for (bool more = true; status == BLOOMERY_OK && more;) {
+        struct bloomery_block block;
+        uint64_t length = 0;
+        bool headed = false;
+        more = false;
+        status = bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, queue->tail.segment, 0,
+                                         &walk->file, &length, &headed, error);
+        while (status == BLOOMERY_OK && headed && queue->tail.offset < length &&
+               bloomery_block_header(store, &walk->file, queue->tail.offset, length, &block,
+                                     NULL) == BLOOMERY_OK &&
+               block.first == queue->next &&
+               bloomery_queue_is_block(&block, queue->next + block.entries) &&
+               bloomery_block_body(store, &walk->file, queue->tail.offset, &block,
+                                   walk->recovery->area, NULL) == BLOOMERY_OK &&
+               bloomery_queue_is_body(walk->recovery->area, block.body_bytes, block.entries)) {
+            const uint64_t before = walk->items;
+            count_items(walk, &block);
+            walk->recovery->rolled += walk->items - before;
+            walk->recovery->changed = true;
+            queue->next += block.entries;
+            queue->tail.offset += bloomery_block_bytes(&block);
+            if (queue->tail.offset >= length && length >= BLOOMERY_QUEUE_SEGMENT) {
+                queue->tail =
+                    (struct bloomery_queue_position){queue->tail.segment + 1, BLOOMERY_FILE_HEADER};
+                more = true;
+            }
+        }
+        bloomery_store_close(&walk->file);
+    }
+    return status;
+}
+
+/* ---- Leases before the head -------------------------------------------------------------- */
+
+static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
+                                     struct bloomery_recovery_queue *queue, const uint8_t *lease,
+                                     bool *whole, bloomery_error *error)
+{
+    struct bloomery_store *store = &recovery->sieve->store;
+    const struct bloomery_queue_position place = lease_place(lease);
+    const uint64_t number = bloomery_load_u64(lease);
+    struct bloomery_store_file file;
+    struct bloomery_block block;
+    uint64_t length = 0;
+    bool headed = false;
+    bloomery_status status = bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, place.segment, 0,
+                                                     &file, &length, &headed, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (place.segment == queue->tail.segment && queue->tail.offset < length)
+        length = queue->tail.offset;
+    *whole =
+        file.file >= 0 && headed &&
+        bloomery_block_header(store, &file, place.offset, length, &block, NULL) == BLOOMERY_OK &&
+        bloomery_queue_is_block(&block, queue->next) && block.first <= number &&
+        number - block.first < block.entries &&
+        bloomery_block_body(store, &file, place.offset, &block, recovery->area, NULL) ==
+            BLOOMERY_OK &&
+        bloomery_queue_is_body(recovery->area, block.body_bytes, block.entries);
+    char name[BLOOMERY_FILE_NAME];
+    bloomery_store_name(BLOOMERY_FILE_QUEUE, place.segment, 0, name);
+    if (!*whole) {
+        bloomery_recovery_tell(
+            recovery, "%s/%s: the block at %" PRIu64 ", with leased items, is %s",
+            recovery->sieve->path, name, place.offset, file.file >= 0 ? "damaged" : "missing");
+        status = bloomery_recovery_keep(recovery, name, error);
+    }
+    bloomery_store_close(&file);
+    return status;
+}
+
+/* Those in blocks that the walk does not come by. */
+static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
+                                      struct bloomery_recovery_queue *queue,
+                                      struct bloomery_queue_position from, bloomery_error *error)
+{
+    struct bloomery_queue_position last = {0, 0};
+    for (uint64_t i = 0; i < queue->leases;) {
+        const uint8_t *lease = queue->lease + i * BLOOMERY_LEASE_BYTES;
+        const struct bloomery_queue_position place = lease_place(lease);
+        bool whole = true;
+        if (!bloomery_place_before(place, from))
+            return BLOOMERY_OK;
+        if (!bloomery_place_same(place, last)) {
+            const bloomery_status status = look_at_lease(recovery, queue, lease, &whole, error);
+            if (status != BLOOMERY_OK)
+                return status;
+        }
+        last = place;
+        if (whole) {
+            i++;
+            continue;
+        }
+        drop_leases(recovery, queue, place,
+                    (struct bloomery_queue_position){place.segment, place.offset + 1});
+        recovery->changed = true;
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
+                                        struct bloomery_recovery_queue *queue,
+                                        struct bloomery_queue_position *saved,
+                                        bloomery_error *error)
+{
+    const struct bloomery_queue_position first = {1, BLOOMERY_FILE_HEADER};
+    const uint64_t before = queue->queued;
+    struct walk walk = {.recovery = recovery, .queue = queue, .saved = saved, .file = {.file = -1}};
+    struct bloomery_queue_position place = queue->head;
+    if (saved != NULL && bloomery_place_before(*saved, place))
+        place = *saved;
+    if (bloomery_place_same(place, queue->head))
+        walk.number = queue->head_number - queue->head_index;
+    else if (bloomery_place_same(place, first))
+        walk.number = 1;
+    bloomery_status status = look_at_leases(recovery, queue, place, error);
+    for (walk.segment = place.segment; status == BLOOMERY_OK && walk.segment <= queue->tail.segment;
+         walk.segment++) {
+        if (walk.segment == queue->tail.segment && queue->tail.offset == BLOOMERY_FILE_HEADER)
+            break;
+        status = walk_segment(&walk, place.offset, error);
+        place.offset = BLOOMERY_FILE_HEADER;
+    }
+    if (status != BLOOMERY_OK)
+        return status;
+    const uint64_t lost = before > walk.items ? before - walk.items : 0;
+    recovery->result.queued += lost;
+    if (recovery->rolls)
+        status = roll(&walk, error);
+    if (queue->queued != walk.items)
+        recovery->changed = true;
+    queue->queued = walk.items;
+    return status;
+}

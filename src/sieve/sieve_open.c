@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from the manifest ever
+ * after; options that are given then must say the same.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "sieve/canon.h"
+#include "sieve/directory.h"
+#include "sieve/disk/disk.h"
+#include "sieve/filter_engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LEASES = 4096,
+    LEASES_MOST = 1000000,
+    KEYS = 1000000,
+};
+static const uint64_t memory_default = (uint64_t)64 << 20;
+static const double rate_default = 1e-6;
+
+void bloomery_sieve_warn(bloomery_sieve *sieve, const char *format, ...)
+{
+    char text[240];
+    va_list arguments;
+    if (sieve->warning == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    sieve->warning(sieve->warning_context, text);
+}
+
+/* ---- Options ----------------------------------------------------------------------------- */
+
+static bloomery_status bad(bloomery_error *error, const char *text)
+{
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "%s", text);
+}
+
+static bool power_of_two(uint32_t value)
+{
+    return value > 0 && (value & (value - 1)) == 0;
+}
+
+static bool is_none(const char *canon)
+{
+    return canon == NULL || strcmp(canon, "none") == 0 || canon[0] == '\0';
+}
+
+static bloomery_status check_ranges(const bloomery_sieve_options *options, bloomery_error *error)
+{
+    const bloomery_allocator *allocator = &options->allocator;
+    if ((allocator->allocate == NULL) != (allocator->release == NULL))
+        return bad(error, "an allocator needs both allocate and release");
+    if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != BLOOMERY_SIEVE_MEMORY &&
+        options->engine != BLOOMERY_SIEVE_DISK)
+        return bad(error, "there is no such engine");
+    if (options->engine == BLOOMERY_SIEVE_DISK && options->directory == NULL)
+        return bad(error, "the disk engine needs a directory");
+    if (options->read_only && options->directory == NULL)
+        return bad(error, "only a sieve in a directory can be opened to be read");
+    if ((unsigned)options->full > BLOOMERY_SIEVE_WARN)
+        return bad(error, "a full sieve grows, stops or warns");
+    if (!(options->rate >= 0 && options->rate < 1))
+        return bad(error, "the rate is above 0 and below 1");
+    if (options->fingerprint_bits != 0 && options->fingerprint_bits != 48 &&
+        options->fingerprint_bits != 64)
+        return bad(error, "fingerprints have 64 or 48 bits");
+    if (options->partitions > BLOOMERY_SIEVE_PARTITIONS_MOST ||
+        (options->partitions != 0 && !power_of_two(options->partitions)))
+        return bad(error, "partitions are a power of two, 1 to 256");
+    if (!(options->sync >= 0 || options->sync == BLOOMERY_SYNC_ALWAYS ||
+          options->sync == BLOOMERY_SYNC_NEVER) ||
+        isinf(options->sync))
+        return bad(error, "sync is a number of seconds, always or never");
+    if (!(options->lease >= 0 && options->lease < 1e12))
+        return bad(error, "a lease is 0 (an hour) or a number of seconds");
+    if (options->leases > LEASES_MOST)
+        return bad(error, "at most 1,000,000 items can be leased");
+    if (options->keys > (uint64_t)1 << 48)
+        return bad(error, "at most 2^48 keys can be expected");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_names(const bloomery_sieve_options *options, bloomery_error *error)
+{
+    const bool own = !is_none(options->canon) && bloomery_canon_find(options->canon) == NULL;
+    if (options->canon != NULL && strlen(options->canon) > BLOOMERY_CANON_NAME_BYTES)
+        return bad(error, "the canonicaliser's name is longer than 31 bytes");
+    if (own && options->canonicaliser == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "there is no canonicaliser '%s' here: none, url or url-query",
+                             options->canon);
+    if (!own && options->canonicaliser != NULL)
+        return bad(error, "a canonicaliser of your own needs a name of its own");
+    if (options->dialect != NULL &&
+        strlen(options->dialect) >= sizeof((struct bloomery_sieve_settings *)NULL)->dialect)
+        return bad(error, "there is no such dialect");
+    if (options->dialect != NULL && options->full == BLOOMERY_SIEVE_GROW)
+        return bad(error, "filters of other systems do not grow here: stop or warn when full");
+    return BLOOMERY_OK;
+}
+
+/* ---- A new sieve's settings -------------------------------------------------------------- */
+
+static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                    bloomery_error *error)
+{
+    struct bloomery_sieve_settings *settings = &sieve->settings;
+    const bool disk = options->engine == BLOOMERY_SIEVE_DISK ||
+                      (options->engine == BLOOMERY_SIEVE_DEFAULT && options->directory != NULL);
+    const struct bloomery_hash_row *siphash = bloomery_hash_find(BLOOMERY_HASH_SIPHASH);
+    settings->engine = disk ? BLOOMERY_SIEVE_DISK : BLOOMERY_SIEVE_MEMORY;
+    settings->keys = options->keys > 0 ? options->keys : KEYS;
+    settings->rate = options->rate > 0 ? options->rate : rate_default;
+    settings->leases = options->leases > 0 ? options->leases : LEASES;
+    snprintf(settings->canon, sizeof settings->canon, "%s",
+             is_none(options->canon) ? "none" : options->canon);
+    if (disk) {
+        settings->fingerprint_bits = options->fingerprint_bits > 0 ? options->fingerprint_bits : 64;
+        settings->partitions = options->partitions > 0 ? options->partitions
+                                                       : bloomery_sieve_partitions(settings->keys);
+        settings->ordered = options->ordered;
+        settings->hash =
+            bloomery_hash_usable(siphash) ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
+    } else {
+        settings->full = options->full;
+        snprintf(settings->dialect, sizeof settings->dialect, "%s",
+                 options->dialect != NULL ? options->dialect : "");
+    }
+    if (!bloomery_key_draw(settings->secret) || !bloomery_key_draw(sieve->store.id))
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random numbers");
+    return BLOOMERY_OK;
+}
+
+/* ---- An old one's ------------------------------------------------------------------------ */
+
+static bloomery_status differs(const bloomery_sieve *sieve, bloomery_error *error, const char *what,
+                               const char *kept, const char *given)
+{
+    return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with %s %s, not %s", sieve->path,
+                         what, kept, given);
+}
+
+static bloomery_status differs_by(const bloomery_sieve *sieve, bloomery_error *error,
+                                  const char *what, uint64_t kept, uint64_t given)
+{
+    char texts[2][24];
+    snprintf(texts[0], sizeof texts[0], "%llu", (unsigned long long)kept);
+    snprintf(texts[1], sizeof texts[1], "%llu", (unsigned long long)given);
+    return differs(sieve, error, what, texts[0], texts[1]);
+}
+
+static bloomery_status compare_canon(const bloomery_sieve *sieve,
+                                     const bloomery_sieve_options *options, bloomery_error *error)
+{
+    const char *kept = sieve->settings.canon;
+    const bool own = strcmp(kept, "none") != 0 && bloomery_canon_find(kept) == NULL;
+    if (options->canon == NULL && !own)
+        return BLOOMERY_OK;
+    const char *given = is_none(options->canon) ? "none" : options->canon;
+    return strcmp(kept, given) == 0 ? BLOOMERY_OK
+                                    : differs(sieve, error, "the canonicaliser", kept, given);
+}
+
+static bloomery_status compare_settings(const bloomery_sieve *sieve,
+                                        const bloomery_sieve_options *options,
+                                        bloomery_error *error)
+{
+    const struct bloomery_sieve_settings *kept = &sieve->settings;
+    const char *const engines[] = {"", "memory", "disk"};
+    const char *const fulls[] = {"grow", "stop", "warn"};
+    const bool disk =
+        kept->engine == BLOOMERY_SIEVE_DISK; /* those of the other engine don't matter */
+    if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != kept->engine)
+        return differs(sieve, error, "the engine", engines[kept->engine], engines[options->engine]);
+    const struct {
+        const char *what;
+        uint64_t kept;
+        uint64_t given;
+    } numbers[] = {
+        {"a number of keys of", kept->keys, options->keys},
+        {"fingerprint bits", kept->fingerprint_bits, disk ? options->fingerprint_bits : 0},
+        {"partitions", kept->partitions, disk ? options->partitions : 0},
+        {"leases", kept->leases, options->leases},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].given != 0 && numbers[i].given != numbers[i].kept)
+            return differs_by(sieve, error, numbers[i].what, numbers[i].kept, numbers[i].given);
+    if (options->rate > 0 && options->rate != kept->rate)
+        return bloomery_fail(error, BLOOMERY_MISMATCH, 0, "%s was made with another rate",
+                             sieve->path);
+    if (!disk && options->full != BLOOMERY_SIEVE_GROW && options->full != kept->full)
+        return differs(sieve, error, "what it does when full:", fulls[kept->full],
+                       fulls[options->full]);
+    if (!disk && options->dialect != NULL && strcmp(options->dialect, kept->dialect) != 0)
+        return differs(sieve, error, "a filter of", kept->dialect[0] ? kept->dialect : "ours",
+                       options->dialect);
+    if (disk && options->ordered && !kept->ordered)
+        return differs(sieve, error, "an order", "of each partition", "of all");
+    return compare_canon(sieve, options, error);
+}
+
+/* ---- Opening ----------------------------------------------------------------------------- */
+
+/* What the process that was here last left to the system (BLOOMERY_SYNC_NEVER): later commits build on it. */
+static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
+{
+    if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve) ||
+        syncfs(sieve->store.directory) == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail_system(error, errno, "syncing what was written to %s without",
+                                sieve->path);
+}
+
+static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const struct bloomery_sieve_settings *settings = &sieve->settings;
+    if (settings->engine == BLOOMERY_SIEVE_MEMORY)
+        return BLOOMERY_OK;
+    sieve->hash = bloomery_hash_find(settings->hash);
+    if (sieve->hash == NULL ||
+        (settings->hash != BLOOMERY_HASH_SIPHASH && settings->hash != BLOOMERY_HASH_XXH3_128))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 84,
+                             "%s/MANIFEST is damaged: it names no hash that a sieve has",
+                             sieve->path);
+    if (!bloomery_hash_usable(sieve->hash))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "%s hashes with %s, which this build does not have", sieve->path,
+                             sieve->hash->name);
+    memcpy(sieve->secret.key, settings->secret, sizeof sieve->secret.key);
+    memcpy(&sieve->secret.seed, settings->secret, sizeof sieve->secret.seed);
+    return BLOOMERY_OK;
+}
+
+/* Queue and engine, empty. */
+static bloomery_status make_parts(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const struct bloomery_sieve_settings *settings = &sieve->settings;
+    const bool disk = settings->engine == BLOOMERY_SIEVE_DISK;
+    sieve->engine = disk ? &bloomery_sieve_disk : &bloomery_sieve_memory;
+    sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
+    if (disk && sieve->memory == 0)
+        sieve->memory = memory_default;
+    bloomery_status status = choose_hash(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = sieve->engine->make(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_queue_make(&sieve->store, settings->leases,
+                                     sieve->store.directory < 0 ? sieve->memory / 2 : 0,
+                                     &sieve->queue, error);
+    return status;
+}
+
+static bloomery_status make_new(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                bloomery_error *error)
+{
+    bloomery_status status = new_settings(sieve, options, error);
+    if (status == BLOOMERY_OK)
+        status = make_parts(sieve, error);
+    if (status == BLOOMERY_OK && sieve->store.directory >= 0)
+        status = bloomery_manifest_make(sieve, error);
+    if (status == BLOOMERY_OK && sieve->store.directory >= 0 && sieve->store.syncs)
+        status = bloomery_directory_sync_parent(sieve, error);
+    return status;
+}
+
+/* One damaged copy of two costs nothing, but whoever has the disk should hear of it. */
+static void mend_manifest(bloomery_sieve *sieve)
+{
+    if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
+        bloomery_sieve_warn(
+            sieve,
+            "one of the two copies of the last commit in MANIFEST was not whole, at "
+            "byte %llu: torn by a power cut, or damaged; it was written again",
+            (unsigned long long)sieve->manifest.broken_at);
+    bloomery_manifest_mend(sieve);
+}
+
+static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                                bloomery_error *error)
+{
+    const bool writes = !options->read_only;
+    bloomery_status status = bloomery_manifest_open(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = compare_settings(sieve, options, error);
+    if (status == BLOOMERY_OK && writes)
+        status = sync_before(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = make_parts(sieve, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_manifest_restore(sieve, options->keep_leases, error);
+    sieve->synced = sieve->counters.pushed;
+    if (status == BLOOMERY_OK && writes)
+        status = bloomery_directory_tidy(sieve, error);
+    if (status == BLOOMERY_OK && writes)
+        mend_manifest(sieve);
+    return status;
+}
+
+static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_options *options,
+                               bloomery_error *error)
+{
+    struct stat facts;
+    bool beginning = false;
+    bloomery_status status =
+        bloomery_directory_enter(sieve, options->existing || options->read_only, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (fstatat(sieve->store.directory, "MANIFEST", &facts, AT_SYMLINK_NOFOLLOW) == 0)
+        return open_old(sieve, options, error);
+    if (errno != ENOENT)
+        return bloomery_fail_system(error, errno, "looking for %s/MANIFEST", sieve->path);
+    status =
+        bloomery_directory_each(sieve, bloomery_directory_is_beginning, NULL, &beginning, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!beginning)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "%s is no sieve and not empty: there are other things in it",
+                             sieve->path);
+    if (options->existing || options->read_only)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
+                             sieve->path);
+    return make_new(sieve, options, error);
+}
+
+void bloomery_sieve_destroy(bloomery_sieve *sieve)
+{
+    const bloomery_allocator allocator = sieve->allocator;
+    if (sieve->engine != NULL)
+        sieve->engine->free(sieve);
+    bloomery_queue_free(sieve->queue);
+    bloomery_manifest_close(sieve);
+    if (sieve->store.directory >= 0)
+        close(sieve->store.directory);
+    bloomery_store_give(&sieve->store, sieve->path, sieve->path_bytes);
+    bloomery_store_give(&sieve->store, sieve->real_path, sieve->real_path_bytes);
+    pthread_mutex_destroy(&sieve->mutex);
+    bloomery_release(&allocator, sieve, sizeof *sieve, 64);
+}
+
+bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
+                                        bloomery_sieve **made, bloomery_error *error)
+{
+    const char *path = options->directory != NULL ? options->directory : "the sieve";
+    bloomery_sieve *sieve = bloomery_allocate(&options->allocator, sizeof *sieve, 64);
+    *made = sieve;
+    if (sieve == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
+    pthread_mutex_init(&sieve->mutex, NULL);
+    sieve->allocator = options->allocator;
+    sieve->store.allocator = &sieve->allocator;
+    sieve->store.directory = -1;
+    sieve->manifest.file = -1;
+    sieve->memory = options->memory;
+    sieve->sync = options->sync == 0 ? 1 : options->sync;
+    sieve->store.syncs = options->sync != BLOOMERY_SYNC_NEVER;
+    sieve->store.read_only = options->read_only;
+    sieve->lease = options->lease > 0 ? options->lease : BLOOMERY_SIEVE_LEASE_SECONDS;
+    sieve->warning = options->warning;
+    sieve->warning_context = options->warning_context;
+    sieve->path_bytes = strlen(path) + 1;
+    sieve->path = bloomery_store_take(&sieve->store, sieve->path_bytes);
+    if (sieve->path == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
+    memcpy(sieve->path, path, sieve->path_bytes);
+    sieve->store.path = sieve->path;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
+                                            bloomery_sieve_options *copy, bloomery_error *error)
+{
+    const size_t bytes = options->struct_bytes;
+    memset(copy, 0, sizeof *copy);
+    if (bytes < sizeof bytes || bytes > 4096)
+        return bad(error, "options begin with their size: initialise them with "
+                          "BLOOMERY_SIEVE_OPTIONS");
+    for (size_t i = sizeof *copy; i < bytes; i++)
+        if (((const uint8_t *)options)[i] != 0)
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                 "an option is set that this version of the library does not have");
+    memcpy(copy, options, bytes < sizeof *copy ? bytes : sizeof *copy);
+    copy->struct_bytes = sizeof *copy;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloomery_sieve **sieve,
+                                    bloomery_error *error)
+{
+    const bloomery_sieve_options none = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve_options given;
+    *sieve = NULL;
+    bloomery_sieve *made = NULL;
+    bloomery_status status =
+        bloomery_sieve_copy_options(options != NULL ? options : &none, &given, error);
+    if (status == BLOOMERY_OK)
+        status = check_ranges(&given, error);
+    if (status == BLOOMERY_OK)
+        status = check_names(&given, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sieve_allocate(&given, &made, error);
+    if (status == BLOOMERY_OK)
+        status =
+            given.directory != NULL ? open_in(made, &given, error) : make_new(made, &given, error);
+    if (status != BLOOMERY_OK) {
+        /* Not even an empty directory stays of a sieve that was refused. */
+        if (made != NULL && made->made_directory)
+            (void)!rmdir(made->path);
+        if (made != NULL)
+            bloomery_sieve_destroy(made);
+        return status;
+    }
+    made->canonicaliser = given.canonicaliser != NULL ? given.canonicaliser
+                                                      : bloomery_canon_find(made->settings.canon);
+    made->canonicaliser_context = given.canonicaliser_context;
+    made->committed_at = bloomery_sieve_now();
+    *sieve = made;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error)
+{
+    bloomery_status status = BLOOMERY_OK;
+    if (sieve == NULL)
+        return BLOOMERY_OK;
+    if (sieve->store.failed)
+        status = bloomery_sieve_usable(sieve, error);
+    else if (!sieve->store.read_only)
+        status = bloomery_sieve_commit_now(sieve, true, error);
+    bloomery_sieve_destroy(sieve);
+    return status;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a sieve of n distinct keys costs, T pushes of them made, in P partitions that are decided r pending keys at a time.
+ * docs/sieve.md has the same derivation with numbers; budget.h tells where r comes from.
+ *
+ * Pushes. Of the T - n repeated ones the cache answers its share; T' = n + (T - n) (1 - share) are pending for a time.
+ *
+ * Seen-set. New keys are taken to come evenly among the pushes, so after the share t of its pushes the file of a partition
+ * has t of its n/P fingerprints; merges at t1 < t2 < ... < 1, and by a flush at 1, move (before + after each)
+ *
+ *     t1 + (t1 + t2) + ... + (t + 1)  =  2 (t1 + t2 + ...) + 1    times f n / P bytes
+ *
+ * for bytes f of a stored fingerprint. There are m = T' / (P r) batches in the pushes of a partition: merges are 1/m apart,
+ * the first one after a part of a batch that is another one in each partition, evenly from 1/P to 1. Over all
+ * partitions sum(t) is then the integral of t m dt, m/2 (and is added up here as it is), so
+ *
+ *     about  f n (m + 1):  f n T' / (P r) for merging as it goes, and f n for the flush
+ *
+ * Logs. Each of the T' pending keys is written with its fingerprint. Its fingerprint is read twice, to be sorted and to
+ * be judged, and all of it once more to take the keys that are new.
+ *
+ * Queue. Each of the n items is written once and read once. Reading again after a lease has ended is not counted.
+ *
+ * Not counted: decisions that a pop on an empty queue asks for before a partition has its r keys, sieves that are ordered,
+ * and what the file system adds.
+ */
+#include "sieve/disk/budget.h"
+#include "sieve/disk/seen.h"
+#include "sieve/queue/queue.h"
+#include "sieve/store/entry.h"
+
+#include "base/error.h"
+
+#include <math.h>
+
+enum {
+    LEASES = 4096, /* the default */
+    FINGERPRINT = 8,
+    KEYS_BITS_MOST = 48,
+    MEMORY_ENGINE_BITS = 40, /* plans of filters end at 2^47 bytes: larger ones are scaled */
+};
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+    return value != 0 ? value : otherwise;
+}
+
+/* What the caller left 0. */
+static void take_defaults(bloomery_sieve_plan *plan)
+{
+    plan->pushes = or_default(plan->pushes, plan->keys);
+    plan->memory = or_default(plan->memory, (uint64_t)64 << 20);
+    plan->key_bytes = plan->key_bytes == 0 ? 50 : plan->key_bytes;
+    plan->rate = plan->rate == 0 ? 1e-6 : plan->rate;
+    plan->fingerprint_bits = (uint32_t)or_default(plan->fingerprint_bits, 64);
+    plan->partitions =
+        (uint32_t)or_default(plan->partitions, bloomery_sieve_partitions(plan->keys));
+    plan->disk_speed = plan->disk_speed == 0 ? 500e6 : plan->disk_speed;
+}
+
+static bloomery_status check(const bloomery_sieve_plan *plan, bloomery_error *error)
+{
+    const char *wrong = NULL;
+    if (plan->keys == 0 || plan->keys > (uint64_t)1 << KEYS_BITS_MOST)
+        wrong = "a sieve is planned for 1 to 2^48 keys";
+    else if (plan->pushes < plan->keys)
+        wrong = "there are no fewer pushes than distinct keys";
+    else if (!(plan->key_bytes > 0 && plan->key_bytes <= BLOOMERY_SIEVE_ITEM_MAX))
+        wrong = "keys have over 0 to 1048576 bytes on average";
+    else if (!(plan->rate > 0 && plan->rate < 1))
+        wrong = "a rate is over 0 and below 1";
+    else if (plan->fingerprint_bits != 64 && plan->fingerprint_bits != 48)
+        wrong = "fingerprints have 64 or 48 bits";
+    else if (plan->partitions > BLOOMERY_SIEVE_PARTITIONS_MOST ||
+             (plan->partitions & (plan->partitions - 1)) != 0)
+        wrong = "partitions are a power of two, 1 to 256";
+    else if (!(plan->cache_hit >= 0 && plan->cache_hit <= 1))
+        wrong = "the share that the cache answers is 0 to 1";
+    else if (!(plan->disk_speed >= 1 && isfinite(plan->disk_speed)))
+        wrong = "a disk moves at least 1 byte a second";
+    if (wrong != NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "%s", wrong);
+    return BLOOMERY_OK;
+}
+
+/* Bytes of an average entry: its prefix and the key. */
+static double entry_bytes(double key_bytes)
+{
+    uint8_t prefix[BLOOMERY_ENTRY_PREFIX_MAX];
+    return key_bytes + (double)bloomery_varint_put(prefix, (uint32_t)key_bytes << 3);
+}
+
+/* Shares of all fingerprints that are read and written, with so many batches in a partition's pushes: the mean over
+ * partitions of 2 (t1 + t2 + ...) + 1. */
+static double shares_moved(uint32_t partitions, double batches)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < partitions; i++) {
+        const double first = (i + 1) / (double)partitions;
+        const double merges = batches > first ? ceil(batches - first) : 0;
+        sum += merges * first + merges * (merges - 1) / 2;
+    }
+    return 2 * sum / batches / partitions + 1;
+}
+
+static void plan_seen(bloomery_sieve_plan *plan, double pending_pushes)
+{
+    const double keys = (double)plan->keys;
+    const double partitions = plan->partitions;
+    const double width = plan->fingerprint_bits / 8.0;
+    const double block = floor((BLOOMERY_SEEN_BLOCK - BLOOMERY_SEEN_CHECKSUM) / width);
+    const double stored = BLOOMERY_SEEN_BLOCK / block;
+    const double batches = pending_pushes / (partitions * (double)plan->batch);
+    plan->seen_disk = keys * stored + partitions * BLOOMERY_FILE_HEADER;
+    plan->seen_traffic = stored * keys * shares_moved(plan->partitions, batches);
+    plan->flush_seconds = 2 * plan->seen_disk / plan->disk_speed;
+    plan->wrong_drops = ldexp(keys * keys, -(int)plan->fingerprint_bits - 1);
+}
+
+static void plan_logs(bloomery_sieve_plan *plan, double pending_pushes, uint32_t buffer_bytes)
+{
+    const double entry = entry_bytes(plan->key_bytes);
+    const double logged = FINGERPRINT + entry;
+    const double header = BLOOMERY_BLOCK_HEADER / floor(fmax(1, buffer_bytes / logged));
+    const double most = (double)plan->partitions * (double)plan->batch;
+    plan->pending_most = (uint64_t)fmin(pending_pushes, most);
+    plan->pending_disk = (double)plan->pending_most * (logged + header) +
+                         (double)plan->partitions * BLOOMERY_FILE_HEADER;
+    plan->pending_traffic = pending_pushes * (2 * logged + 2 * FINGERPRINT + 4 * header);
+    const double item = entry + BLOOMERY_BLOCK_HEADER * fmin(1, entry / BLOOMERY_QUEUE_BUFFER);
+    plan->queue_disk = (double)plan->keys * item;
+    plan->queue_disk += ceil(plan->queue_disk / BLOOMERY_QUEUE_SEGMENT) * BLOOMERY_FILE_HEADER;
+    plan->queue_traffic = 2 * plan->queue_disk;
+}
+
+/* The memory engine at the same rate, and what is possible at all. A filter takes the same bits for each key however many
+ * there are, so what is too large to be planned is scaled from what is not. */
+static bloomery_status plan_memory(bloomery_sieve_plan *plan, bloomery_error *error)
+{
+    const uint64_t most = (uint64_t)1 << MEMORY_ENGINE_BITS;
+    bloomery_plan filter = {
+        .keys = plan->keys < most ? plan->keys : most,
+        .rate = plan->rate,
+    };
+    const bloomery_status status = bloomery_plan_solve(&filter, NULL, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    const double keys = (double)plan->keys;
+    plan->filter_bytes = (double)filter.bytes * (keys / (double)filter.keys);
+    plan->limit_bytes = keys * -log2(plan->rate) / 8;
+    plan->budget_rate = exp2(-8 * (double)plan->memory / keys);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_error *error)
+{
+    struct bloomery_sieve_budget budget;
+    bloomery_sieve_plan solved = *plan;
+    take_defaults(&solved);
+    bloomery_status status = check(&solved, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!bloomery_sieve_split(solved.memory, solved.partitions, LEASES, &budget,
+                              &solved.least_memory))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a sieve of %u partitions needs at least %llu bytes of memory",
+                             solved.partitions, (unsigned long long)solved.least_memory);
+    status = plan_memory(&solved, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    solved.batch = budget.batch;
+    const double keys = (double)solved.keys;
+    const double pending_pushes = keys + ((double)solved.pushes - keys) * (1 - solved.cache_hit);
+    plan_seen(&solved, pending_pushes);
+    plan_logs(&solved, pending_pushes, budget.buffer_bytes);
+    solved.seconds =
+        (solved.seen_traffic + solved.pending_traffic + solved.queue_traffic) / solved.disk_speed;
+    *plan = solved;
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file's header, little-endian:
+ *
+ *     0    "BLMSIEVE"
+ *     8    version          u32
+ *     12   kind             u32
+ *     16   number           u64
+ *     24   generation       u64
+ *     32   id of the sieve  16 bytes
+ *     48   0                u64
+ *     56   checksum of bytes 0 to 55, seed 0: a sound header of another file is told from a damaged one
+ *
+ * Nothing here remembers where a file ends: callers say where they write. So a write that failed half way, on
+ * a full disk, needs no undoing; it is simply done again at the same place.
+ */
+#include "sieve/store/store.h"
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "hash/hashes.h"
+#include "sieve/store/store_write.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static const uint8_t magic[8] = "BLMSIEVE";
+static const size_t alignment = 64;
+
+void *bloomery_store_take(struct bloomery_store *store, uint64_t bytes)
+{
+    assert(bytes > 0);
+    if (bytes > SIZE_MAX)
+        return NULL;
+    void *memory = bloomery_allocate(store->allocator, (size_t)bytes, alignment);
+    if (memory != NULL)
+        store->memory += bytes;
+    return memory;
+}
+
+void bloomery_store_give(struct bloomery_store *store, void *memory, uint64_t bytes)
+{
+    if (memory == NULL)
+        return;
+    assert(store->memory >= bytes);
+    store->memory -= bytes;
+    bloomery_release(store->allocator, memory, (size_t)bytes, alignment);
+}
+
+void bloomery_store_name(enum bloomery_file_kind kind, uint64_t number, uint64_t generation,
+                         char name[BLOOMERY_FILE_NAME])
+{
+    switch (kind) {
+    case BLOOMERY_FILE_SEEN:
+        snprintf(name, BLOOMERY_FILE_NAME, "seen-%03" PRIu64 ".%" PRIu64, number, generation);
+        return;
+    case BLOOMERY_FILE_PENDING:
+        snprintf(name, BLOOMERY_FILE_NAME, "pending-%03" PRIu64 ".%" PRIu64, number, generation);
+        return;
+    case BLOOMERY_FILE_QUEUE:
+        snprintf(name, BLOOMERY_FILE_NAME, "queue-%012" PRIu64, number);
+        return;
+    case BLOOMERY_FILE_VERDICTS:
+        snprintf(name, BLOOMERY_FILE_NAME, "verdicts");
+        return;
+    case BLOOMERY_FILE_FILTER:
+        break;
+    }
+    snprintf(name, BLOOMERY_FILE_NAME, "filter.%" PRIu64, generation);
+}
+
+static void name_of(const struct bloomery_store_file *file, char name[BLOOMERY_FILE_NAME])
+{
+    bloomery_store_name(file->kind, file->number, file->generation, name);
+}
+
+bloomery_status bloomery_store_damaged(const struct bloomery_store *store,
+                                       const struct bloomery_store_file *file, uint64_t offset,
+                                       bloomery_error *error, const char *format, ...)
+{
+    char name[BLOOMERY_FILE_NAME];
+    char what[192];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    name_of(file, name);
+    return bloomery_fail(error, BLOOMERY_CORRUPT, offset, "%s/%s is damaged at %" PRIu64 ": %s",
+                         store->path, name, offset, what);
+}
+
+/* ---- Making and opening ---------------------------------------------------------------------- */
+
+/* What sets the checksums of one file apart from those of all others. */
+static uint64_t seed_of(const struct bloomery_store *store, enum bloomery_file_kind kind,
+                        uint64_t number, uint64_t generation)
+{
+    uint8_t bytes[24];
+    bloomery_store_u64(bytes, (uint64_t)kind);
+    bloomery_store_u64(bytes + 8, number);
+    bloomery_store_u64(bytes + 16, generation);
+    return bloomery_checksum(bytes, sizeof bytes, store->seed);
+}
+
+static void describe(const struct bloomery_store *store, enum bloomery_file_kind kind,
+                     uint64_t number, uint64_t generation, struct bloomery_store_file *file)
+{
+    *file = (struct bloomery_store_file){
+        .file = -1,
+        .kind = kind,
+        .number = number,
+        .generation = generation,
+        .seed = seed_of(store, kind, number, generation),
+    };
+}
+
+static void fill_header(const struct bloomery_store *store, const struct bloomery_store_file *file,
+                        uint8_t header[BLOOMERY_FILE_HEADER])
+{
+    memset(header, 0, BLOOMERY_FILE_HEADER);
+    memcpy(header, magic, sizeof magic);
+    bloomery_store_u32(header + 8, BLOOMERY_SIEVE_VERSION);
+    bloomery_store_u32(header + 12, (uint32_t)file->kind);
+    bloomery_store_u64(header + 16, file->number);
+    bloomery_store_u64(header + 24, file->generation);
+    memcpy(header + 32, store->id, sizeof store->id);
+    bloomery_store_u64(header + 56, bloomery_checksum(header, 56, 0));
+}
+
+/* A new inode even where the name is taken: whoever has the old one open keeps it whole. */
+static int open_new(int directory, const char *name)
+{
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+    int file = openat(directory, name, flags, 0666);
+    if (file < 0 && errno == EEXIST && unlinkat(directory, name, 0) == 0)
+        file = openat(directory, name, flags, 0666);
+    return file;
+}
+
+bloomery_status bloomery_store_create(struct bloomery_store *store, enum bloomery_file_kind kind,
+                                      uint64_t number, uint64_t generation,
+                                      struct bloomery_store_file *file, bloomery_error *error)
+{
+    uint8_t header[BLOOMERY_FILE_HEADER];
+    char name[BLOOMERY_FILE_NAME];
+    assert(store->directory >= 0);
+    describe(store, kind, number, generation, file);
+    name_of(file, name);
+    file->file = open_new(store->directory, name);
+    if (file->file < 0)
+        return bloomery_fail_system(error, errno, "making %s/%s", store->path, name);
+    store->names_changed = true;
+    if (kind == BLOOMERY_FILE_FILTER)
+        return BLOOMERY_OK;
+    fill_header(store, file, header);
+    const bloomery_status status =
+        bloomery_store_write(store, file, 0, header, sizeof header, error);
+    if (status != BLOOMERY_OK) {
+        bloomery_store_close(file);
+        bloomery_store_remove(store, kind, number, generation);
+    }
+    return status;
+}
+
+static bloomery_status check_header(struct bloomery_store *store,
+                                    const struct bloomery_store_file *file, bloomery_error *error)
+{
+    uint8_t found[BLOOMERY_FILE_HEADER];
+    uint8_t wanted[BLOOMERY_FILE_HEADER];
+    const bloomery_status status = bloomery_store_read(store, file, 0, found, sizeof found, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (memcmp(found, magic, sizeof magic) != 0 ||
+        bloomery_load_u64(found + 56) != bloomery_checksum(found, 56, 0))
+        return bloomery_store_damaged(store, file, 0, error, "its header");
+    if (bloomery_load_u32(found + 8) != BLOOMERY_SIEVE_VERSION) {
+        char name[BLOOMERY_FILE_NAME];
+        name_of(file, name);
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, 8,
+                             "%s/%s has version %" PRIu32 "; this program knows version %d",
+                             store->path, name, bloomery_load_u32(found + 8),
+                             BLOOMERY_SIEVE_VERSION);
+    }
+    fill_header(store, file, wanted);
+    if (memcmp(found, wanted, sizeof found) != 0)
+        return bloomery_store_damaged(store, file, 0, error,
+                                      "its header is that of another file or another sieve");
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_length(struct bloomery_store *store, struct bloomery_store_file *file,
+                                    uint64_t bytes, uint64_t *length, bloomery_error *error)
+{
+    struct stat facts;
+    char name[BLOOMERY_FILE_NAME];
+    name_of(file, name);
+    if (fstat(file->file, &facts) != 0)
+        return bloomery_fail_system(error, errno, "%s/%s", store->path, name);
+    if (!S_ISREG(facts.st_mode))
+        return bloomery_store_damaged(store, file, 0, error, "it is no file");
+    *length = (uint64_t)facts.st_size;
+    if (*length < bytes)
+        return bloomery_store_damaged(store, file, *length, error,
+                                      "it ends there, and %" PRIu64 " bytes are expected", bytes);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_file_kind kind,
+                                    uint64_t number, uint64_t generation, uint64_t bytes, bool cut,
+                                    struct bloomery_store_file *file, bloomery_error *error)
+{
+    const bool headed = kind != BLOOMERY_FILE_FILTER;
+    char name[BLOOMERY_FILE_NAME];
+    assert(store->directory >= 0);
+    describe(store, kind, number, generation, file);
+    name_of(file, name);
+    if (headed && bytes < BLOOMERY_FILE_HEADER)
+        return bloomery_store_damaged(store, file, bytes, error, "it has no room for its header");
+    const int access = store->read_only ? O_RDONLY : O_RDWR;
+    file->file = openat(store->directory, name, access | O_CLOEXEC | O_NOFOLLOW);
+    if (file->file < 0 && errno == ENOENT)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "%s/%s is missing", store->path, name);
+    if (file->file < 0)
+        return bloomery_fail_system(error, errno, "opening %s/%s", store->path, name);
+    /* Nothing is cut before the header has shown that it is the right file. */
+    uint64_t length = 0;
+    bloomery_status status = check_length(store, file, bytes, &length, error);
+    if (status == BLOOMERY_OK && headed)
+        status = check_header(store, file, error);
+    if (status == BLOOMERY_OK && cut && !store->read_only && length > bytes)
+        status = bloomery_store_cut(store, file, bytes, error);
+    if (status != BLOOMERY_OK)
+        bloomery_store_close(file);
+    return status;
+}
+
+bloomery_status bloomery_store_open_any(struct bloomery_store *store, enum bloomery_file_kind kind,
+                                        uint64_t number, uint64_t generation,
+                                        struct bloomery_store_file *file, uint64_t *length,
+                                        bool *headed, bloomery_error *error)
+{
+    char name[BLOOMERY_FILE_NAME];
+    describe(store, kind, number, generation, file);
+    name_of(file, name);
+    *length = 0;
+    *headed = false;
+    file->file = openat(store->directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (file->file < 0 && errno == ENOENT)
+        return BLOOMERY_OK;
+    if (file->file < 0)
+        return bloomery_fail_system(error, errno, "opening %s/%s", store->path, name);
+    bloomery_status status = check_length(store, file, 0, length, error);
+    if (status == BLOOMERY_OK && *length >= BLOOMERY_FILE_HEADER) {
+        bloomery_error found;
+        const bloomery_status header = check_header(store, file, &found);
+        *headed = header == BLOOMERY_OK;
+        if (header != BLOOMERY_OK && header != BLOOMERY_CORRUPT) {
+            status = header;
+            if (error != NULL)
+                *error = found;
+        }
+    }
+    if (status != BLOOMERY_OK)
+        bloomery_store_close(file);
+    return status;
+}
+
+bloomery_status bloomery_store_write_header(struct bloomery_store *store,
+                                            struct bloomery_store_file *file, bloomery_error *error)
+{
+    uint8_t header[BLOOMERY_FILE_HEADER];
+    fill_header(store, file, header);
+    return bloomery_store_write(store, file, 0, header, sizeof header, error);
+}
+
+void bloomery_store_close(struct bloomery_store_file *file)
+{
+    if (file->file >= 0)
+        close(file->file);
+    file->file = -1;
+    file->dirty = false;
+}
+
+void bloomery_store_remove(struct bloomery_store *store, enum bloomery_file_kind kind,
+                           uint64_t number, uint64_t generation)
+{
+    char name[BLOOMERY_FILE_NAME];
+    if (store->directory < 0)
+        return;
+    bloomery_store_name(kind, number, generation, name);
+    (void)!unlinkat(store->directory, name, 0);
+}
+
+/* ---- Reading and writing --------------------------------------------------------------------- */
+
+/* Takes `moved` bytes off the front of the pieces that are still to be written. */
+static int advance(struct iovec *pieces, int first, int count, size_t moved)
+{
+    while (first < count && moved >= pieces[first].iov_len)
+        moved -= pieces[first++].iov_len;
+    if (first < count) {
+        pieces[first].iov_base = (uint8_t *)pieces[first].iov_base + moved;
+        pieces[first].iov_len -= moved;
+    }
+    return first;
+}
+
+bloomery_status bloomery_store_write_pieces(struct bloomery_store *store,
+                                            struct bloomery_store_file *file, uint64_t offset,
+                                            struct iovec *pieces, int count, bloomery_error *error)
+{
+    assert(file->file >= 0);
+    file->dirty = true;
+    for (int first = advance(pieces, 0, count, 0); first < count;) {
+        /* One call moves less than 2^31 bytes, and may move less than it was asked to. */
+        const ssize_t moved = pwritev(file->file, pieces + first, count - first, (off_t)offset);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0) {
+            char name[BLOOMERY_FILE_NAME];
+            const int reason = moved < 0 ? errno : EIO;
+            name_of(file, name);
+            return bloomery_fail_system(error, reason, "writing %s/%s", store->path, name);
+        }
+        store->bytes_written += (uint64_t)moved;
+        offset += (uint64_t)moved;
+        first = advance(pieces, first, count, (size_t)moved);
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_store_write(struct bloomery_store *store, struct bloomery_store_file *file,
+                                     uint64_t offset, const void *data, size_t bytes,
+                                     bloomery_error *error)
+{
+    struct iovec piece;
+    memcpy(&piece.iov_base, &data, sizeof data); /* it is not written to */
+    piece.iov_len = bytes;
+    return bloomery_store_write_pieces(store, file, offset, &piece, 1, error);
+}
+
+bloomery_status bloomery_store_read(struct bloomery_store *store,
+                                    const struct bloomery_store_file *file, uint64_t offset,
+                                    void *data, size_t bytes, bloomery_error *error)
+{
+    uint8_t *to = data;
+    assert(file->file >= 0);
+    while (bytes > 0) {
+        const ssize_t moved = pread(file->file, to, bytes, (off_t)offset);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved < 0) {
+            char name[BLOOMERY_FILE_NAME];
+            const int reason = errno;
+            name_of(file, name);
+            return bloomery_fail_system(error, reason, "reading %s/%s", store->path, name);
+        }
+        if (moved == 0)
+            return bloomery_store_damaged(store, file, offset, error,
+                                          "it ends there, and %zu bytes more are expected", bytes);
+        store->bytes_read += (uint64_t)moved;
+        offset += (uint64_t)moved;
+        to += moved;
+        bytes -= (size_t)moved;
+    }
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_store_cut(struct bloomery_store *store, struct bloomery_store_file *file,
+                                   uint64_t bytes, bloomery_error *error)
+{
+    int result;
+    assert(file->file >= 0);
+    do
+        result = ftruncate(file->file, (off_t)bytes);
+    while (result != 0 && errno == EINTR);
+    if (result != 0) {
+        char name[BLOOMERY_FILE_NAME];
+        const int reason = errno;
+        name_of(file, name);
+        return bloomery_fail_system(error, reason, "cutting %s/%s to %" PRIu64 " bytes",
+                                    store->path, name, bytes);
+    }
+    file->dirty = true;
+    return BLOOMERY_OK;
+}
+
+/* ---- Durability ------------------------------------------------------------------------------ */
+
+/* After a failed sync the kernel may have dropped what it could not write: a second sync would succeed and
+ * mean nothing. */
+static bloomery_status refuse(const struct bloomery_store *store, bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_IO_FAILED, 0,
+                         "%s: an earlier sync failed; close the sieve and open it again",
+                         store->path);
+}
+
+bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomery_store_file *file,
+                                    bloomery_error *error)
+{
+    if (!file->dirty || !store->syncs || file->file < 0)
+        return BLOOMERY_OK;
+    if (store->failed)
+        return refuse(store, error);
+    int result;
+    do
+        result = fdatasync(file->file);
+    while (result != 0 && errno == EINTR);
+    if (result != 0) {
+        char name[BLOOMERY_FILE_NAME];
+        const int reason = errno;
+        store->failed = true;
+        name_of(file, name);
+        return bloomery_fail_system(error, reason, "syncing %s/%s", store->path, name);
+    }
+    file->dirty = false;
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery_error *error)
+{
+    if (!store->names_changed || !store->syncs || store->directory < 0)
+        return BLOOMERY_OK;
+    if (store->failed)
+        return refuse(store, error);
+    int result;
+    do
+        result = fsync(store->directory);
+    while (result != 0 && errno == EINTR);
+    /* Some file systems cannot sync directories and say EINVAL: nothing more can be done there. */
+    if (result != 0 && errno != EINVAL && errno != ENOTSUP) {
+        store->failed = true;
+        return bloomery_fail_system(error, errno, "syncing the directory %s", store->path);
+    }
+    store->names_changed = false;
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON output on top of jansson: one object per command, printed by tool_json_print. Numbers are
+ * not rounded, sizes are plain bytes, and what may take all 64 bits (seeds, fingerprints) is a
+ * string, because many readers keep numbers as doubles.
+ *
+ * Every object begins with "schema": 1. Later versions add names and never change one.
+ */
+#ifndef BLOOMERY_TOOL_JSON_H
+#define BLOOMERY_TOOL_JSON_H
+
+#include "filter/fill.h"
+
+#include <bloomery/bloomery.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An object with "schema" and "command". Never NULL, nor is any other value from here: running out
+ * of memory ends the program with a message. */
+json_t *tool_json_report(const char *command);
+
+/* Adds a member or an element, and takes the value over. */
+void tool_json_add(json_t *object, const char *name, json_t *value);
+void tool_json_append(json_t *array, json_t *value);
+
+/* Values. A double that is no number or infinite is null; text that is no UTF-8 has its bad bytes
+ * replaced by '?'. */
+json_t *tool_json_count(uint64_t value); /* from 2^63 on it is rounded */
+json_t *tool_json_number(double value);
+json_t *tool_json_text(const char *text);
+json_t *tool_json_bool(bool value);
+json_t *tool_json_null(void);
+json_t *tool_json_array(void);
+json_t *tool_json_object(void);
+
+/* Prints the object and a newline on stdout, frees it, and returns `code`, or TOOL_ERROR after a
+ * message where writing failed. */
+int tool_json_print(json_t *object, int code);
+
+/* The same on stderr, for commands whose stdout has something else. */
+void tool_json_say(json_t *object);
+
+/* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
+void tool_json_add_facts(json_t *report, const bloomery_info *info);
+
+/* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
+void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
+
+#endif /* BLOOMERY_TOOL_JSON_H */

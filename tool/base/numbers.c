@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Counts and sizes are read exactly, in 128-bit integers, because a number of keys or bytes that
+ * went through a double would be another number above 2^53. Rates are read with strtod, which
+ * rounds correctly; it and printf follow the "C" locale, since this program never calls setlocale.
+ */
+#include "base/numbers.h"
+
+#include "tool.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+typedef unsigned __int128 wide;
+
+/* digits x 10^exponent, `digits` without the point. */
+struct decimal {
+    uint64_t digits;
+    int exponent;
+};
+
+static bool is_digit(char letter)
+{
+    return letter >= '0' && letter <= '9';
+}
+
+/* One run of digits, underscores allowed between two of them. */
+static const char *read_digits(const char *text, struct decimal *number, int *count)
+{
+    *count = 0;
+    while (is_digit(*text) ||
+           (*text == '_' && *count > 0 && is_digit(text[-1]) && is_digit(text[1]))) {
+        if (*text != '_') {
+            uint64_t digit = (uint64_t)(*text - '0');
+            if (__builtin_mul_overflow(number->digits, 10, &number->digits) ||
+                __builtin_add_overflow(number->digits, digit, &number->digits))
+                return NULL;
+            ++*count;
+        }
+        text++;
+    }
+    return text;
+}
+
+/* "12", "1_000", "1.5", ".5", "2e9", "1.5e+3". Returns the first letter after it, or NULL. */
+static const char *read_decimal(const char *text, struct decimal *number)
+{
+    int whole = 0, fraction = 0;
+    *number = (struct decimal){0, 0};
+    text = read_digits(text, number, &whole);
+    if (text != NULL && *text == '.')
+        text = read_digits(text + 1, number, &fraction);
+    if (text == NULL || whole + fraction == 0)
+        return NULL;
+    number->exponent = -fraction;
+
+    bool power_follows = *text == 'e' || *text == 'E';
+    bool minus = power_follows && text[1] == '-';
+    bool sign = minus || (power_follows && text[1] == '+');
+    if (power_follows && is_digit(text[sign ? 2 : 1])) {
+        int power = 0;
+        for (text += sign ? 2 : 1; is_digit(*text); text++) {
+            power = power * 10 + (*text - '0');
+            if (power > 1000)
+                return NULL;
+        }
+        number->exponent += minus ? -power : power;
+    }
+    return text;
+}
+
+/* number x unit, whole or (where `cut`) with the fraction cut off. */
+static bool scale(struct decimal number, uint64_t unit, bool cut, uint64_t *value)
+{
+    wide product = (wide)number.digits * unit;
+    for (; number.exponent > 0 && product != 0; number.exponent--) {
+        if (product > UINT64_MAX)
+            return false;
+        product *= 10;
+    }
+    for (; number.exponent < 0 && product != 0; number.exponent++) {
+        if (!cut && product % 10 != 0)
+            return false;
+        product /= 10;
+    }
+    if (product > UINT64_MAX)
+        return false;
+    *value = (uint64_t)product;
+    return true;
+}
+
+/* The power of 1000 or 1024 that a letter stands for; 0: none. */
+static int power_of(char letter)
+{
+    static const char letters[] = "kmgtp";
+    const char *found = letter == '\0' ? NULL : strchr(letters, letter | 0x20);
+    return found == NULL ? 0 : (int)(found - letters) + 1;
+}
+
+static uint64_t unit_of(uint64_t base, int power)
+{
+    uint64_t unit = 1;
+    for (int i = 0; i < power; i++)
+        unit *= base;
+    return unit;
+}
+
+bool tool_parse_count(const char *text, uint64_t *value)
+{
+    struct decimal number;
+    text = read_decimal(text, &number);
+    if (text == NULL)
+        return false;
+    int power = *text == 'm' ? 0 : power_of(*text); /* a small m is a thousandth elsewhere */
+    if (text[power > 0 ? 1 : 0] != '\0')
+        return false;
+    return scale(number, unit_of(1000, power), false, value);
+}
+
+bool tool_parse_size(const char *text, uint64_t *value)
+{
+    struct decimal number;
+    text = read_decimal(text, &number);
+    if (text == NULL)
+        return false;
+    int power = power_of(*text);
+    text += power > 0 ? 1 : 0;
+    uint64_t base = 1024;
+    if (power > 0 && (*text == 'i' || *text == 'I')) {
+        if ((text[1] | 0x20) != 'b')
+            return false;
+        text += 2;
+    } else if ((*text | 0x20) == 'b') {
+        base = 1000;
+        text += 1;
+    }
+    return *text == '\0' && scale(number, unit_of(base, power), true, value);
+}
+
+/* "1/1000": two counts. */
+static bool parse_fraction(const char *text, const char *slash, double *value)
+{
+    uint64_t over, under;
+    char head[TOOL_NUMBER_BYTES];
+    int length = snprintf(head, sizeof(head), "%.*s", (int)(slash - text), text);
+    if (length >= (int)sizeof(head) || !tool_parse_count(head, &over) ||
+        !tool_parse_count(slash + 1, &under) || under == 0)
+        return false;
+    *value = (double)over / (double)under;
+    return true;
+}
+
+bool tool_parse_rate(const char *text, double *value)
+{
+    const char *slash = strchr(text, '/');
+    if (slash != NULL)
+        return parse_fraction(text, slash, value);
+
+    /* What strtod would also take: blanks, signs, hexadecimal, "inf", "nan". */
+    size_t plain = strspn(text, "0123456789.eE+-");
+    if (!(is_digit(*text) || *text == '.'))
+        return false;
+    char *end = NULL;
+    double parsed = strtod(text, &end);
+    if (end != text + plain || plain == 0 || !isfinite(parsed))
+        return false;
+    if (*end == '%') {
+        parsed /= 100;
+        end++;
+    }
+    if (*end != '\0')
+        return false;
+    *value = parsed;
+    return true;
+}
+
+/* ---- Reading the values of options ----------------------------------------------------------- */
+
+/* A number that starts with a minus gets the sentence about the range, not the one about letters.
+ */
+static bool looks_numeric(const char *text)
+{
+    return is_digit(*text) || ((*text == '-' || *text == '+' || *text == '.') && is_digit(text[1]));
+}
+
+/* A number that can be read, and then something that begins with a letter and is no unit. */
+static bool has_bad_suffix(const char *text)
+{
+    struct decimal number;
+    text = read_decimal(text, &number);
+    if (text == NULL || (*text | 0x20) < 'a' || (*text | 0x20) > 'z')
+        return false;
+    return *text == 'm' || power_of(*text) == 0 || text[1] != '\0';
+}
+
+bool tool_option_count(const char *option, const char *text, uint64_t least, uint64_t most,
+                       uint64_t *value)
+{
+    uint64_t parsed = 0;
+    bool good = tool_parse_count(text, &parsed);
+    if (good && parsed >= least && parsed <= most) {
+        *value = parsed;
+        return true;
+    }
+    char from[TOOL_NUMBER_BYTES], to[TOOL_NUMBER_BYTES];
+    tool_format_count(from, least);
+    tool_format_count(to, most);
+    if (!good && has_bad_suffix(text))
+        tool_usage("%s '%s': what follows the number must be k, M, G or T", option, text);
+    else if (good || looks_numeric(text))
+        tool_usage("%s %s: must be a whole number from %s to %s", option, text, from, to);
+    else
+        tool_usage("%s '%s' is no number; it takes %s to %s%s", option, text, from, to,
+                   most < 1000000000 ? "" : ", such as 20000000, 20M or 1e9");
+    return false;
+}
+
+bool tool_option_small(const char *option, const char *text, uint32_t least, uint32_t most,
+                       uint32_t *value)
+{
+    uint64_t parsed;
+    if (!tool_option_count(option, text, least, most, &parsed))
+        return false;
+    *value = (uint32_t)parsed;
+    return true;
+}
+
+bool tool_option_size(const char *option, const char *text, uint64_t *value)
+{
+    uint64_t parsed = 0;
+    bool good = tool_parse_size(text, &parsed);
+    if (good && parsed >= 1 && parsed <= TOOL_MEMORY_MOST) {
+        *value = parsed;
+        return true;
+    }
+    if (good || looks_numeric(text))
+        tool_usage("%s %s: must be a size from 1 byte to 128 TiB, such as 512MiB or 2GB", option,
+                   text);
+    else
+        tool_usage("%s '%s' is no size; it takes bytes, 512MiB, 2GB and the like", option, text);
+    return false;
+}
+
+bool tool_option_rate(const char *option, const char *text, double *value)
+{
+    double parsed = 0;
+    bool good = tool_parse_rate(text, &parsed);
+    if (good && parsed >= TOOL_RATE_LEAST && parsed < 1) {
+        *value = parsed;
+        return true;
+    }
+    if (good || looks_numeric(text))
+        tool_usage("%s %s: a rate is from 1e-15 to below 1, such as 0.01, 1e-6, 0.01%% or 1/1000",
+                   option, text);
+    else
+        tool_usage("%s '%s' is no rate; it takes 0.01, 1e-6, 0.01%%, 1/1000 and the like", option,
+                   text);
+    return false;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+const char *tool_format_count(char *buffer, uint64_t value)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+    char *to = buffer;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return buffer;
+}
+
+/* Three significant digits of a number from 1 to below 1024, "1.00" to "1023". */
+static void format_three(char *buffer, double value)
+{
+    int places = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    snprintf(buffer, TOOL_NUMBER_BYTES, "%.*f", places, value);
+}
+
+const char *tool_format_size(char *buffer, uint64_t bytes)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1024) {
+        snprintf(buffer, TOOL_NUMBER_BYTES, "%u byte%s", (unsigned)bytes, bytes == 1 ? "" : "s");
+        return buffer;
+    }
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    while (value >= 1023.5 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        value /= 1024;
+        unit++;
+    }
+    char number[TOOL_NUMBER_BYTES];
+    format_three(number, value);
+    snprintf(buffer, TOOL_NUMBER_BYTES, "%.16s %s", number, units[unit]);
+    return buffer;
+}
+
+const char *tool_format_odds(char *buffer, double rate)
+{
+    double one_in = 1 / rate;
+    if (!(rate > 0)) {
+        snprintf(buffer, TOOL_NUMBER_BYTES, "never");
+    } else if (rate >= 1) {
+        snprintf(buffer, TOOL_NUMBER_BYTES, "always");
+    } else if (one_in < 99.95) {
+        snprintf(buffer, TOOL_NUMBER_BYTES, "1 in %.3g", one_in);
+    } else if (one_in < 1e18) {
+        double step = pow(10, floor(log10(one_in)) - 2);
+        char number[TOOL_NUMBER_BYTES];
+        tool_format_count(number, (uint64_t)(round(one_in / step) * step + 0.5));
+        snprintf(buffer, TOOL_NUMBER_BYTES, "1 in %.40s", number);
+    } else {
+        snprintf(buffer, TOOL_NUMBER_BYTES, "1 in %.3g", one_in);
+    }
+    return buffer;
+}
+
+const char *tool_format_rate(char *buffer, double rate)
+{
+    snprintf(buffer, TOOL_NUMBER_BYTES, "%.3g", rate);
+    return buffer;
+}
+
+const char *tool_format_exact(char *buffer, double value)
+{
+    assert(buffer != NULL); /* which gcc doubts when it instruments this loop */
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, TOOL_NUMBER_BYTES, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * add: more keys into a filter that is there.
+ *
+ * The file is loaded, changed in memory, written beside and renamed; its lock is held from before
+ * the load until after the rename, so that of two adders the second loads what the first has
+ * written and nothing is lost. Whatever goes wrong before the rename leaves the file as it was.
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/team.h"
+#include "filter/files.h"
+#include "filter/fill.h"
+#include "filter/foreign_file.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <stdio.h>
+
+static const char help[] =
+    "bloomery add FILTER [INPUT...]\n"
+    "\n"
+    "Adds the lines of the inputs to a filter. The file is replaced at once when all of them are\n"
+    "in, or not at all; several adders at a time wait for each other. No INPUT, or '-', is "
+    "standard\n"
+    "input; gzip, zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
+    "\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
+    "cores\n"
+    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
+    "      --memory SIZE    the most memory for a scalable filter; where it would have to grow "
+    "past\n"
+    "                       that, nothing is added. Others do not grow\n"
+    "      --key-file FILE  the key of a filter that doesn't carry it\n"
+    "      --dialect D      FILTER is another system's file, NAME[,parameter=value...] as "
+    "'bloomery\n"
+    "                       dialects' lists them; those with a magic need not be named. It does "
+    "not\n"
+    "                       keep a rule for keys: give it each time\n"
+    "  -q, --quiet          no line about what was added\n"
+    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"
+    "                       line; without this it is dropped\n"
+    "\n"
+    "Lines become keys by the rule that the filter was built with. The options of that rule (-F, "
+    "-d,\n"
+    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16,\n"
+    "--skip-empty; 'bloomery help build')\n"
+    "need not be given; where they are, they must agree with it. Where every line lacks the field "
+    "of\n"
+    "the rule, that is an error and nothing is added.\n"
+    "\n"
+    "A filter can take more keys than it was planned for, but its rate rises; you are then told "
+    "how\n"
+    "far.\n"
+    "\n"
+    "  bloomery add seen.bloom today.txt\n"
+    "  zcat log.gz | cut -f 3 | bloomery add seen.bloom\n";
+
+struct addition {
+    const char *path;
+    const char *key_file;
+    uint64_t memory; /* 0: no limit */
+    struct tool_dialect_choice dialect;
+    struct tool_rule_choice choice;
+    struct tool_source source;
+    bool quiet, json;
+};
+
+enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_DIALECT, OPTION_JSON };
+
+static const struct option options[] = {
+    {"threads", required_argument, NULL, 'j'},
+    {"null", no_argument, NULL, '0'},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* Keys that the filter already seemed to have, rightly or not, changed no bit. */
+static void say_added(const struct addition *addition, const struct tool_change *change)
+{
+    char all[TOOL_NUMBER_BYTES], fresh[2 * TOOL_NUMBER_BYTES], number[TOOL_NUMBER_BYTES];
+    bool one = change->records == 1;
+    if (change->records == 0)
+        fresh[0] = '\0';
+    else if (change->new_bits == 0 && change->info.counter_most > 0)
+        snprintf(fresh, sizeof(fresh), one ? ", which was there before" : ", none of them new");
+    else if (change->new_bits == 0)
+        snprintf(fresh, sizeof(fresh), one ? ", which changed no bit" : ", none changed a bit");
+    else if (one)
+        snprintf(fresh, sizeof(fresh), ", a new one");
+    else if (!(change->estimated_new_keys < 1e15))
+        snprintf(fresh, sizeof(fresh), ", and every bit is set now");
+    else
+        snprintf(fresh, sizeof(fresh), ", about %s of them new",
+                 tool_format_count(number, (uint64_t)(change->estimated_new_keys + 0.5)));
+    tool_say("%s: added %s key%s%s", addition->path, tool_format_count(all, change->records),
+             one ? "" : "s", fresh);
+}
+
+static int report(const struct addition *addition, const bloomery_filter *filter,
+                  const struct tool_change *change)
+{
+    if (!addition->quiet && !addition->json)
+        say_added(addition, change);
+    tool_warn_overfull(addition->path, &change->info);
+    if (!addition->quiet)
+        tool_remarks_say(addition->path, filter);
+    if (!addition->json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("add");
+    tool_json_add_change(object, addition->path, change);
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* The filter that is to change, and whose file it is. NULL after a message. */
+static bloomery_filter *open_filter(const struct addition *addition, struct tool_origin *origin)
+{
+    bloomery_options opening = BLOOMERY_OPTIONS;
+    opening.open_flags = BLOOMERY_OPEN_COPY;
+    opening.memory_limit = addition->memory;
+    if (!tool_may_change(addition->path))
+        return NULL;
+    bloomery_filter *filter = tool_filter_open_any(addition->path, opening, addition->key_file,
+                                                   &addition->dialect, origin);
+    const bool writable =
+        filter != NULL && origin->dialect != NULL && !origin->packed && origin->dialect->writes;
+    if (filter == NULL || origin->dialect == NULL ||
+        (writable && tool_foreign_is_whole(addition->path, filter, origin->dialect)))
+        return filter;
+    if (writable)
+        tool_error("%s: has more than this filter, which would be lost; 'bloomery convert --from' "
+                   "takes it out",
+                   addition->path);
+    else if (origin->packed)
+        tool_error(
+            "%s: is compressed, and would be replaced by a file that is not; unpack it first",
+            addition->path);
+    else
+        tool_error("%s: files of %s can be read, not written; 'bloomery convert --from %s' makes "
+                   "one of ours",
+                   addition->path, origin->dialect->name, origin->dialect->name);
+    bloomery_free(filter);
+    return NULL;
+}
+
+static bool save(const struct addition *addition, const struct tool_origin *origin,
+                 const bloomery_filter *filter)
+{
+    bloomery_error error;
+    if (origin->dialect != NULL)
+        return tool_foreign_write(filter, origin->dialect, addition->path, NULL);
+    if (bloomery_save(filter, addition->path, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(addition->path, &error);
+    return false;
+}
+
+static int add_locked(const struct addition *addition)
+{
+    struct tool_origin origin;
+    bloomery_filter *filter = open_filter(addition, &origin);
+    if (filter == NULL)
+        return TOOL_ERROR;
+    bloomery_key_rule rule;
+    bloomery_info before = BLOOMERY_INFO;
+    struct tool_change change;
+    struct tool_source source = addition->source;
+    bloomery_info_get(filter, true, &before);
+    int code = TOOL_ERROR;
+    if (addition->memory > 0 && before.kind != BLOOMERY_SCALABLE) {
+        bloomery_free(filter);
+        return tool_usage("--memory limits scalable filters; %s is %s and does not grow",
+                          addition->path, bloomery_kind_name((int)before.kind));
+    }
+    bool agreed =
+        tool_rule_settle(&addition->choice, addition->path, filter, origin.dialect != NULL, &rule);
+    source.returns_taken = agreed && (rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    if (!agreed || !tool_lines_add(&source, &rule, filter, addition->path, "adding",
+                                   addition->quiet, &change)) {
+        tool_say("nothing was added to %s", addition->path);
+    } else if (change.records == 0 || save(addition, &origin, filter)) {
+        tool_change_find(&before, filter, &change);
+        code = report(addition, filter, &change);
+    }
+    bloomery_free(filter);
+    return code;
+}
+
+static int add_main(int argc, char **argv)
+{
+    struct addition addition = {.source = {.delimiter = '\n'}};
+    int option;
+    while ((option = tool_getopt(argc, argv, "j:0q" TOOL_RULE_LETTERS, options)) != -1) {
+        switch (option) {
+        case 'j':
+            if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &addition.source.threads))
+                return TOOL_ERROR;
+            break;
+        case '0':
+            addition.source.delimiter = 0;
+            break;
+        case 'q':
+            addition.quiet = true;
+            break;
+        case OPTION_KEY_FILE:
+            addition.key_file = optarg;
+            break;
+        case OPTION_MEMORY:
+            if (!tool_option_size("--memory", optarg, &addition.memory))
+                return TOOL_ERROR;
+            break;
+        case OPTION_DIALECT:
+            if (!tool_dialect_option("--dialect", optarg, &addition.dialect))
+                return TOOL_ERROR;
+            break;
+        case OPTION_JSON:
+            addition.json = true;
+            break;
+        case TOOL_OPTION_MAX_LINE:
+            if (!tool_option_max_line(optarg, &addition.source.line_most))
+                return TOOL_ERROR;
+            break;
+        case TOOL_OPTION_HELP:
+            return TOOL_FOUND;
+        default:
+            if (!tool_rule_option(&addition.choice, option))
+                return TOOL_ERROR;
+        }
+    }
+    if (!tool_rule_complete(&addition.choice))
+        return TOOL_ERROR;
+    if (optind == argc)
+        return tool_usage("which filter? Name its file, as in 'bloomery add seen.bloom new.txt'");
+    addition.path = argv[optind++];
+    addition.source.keep_bom = addition.choice.keep_bom;
+    addition.source.paths = argv + optind;
+    addition.source.count = (size_t)(argc - optind);
+
+    int lock = tool_filter_lock(addition.path);
+    if (lock < 0)
+        return TOOL_ERROR;
+    int code = add_locked(&addition);
+    tool_filter_unlock(lock);
+    return code;
+}
+
+const struct tool_command cmd_add = {
+    .name = "add",
+    .run = add_main,
+    .summary = "add lines to a filter",
+    .help = help,
+};

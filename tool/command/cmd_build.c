@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * build: a filter of the lines of the inputs.
+ *
+ * In order: everything that can be refused without reading (options, what stands at the output),
+ * then the size, the filter, the keys, and the file at once at the end. Where the number of keys is
+ * not given, the keys come first: what is kept of them is their hashes (hash_store.c), and the
+ * filter is made for as many as there are, the same that -n makes. So input is read once, and may
+ * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
+ * there.
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/team.h"
+#include "command/dialect_build.h"
+#include "filter/files.h"
+#include "filter/fill.h"
+#include "filter/hasher.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+static const char help[] =
+    "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
+    "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]\n"
+    "\n"
+    "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input; gzip, zstd, "
+    "xz\n"
+    "and zip are unpacked, each member of a zip checked by itself. FILE is written whole at the\n"
+    "end; an existing filter is replaced.\n"
+    "\n"
+    "  -o, --output FILE    the filter; '-' is standard output\n"
+    "  -n, --keys N         the keys to plan for. Without it as many as there are, repeated ones\n"
+    "                       included: until the input has been read, 8 bytes of each are kept (16\n"
+    "                       if keyed, 24 for rates below 1e-7 and for --memory without -p), past\n"
+    "                       256 MiB in a file in TMPDIR or /tmp\n"
+    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or\n"
+    "                       what --memory allows\n"
+    "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -p it is a limit:\n"
+    "                       what needs more is refused\n"
+    "      --kind KIND      blocked (default: one cache miss a line), classic (least memory),\n"
+    "                       counting (4 times the memory: lines can be removed and counted) or\n"
+    "                       scalable (grows: -n are the keys after which it does so first, 1 Mi\n"
+    "                       unless given; the rate holds at any size; past --memory it stops with\n"
+    "                       an error)\n"
+    "      --counter-bits B counters of a counting filter: 4 bits, which count to 15 (default), or "
+    "8\n"
+    "                       for twice the memory, to 255. One that gets there stays there\n"
+    "      --lines L        lines per key, 1 to 4; not of a classic filter. Default: chosen\n"
+    "      --folds D        make it so that it can be halved D times. Default 0\n"
+    "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
+    "      --keyed          hash with a secret random key. It is kept in the filter's file: "
+    "whoever\n"
+    "                       can read that can forge false positives, so a new file is readable\n"
+    "                       by its owner alone (one that is replaced keeps its mode)\n"
+    "      --key-file FILE  keep the key in this file instead; made with a random key if it does\n"
+    "                       not exist. Implies --keyed\n"
+    "      --note TEXT      a remark to keep in the file\n"
+    "      --dialect D      write another system's file, by that system's sizing:\n"
+    "                       NAME[,parameter=value...] as 'bloomery dialects' lists them. -n and "
+    "-p\n"
+    "                       are its keys and rate. It keeps no rule for keys\n"
+    "      --ours           with --dialect: a file of ours that has that system's filter, and "
+    "keeps\n"
+    "                       rule and note\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
+    "cores.\n"
+    "                       The filter is the same whatever N is\n"
+    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
+    "      --force          overwrite FILE even if it is no filter\n"
+    "  -q, --quiet          no line about what was written\n"
+    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "\n"
+    "How a line becomes a key, in this order; the filter keeps it, and query and add follow it:\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it\n"
+    "if the first line of an input ends so. Where every line lacks field N, that is an error and\n"
+    "nothing is written. A line of column names is a line like others; 'tail -n +2' leaves it "
+    "out.\n"
+    "\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
+    "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
+    "  tail -n +2 people.csv | bloomery build --csv -F 2 --trim -n 1M -o names.bloom\n"
+    "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
+    "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
+
+struct build {
+    const char *output;
+    uint64_t keys;   /* 0: as many as there are */
+    double rate;     /* 0: not given */
+    uint64_t memory; /* 0: not given */
+    bloomery_kind kind;
+    uint32_t counter_bits; /* 0: not given */
+    bloomery_options options;
+    const char *key_file;
+    uint8_t *key; /* NULL: none, or left to the library. On the heap: it may wait there for long */
+    bool force, quiet, json, ours;
+    struct tool_rule_choice choice; /* how lines become keys */
+    struct tool_dialect_choice dialect;
+    struct tool_source source;
+};
+
+enum {
+    OPTION_MEMORY = TOOL_OPTION_OWN,
+    OPTION_KIND,
+    OPTION_COUNTER_BITS,
+    OPTION_LINES,
+    OPTION_FOLDS,
+    OPTION_SEED,
+    OPTION_KEYED,
+    OPTION_KEY_FILE,
+    OPTION_NOTE,
+    OPTION_DIALECT,
+    OPTION_OURS,
+    OPTION_FORCE,
+    OPTION_JSON,
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"keys", required_argument, NULL, 'n'},
+    {"rate", required_argument, NULL, 'p'},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
+    {"lines", required_argument, NULL, OPTION_LINES},
+    {"folds", required_argument, NULL, OPTION_FOLDS},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"keyed", no_argument, NULL, OPTION_KEYED},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"note", required_argument, NULL, OPTION_NOTE},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"ours", no_argument, NULL, OPTION_OURS},
+    {"threads", required_argument, NULL, 'j'},
+    {"null", no_argument, NULL, '0'},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+/* One option with a value or without. False after a message. */
+static bool take_option(struct build *build, int option)
+{
+    switch (option) {
+    case 'o':
+        build->output = optarg;
+        return true;
+    case 'n':
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &build->keys);
+    case 'p':
+        return tool_option_rate("-p", optarg, &build->rate);
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &build->memory);
+    case OPTION_KIND:
+        return tool_parse_kind(optarg, &build->kind);
+    case OPTION_COUNTER_BITS:
+        return tool_option_counter_bits(optarg, &build->counter_bits);
+    case OPTION_LINES:
+        return tool_option_small("--lines", optarg, 1, 4, &build->options.lines);
+    case OPTION_FOLDS:
+        return tool_option_small("--folds", optarg, 0, 30, &build->options.folds);
+    case OPTION_SEED:
+        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
+    case OPTION_KEY_FILE:
+        build->key_file = optarg;
+        build->options.key_outside = true;
+        build->options.hash = BLOOMERY_HASH_SIPHASH;
+        return true;
+    case OPTION_KEYED:
+        build->options.hash = BLOOMERY_HASH_SIPHASH;
+        return true;
+    case OPTION_NOTE:
+        build->options.note = optarg;
+        return true;
+    case OPTION_OURS:
+        build->ours = true;
+        return true;
+    case OPTION_DIALECT:
+        return tool_dialect_option("--dialect", optarg, &build->dialect);
+    case 'j':
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &build->source.threads);
+    case '0':
+        build->source.delimiter = 0;
+        return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &build->source.line_most);
+    case OPTION_FORCE:
+        build->force = true;
+        return true;
+    case 'q':
+        build->quiet = true;
+        return true;
+    case OPTION_JSON:
+        build->json = true;
+        return true;
+    default:
+        return tool_rule_option(&build->choice, option);
+    }
+}
+
+/* The key would be written there first, and then be lost under the filter that needs it. */
+static bool key_has_its_own_file(const struct build *build)
+{
+    if (build->key_file == NULL || strcmp(build->output, "-") == 0 ||
+        !tool_same_file(build->output, build->key_file))
+        return true;
+    tool_usage("-o and --key-file name the same file, %s; the key needs one of its own",
+               build->key_file);
+    return false;
+}
+
+static bool fits_together(const struct build *build)
+{
+    if (build->output == NULL) {
+        tool_usage("where to? -o FILE names the filter to write");
+        return false;
+    }
+    if (build->options.lines > 0 && build->kind == BLOOMERY_CLASSIC) {
+        tool_usage("--lines is for blocked filters; a classic one has none");
+        return false;
+    }
+    if (build->options.folds > 0 && build->kind == BLOOMERY_SCALABLE) {
+        tool_usage("--folds is for filters of one link; chains (--kind scalable) are not folded");
+        return false;
+    }
+    if (build->options.seed != 0 && build->options.hash == BLOOMERY_HASH_SIPHASH) {
+        tool_usage("--seed and --keyed exclude each other: the key is the seed");
+        return false;
+    }
+    if (build->options.note != NULL && strlen(build->options.note) > BLOOMERY_NOTE_BYTES) {
+        tool_usage("--note is at most %d bytes", BLOOMERY_NOTE_BYTES);
+        return false;
+    }
+    if (build->json && strcmp(build->output, "-") == 0) {
+        tool_usage("--json and '-o -' both want standard output; name a file for the filter");
+        return false;
+    }
+    return key_has_its_own_file(build);
+}
+
+/* ---- The size -------------------------------------------------------------------------------- */
+
+/* n, p and the memory are given: the plan for n and p must fit. False after saying what would. */
+static bool fits_memory(const struct build *build, const bloomery_plan *plan)
+{
+    if (build->memory == 0 || plan->bytes <= build->memory)
+        return true;
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
+        given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
+    tool_format_count(keys, plan->keys);
+    tool_format_odds(odds, build->rate);
+    tool_format_size(needed, plan->bytes);
+    tool_format_size(given, build->memory);
+
+    bloomery_plan best = {.kind = build->kind,
+                          .cell_bits = build->counter_bits,
+                          .keys = plan->keys,
+                          .bytes = build->memory};
+    bloomery_error error;
+    if (bloomery_plan_solve(&best, &build->options, &error) == BLOOMERY_OK)
+        tool_error("%s keys at a rate of %s need %s and --memory is %s; a rate of %s would fit",
+                   keys, odds, needed, given, tool_format_odds(fits, best.rate));
+    else
+        tool_error("%s keys at a rate of %s need %s and --memory is %s, where no useful rate fits",
+                   keys, odds, needed, given);
+    return false;
+}
+
+static bool solve(struct build *build, bloomery_plan *plan)
+{
+    bloomery_error error;
+    *plan = (bloomery_plan){.kind = build->kind,
+                            .cell_bits = build->counter_bits,
+                            .keys = build->keys,
+                            .rate = build->rate};
+    bool limit_only = build->keys > 0 && build->rate > 0;
+    if (build->rate == 0 && (build->memory == 0 || build->keys == 0))
+        plan->rate = build->rate = TOOL_RATE_DEFAULT;
+    if (build->memory > 0 && !limit_only)
+        plan->bytes = build->memory;
+    if (bloomery_plan_solve(plan, &build->options, &error) != BLOOMERY_OK) {
+        tool_library_error(NULL, &error);
+        return false;
+    }
+    return fits_memory(build, plan);
+}
+
+/* A filter that grows needs no number of keys: -n are those after which it does so first. */
+static void let_it_grow(struct build *build)
+{
+    build->options.memory_limit = build->memory;
+    build->memory = 0;
+    if (build->keys == 0)
+        build->keys = TOOL_CHAIN_KEYS;
+}
+
+/* ---- The secret key -------------------------------------------------------------------------- */
+
+/* Takes the key out of its file. Of a filter without such the library draws one. */
+static bool take_key(struct build *build)
+{
+    if (build->key_file == NULL)
+        return true;
+    build->options.key = build->key = tool_allocate(BLOOMERY_KEY_BYTES);
+    /* A link that led nowhere may lead to the key file now. */
+    return tool_key_read_or_make(build->key_file, build->key) && key_has_its_own_file(build);
+}
+
+/* The same where keys are hashed before there is a filter. */
+static bool take_or_draw_key(struct build *build)
+{
+    if (build->options.hash != BLOOMERY_HASH_SIPHASH || build->key_file != NULL)
+        return take_key(build);
+    build->options.key = build->key = tool_allocate(BLOOMERY_KEY_BYTES);
+    if (getrandom(build->key, BLOOMERY_KEY_BYTES, 0) == BLOOMERY_KEY_BYTES)
+        return true;
+    tool_error("the system gives no random key");
+    return false;
+}
+
+static void wipe_key(struct build *build)
+{
+    if (build->key != NULL)
+        explicit_bzero(build->key, BLOOMERY_KEY_BYTES);
+    free(build->key);
+    build->options.key = build->key = NULL;
+}
+
+/* ---- The result ------------------------------------------------------------------------------- */
+
+static bool save(const struct build *build, const bloomery_filter *filter)
+{
+    if (strcmp(build->output, "-") == 0)
+        return tool_filter_to_stdout(filter);
+    /* An adder that is at work on the old file finishes first; its file is then replaced, where
+     * otherwise it would replace ours. */
+    int lock = -1;
+    if (access(build->output, R_OK) == 0 && (lock = tool_filter_lock(build->output)) < 0)
+        return false;
+    /* Reading may have taken hours: what stands there now is looked at, not what stood there. */
+    bloomery_error error;
+    bool good = tool_may_replace(build->output, build->force);
+    if (good && bloomery_save(filter, build->output, &error) != BLOOMERY_OK) {
+        tool_library_error(build->output, &error);
+        good = false;
+    }
+    tool_filter_unlock(lock);
+    return good;
+}
+
+/*
+ * The number of different keys is an estimate. Of m bits, n keys with k bits each set a number whose
+ * variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less stands for
+ * e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500 of 100
+ * million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth. Only where
+ * the records are six times that more, and some, it is said that keys were repeated.
+ */
+static bool surely_repeated(const struct tool_change *change)
+{
+    const bloomery_info *info = &change->info;
+    double bits_per_key = info->probes * (info->lines > 0 ? info->lines : 1.0);
+    double load = -log1p(-info->fill);
+    double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
+    if (info->links > 1) /* links differ in fill and probes: a bound, not the deviation */
+        deviation += 0.001 * (double)change->records;
+    return (double)change->records - info->estimated_keys > 10 + 6 * deviation;
+}
+
+/* More keys than it was planned for. A scalable filter grows instead. */
+static bool is_overfull(const bloomery_plan *plan, const struct tool_change *change)
+{
+    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->keys;
+}
+
+/* What "wrote" says of keys and rate. While the filter is within its plan, the rate is the one
+ * planned; past it, only the bits know what has become of it. */
+static void describe(char *text, size_t room, const bloomery_plan *plan,
+                     const struct tool_change *change)
+{
+    char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES], links[TOOL_NUMBER_BYTES] = "";
+    bool overfull = is_overfull(plan, change);
+    double estimated = change->info.estimated_keys;
+    tool_format_count(records, change->records);
+    tool_format_size(size, change->info.file_bytes);
+    tool_format_odds(odds, overfull ? change->info.live_rate : plan->rate);
+    if (plan->kind == BLOOMERY_SCALABLE)
+        snprintf(links, sizeof(links), " in %u link%s", change->info.links,
+                 change->info.links == 1 ? "" : "s");
+    if (overfull && !(estimated < 1e15))
+        snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
+                 size);
+    else if (overfull || surely_repeated(change))
+        snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
+                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, links, odds);
+    else
+        snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
+                 links, odds);
+}
+
+enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
+
+static const char *describe_passed_over(char text[PASSED_BYTES], const struct tool_change *change)
+{
+    char number[TOOL_NUMBER_BYTES];
+    text[0] = '\0';
+    if (change->passed_over > 0)
+        snprintf(text, PASSED_BYTES, "; %s record%s no key",
+                 tool_format_count(number, change->passed_over),
+                 change->passed_over == 1 ? " has" : "s have");
+    return text;
+}
+
+static void report(const struct build *build, const bloomery_plan *plan,
+                   const struct tool_change *change)
+{
+    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES];
+    const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
+    if (!build->quiet && !build->json) {
+        describe(text, sizeof(text), plan, change);
+        tool_say("wrote %s: %s%s", name, text, describe_passed_over(passed, change));
+    }
+    if (is_overfull(plan, change))
+        tool_warn_overfull(name, &change->info);
+}
+
+static int print_json(const struct build *build, const struct tool_change *change)
+{
+    json_t *object = tool_json_report("build");
+    tool_json_add_change(object, build->output, change);
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* Reads the bits only where something is to be said of them. */
+static int say_result(const struct build *build, const bloomery_plan *plan,
+                      const bloomery_filter *filter, struct tool_change *change)
+{
+    static const bloomery_info nothing;
+    if (build->quiet && !build->json && !is_overfull(plan, change))
+        return TOOL_FOUND;
+    tool_change_find(&nothing, filter, change);
+    report(build, plan, change);
+    return build->json ? print_json(build, change) : TOOL_FOUND;
+}
+
+/* ---- Building -------------------------------------------------------------------------------- */
+
+/* The filter of the plan; NULL after a message. */
+static bloomery_filter *create(struct build *build, const bloomery_plan *plan)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    if (bloomery_create(plan, &build->options, &filter, &error) != BLOOMERY_OK)
+        tool_library_error(NULL, &error);
+    wipe_key(build);
+    return filter;
+}
+
+/* The keys go into the filter as they are read. */
+static bloomery_filter *add_keys(struct build *build, bloomery_plan *plan,
+                                 struct tool_change *change)
+{
+    if (!solve(build, plan) || !take_key(build))
+        return NULL;
+    bloomery_filter *filter = create(build, plan);
+    if (filter == NULL || tool_lines_add(&build->source, &build->options.rule, filter,
+                                         build->output, "building", build->quiet, change))
+        return filter;
+    bloomery_free(filter);
+    return NULL;
+}
+
+/* The requested rate; 0 where the memory decides. */
+static double wanted_rate(const struct build *build)
+{
+    return build->rate == 0 && build->memory == 0 ? TOOL_RATE_DEFAULT : build->rate;
+}
+
+/* They are read first, and the filter is made for as many as they are. */
+static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hasher,
+                                   bloomery_plan *plan, struct tool_change *change)
+{
+    if (!take_or_draw_key(build) ||
+        !tool_hasher_open(hasher, &build->options, wanted_rate(build), build->memory) ||
+        !tool_lines_hash(&build->source, &build->options.rule, hasher, build->quiet, change))
+        return NULL;
+    /* An empty input makes an empty filter, but no plan is for nothing. */
+    build->keys = change->records > 0 ? change->records : 1;
+    bloomery_filter *filter = solve(build, plan) ? create(build, plan) : NULL;
+    if (filter == NULL ||
+        tool_hasher_build(hasher, filter, plan->hash, build->output, build->quiet))
+        return filter;
+    bloomery_free(filter);
+    return NULL;
+}
+
+static int build_filter(struct build *build)
+{
+    bloomery_plan plan;
+    struct tool_change change;
+    bloomery_filter *filter;
+    if (build->kind == BLOOMERY_SCALABLE)
+        let_it_grow(build);
+    if (build->keys > 0) {
+        filter = add_keys(build, &plan, &change);
+    } else {
+        struct tool_hasher hasher = {.count = 0};
+        filter = count_keys(build, &hasher, &plan, &change);
+        tool_hasher_close(&hasher);
+    }
+    wipe_key(build);
+    int code = TOOL_ERROR;
+    /* The key file stays where this fails: another build may have read it meanwhile. */
+    if (filter != NULL && save(build, filter))
+        code = say_result(build, &plan, filter, &change);
+    bloomery_free(filter);
+    return code;
+}
+
+/* Another system's file: what only ours can do is refused. */
+static int build_dialect(struct build *build)
+{
+    const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT           ? "--kind"
+                        : build->memory > 0                            ? "--memory"
+                        : build->counter_bits > 0                      ? "--counter-bits"
+                        : build->options.lines > 0                     ? "--lines"
+                        : build->options.folds > 0                     ? "--folds"
+                        : build->options.seed != 0                     ? "--seed"
+                        : build->options.hash == BLOOMERY_HASH_SIPHASH ? "--keyed"
+                        : build->options.note != NULL && !build->ours  ? "--note"
+                                                                       : NULL;
+    if (wrong != NULL)
+        return tool_usage("%s is for filters of ours; what a file of %s can have are the "
+                          "parameters of --dialect",
+                          wrong, build->dialect.dialect->name);
+    struct tool_dialect_build foreign = {.choice = &build->dialect,
+                                         .keys = build->keys,
+                                         .rate = build->rate,
+                                         .rule = &build->choice.rule,
+                                         .note = build->options.note,
+                                         .ours = build->ours,
+                                         .source = &build->source,
+                                         .output = {.path = build->output,
+                                                    .force = build->force,
+                                                    .quiet = build->quiet,
+                                                    .json = build->json,
+                                                    .lock = -1}};
+    return tool_dialect_build(&foreign);
+}
+
+static int build_main(int argc, char **argv)
+{
+    struct build build = {.options = BLOOMERY_OPTIONS, .source = {.delimiter = '\n'}};
+    int option;
+    while ((option = tool_getopt(argc, argv, "o:n:p:j:0q" TOOL_RULE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&build, option))
+            return TOOL_ERROR;
+    }
+    if (!tool_rule_complete(&build.choice))
+        return TOOL_ERROR;
+    build.options.rule = build.choice.rule;
+    build.source.keep_bom = build.choice.keep_bom;
+    build.source.returns_taken = (build.choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    build.source.paths = argv + optind;
+    build.source.count = (size_t)(argc - optind);
+    if (build.dialect.dialect != NULL)
+        return build_dialect(&build);
+    if (build.ours)
+        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
+    if (!tool_counters_wanted(build.counter_bits, &build.kind) || !fits_together(&build))
+        return TOOL_ERROR;
+    assert(build.output != NULL);
+    if (strcmp(build.output, "-") == 0 ? !tool_stdout_takes_bytes()
+                                       : !tool_may_replace(build.output, build.force))
+        return TOOL_ERROR;
+    return build_filter(&build);
+}
+
+const struct tool_command cmd_build = {
+    .name = "build",
+    .run = build_main,
+    .summary = "make a filter of lines",
+    .help = help,
+};

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * convert: a filter of another kind, or in another system's file, made from what a filter holds. Keys
+ * are not in a filter, so only what can be told from its cells can be made: which kinds, are rows of
+ * `conversions`; in which systems' files the same bits mean the same keys, the library knows.
+ *
+ *     --from D      D's file  -> a file of ours, whose dialect is D
+ *     --to D        a file of ours, or one that is recognised  -> D's file
+ *     both          one system's file -> another's
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "command/redis_commands.h"
+#include "filter/files.h"
+#include "filter/foreign_file.h"
+#include "filter/output.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "bloomery convert -o OUT --kind KIND FILTER\n"
+    "bloomery convert -o OUT --from DIALECT [--to DIALECT] FILE\n"
+    "bloomery convert -o OUT --to DIALECT FILTER\n"
+    "\n"
+    "With --from it reads another system's file (also one that is compressed, and '-', standard\n"
+    "input) and writes a filter of ours, with the same bits and the same answers, which knows its\n"
+    "dialect; with --to it writes another system's file from a filter whose hash and geometry are\n"
+    "that system's. Any other is refused: it would have to be built from its keys. DIALECT is\n"
+    "NAME[,parameter=value...], as in 'guava' or 'clickhouse,probes=3'; 'bloomery dialects' lists\n"
+    "them. OUT is not FILE, unless with --force.\n"
+    "\n"
+    "With --kind it makes a filter of another kind from FILTER, which answers as it does. So far: "
+    "a\n"
+    "counting filter becomes a blocked one of a quarter (or an eighth) of the size. Its bits are\n"
+    "those that a build of the lines that are in it sets (a counter that is stuck at its maximum\n"
+    "keeps its bit); the adds in its header are the counting filter's, from which removals were\n"
+    "never subtracted. Keys can't be removed from it any more. OUT may be FILTER itself.\n"
+    "\n"
+    "  -o, --output OUT   the new filter; '-' is standard output\n"
+    "      --kind KIND    what it is to be: blocked\n"
+    "      --from DIALECT what FILE is\n"
+    "      --to DIALECT   what OUT is to be\n"
+    "      --redis-key K  with --to redisbloom: no file, but the commands BF.LOADCHUNK that make "
+    "the\n"
+    "                     filter under this name in a server; with -o -, for 'redis-cli --pipe'\n"
+    "      --note TEXT    with --from: a remark to keep in OUT\n"
+    "      --force        overwrite OUT even if it is no filter\n"
+    "  -q, --quiet        no line about what was written\n"
+    "      --json         say it on standard output as one JSON object, numbers unrounded\n"
+    "\n"
+    "With --from, how lines become that system's keys, which OUT then keeps ('bloomery help "
+    "build'):\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "  bloomery convert -o members-small.bloom --kind blocked members.bloom\n"
+    "  bloomery convert --from guava --int64 -o seen.bloom seen.bf\n"
+    "  bloomery convert --to guava -o again.bf seen.bloom\n";
+
+struct request {
+    struct tool_output output;
+    const char *path;
+    const char *note;
+    const char *redis_key;
+    bloomery_kind kind;
+    struct tool_dialect_choice from, to;
+    struct tool_rule_choice choice;
+};
+
+enum {
+    OPTION_KIND = TOOL_OPTION_OWN,
+    OPTION_FROM,
+    OPTION_TO,
+    OPTION_REDIS_KEY,
+    OPTION_NOTE,
+    OPTION_FORCE,
+    OPTION_JSON
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"from", required_argument, NULL, OPTION_FROM},
+    {"to", required_argument, NULL, OPTION_TO},
+    {"redis-key", required_argument, NULL, OPTION_REDIS_KEY},
+    {"note", required_argument, NULL, OPTION_NOTE},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+static const struct conversion {
+    bloomery_kind from;
+    bloomery_kind to;
+    bloomery_status (*make)(const bloomery_filter *filter, const bloomery_options *options,
+                            bloomery_filter **made, bloomery_error *error);
+} conversions[] = {
+    {BLOOMERY_COUNTING, BLOOMERY_BLOCKED, bloomery_drop_counters},
+};
+
+enum { CONVERSIONS = sizeof(conversions) / sizeof(conversions[0]) };
+
+/* NULL after saying why there is none. */
+static const struct conversion *find_conversion(const struct request *request,
+                                                const bloomery_info *info)
+{
+    for (size_t i = 0; i < CONVERSIONS; i++)
+        if (conversions[i].from == info->kind && conversions[i].to == request->kind)
+            return &conversions[i];
+    const char *from = bloomery_kind_name((int)info->kind);
+    const char *to = bloomery_kind_name((int)request->kind);
+    if (info->kind == request->kind)
+        tool_error("%s: it is a %s filter already", request->path, to);
+    else if (request->kind == BLOOMERY_COUNTING)
+        tool_error(
+            "%s: a %s filter does not know how many keys a bit stands for; a counting filter "
+            "can only be built from the keys",
+            request->path, from);
+    else
+        tool_error("%s: a %s filter can't be made of a %s one, whose bits lie elsewhere; build it "
+                   "from the keys",
+                   request->path, to, from);
+    return NULL;
+}
+
+static int report(const struct request *request, const bloomery_info *before,
+                  const bloomery_info *info)
+{
+    char size[TOOL_NUMBER_BYTES], was[TOOL_NUMBER_BYTES];
+    const char *name = tool_output_is_stdout(&request->output) ? "stdout" : request->output.path;
+    if (!request->output.quiet && !request->output.json)
+        tool_say("wrote %s: %s, %s (%s, %s before)", name, bloomery_kind_name((int)info->kind),
+                 tool_format_size(size, info->file_bytes), bloomery_kind_name((int)before->kind),
+                 tool_format_size(was, before->file_bytes));
+    if (!request->output.json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("convert");
+    tool_output_add_facts(object, &request->output, info);
+    tool_json_add(object, "from", tool_json_text(request->path));
+    tool_json_add(object, "from_kind", tool_json_text(bloomery_kind_name((int)before->kind)));
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* The checksums first: the new file would put good ones on damaged bits. */
+static int convert_kind(struct request *request, const bloomery_filter *filter)
+{
+    bloomery_filter *made = NULL;
+    bloomery_error error;
+    bloomery_info before = BLOOMERY_INFO, after = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &before);
+    const struct conversion *conversion = find_conversion(request, &before);
+    if (conversion == NULL)
+        return TOOL_ERROR;
+    if (bloomery_verify(filter, &error) != BLOOMERY_OK ||
+        conversion->make(filter, NULL, &made, &error) != BLOOMERY_OK)
+        return tool_library_error(request->path, &error);
+    int code = TOOL_ERROR;
+    if (tool_output_write(&request->output, made, NULL) &&
+        tool_output_look(&request->output, made, &after))
+        code = report(request, &before, &after);
+    bloomery_free(made);
+    return code;
+}
+
+/* ---- Dialects -------------------------------------------------------------------------------- */
+
+static const char *name_of(const bloomery_dialect *dialect)
+{
+    return dialect != NULL ? dialect->name : "ours";
+}
+
+static int report_dialect(const struct request *request, const struct tool_origin *origin,
+                          const bloomery_filter *filter, uint64_t bytes)
+{
+    char size[TOOL_NUMBER_BYTES];
+    const struct tool_output *output = &request->output;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, output->json, &info);
+    const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
+    if (!output->quiet && !output->json)
+        tool_say("wrote %s: a file of %s, %s, with a filter of %s", tool_output_said(output),
+                 name_of(output->dialect), tool_format_size(size, bytes), name_of(dialect));
+    if (!output->quiet && !output->json && output->dialect != NULL)
+        tool_foreign_say_reading(filter, output->dialect);
+    if (!output->quiet)
+        tool_remarks_say(request->path, filter);
+    if (!output->json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("convert");
+    tool_output_add_facts(object, output, &info);
+    tool_json_add(object, "from", tool_json_text(request->path));
+    tool_json_add(object, "from_dialect",
+                  origin->dialect != NULL ? tool_json_text(origin->dialect->name)
+                                          : tool_json_null());
+    tool_json_add(object, "to_dialect",
+                  output->dialect != NULL ? tool_json_text(output->dialect->name)
+                                          : tool_json_null());
+    tool_json_add(object, "dialect",
+                  dialect != NULL ? tool_json_text(dialect->name) : tool_json_null());
+    if (output->dialect != NULL) {
+        char reading[TOOL_READING_BYTES];
+        tool_foreign_reading(filter, output->dialect, reading);
+        tool_json_add(object, "read_as", tool_json_text(reading));
+    }
+    tool_json_add(object, "written_bytes", tool_json_count(bytes));
+    tool_json_add(object, "remarks", tool_remarks_json(filter));
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* Standard input is not looked at to see what it is: it was named. */
+static bloomery_filter *open_either(const struct request *request, struct tool_origin *origin)
+{
+    bloomery_options opening = BLOOMERY_OPTIONS;
+    bloomery_error error;
+    opening.open_flags = BLOOMERY_OPEN_INSPECT;
+    opening.rule = request->choice.rule;
+    opening.note = request->note;
+    if (request->from.dialect == NULL || strcmp(request->path, "-") != 0)
+        return tool_filter_open_any(request->path, opening, NULL, &request->from, origin);
+    *origin = (struct tool_origin){.dialect = request->from.dialect};
+    bloomery_filter *filter =
+        tool_filter_load(request->path, &opening, &request->from, origin, &error);
+    if (filter == NULL && error.status != BLOOMERY_OK)
+        tool_library_error("standard input", &error);
+    return filter;
+}
+
+static bool write_either(const struct request *request, const bloomery_filter *filter,
+                         uint64_t *bytes)
+{
+    if (request->redis_key != NULL)
+        return tool_redis_commands(filter, request->path, request->redis_key, bytes);
+    return tool_output_write(&request->output, filter, bytes);
+}
+
+static int convert_dialect(struct request *request)
+{
+    struct tool_origin origin = {.dialect = NULL};
+    uint64_t bytes = 0;
+    bloomery_filter *filter = open_either(request, &origin);
+    int code = TOOL_ERROR;
+    if (filter != NULL && origin.ours && request->from.dialect != NULL)
+        tool_error("%s: is a file of ours already; --from is for other systems' files",
+                   request->path);
+    else if (filter != NULL && write_either(request, filter, &bytes))
+        code = report_dialect(request, &origin, filter, bytes);
+    bloomery_free(filter);
+    return code;
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static bool dialects_fit_together(const struct request *request)
+{
+    const bool rule = !tool_rule_is_none(&request->choice.rule);
+    if (request->kind != BLOOMERY_KIND_DEFAULT) {
+        tool_usage("--kind changes what a filter of ours is, --from and --to whose file it is in: "
+                   "one after the other");
+        return false;
+    }
+    if (request->to.has_parameters) {
+        tool_usage("--to takes a name alone: all numbers are those of the filter");
+        return false;
+    }
+    if ((rule || request->note != NULL) &&
+        (request->from.dialect == NULL || request->to.dialect != NULL)) {
+        tool_usage("%s kept in a file of ours that --from makes",
+                   rule ? "options for keys are" : "--note is");
+        return false;
+    }
+    if (request->redis_key != NULL &&
+        (request->to.dialect == NULL || request->to.dialect->id != BLOOMERY_DIALECT_REDISBLOOM ||
+         request->output.path == NULL || strcmp(request->output.path, "-") != 0)) {
+        tool_usage("--redis-key goes with '--to redisbloom -o -'");
+        return false;
+    }
+    if (request->note != NULL && strlen(request->note) > BLOOMERY_NOTE_BYTES) {
+        tool_usage("--note is at most %d bytes", BLOOMERY_NOTE_BYTES);
+        return false;
+    }
+    if (request->output.path != NULL && !request->output.force &&
+        strcmp(request->output.path, "-") != 0 && strcmp(request->path, "-") != 0 &&
+        tool_same_file(request->path, request->output.path)) {
+        tool_usage("-o is the file that is read, %s; name another one (--force replaces it)",
+                   request->path);
+        return false;
+    }
+    return true;
+}
+
+static bool take_option(struct request *request, int option)
+{
+    switch (option) {
+    case OPTION_FROM:
+        return tool_dialect_option("--from", optarg, &request->from);
+    case OPTION_TO:
+        return tool_dialect_option("--to", optarg, &request->to);
+    case OPTION_REDIS_KEY:
+        request->redis_key = optarg;
+        return true;
+    case OPTION_NOTE:
+        request->note = optarg;
+        return true;
+    case 'o':
+        request->output.path = optarg;
+        return true;
+    case OPTION_KIND:
+        return tool_parse_kind(optarg, &request->kind);
+    case OPTION_FORCE:
+        request->output.force = true;
+        return true;
+    case 'q':
+        request->output.quiet = true;
+        return true;
+    case OPTION_JSON:
+        request->output.json = true;
+        return true;
+    default:
+        return tool_rule_option(&request->choice, option);
+    }
+}
+
+static int convert(struct request *request)
+{
+    const bool foreign = request->from.dialect != NULL || request->to.dialect != NULL;
+    if (!foreign && request->kind == BLOOMERY_KIND_DEFAULT)
+        return tool_usage("what is it to be? --kind blocked, or another system's: --from, --to");
+    if (!foreign && (request->note != NULL || request->redis_key != NULL ||
+                     !tool_rule_is_none(&request->choice.rule)))
+        return tool_usage("--note, --redis-key and options for keys go with --from and --to");
+    if (foreign && !dialects_fit_together(request))
+        return TOOL_ERROR;
+    int code = TOOL_ERROR;
+    bloomery_filter *filter = NULL;
+    request->output.dialect = request->to.dialect;
+    if (tool_output_begin(&request->output)) {
+        if (foreign)
+            code = convert_dialect(request);
+        else if ((filter = tool_filter_open(request->path, BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
+            code = convert_kind(request, filter);
+    }
+    bloomery_free(filter);
+    tool_output_end(&request->output);
+    return code;
+}
+
+static int convert_main(int argc, char **argv)
+{
+    struct request request = {.output.lock = -1, .from.option = "--from"};
+    int option;
+    while ((option = tool_getopt(argc, argv, "o:q" TOOL_RULE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&request, option))
+            return TOOL_ERROR;
+    }
+    if (!tool_rule_complete(&request.choice))
+        return TOOL_ERROR;
+    if (argc - optind != 1)
+        return tool_usage("one filter must be named");
+    request.path = argv[optind];
+    return convert(&request);
+}
+
+const struct tool_command cmd_convert = {
+    .name = "convert",
+    .run = convert_main,
+    .summary = "make a filter of another kind, or another system's file",
+    .help = help,
+};

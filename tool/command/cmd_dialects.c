@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dialects: which other systems' filters there are, and what can be done with them. */
+#include "base/json.h"
+#include "base/out.h"
+#include "filter/dialect_option.h"
+#include "tool.h"
+
+#include <string.h>
+
+static const char help[] =
+    "bloomery dialects [--json]\n"
+    "\n"
+    "Lists the other systems whose filters can be read, asked, added to or written, bit for bit:\n"
+    "\n"
+    "  r         their files can be read      (convert --from, query, inspect, add)\n"
+    "  w         and written                  (convert --to, add)\n"
+    "  c         new ones can be made         (build)\n"
+    "  m         files are recognised by their first bytes; others must be named with --dialect\n"
+    "\n"
+    "and what NAME[,parameter=value...] takes: for reading a file those of 'reading', of which it\n"
+    "says nothing (those of 'needs' at least), for making one those of 'making'. variant= is one\n"
+    "of the variants, the first one being the default. Parameters: keys (n), rate (p), bits (m),\n"
+    "bytes (size), probes (k), bits_per_key, seed, growth (expansion), columns, index, cell_bits.\n"
+    "\n"
+    "      --json   one JSON object\n"
+    "\n"
+    "  bloomery inspect --dialect guava seen.bf\n"
+    "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 -o tokens.bf tokens.txt\n";
+
+static const struct option options[] = {
+    {"json", no_argument, NULL, 'J'},
+    {NULL, 0, NULL, 0},
+};
+
+static void print_list(struct tool_out *out, const char *name, const char *list)
+{
+    if (list != NULL && list[0] != '\0')
+        tool_out_format(out, "    %-9s %s\n", name, list);
+}
+
+static int print_text(void)
+{
+    struct tool_out out;
+    const bloomery_dialect *dialect;
+    char text[BLOOMERY_DIALECT_TAKES_BYTES];
+    tool_out_start(&out);
+    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+        tool_out_format(&out, "%-16s %c%c%c%c  %s\n", dialect->name, dialect->reads ? 'r' : '-',
+                        dialect->writes ? 'w' : '-', dialect->creates ? 'c' : '-',
+                        dialect->magic ? 'm' : '-', dialect->note);
+        print_list(&out, "variants", dialect->variants);
+        bloomery_dialect_takes(dialect, false, text, sizeof(text));
+        if (dialect->parameters != NULL && strcmp(text, dialect->parameters) != 0)
+            print_list(&out, "needs", dialect->parameters);
+        print_list(&out, "reading", text);
+        print_list(&out, "making", bloomery_dialect_takes(dialect, true, text, sizeof(text)));
+    }
+    return tool_out_finish(&out, TOOL_FOUND);
+}
+
+/* The words of a list separated by commas. */
+static json_t *words_of(const char *list)
+{
+    json_t *array = tool_json_array();
+    char word[64];
+    while (list != NULL && *list != '\0') {
+        const size_t length = strcspn(list, ",");
+        if (length < sizeof(word)) {
+            memcpy(word, list, length);
+            word[length] = '\0';
+            tool_json_append(array, tool_json_text(word));
+        }
+        list += length;
+        list += strspn(list, ", ");
+    }
+    return array;
+}
+
+static int print_json(void)
+{
+    const bloomery_dialect *dialect;
+    char text[BLOOMERY_DIALECT_TAKES_BYTES];
+    json_t *object = tool_json_report("dialects");
+    json_t *array = tool_json_array();
+    for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+        json_t *one = tool_json_object();
+        tool_json_add(one, "name", tool_json_text(dialect->name));
+        tool_json_add(one, "number", tool_json_count(dialect->id));
+        tool_json_add(one, "note", tool_json_text(dialect->note));
+        tool_json_add(one, "reads", tool_json_bool(dialect->reads));
+        tool_json_add(one, "writes", tool_json_bool(dialect->writes));
+        tool_json_add(one, "creates", tool_json_bool(dialect->creates));
+        tool_json_add(one, "magic", tool_json_bool(dialect->magic));
+        tool_json_add(one, "variants", words_of(dialect->variants));
+        tool_json_add(one, "needed", words_of(dialect->parameters));
+        tool_json_add(one, "reading",
+                      words_of(bloomery_dialect_takes(dialect, false, text, sizeof(text))));
+        tool_json_add(one, "making",
+                      words_of(bloomery_dialect_takes(dialect, true, text, sizeof(text))));
+        tool_json_append(array, one);
+    }
+    tool_json_add(object, "dialects", array);
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+static int dialects_main(int argc, char **argv)
+{
+    bool json = false;
+    int option;
+    while ((option = tool_getopt(argc, argv, "", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (option != 'J')
+            return TOOL_ERROR;
+        json = true;
+    }
+    if (optind < argc)
+        return tool_usage("'%s': it takes no names; it lists all dialects", argv[optind]);
+    return json ? print_json() : print_text();
+}
+
+const struct tool_command cmd_dialects = {
+    .name = "dialects",
+    .run = dialects_main,
+    .summary = "other systems' filters: what can be done with them",
+    .help = help,
+};

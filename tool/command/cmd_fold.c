@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* fold: a filter of half the size, once or several times over, without its keys. */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "filter/files.h"
+#include "filter/output.h"
+#include "tool.h"
+
+#include <stdio.h>
+
+static const char help[] =
+    "bloomery fold -o OUT [--times D | --memory SIZE] FILTER\n"
+    "\n"
+    "Makes a filter of half the size, bit for bit the one that would have been built so small "
+    "with\n"
+    "the same probes; its rate rises. How often a filter can be halved depends on its size: those\n"
+    "with 256 lines and more (16 KiB) four times, and as often as --folds said when it was built.\n"
+    "OUT may be FILTER itself.\n"
+    "\n"
+    "  -o, --output OUT   the folded filter; '-' is standard output\n"
+    "      --times D      halve it D times, 1 to 30. Default 1\n"
+    "      --memory SIZE  halve it as often as it takes to get down to this much memory (512MiB)\n"
+    "      --force        overwrite OUT even if it is no filter\n"
+    "  -q, --quiet        no line about what was written\n"
+    "      --json         say it on standard output as one JSON object, numbers unrounded\n"
+    "\n"
+    "  bloomery fold -o phone.bloom --memory 4MiB ids.bloom\n";
+
+struct folding {
+    struct tool_output output;
+    const char *path;
+    uint32_t times;  /* 0: not given */
+    uint64_t memory; /* 0: not given */
+};
+
+enum { OPTION_TIMES = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_FORCE, OPTION_JSON };
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"times", required_argument, NULL, OPTION_TIMES},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+/* The memory of a filter that was halved so often: whole units of 64 bytes. */
+static uint64_t folded_bytes(const bloomery_info *info, uint32_t times)
+{
+    const uint64_t bits = (info->bits >> times) * info->cell_bits;
+    return (bits / 8 + (bits % 8 != 0) + 63) / 64 * 64;
+}
+
+/* How often it can be halved: what is halved are lines, or single bits. */
+static uint32_t most_folds(const bloomery_info *info)
+{
+    uint64_t size = info->lines > 0 ? info->bits / 512 : info->bits;
+    uint32_t most = 0;
+    for (; size % 2 == 0 && size > 0; size /= 2)
+        most++;
+    return most;
+}
+
+/* How often --memory asks for; false after saying why that is too often. */
+static bool times_for_memory(const struct folding *folding, const bloomery_info *info,
+                             uint32_t *times)
+{
+    char size[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
+    const uint32_t most = most_folds(info);
+    *times = 0;
+    while (*times < most && folded_bytes(info, *times) > folding->memory)
+        ++*times;
+    if (folded_bytes(info, *times) <= folding->memory)
+        return true;
+    tool_format_size(size, info->bytes);
+    tool_format_size(given, folding->memory);
+    if (most == 0)
+        tool_error("%s: its %s can't be halved, and --memory is %s; build it with --folds",
+                   folding->path, size, given);
+    else
+        tool_error("%s: its %s can be halved %u time%s, to %s, and --memory is %s", folding->path,
+                   size, most, most == 1 ? "" : "s",
+                   tool_format_size(least, folded_bytes(info, most)), given);
+    return false;
+}
+
+static int report(const struct folding *folding, const bloomery_info *info, uint32_t times)
+{
+    char size[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES], then[TOOL_NUMBER_BYTES];
+    char keys[TOOL_NUMBER_BYTES], plan[3 * TOOL_NUMBER_BYTES] = "";
+    const char *name = tool_output_is_stdout(&folding->output) ? "stdout" : folding->output.path;
+    if (info->planned_keys > 0 && info->planned_rate > 0)
+        snprintf(plan, sizeof(plan), "; with the planned %s keys %s",
+                 tool_format_count(keys, info->planned_keys),
+                 tool_format_odds(then, info->planned_rate));
+    if (!folding->output.quiet && !folding->output.json)
+        tool_say("wrote %s: halved %u time%s, %s, rate now %s%s", name, times,
+                 times == 1 ? "" : "s", tool_format_size(size, info->file_bytes),
+                 tool_format_odds(now, info->live_rate), plan);
+    tool_warn_overfull(name, info);
+    if (!folding->output.json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("fold");
+    tool_output_add_facts(object, &folding->output, info);
+    tool_json_add(object, "times", tool_json_count(times));
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+/* Folds once it is known how often; not at all where it is small enough as it is. */
+static int fold_filter(const struct folding *folding, const bloomery_filter *filter)
+{
+    uint32_t times = folding->times > 0 ? folding->times : 1;
+    bloomery_filter *folded = NULL;
+    bloomery_error error;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    if (folding->memory > 0 && info.kind != BLOOMERY_SCALABLE &&
+        !times_for_memory(folding, &info, &times))
+        return TOOL_ERROR;
+    bloomery_status status = times > 0 ? bloomery_fold(filter, times, NULL, &folded, &error)
+                                       : bloomery_verify(filter, &error);
+    if (status != BLOOMERY_OK)
+        return tool_library_error(folding->path, &error);
+    const bloomery_filter *result = folded != NULL ? folded : filter;
+    int code = TOOL_ERROR;
+    if (tool_output_write(&folding->output, result, NULL) &&
+        tool_output_look(&folding->output, result, &info))
+        code = report(folding, &info, times);
+    bloomery_free(folded);
+    return code;
+}
+
+static bool take_option(struct folding *folding, int option)
+{
+    switch (option) {
+    case 'o':
+        folding->output.path = optarg;
+        return true;
+    case OPTION_TIMES:
+        return tool_option_small("--times", optarg, 1, 30, &folding->times);
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &folding->memory);
+    case OPTION_FORCE:
+        folding->output.force = true;
+        return true;
+    case 'q':
+        folding->output.quiet = true;
+        return true;
+    case OPTION_JSON:
+        folding->output.json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int fold_main(int argc, char **argv)
+{
+    struct folding folding = {.output.lock = -1};
+    int option;
+    int code = TOOL_ERROR;
+    while ((option = tool_getopt(argc, argv, "o:q", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&folding, option))
+            return TOOL_ERROR;
+    }
+    if (argc - optind != 1)
+        return tool_usage("%s", optind == argc
+                                    ? "which filter? Name its file, as in 'bloomery fold -o "
+                                      "half.bloom ids.bloom'"
+                                    : "one filter at a time is folded");
+    if (folding.times > 0 && folding.memory > 0)
+        return tool_usage("--times and --memory exclude each other");
+    folding.path = argv[optind];
+    bloomery_filter *filter = NULL;
+    if (tool_output_begin(&folding.output) &&
+        (filter = tool_filter_open(folding.path, BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
+        code = fold_filter(&folding, filter);
+    bloomery_free(filter);
+    tool_output_end(&folding.output);
+    return code;
+}
+
+const struct tool_command cmd_fold = {
+    .name = "fold",
+    .run = fold_main,
+    .summary = "make a filter smaller",
+    .help = help,
+};

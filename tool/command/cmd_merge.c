@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * merge: filters of parts become the filter of the whole.
+ *
+ * Plain filters pass from maps of their files to the new file in pieces, so that they may be larger
+ * than the memory. In memory are merged only chains, whose links are appended, and what goes to
+ * stdout, which can't be taken back: everything is known to be good before the first byte.
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/out.h"
+#include "filter/files.h"
+#include "filter/output.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "bloomery merge -o OUT FILTER...\n"
+    "bloomery merge --check-only FILTER...\n"
+    "\n"
+    "Makes one filter of several: the keys of all of them. Filters fit together if they were "
+    "built\n"
+    "alike (kind, lines, probes, hash, seed or secret key, key options); of different sizes, "
+    "those\n"
+    "that fold to the least one are folded. Parts that were built with one plan, for the keys of "
+    "all\n"
+    "parts, make the very filter that a single build of all these lines makes. OUT may be one of "
+    "the inputs; it is\n"
+    "replaced at once, or not at all. Plan, key options and note are those of the first filter.\n"
+    "Scalable filters are put one behind the other, and their rates add up.\n"
+    "\n"
+    "  -o, --output OUT     the merged filter; '-' is standard output\n"
+    "      --intersect      the bits that all of them have: every key that is in all is in it, "
+    "and\n"
+    "                       others pass less often than in any of them, but more often than if "
+    "only\n"
+    "                       the common keys had been added\n"
+    "      --check-only     only say whether they fit together, and if not why: exit code 0 or 1\n"
+    "      --key-file FILE  compare this secret key with the filters', too; merging needs none\n"
+    "      --force          overwrite OUT even if it is no filter\n"
+    "  -q, --quiet          no line about what was done\n"
+    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "\n"
+    "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
+    "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"
+    "  bloomery merge --check-only a.bloom b.bloom\n";
+
+struct merging {
+    struct tool_output output;
+    const char *key_file;
+    char **paths;
+    bloomery_filter **filters; /* maps */
+    size_t count;
+    bool intersect, check_only;
+};
+
+enum {
+    OPTION_INTERSECT = TOOL_OPTION_OWN,
+    OPTION_CHECK,
+    OPTION_KEY_FILE,
+    OPTION_FORCE,
+    OPTION_JSON
+};
+
+static const struct option options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"intersect", no_argument, NULL, OPTION_INTERSECT},
+    {"check-only", no_argument, NULL, OPTION_CHECK},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+static bool open_all(struct merging *merging)
+{
+    merging->filters = tool_allocate(merging->count * sizeof(bloomery_filter *));
+    for (size_t i = 0; i < merging->count; i++)
+        merging->filters[i] = NULL;
+    for (size_t i = 0; i < merging->count; i++) {
+        merging->filters[i] =
+            tool_filter_open(merging->paths[i], BLOOMERY_OPEN_INSPECT, merging->key_file);
+        if (merging->filters[i] == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void close_all(struct merging *merging)
+{
+    for (size_t i = 0; merging->filters != NULL && i < merging->count; i++)
+        bloomery_free(merging->filters[i]);
+    free(merging->filters);
+}
+
+/* ---- Whether they fit ------------------------------------------------------------------------ */
+
+static int check_json(const struct merging *merging)
+{
+    json_t *report = tool_json_report("merge");
+    json_t *filters = tool_json_array();
+    bool all = true;
+    for (size_t i = 0; i < merging->count; i++) {
+        bloomery_error error;
+        bool fits =
+            bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK;
+        json_t *filter = tool_json_object();
+        tool_json_add(filter, "file", tool_json_text(merging->paths[i]));
+        tool_json_add(filter, "fits", tool_json_bool(fits));
+        tool_json_add(filter, "reason", fits ? tool_json_null() : tool_json_text(error.text));
+        tool_json_append(filters, filter);
+        all = all && fits;
+    }
+    tool_json_add(report, "fits", tool_json_bool(all));
+    tool_json_add(report, "filters", filters);
+    return tool_json_print(report, all ? TOOL_FOUND : TOOL_NONE);
+}
+
+static int check_only(const struct merging *merging)
+{
+    struct tool_out out;
+    size_t misfits = 0;
+    if (merging->output.json)
+        return check_json(merging);
+    tool_out_start(&out);
+    for (size_t i = 1; i < merging->count; i++) {
+        bloomery_error error;
+        if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) == BLOOMERY_OK)
+            continue;
+        misfits++;
+        if (!merging->output.quiet)
+            tool_out_format(&out, "%s and %s do not fit together: %s\n", merging->paths[0],
+                            merging->paths[i], error.text);
+    }
+    if (misfits == 0 && !merging->output.quiet)
+        tool_out_format(&out, "%zu filter%s fit%s together\n", merging->count,
+                        merging->count == 1 ? "" : "s", merging->count == 1 ? "s" : "");
+    return tool_out_finish(&out, misfits > 0 ? TOOL_NONE : TOOL_FOUND);
+}
+
+/* The same as an error of a merge, and the least of the sizes. */
+static bool all_fit(const struct merging *merging, uint64_t *least)
+{
+    bloomery_error error;
+    for (size_t i = 0; i < merging->count; i++) {
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(merging->filters[i], false, &info);
+        if (i == 0 || info.bits < *least)
+            *least = info.bits;
+        if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) != BLOOMERY_OK) {
+            tool_error("%s and %s do not fit together: %s", merging->paths[0], merging->paths[i],
+                       error.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+static uint32_t folds_to(const bloomery_info *info, uint64_t least)
+{
+    uint32_t times = 0;
+    while (info->links == 1 && info->kind != BLOOMERY_SCALABLE && info->bits >> times > least)
+        times++;
+    return times;
+}
+
+/* Says which filters are folded, and how many are. */
+static size_t say_folds(const struct merging *merging, uint64_t least)
+{
+    size_t folded = 0;
+    for (size_t i = 0; i < merging->count; i++) {
+        char from[TOOL_NUMBER_BYTES], to[TOOL_NUMBER_BYTES];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(merging->filters[i], false, &info);
+        const uint32_t times = folds_to(&info, least);
+        folded += times > 0;
+        if (times > 0 && !merging->output.quiet)
+            tool_say("%s is folded: %s become %s, and its rate rises", merging->paths[i],
+                     tool_format_size(from, info.bytes), tool_format_size(to, info.bytes >> times));
+    }
+    return folded;
+}
+
+/* ---- Merging --------------------------------------------------------------------------------- */
+
+/* What failed while filters were put together: damage is told of the file that has it. */
+static bool failed(const struct merging *merging, const bloomery_error *error)
+{
+    bloomery_error damage;
+    for (size_t i = 0; error->status == BLOOMERY_CORRUPT && i < merging->count; i++)
+        if (bloomery_verify(merging->filters[i], &damage) != BLOOMERY_OK) {
+            tool_library_error(merging->paths[i], &damage);
+            return false;
+        }
+    tool_library_error(error->status == BLOOMERY_IO_FAILED ? merging->output.path : NULL, error);
+    return false;
+}
+
+/* The first filter as one that can be changed, at the least size. */
+static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t least)
+{
+    bloomery_filter *into = NULL;
+    bloomery_error error;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(merging->filters[0], false, &info);
+    const uint32_t times = folds_to(&info, least);
+    if (times == 0)
+        return tool_filter_open(merging->paths[0], BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT,
+                                merging->key_file);
+    if (bloomery_fold(merging->filters[0], times, NULL, &into, &error) != BLOOMERY_OK)
+        failed(merging, &error);
+    return into;
+}
+
+static bool merge_in_memory(const struct merging *merging, uint64_t least, bloomery_filter **into)
+{
+    bloomery_error error;
+    *into = begin_in_memory(merging, least);
+    if (*into == NULL)
+        return false;
+    for (size_t i = 1; i < merging->count; i++) {
+        bloomery_status status = merging->intersect
+                                     ? bloomery_intersect(*into, merging->filters[i], &error)
+                                     : bloomery_merge(*into, merging->filters[i], &error);
+        if (status != BLOOMERY_OK)
+            return failed(merging, &error);
+    }
+    return tool_output_write(&merging->output, *into, NULL);
+}
+
+static bool merge_to_file(const struct merging *merging)
+{
+    bloomery_error error;
+    if (bloomery_merge_save((const bloomery_filter *const *)merging->filters, merging->count,
+                            merging->intersect, merging->output.path, &error) == BLOOMERY_OK)
+        return true;
+    return failed(merging, &error);
+}
+
+static int report(const struct merging *merging, const bloomery_info *info, size_t folded)
+{
+    char keys[TOOL_NUMBER_BYTES], size[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    char about[TOOL_NUMBER_BYTES + 20];
+    const char *name = tool_output_is_stdout(&merging->output) ? "stdout" : merging->output.path;
+    if (info->estimated_keys < 1e15)
+        snprintf(about, sizeof(about), "about %s keys",
+                 tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)));
+    else
+        snprintf(about, sizeof(about), "every bit set");
+    if (!merging->output.quiet && !merging->output.json)
+        tool_say("wrote %s: %s %zu filter%s, %s%s, %s, %s", name,
+                 merging->intersect ? "intersection of" : "union of", merging->count,
+                 merging->count == 1 ? "" : "s", merging->intersect ? "bits as of " : "", about,
+                 tool_format_size(size, info->file_bytes), tool_format_odds(odds, info->live_rate));
+    tool_warn_overfull(name, info);
+    if (!merging->output.json)
+        return TOOL_FOUND;
+    json_t *object = tool_json_report("merge");
+    tool_output_add_facts(object, &merging->output, info);
+    tool_json_add(object, "filters", tool_json_count(merging->count));
+    tool_json_add(object, "folded", tool_json_count(folded));
+    tool_json_add(object, "intersect", tool_json_bool(merging->intersect));
+    return tool_json_print(object, TOOL_FOUND);
+}
+
+static int merge_all(struct merging *merging)
+{
+    uint64_t least = 0;
+    bloomery_filter *into = NULL;
+    bloomery_info info = BLOOMERY_INFO;
+    if (!all_fit(merging, &least))
+        return TOOL_ERROR;
+    bloomery_info_get(merging->filters[0], false, &info);
+    const bool streams = info.kind != BLOOMERY_SCALABLE && !tool_output_is_stdout(&merging->output);
+    const size_t folded = say_folds(merging, least);
+    bool good = streams ? merge_to_file(merging) : merge_in_memory(merging, least, &into);
+    good = good && tool_output_look(&merging->output, into, &info);
+    bloomery_free(into);
+    return good ? report(merging, &info, folded) : TOOL_ERROR;
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static bool take_option(struct merging *merging, int option)
+{
+    switch (option) {
+    case 'o':
+        merging->output.path = optarg;
+        return true;
+    case OPTION_INTERSECT:
+        merging->intersect = true;
+        return true;
+    case OPTION_CHECK:
+        merging->check_only = true;
+        return true;
+    case OPTION_KEY_FILE:
+        merging->key_file = optarg;
+        return true;
+    case OPTION_FORCE:
+        merging->output.force = true;
+        return true;
+    case 'q':
+        merging->output.quiet = true;
+        return true;
+    case OPTION_JSON:
+        merging->output.json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int merge_main(int argc, char **argv)
+{
+    struct merging merging = {.output.lock = -1};
+    int option;
+    int code = TOOL_ERROR;
+    while ((option = tool_getopt(argc, argv, "o:q", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&merging, option))
+            return TOOL_ERROR;
+    }
+    merging.paths = argv + optind;
+    merging.count = (size_t)(argc - optind);
+    if (merging.count == 0)
+        return tool_usage("which filters? Name their files, as in 'bloomery merge -o all.bloom "
+                          "one.bloom other.bloom'");
+    if (merging.check_only && merging.output.path != NULL)
+        return tool_usage("--check-only writes nothing, so -o %s does not go with it",
+                          merging.output.path);
+    if (!merging.check_only && !tool_output_begin(&merging.output)) {
+        tool_output_end(&merging.output);
+        return TOOL_ERROR;
+    }
+    if (open_all(&merging))
+        code = merging.check_only ? check_only(&merging) : merge_all(&merging);
+    close_all(&merging);
+    tool_output_end(&merging.output);
+    return code;
+}
+
+const struct tool_command cmd_merge = {
+    .name = "merge",
+    .run = merge_main,
+    .summary = "make one filter of several",
+    .help = help,
+};

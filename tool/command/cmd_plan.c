@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * plan: what a filter takes before it is made. All numbers are the library's: every row of the
+ * table is a call of bloomery_plan_solve, and so is every "would fit" of a message.
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/out.h"
+#include "command/rate_tables.h"
+#include "command/sieve/sieve_plan.h"
+#include "filter/growth.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "bloomery plan -n N [-p RATE] [--memory SIZE]\n"
+    "bloomery plan -p RATE --memory SIZE\n"
+    "bloomery plan --sieve -n N [--memory SIZE]\n"
+    "bloomery plan --table [classic|clickhouse]\n"
+    "\n"
+    "Says what filters take, kind by kind, before one is made: memory, rate, speed. Give any two "
+    "of\n"
+    "the number of keys, the rate and the memory, and the third is worked out. -n alone plans for\n"
+    "a rate of 1e-4. All three ask whether the filter fits: exit code 2 and what would, if not.\n"
+    "\n"
+    "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
+    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
+    "      --memory SIZE    the memory of the filter (512MiB, 2GB)\n"
+    "      --kind KIND      only this kind: blocked, classic, counting (4 times the memory: lines\n"
+    "                       can be removed) or scalable, which takes -n and -p and grows: -n are\n"
+    "                       the keys after which it does so for the first time\n"
+    "      --grow-to N      of a scalable filter: what it will be with N keys, link by link\n"
+    "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
+    "      --lines L        only filters with L lines per key, 1 to 4\n"
+    "      --folds D        plan so that the filter can be halved D times. Default 0\n"
+    "      --sieve          instead of filters: what a sieve takes, in memory and on disk\n"
+    "      --table [NAME]   instead of a plan the rates over bits per key and probes: the classic\n"
+    "                       table (default), or clickhouse: the one that ClickHouse sizes by\n"
+    "      --json           one JSON object, numbers unrounded\n"
+    "\n" TOOL_SIEVE_PLAN_HELP "\n"
+    "Columns: lines that a key touches, of 512 bits, or of as many counters; probes, the bits it\n"
+    "sets in each;\n"
+    "limit, the memory as a multiple of the least that any structure could do with at this rate;\n"
+    "reads, the cache lines read on average for a key that is absent and for one that is present.\n"
+    "The row with a star is what 'bloomery build' makes unless told otherwise.\n"
+    "\n"
+    "  bloomery plan -n 20M -p 0.01\n"
+    "  bloomery plan -n 1e9 --memory 2GiB\n"
+    "  bloomery plan -p 1e-6 --memory 512MiB --json\n"
+    "  bloomery plan --sieve -n 1e9 --memory 18MB\n"
+    "  bloomery plan --table clickhouse\n";
+
+/* What was asked; 0 where it was not. */
+struct wish {
+    uint64_t keys;
+    double rate;
+    uint64_t memory;
+    bloomery_kind kind;
+    uint64_t grow_to;
+    uint32_t counter_bits; /* 0: not given */
+    bloomery_options options;
+    bool json;
+    bool in_use;       /* an option was given that is for plans */
+    const char *table; /* NULL: a plan */
+    bool sieve;        /* a plan of that instead */
+    bool for_filters;  /* an option was given that is for filters alone */
+    struct tool_sieve_wish of_sieve;
+};
+
+struct row {
+    bloomery_kind kind;
+    uint32_t lines;
+    bool solved;
+    bool fits;
+    bool recommended;
+    bloomery_plan plan;
+    bloomery_error error; /* why it could not be solved */
+};
+
+/* The rows there are: every kind of this version, blocked and counting with every number of lines.
+ * Scalable ones only by name: they are not for a known number of keys. */
+static const struct {
+    bloomery_kind kind;
+    uint32_t lines;
+} shapes[] = {
+    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
+    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
+    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0},
+};
+
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+enum {
+    OPTION_MEMORY = TOOL_OPTION_OWN,
+    OPTION_KIND,
+    OPTION_GROW_TO,
+    OPTION_COUNTER_BITS,
+    OPTION_LINES,
+    OPTION_FOLDS,
+    OPTION_TABLE,
+    OPTION_SIEVE,
+    OPTION_JSON,
+};
+
+static const struct option options[] = {
+    {"keys", required_argument, NULL, 'n'},
+    {"rate", required_argument, NULL, 'p'},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"kind", required_argument, NULL, OPTION_KIND},
+    {"grow-to", required_argument, NULL, OPTION_GROW_TO},
+    {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
+    {"lines", required_argument, NULL, OPTION_LINES},
+    {"folds", required_argument, NULL, OPTION_FOLDS},
+    {"table", optional_argument, NULL, OPTION_TABLE},
+    {"sieve", no_argument, NULL, OPTION_SIEVE},
+    TOOL_SIEVE_PLAN_OPTIONS,
+    {"json", no_argument, NULL, OPTION_JSON},
+    {NULL, 0, NULL, 0},
+};
+
+static bool take_option(struct wish *wish, int option)
+{
+    wish->in_use |= option != OPTION_TABLE && option != OPTION_JSON;
+    wish->for_filters |= option >= OPTION_KIND && option <= OPTION_FOLDS;
+    switch (option) {
+    case 'n':
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &wish->keys);
+    case 'p':
+        return tool_option_rate("-p", optarg, &wish->rate);
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &wish->memory);
+    case OPTION_KIND:
+        return tool_parse_kind(optarg, &wish->kind);
+    case OPTION_GROW_TO:
+        return tool_option_count("--grow-to", optarg, 1, TOOL_KEYS_MOST, &wish->grow_to);
+    case OPTION_COUNTER_BITS:
+        return tool_option_counter_bits(optarg, &wish->counter_bits);
+    case OPTION_LINES:
+        return tool_option_small("--lines", optarg, 1, 4, &wish->options.lines);
+    case OPTION_FOLDS:
+        return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
+    case OPTION_TABLE:
+        wish->table = optarg != NULL ? optarg : "";
+        return true;
+    case OPTION_SIEVE:
+        wish->sieve = true;
+        return true;
+    case OPTION_JSON:
+        wish->json = true;
+        return true;
+    default:
+        return tool_sieve_plan_option(&wish->of_sieve, option);
+    }
+}
+
+static bool fits_together(struct wish *wish)
+{
+    if (wish->options.lines > 0 && wish->kind == BLOOMERY_CLASSIC) {
+        tool_usage("--lines is for blocked filters; a classic one has none");
+        return false;
+    }
+    if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
+        return false;
+    if (wish->options.lines > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
+        wish->kind = BLOOMERY_BLOCKED;
+    if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
+        wish->kind = BLOOMERY_SCALABLE;
+    if (wish->grow_to > 0 && wish->kind != BLOOMERY_SCALABLE) {
+        tool_usage("--grow-to is for scalable filters; others do not grow");
+        return false;
+    }
+    if (wish->kind == BLOOMERY_SCALABLE) {
+        if (wish->memory > 0) {
+            tool_usage("a scalable filter is planned by -n and -p; with 'build', --memory limits "
+                       "how far it grows");
+            return false;
+        }
+        wish->keys = wish->keys > 0 ? wish->keys : TOOL_CHAIN_KEYS;
+    }
+    if (wish->keys == 0 && (wish->rate == 0 || wish->memory == 0)) {
+        tool_usage("how large? give two of -n, -p and --memory, or -n alone");
+        return false;
+    }
+    if (wish->rate == 0 && wish->memory == 0)
+        wish->rate = TOOL_RATE_DEFAULT;
+    return true;
+}
+
+static const char *kind_name(const struct row *row)
+{
+    return bloomery_kind_name((int)row->kind);
+}
+
+enum { NAME_BYTES = 64 };
+
+/* "blocked with 2 lines", "classic". */
+static const char *full_name(char *name, const struct row *row)
+{
+    char lines[32] = "";
+    if (row->lines > 0)
+        snprintf(lines, sizeof(lines), " with %u line%s", row->lines, row->lines == 1 ? "" : "s");
+    snprintf(name, NAME_BYTES, "%s%s", kind_name(row), lines);
+    return name;
+}
+
+/* ---- Solving --------------------------------------------------------------------------------- */
+
+/* Solves for the unknown of the three. Where none is, memory is a limit, not part of the plan. */
+static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t lines, bloomery_plan *plan,
+                  bloomery_error *error)
+{
+    bloomery_options with_lines = wish->options;
+    with_lines.lines = lines;
+    *plan = (bloomery_plan){
+        .kind = kind, .cell_bits = wish->counter_bits, .keys = wish->keys, .rate = wish->rate};
+    if (wish->keys == 0 || wish->rate == 0)
+        plan->bytes = wish->memory;
+    return bloomery_plan_solve(plan, &with_lines, error) == BLOOMERY_OK;
+}
+
+/* Kinds that are made for something of their own, which the table does not weigh. */
+static bool is_for_who_asks(bloomery_kind kind)
+{
+    return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;
+}
+
+/* All rows that were asked for, and the plan that `build` would follow. Returns how many. */
+static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, struct row *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < SHAPES; i++) {
+        struct row row = {.kind = shapes[i].kind, .lines = shapes[i].lines};
+        if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind
+                                                : is_for_who_asks(row.kind))
+            continue;
+        if (wish->options.lines > 0 && row.lines != wish->options.lines)
+            continue;
+        row.solved = solve(wish, row.kind, row.lines, &row.plan, &row.error);
+        row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
+        row.recommended = row.solved && row.kind == chosen->kind &&
+                          (row.kind == BLOOMERY_SCALABLE || row.lines == chosen->lines);
+        rows[count++] = row;
+    }
+    return count;
+}
+
+/* ---- The line to copy ------------------------------------------------------------------------ */
+
+enum { LINE_BYTES = 240 };
+
+/* Without --kind and --lines where they would be chosen anyway. */
+static const char *build_line(char *line, const struct wish *wish, const struct row *row)
+{
+    char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
+    char kind[32] = "", counters[32] = "", lines[32] = "", folds[32] = "";
+    if (wish->rate > 0)
+        snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
+    else
+        snprintf(how, sizeof(how), "--memory %llu", (unsigned long long)wish->memory);
+    if (row->kind != BLOOMERY_BLOCKED)
+        snprintf(kind, sizeof(kind), " --kind %s", kind_name(row));
+    if (wish->counter_bits > 0)
+        snprintf(counters, sizeof(counters), " --counter-bits %u", wish->counter_bits);
+    if (row->lines > 0 && (!row->recommended || wish->options.lines > 0))
+        snprintf(lines, sizeof(lines), " --lines %u", row->lines);
+    if (wish->options.folds > 0)
+        snprintf(folds, sizeof(folds), " --folds %u", wish->options.folds);
+    snprintf(line, LINE_BYTES, "bloomery build -n %llu %s%s%s%s%s -o FILE [INPUT...]",
+             (unsigned long long)row->plan.keys, how, kind, counters, lines, folds);
+    return line;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+static void print_title(struct tool_out *out, const struct wish *wish)
+{
+    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES],
+        memory[TOOL_NUMBER_BYTES];
+    tool_format_count(keys, wish->keys);
+    tool_format_exact(rate, wish->rate);
+    tool_format_odds(odds, wish->rate);
+    tool_format_size(memory, wish->memory);
+    if (wish->keys == 0)
+        tool_out_format(out, "As many keys as fit in %s at a rate of %s (%s)\n\n", memory, rate,
+                        odds);
+    else if (wish->rate == 0)
+        tool_out_format(out, "%s key%s in %s\n\n", keys, wish->keys == 1 ? "" : "s", memory);
+    else
+        tool_out_format(out, "%s key%s at a rate of %s (%s)%s%s\n\n", keys,
+                        wish->keys == 1 ? "" : "s", rate, odds, wish->memory > 0 ? ", within " : "",
+                        wish->memory > 0 ? memory : "");
+}
+
+static void print_row(struct tool_out *out, const struct wish *wish, const struct row *row)
+{
+    char keys[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
+        odds[TOOL_NUMBER_BYTES], lines[16] = "-";
+    const bloomery_plan *plan = &row->plan;
+    if (row->lines > 0)
+        snprintf(lines, sizeof(lines), "%u", row->lines);
+    tool_out_format(out, "%c %-8s %5s %7u", row->recommended ? '*' : ' ', kind_name(row), lines,
+                    plan->probes);
+    if (wish->keys == 0)
+        tool_out_format(out, " %19s", tool_format_count(keys, plan->keys));
+    tool_out_format(out, " %10s %9.2f %10s %15s %6.2fx %8.2f %8.2f\n",
+                    tool_format_size(memory, plan->bytes), plan->bits_per_key,
+                    tool_format_rate(rate, plan->rate), tool_format_odds(odds, plan->rate),
+                    plan->limit_ratio, plan->absent_lines, plan->present_lines);
+}
+
+static void print_left_out(struct tool_out *out, const struct row *row)
+{
+    char size[TOOL_NUMBER_BYTES], name[NAME_BYTES];
+    if (row->solved)
+        tool_out_format(out, "Left out: %s, which needs %s.\n", full_name(name, row),
+                        tool_format_size(size, row->plan.bytes));
+    else
+        tool_out_format(out, "Left out: %s: %s.\n", full_name(name, row), row->error.text);
+}
+
+static int print_text(const struct wish *wish, const struct row *rows, size_t count)
+{
+    struct tool_out out;
+    char line[LINE_BYTES];
+    tool_out_start(&out);
+    print_title(&out, wish);
+    const char *keys = wish->keys == 0 ? "                    " : "";
+    tool_out_format(&out, "%27s%s%44s %22s\n", "", keys, "", "reads, for a key that is");
+    tool_out_format(&out, "  %-8s %5s %7s", "kind", "lines", "probes");
+    if (wish->keys == 0)
+        tool_out_format(&out, " %19s", "keys");
+    tool_out_format(&out, " %10s %9s %10s %15s %7s %8s %8s\n", "memory", "bits/key", "rate", "odds",
+                    "limit", "absent", "present");
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].fits)
+            print_row(&out, wish, &rows[i]);
+    tool_out_text(&out, "\n");
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].fits)
+            print_left_out(&out, &rows[i]);
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].recommended && rows[i].fits)
+            tool_out_format(&out, "* recommended: %s\n", build_line(line, wish, &rows[i]));
+    if (wish->grow_to > 0)
+        tool_growth_print(&out, &rows[0].plan, wish->grow_to);
+    return tool_out_finish(&out, TOOL_FOUND);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *row_object(const struct wish *wish, const struct row *row)
+{
+    char line[LINE_BYTES];
+    const bloomery_plan *plan = &row->plan;
+    json_t *object = tool_json_object();
+    tool_json_add(object, "kind", tool_json_text(kind_name(row)));
+    tool_json_add(object, "lines", tool_json_count(row->lines));
+    tool_json_add(object, "fits", tool_json_bool(row->fits));
+    tool_json_add(object, "recommended", tool_json_bool(row->recommended && row->fits));
+    if (!row->solved) {
+        tool_json_add(object, "reason", tool_json_text(row->error.text));
+        return object;
+    }
+    tool_json_add(object, "probes", tool_json_count(plan->probes));
+    tool_json_add(object, "keys", tool_json_count(plan->keys));
+    tool_json_add(object, "rate", tool_json_number(plan->rate));
+    tool_json_add(object, "one_in", tool_json_number(1 / plan->rate));
+    tool_json_add(object, "bytes", tool_json_count(plan->bytes));
+    tool_json_add(object, "bits", tool_json_count(plan->bits));
+    tool_json_add(object, "cell_bits", tool_json_count(plan->cell_bits));
+    tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));
+    tool_json_add(object, "limit_ratio", tool_json_number(plan->limit_ratio));
+    tool_json_add(object, "absent_lines", tool_json_number(plan->absent_lines));
+    tool_json_add(object, "present_lines", tool_json_number(plan->present_lines));
+    tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
+    return object;
+}
+
+static int print_json(const struct wish *wish, const struct row *rows, size_t count)
+{
+    json_t *report = tool_json_report("plan");
+    json_t *asked = tool_json_object();
+    if (wish->keys > 0)
+        tool_json_add(asked, "keys", tool_json_count(wish->keys));
+    if (wish->rate > 0)
+        tool_json_add(asked, "rate", tool_json_number(wish->rate));
+    if (wish->memory > 0)
+        tool_json_add(asked, "memory", tool_json_count(wish->memory));
+    if (wish->options.folds > 0)
+        tool_json_add(asked, "folds", tool_json_count(wish->options.folds));
+    tool_json_add(report, "asked", asked);
+    json_t *plans = tool_json_array();
+    for (size_t i = 0; i < count; i++)
+        tool_json_append(plans, row_object(wish, &rows[i]));
+    tool_json_add(report, "plans", plans);
+    if (wish->grow_to > 0)
+        tool_json_add(report, "links", tool_growth_json(&rows[0].plan, wish->grow_to));
+    return tool_json_print(report, TOOL_FOUND);
+}
+
+/* ---- The answer ------------------------------------------------------------------------------ */
+
+/* All three numbers are given and do not go together: says what needs how much, and what would fit.
+ */
+static int refuse(const struct wish *wish, const bloomery_plan *chosen, const struct row *rows,
+                  size_t count)
+{
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
+        given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
+    char message[512], name[NAME_BYTES];
+    int length =
+        snprintf(message, sizeof(message), "%s keys at a rate of %s need %s and --memory is %s",
+                 tool_format_count(keys, wish->keys), tool_format_odds(odds, wish->rate),
+                 tool_format_size(needed, chosen->bytes), tool_format_size(given, wish->memory));
+    size_t used = (size_t)length;
+
+    struct wish other = *wish;
+    bloomery_plan plan;
+    other.rate = 0;
+    const char *sign = ": what fits is ";
+    if (solve(&other, wish->kind, wish->options.lines, &plan, NULL)) {
+        used += (size_t)snprintf(message + used, sizeof(message) - used, "%sa rate of %s", sign,
+                                 tool_format_odds(fits, plan.rate));
+        sign = ", or ";
+    }
+    other.rate = wish->rate;
+    other.keys = 0;
+    if (solve(&other, wish->kind, wish->options.lines, &plan, NULL)) {
+        used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s keys", sign,
+                                 tool_format_count(fits, plan.keys));
+        sign = ", or ";
+    }
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].fits) {
+            used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s, in %s", sign,
+                                     full_name(name, &rows[i]),
+                                     tool_format_size(fits, rows[i].plan.bytes));
+            break;
+        }
+    if (used == (size_t)length)
+        snprintf(message + used, sizeof(message) - used, ", where no useful rate fits");
+    tool_error("%s", message);
+    return TOOL_ERROR;
+}
+
+/* The table's name may be an operand: --table clickhouse is what one writes. */
+static int print_table(const struct wish *wish, int count, char **operands)
+{
+    const char *name = wish->table[0] != 0 ? wish->table : count > 0 ? *operands : "classic";
+    if (count > (wish->table[0] == 0))
+        return tool_usage("'%s': --table takes one name", operands[count - 1]);
+    if (wish->in_use)
+        return tool_usage("--table prints a table: it goes with --json and nothing else");
+    return tool_rate_table(name, wish->json);
+}
+
+static int plan_sieve(struct wish *wish)
+{
+    struct tool_sieve_wish *of_sieve = &wish->of_sieve;
+    if (!wish->sieve)
+        return tool_usage(
+            "--pushes, --key-bytes, --disk-speed, --cache-hit, --fingerprint-bits and "
+            "--partitions are for --sieve");
+    if (wish->for_filters)
+        return tool_usage("--sieve takes -n, -p and --memory, and options of its own, none of "
+                          "filters");
+    of_sieve->plan.keys = wish->keys;
+    of_sieve->plan.rate = wish->rate;
+    of_sieve->memory = wish->memory;
+    of_sieve->json = wish->json;
+    return tool_sieve_plan(of_sieve);
+}
+
+static int plan_main(int argc, char **argv)
+{
+    struct wish wish = {.options = BLOOMERY_OPTIONS};
+    int option;
+    while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&wish, option))
+            return TOOL_ERROR;
+    }
+    if (wish.table != NULL)
+        return print_table(&wish, argc - optind, argv + optind);
+    if (optind < argc)
+        return tool_usage("'%s': plan takes no operands", argv[optind]);
+    if (wish.sieve || wish.of_sieve.in_use)
+        return plan_sieve(&wish);
+    if (!fits_together(&wish))
+        return TOOL_ERROR;
+
+    bloomery_plan chosen;
+    bloomery_error error;
+    if (!solve(&wish, wish.kind, wish.options.lines, &chosen, &error))
+        return tool_library_error(NULL, &error);
+    if (wish.grow_to > 0 && !tool_growth_reaches(&chosen, wish.grow_to))
+        return TOOL_ERROR;
+    struct row rows[SHAPES];
+    size_t count = solve_rows(&wish, &chosen, rows);
+    if (wish.memory > 0 && chosen.bytes > wish.memory)
+        return refuse(&wish, &chosen, rows, count);
+    return wish.json ? print_json(&wish, rows, count) : print_text(&wish, rows, count);
+}
+
+const struct tool_command cmd_plan = {
+    .name = "plan",
+    .run = plan_main,
+    .summary = "what a filter takes, before it is made",
+    .help = help,
+};

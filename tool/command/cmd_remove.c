@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * remove: keys out of a counting filter. As with `add`, the file is loaded, changed in memory,
+ * written beside and renamed, under its lock.
+ *
+ * One thread does it all: of equal lines the second may be absent where the first was not, and what
+ * is reported must not depend on which came first.
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "filter/files.h"
+#include "input/blocks.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char help[] =
+    "bloomery remove FILTER [INPUT...]\n"
+    "\n"
+    "Removes the lines of the inputs from a counting filter (build --kind counting), once for "
+    "each\n"
+    "time that they are there. The file is replaced at once when all of them are done, or not at\n"
+    "all. A line that surely is not in the filter changes nothing and is counted as absent.\n"
+    "No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "\n"
+    "Remove only what was added, and no more often: then no line that is still in the filter is\n"
+    "ever lost. A line that was never added, but is taken for one that was, takes away counts "
+    "that\n"
+    "others need; that happens at the filter's rate, and a warning says how often where it is to "
+    "be\n"
+    "expected at all (of lines removed twice, for example). A counter that has reached its maximum "
+    "(15, "
+    "or\n"
+    "255 with --counter-bits 8) stays there, so what it belongs to may never go entirely.\n"
+    "\n"
+    "      --strict         exit code 1 if a line was absent (all others are removed all the "
+    "same)\n"
+    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
+    "      --key-file FILE  the key of a filter that doesn't carry it\n"
+    "  -q, --quiet          no line about what was removed\n"
+    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"
+    "                       line; without this it is dropped\n"
+    "\n"
+    "Lines become keys by the rule that the filter was built with. The options of that rule (-F,\n"
+    "-d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --skip-empty; 'bloomery help\n"
+    "build') need not be given; where they are, they must agree with it.\n"
+    "\n"
+    "  bloomery remove members.bloom left.txt\n";
+
+struct removal {
+    const char *path;
+    const char *key_file;
+    struct tool_rule_choice choice;
+    struct tool_source source;
+    bool strict, quiet, json;
+};
+
+/* What was done. */
+struct outcome {
+    uint64_t removed;
+    uint64_t absent;
+    uint64_t cleared; /* counters that became 0 */
+    uint64_t passed_over;
+    double expected_wrong; /* of those removed: never added, but taken for such */
+    bloomery_info info;    /* afterwards, scanned */
+};
+
+enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_STRICT, OPTION_JSON };
+
+static const struct option options[] = {
+    {"strict", no_argument, NULL, OPTION_STRICT},
+    {"null", no_argument, NULL, '0'},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- Removing -------------------------------------------------------------------------------- */
+
+/* What is worked with; too large for a stack. */
+struct worker {
+    bloomery_filter *filter;
+    struct outcome *outcome;
+    struct tool_block block;
+    struct tool_made *made; /* NULL: records are the keys */
+    bloomery_key records[TOOL_BATCH_ROOM];
+    bloomery_hash hashes[TOOL_BATCH_KEYS];
+};
+
+/* Far enough ahead that memory is there when it is needed, and near enough that it still is. */
+enum { AHEAD = 32 };
+
+static void count_removal(struct outcome *outcome, int found, uint32_t cleared)
+{
+    assert(found == BLOOMERY_REMOVED || found == BLOOMERY_ABSENT);
+    outcome->removed += found == BLOOMERY_REMOVED;
+    outcome->absent += found == BLOOMERY_ABSENT;
+    outcome->cleared += cleared;
+}
+
+/* Where keys have positions and no hash, as with some other systems. */
+static void remove_one_by_one(struct worker *worker, const bloomery_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t cleared = 0;
+        const int found = bloomery_remove(worker->filter, keys[i], &cleared);
+        count_removal(worker->outcome, found, cleared);
+    }
+}
+
+/* A batch; its keys can be asked for, or the filter would not have been opened. */
+static void remove_keys(struct worker *worker, const bloomery_key *keys, size_t count)
+{
+    bloomery_filter *filter = worker->filter;
+    bloomery_status status = bloomery_hash_batch(filter, keys, count, worker->hashes);
+    if (status == BLOOMERY_UNSUPPORTED) {
+        remove_one_by_one(worker, keys, count);
+        return;
+    }
+    assert(status == BLOOMERY_OK);
+    for (size_t i = 0; i < count + AHEAD; i++) {
+        uint32_t cleared = 0;
+        if (i < count)
+            bloomery_prefetch_hash(filter, worker->hashes[i]);
+        if (i < AHEAD)
+            continue;
+        int found = bloomery_remove_hash(filter, worker->hashes[i - AHEAD], &cleared);
+        count_removal(worker->outcome, found, cleared);
+    }
+}
+
+static bool all_well_formed(const struct worker *worker)
+{
+    return worker->made == NULL || worker->made->tally.malformed == 0;
+}
+
+static void remove_block(struct worker *worker, const bloomery_key_rule *rule)
+{
+    size_t count;
+    while (all_well_formed(worker) &&
+           (count = tool_block_keys(&worker->block, worker->records)) > 0) {
+        if (worker->made == NULL) {
+            remove_keys(worker, worker->records, count);
+            continue;
+        }
+        count = tool_rule_apply(rule, &worker->block, worker->records, count, worker->made);
+        if (all_well_formed(worker))
+            remove_keys(worker, worker->made->keys, count);
+    }
+}
+
+/* False after a message; the filter may then lack some of the keys. */
+static bool remove_lines(const struct removal *removal, const bloomery_key_rule *rule,
+                         bloomery_filter *filter, struct outcome *outcome)
+{
+    struct tool_source source = removal->source;
+    source.threads = 1;
+    source.returns_taken = (rule->flags & BLOOMERY_RULE_CRLF) != 0;
+    struct tool_blocks *blocks = tool_blocks_open(&source, removal->quiet ? NULL : "removing");
+    struct worker *worker = tool_allocate(sizeof(*worker));
+    worker->filter = filter;
+    worker->outcome = outcome;
+    worker->block = (struct tool_block){0};
+    worker->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
+    while (all_well_formed(worker) && tool_blocks_take(blocks, &worker->block))
+        remove_block(worker, rule);
+    struct tool_tally tally = {0};
+    if (worker->made != NULL) {
+        tool_tally_add(&tally, &worker->made->tally);
+        tool_made_free(worker->made);
+    }
+    tool_block_free(&worker->block);
+    free(worker);
+    tool_tally_place(&tally, blocks);
+    bool good = tool_blocks_close(blocks);
+    outcome->passed_over = tally.passed_over;
+    tally.malformed = tally.malformed > 0;
+    return tool_tally_say(&tally, rule, "no key can be made of it") && good &&
+           tool_tally_has_keys(&tally, rule, outcome->removed + outcome->absent);
+}
+
+/*
+ * Of lines that were never added a share as large as the rate is taken for added ones; the others are
+ * those that were surely absent. So for `absent` of these absent * rate / (1 - rate) were removed
+ * wrongly. The rate falls while lines are removed; its mean before and after is taken.
+ */
+static double wrong_removals(const struct outcome *outcome, double rate_before)
+{
+    const double rate = (rate_before + outcome->info.live_rate) / 2;
+    const double most = (double)outcome->removed;
+    if (!(rate < 1))
+        return most;
+    double wrong = (double)outcome->absent * rate / (1 - rate);
+    return wrong < most ? wrong : most;
+}
+
+/* ---- What is said ---------------------------------------------------------------------------- */
+
+static void say_removed(const struct removal *removal, const struct outcome *outcome)
+{
+    char removed[TOOL_NUMBER_BYTES], absent[TOOL_NUMBER_BYTES];
+    tool_format_count(removed, outcome->removed);
+    tool_format_count(absent, outcome->absent);
+    if (outcome->absent > 0)
+        tool_say("%s: removed %s key%s; %s surely %s not in it", removal->path, removed,
+                 outcome->removed == 1 ? "" : "s", absent, outcome->absent == 1 ? "was" : "were");
+    else
+        tool_say("%s: removed %s key%s", removal->path, removed, outcome->removed == 1 ? "" : "s");
+}
+
+static int print_json(const struct removal *removal, const struct outcome *outcome, int code)
+{
+    const bloomery_info *info = &outcome->info;
+    json_t *object = tool_json_report("remove");
+    tool_json_add(object, "file", tool_json_text(removal->path));
+    tool_json_add(object, "records", tool_json_count(outcome->removed + outcome->absent));
+    tool_json_add(object, "passed_over", tool_json_count(outcome->passed_over));
+    tool_json_add(object, "removed", tool_json_count(outcome->removed));
+    tool_json_add(object, "absent", tool_json_count(outcome->absent));
+    tool_json_add(object, "expected_wrong_removals", tool_json_number(outcome->expected_wrong));
+    tool_json_add(object, "cleared", tool_json_count(outcome->cleared));
+    tool_json_add(object, "stuck_cells", tool_json_count(info->stuck_cells));
+    tool_json_add(object, "bytes", tool_json_count(info->bytes));
+    tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
+    tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
+    tool_json_add(object, "predicted_rate", tool_json_number(info->expected_rate));
+    tool_json_add(object, "live_rate", tool_json_number(info->live_rate));
+    return tool_json_print(object, code);
+}
+
+static void warn_of_wrong_ones(const struct removal *removal, const struct outcome *outcome)
+{
+    char absent[TOOL_NUMBER_BYTES], removed[TOOL_NUMBER_BYTES], wrong[TOOL_NUMBER_BYTES];
+    const uint64_t rounded = (uint64_t)(outcome->expected_wrong + 0.5);
+    if (outcome->expected_wrong < 1)
+        return;
+    tool_warning("%s: %s line%s surely absent; of the %s removed about %s %s probably never added "
+                 "either, and keys that share their counters may now be denied",
+                 removal->path, tool_format_count(absent, outcome->absent),
+                 outcome->absent == 1 ? " was" : "s were",
+                 tool_format_count(removed, outcome->removed), tool_format_count(wrong, rounded),
+                 rounded == 1 ? "was" : "were");
+}
+
+static int report(const struct removal *removal, const struct outcome *outcome)
+{
+    char stuck[TOOL_NUMBER_BYTES];
+    const int code = removal->strict && outcome->absent > 0 ? TOOL_NONE : TOOL_FOUND;
+    if (!removal->quiet && !removal->json)
+        say_removed(removal, outcome);
+    warn_of_wrong_ones(removal, outcome);
+    if (outcome->info.stuck_cells > 0)
+        tool_warning("%s: %s counter%s reached the maximum of %u and will not go down again: keys "
+                     "that have only such counters stay",
+                     removal->path, tool_format_count(stuck, outcome->info.stuck_cells),
+                     outcome->info.stuck_cells == 1 ? "" : "s", outcome->info.counter_most);
+    return removal->json ? print_json(removal, outcome, code) : code;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static bool has_counters(const char *path, const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    if (info.counter_most > 0)
+        return true;
+    tool_error("%s: a %s filter does not know how many keys a bit stands for; keys can be removed "
+               "from one that was built with --kind counting",
+               path, bloomery_kind_name((int)info.kind));
+    return false;
+}
+
+static int remove_locked(const struct removal *removal)
+{
+    if (!tool_may_change(removal->path))
+        return TOOL_ERROR;
+    bloomery_filter *filter =
+        tool_filter_open(removal->path, BLOOMERY_OPEN_COPY, removal->key_file);
+    if (filter == NULL)
+        return TOOL_ERROR;
+    bloomery_error error;
+    bloomery_key_rule rule;
+    struct outcome outcome = {.info = BLOOMERY_INFO};
+    bloomery_info before = BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &before);
+    int code = TOOL_ERROR;
+    if (!has_counters(removal->path, filter) ||
+        !tool_rule_settle(&removal->choice, removal->path, filter, false, &rule) ||
+        !remove_lines(removal, &rule, filter, &outcome)) {
+        tool_say("nothing was removed from %s", removal->path);
+    } else if (outcome.removed > 0 && bloomery_save(filter, removal->path, &error) != BLOOMERY_OK) {
+        tool_library_error(removal->path, &error);
+    } else {
+        bloomery_info_get(filter, true, &outcome.info);
+        outcome.expected_wrong = wrong_removals(&outcome, before.live_rate);
+        code = report(removal, &outcome);
+    }
+    bloomery_free(filter);
+    return code;
+}
+
+static bool take_option(struct removal *removal, int option)
+{
+    switch (option) {
+    case OPTION_STRICT:
+        removal->strict = true;
+        return true;
+    case '0':
+        removal->source.delimiter = 0;
+        return true;
+    case OPTION_KEY_FILE:
+        removal->key_file = optarg;
+        return true;
+    case 'q':
+        removal->quiet = true;
+        return true;
+    case OPTION_JSON:
+        removal->json = true;
+        return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &removal->source.line_most);
+    default:
+        return tool_rule_option(&removal->choice, option);
+    }
+}
+
+static int remove_main(int argc, char **argv)
+{
+    struct removal removal = {.source = {.delimiter = '\n'}};
+    int option;
+    while ((option = tool_getopt(argc, argv, "0q" TOOL_RULE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&removal, option))
+            return TOOL_ERROR;
+    }
+    if (!tool_rule_complete(&removal.choice))
+        return TOOL_ERROR;
+    if (optind == argc)
+        return tool_usage(
+            "which filter? Name its file, as in 'bloomery remove members.bloom left.txt'");
+    removal.path = argv[optind++];
+    removal.source.keep_bom = removal.choice.keep_bom;
+    removal.source.paths = argv + optind;
+    removal.source.count = (size_t)(argc - optind);
+
+    int lock = tool_filter_lock(removal.path);
+    if (lock < 0)
+        return TOOL_ERROR;
+    int code = remove_locked(&removal);
+    tool_filter_unlock(lock);
+    return code;
+}
+
+const struct tool_command cmd_remove = {
+    .name = "remove",
+    .run = remove_main,
+    .summary = "remove lines from a counting filter",
+    .help = help,
+};

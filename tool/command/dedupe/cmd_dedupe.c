@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dedupe: the first occurrences of lines, in order.
+ *
+ * In order: what can be refused without reading; the locks, of the state before that of the file to
+ * append to, so that two of us never wait for each other; filter or table; what counts as seen; the
+ * inputs. A state is written last, when everything that it holds was delivered: whatever ends the
+ * command before leaves the old one, and what was printed since comes again. A command that lost its
+ * reader (SIGPIPE) ends so, too. A first signal that asks it to end (interrupt.c) ends the input, and
+ * the state is written.
+ *
+ * How lines are compared: dedupe.c. What they are remembered in: dedupe_start.c. What happens when
+ * there is no more room: seen.c.
+ */
+#include "base/numbers.h"
+#include "base/team.h"
+#include "command/dedupe/dedupe_command.h"
+#include "filter/files.h"
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]\n"
+    "\n"
+    "Prints each line of the inputs the first time that it comes, in their order. Lines are\n"
+    "remembered in a filter, a few bytes each: a new line is dropped wrongly as often as the "
+    "filter's\n"
+    "rate says, and at the end you are told how many such lines are expected. No INPUT, or '-', "
+    "is\n"
+    "standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "\n"
+    "  -n, --keys N         the different lines to make room for. Default: estimated from the "
+    "sizes\n"
+    "                       of the input files and a sample of them, plus 5 %; a million where "
+    "they\n"
+    "                       are packed, or come by a pipe\n"
+    "  -p, --rate RATE      the filter's rate, also when it is full (1e-6, 0.01%, 1/1000). "
+    "Default\n"
+    "                       1e-6\n"
+    "      --memory SIZE    the most memory for what is remembered (512MiB, 2GB). Alone or with "
+    "-p:\n"
+    "                       as many lines as fit in it. With -n: the best rate that fits\n"
+    "      --on-full=WHAT   when the lines are more than there is room for:\n"
+    "                         grow  go on with a further filter of twice the size, the rate of "
+    "all\n"
+    "                               together staying below RATE (default; with --memory up to "
+    "SIZE)\n"
+    "                         stop  end with exit code 2 where the rate comes to twice RATE; all "
+    "that\n"
+    "                               was kept has been printed (default with --memory)\n"
+    "                         pass  from there on remember nothing more: lines not remembered are\n"
+    "                               printed each time that they come\n"
+    "      --exact[=BITS]   remember a fingerprint of each line, of 64 bits (default) or 128, in "
+    "place\n"
+    "                       of the filter: 11 to 21 bytes a line, or twice that, and hardly ever "
+    "a\n"
+    "                       line dropped wrongly\n"
+    "  -v, --invert         print what is dropped: the repeated lines\n"
+    "  -c, --count          print only how many lines are kept; with -v, dropped\n"
+    "      --against X      drop also lines that are in X, a filter or a file of lines; "
+    "repeatable\n"
+    "      --append FILE    lines of FILE count as seen, and what is kept is appended to it as "
+    "well "
+    "as\n"
+    "                       printed. It is made where it is not there\n"
+    "      --state FILE     begin with the filter in FILE, where there is one, and write it back "
+    "when\n"
+    "                       everything has been printed; or where it stopped, being full. Its "
+    "size\n"
+    "                       and rate are those of the first time. SIGINT, SIGTERM and SIGHUP end\n"
+    "                       the input there, and it is written; a second one does not wait\n"
+    "      --key-file FILE  the key of filters that don't carry it (--state, --against)\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
+    "cores.\n"
+    "                       The output is the same, and in the same order, whatever N is\n"
+    "  -0, --null           lines end with NUL instead of newline, in input and "
+    "output\n" TOOL_LINE_HELP "  -q, --quiet          no report at the end\n"
+    "      --json           the report as one JSON object, numbers unrounded: on standard error, "
+    "or\n"
+    "                       with -c on standard output in place of the number\n"
+    "\n"
+    "What is compared of a line; the whole line is printed. Lines without a key are printed, "
+    "always:\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "An input that can't be read, or has a line that is too long, ends it with exit code 2; "
+    "nothing\n"
+    "after it is read, and neither is the state written.\n"
+    "\n"
+    "  bloomery dedupe urls.txt > unique.txt\n"
+    "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
+    "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n";
+
+enum {
+    OPTION_MEMORY = TOOL_OPTION_OWN,
+    OPTION_ON_FULL,
+    OPTION_EXACT,
+    OPTION_AGAINST,
+    OPTION_APPEND,
+    OPTION_STATE,
+    OPTION_JSON,
+    OPTION_KEY_FILE,
+};
+
+static const struct option options[] = {
+    {"keys", required_argument, NULL, 'n'},
+    {"rate", required_argument, NULL, 'p'},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"on-full", required_argument, NULL, OPTION_ON_FULL},
+    {"exact", optional_argument, NULL, OPTION_EXACT},
+    {"invert", no_argument, NULL, 'v'},
+    {"count", no_argument, NULL, 'c'},
+    {"against", required_argument, NULL, OPTION_AGAINST},
+    {"append", required_argument, NULL, OPTION_APPEND},
+    {"state", required_argument, NULL, OPTION_STATE},
+    {"threads", required_argument, NULL, 'j'},
+    {"null", no_argument, NULL, '0'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"json", no_argument, NULL, OPTION_JSON},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    TOOL_LINE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static bool take_on_full(struct tool_dedupe_command *command, const char *text)
+{
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, tool_on_full_names[i]) == 0) {
+            command->on_full = i;
+            return true;
+        }
+    tool_usage("--on-full is stop, grow or pass, not '%s'", text);
+    return false;
+}
+
+static bool take_exact(struct tool_dedupe_command *command, const char *text)
+{
+    command->exact = text == NULL || strcmp(text, "64") == 0 ? 64 : 128;
+    if (command->exact == 64 || strcmp(text, "128") == 0)
+        return true;
+    tool_usage("--exact is 64 or 128 (bits of a fingerprint), not '%s'", text);
+    return false;
+}
+
+static void take_against(struct tool_dedupe_command *command, const char *path)
+{
+    const size_t bytes = (command->against_given + 1) * sizeof(char *);
+    command->againsts = tool_reallocate(command->againsts, bytes);
+    command->againsts[command->against_given++] = path;
+}
+
+/* One option of those with a value. False after a message. */
+static bool take_value(struct tool_dedupe_command *command, int option)
+{
+    switch (option) {
+    case 'n':
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &command->keys);
+    case 'p':
+        return tool_option_rate("-p", optarg, &command->rate);
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &command->memory);
+    case 'j':
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &command->source.threads);
+    case OPTION_ON_FULL:
+        return take_on_full(command, optarg);
+    case OPTION_EXACT:
+        return take_exact(command, optarg);
+    case OPTION_AGAINST:
+        take_against(command, optarg);
+        return true;
+    case OPTION_APPEND:
+        command->append = optarg;
+        return true;
+    case OPTION_STATE:
+        command->state = optarg;
+        return true;
+    case OPTION_KEY_FILE:
+        command->key_file = optarg;
+        return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &command->source.line_most);
+    default:
+        return tool_rule_option(&command->choice, option);
+    }
+}
+
+static bool take_option(struct tool_dedupe_command *command, int option)
+{
+    switch (option) {
+    case 'v':
+        command->dedupe.invert = true;
+        return true;
+    case 'c':
+        command->dedupe.count_only = true;
+        return true;
+    case '0':
+        command->source.delimiter = 0;
+        return true;
+    case 'q':
+        command->quiet = true;
+        return true;
+    case OPTION_JSON:
+        command->json = true;
+        return true;
+    default:
+        return take_value(command, option);
+    }
+}
+
+/* Standard input can be read once. */
+static bool stdin_is_read_once(const struct tool_dedupe_command *command)
+{
+    size_t readers = command->source.count == 0;
+    for (size_t i = 0; i < command->source.count; i++)
+        readers += tool_path_is_stdin(command->source.paths[i]);
+    size_t against = 0;
+    for (size_t i = 0; i < command->against_given; i++)
+        against += tool_path_is_stdin(command->againsts[i]);
+    if (against == 0 || readers + against == 1)
+        return true;
+    tool_usage("standard input can be read once: as an input, or --against it");
+    return false;
+}
+
+static bool fits_together(const struct tool_dedupe_command *command)
+{
+    if (command->exact > 0 && command->rate > 0)
+        return !tool_usage("-p is the rate of a filter; --exact keeps fingerprints instead");
+    if (command->rate >= 0.5)
+        return !tool_usage("-p must be below 0.5; with more, most new lines would be dropped");
+    if (command->exact > 0 && command->on_full >= 0 && command->on_full != TOOL_FULL_GROW &&
+        command->memory == 0)
+        return !tool_usage("--exact is full where its memory is: --on-full goes with --memory");
+    if (command->exact > 0 && command->state != NULL)
+        return !tool_usage("--state keeps a filter; --exact has none to keep");
+    if (command->state != NULL && tool_path_is_stdin(command->state))
+        return !tool_usage("--state needs a file; '-' is none");
+    if (command->key_file != NULL && command->state == NULL && command->against_given == 0)
+        return !tool_usage("--key-file is for the filters of --state and --against");
+    if (command->append != NULL && tool_path_is_stdin(command->append))
+        return !tool_usage("--append needs a file; what is kept is printed on standard output");
+    if (command->state != NULL && command->append != NULL &&
+        tool_same_file(command->state, command->append))
+        return !tool_usage("--state and --append name the same file, %s", command->state);
+    return stdin_is_read_once(command);
+}
+
+/* Whether an input is the open file, which is written to: it would be read for ever. */
+static bool is_input(const struct tool_dedupe_command *command, int descriptor, const char **name)
+{
+    struct stat output, input;
+    if (fstat(descriptor, &output) != 0 || !S_ISREG(output.st_mode))
+        return false;
+    for (size_t i = 0; i < tool_source_count(&command->source); i++) {
+        *name = tool_source_path(&command->source, i);
+        int failed = tool_path_is_stdin(*name) ? fstat(STDIN_FILENO, &input) : stat(*name, &input);
+        if (failed == 0 && input.st_dev == output.st_dev && input.st_ino == output.st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Whether what is printed goes to this open file as well. */
+static bool is_output(int descriptor)
+{
+    struct stat output, other;
+    return descriptor >= 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+           fstat(descriptor, &other) == 0 && S_ISREG(output.st_mode) &&
+           output.st_dev == other.st_dev && output.st_ino == other.st_ino;
+}
+
+static bool output_is_no_input(const struct tool_dedupe_command *command)
+{
+    const char *name;
+    if (is_output(command->lock) || is_output(command->appended.descriptor)) {
+        tool_error("standard output goes to %s too: it would be written twice, or lost",
+                   is_output(command->lock) ? command->state : command->append);
+        return false;
+    }
+    if (!command->dedupe.count_only && is_input(command, STDOUT_FILENO, &name)) {
+        tool_error("%s: is also the output", tool_path_said(name));
+        return false;
+    }
+    if (command->append == NULL || !is_input(command, command->appended.descriptor, &name))
+        return true;
+    tool_usage("%s: is the file to append to, whose lines count as seen; it can't be an input too",
+               tool_path_said(name));
+    return false;
+}
+
+static bool learn_lists(struct tool_dedupe_command *command)
+{
+    struct tool_source lists = command->source;
+    if (command->list_count == 0)
+        return true;
+    lists.paths = (char *const *)(const void *)command->lists;
+    lists.count = command->list_count;
+    bool good = tool_dedupe_learn(&command->dedupe, &lists);
+    tool_seen_restart(&command->seen);
+    return good;
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static bool save_state(struct tool_dedupe_command *command)
+{
+    bloomery_error error;
+    if (command->state == NULL)
+        return true;
+    tool_interrupt_remove(NULL); /* there will be more than the empty file */
+    if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
+        return !tool_library_error(command->state, &error);
+    command->state_made = false;
+    return true;
+}
+
+/* The number that -c prints; then everything that was to be delivered is on its way. */
+static bool finish_output(struct tool_dedupe_command *command)
+{
+    struct tool_dedupe *dedupe = &command->dedupe;
+    if (dedupe->count_only && !command->json)
+        tool_out_format(&dedupe->out, "%llu\n",
+                        (unsigned long long)(dedupe->invert ? dedupe->dropped : dedupe->kept));
+    return tool_out_finish(&dedupe->out, TOOL_FOUND) == TOOL_FOUND;
+}
+
+static int run(struct tool_dedupe_command *command)
+{
+    struct tool_dedupe *dedupe = &command->dedupe;
+    bool good = learn_lists(command);
+    if (good && (command->state != NULL || command->append != NULL))
+        dedupe->interrupt = tool_interrupt_take();
+    good = good && tool_dedupe_run(dedupe, &command->source);
+    bool delivered =
+        (good || dedupe->stopped) && !tool_out_failed(&dedupe->out) && !dedupe->append_failed;
+    if (delivered || tool_out_failed(&dedupe->out))
+        delivered = finish_output(command) && delivered;
+    if (command->append != NULL)
+        delivered = tool_appended_close(&command->appended) && delivered;
+    if (!delivered) {
+        if (command->state != NULL && !command->state_made)
+            tool_say("%s was not changed", command->state);
+        return TOOL_ERROR;
+    }
+    /* What goes to standard output is delivered before the state says so. */
+    const bool early = command->json && dedupe->count_only;
+    if (early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
+        return TOOL_ERROR;
+    int code = save_state(command) && good ? TOOL_FOUND : TOOL_ERROR;
+    if (tool_interrupt_came(dedupe->interrupt) && code == TOOL_FOUND && !command->quiet)
+        tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
+                 command->state != NULL ? command->state : command->append);
+    if (dedupe->stopped)
+        tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
+    if (!tool_tally_say(&dedupe->tally, &dedupe->rule, "it was printed as it is"))
+        code = TOOL_ERROR;
+    return early ? code : tool_dedupe_report(command, code);
+}
+
+static void clean_up(struct tool_dedupe_command *command)
+{
+    if (command->append != NULL)
+        tool_appended_close(&command->appended);
+    tool_interrupt_remove(NULL);
+    if (command->state_made)
+        unlink(command->state);
+    tool_filter_unlock(command->lock);
+    for (size_t i = 0; i < command->dedupe.against_count; i++)
+        bloomery_free(command->dedupe.against[i].filter);
+    free(command->dedupe.against);
+    free(command->lists);
+    free(command->againsts);
+    tool_fingerprints_free(command->seen.table);
+    bloomery_free(command->seen.filter);
+}
+
+static int prepare_and_run(struct tool_dedupe_command *command)
+{
+    if (!tool_dedupe_sort_againsts(command) || !tool_dedupe_prepare(command))
+        return TOOL_ERROR;
+    if (command->append != NULL &&
+        !tool_appended_open(&command->appended, command->append, command->source.delimiter))
+        return TOOL_ERROR;
+    if (!output_is_no_input(command))
+        return TOOL_ERROR;
+    tool_dedupe_settle_rules(command);
+    command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
+    return run(command);
+}
+
+static int dedupe_main(int argc, char **argv)
+{
+    struct tool_dedupe_command *command =
+        tool_allocate(sizeof(*command)); /* large: the output's buffer */
+    memset(command, 0, sizeof(*command));
+    command->on_full = command->lock = command->appended.descriptor = -1;
+    command->source.delimiter = '\n';
+    command->dedupe.seen = &command->seen;
+    tool_out_start(&command->dedupe.out);
+    int option, code = TOOL_ERROR;
+    while ((option = tool_getopt(argc, argv, "n:p:vcj:0q" TOOL_RULE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP || !take_option(command, option))
+            break;
+    }
+    command->source.paths = argv + optind;
+    command->source.count = (size_t)(argc - optind);
+    command->source.keep_bom = command->choice.keep_bom;
+    if (option == TOOL_OPTION_HELP)
+        code = TOOL_FOUND;
+    else if (option == -1 && tool_rule_complete(&command->choice) && fits_together(command))
+        code = prepare_and_run(command);
+    clean_up(command);
+    free(command);
+    tool_interrupt_pass_on();
+    return code;
+}
+
+const struct tool_command cmd_dedupe = {
+    .name = "dedupe",
+    .run = dedupe_main,
+    .summary = "first occurrences of lines, in order",
+    .help = help,
+};

@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which of two equal lines is the first depends on all lines before, so one thing can't be shared out:
+ * keys are added in the order of the input. One thread does nothing else, and the others do the rest,
+ * each for its own block.
+ *
+ *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
+ *     adder                                      | ADD 0 | ADD 1 |                       ...
+ *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
+ *
+ * The adder takes what is posted in the order of the blocks, and printing goes round in that order
+ * too, with giving the block back (blocks.h); so the output is the same whatever the number of
+ * threads. Where each worker added its own block in its turn, two threads were slower than one: what
+ * was seen last moved from core to core. With one thread there is no adder.
+ *
+ * The kept lines are closed up within the block that they came in: each run of them is moved to the
+ * left over what was dropped before it, and then the block's beginning is the text to print.
+ *
+ *     read    a1 \n b1 \n a1 \n c1 \n b1 \n d1 \n
+ *     kept     1     1     0     1     0     1
+ *     text    a1 \n b1 \n c1 \n d1 \n
+ *
+ * Records and keys. Mostly a record is its key. With a rule some records have none: they are kept,
+ * since dropping what one can't tell apart would lose it. And what another filter may have (against)
+ * is dropped without being added. The others are candidates; hashes and answers are of these alone,
+ * in their order, and a bit a record says which they are.
+ *
+ * Each block is written at once: whoever reads at the other end of a pipe gets what there is, also
+ * while the next line is long in coming.
+ */
+#include "command/dedupe/dedupe.h"
+
+#include "base/bits.h"
+#include "base/team.h"
+#include "input/blocks.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct run {
+    struct tool_dedupe *dedupe;
+    struct tool_blocks *blocks;
+    bool learns; /* nothing is printed or counted */
+    bool plain;  /* every record is its key, and a candidate */
+    uint32_t threads;
+    struct worker **workers;
+
+    bool has_adder; /* a thread that only adds; otherwise there is one thread, which does all */
+    pthread_t adder;
+    pthread_mutex_t mutex;
+    pthread_cond_t post, added;
+    /* Under the mutex. What was seen, and dedupe's lines and stopped, are the adder's. */
+    uint64_t turn;          /* the block to be added next */
+    bool ended;             /* nothing is added any more */
+    struct worker **posted; /* block b by place b % threads; NULL: not there yet */
+};
+
+/* What one thread has. */
+struct worker {
+    struct run *run;
+    struct tool_block block;
+
+    /* Of the block's records. */
+    bloomery_key *records;
+    size_t count, room;
+    size_t limit;         /* those that were dealt with: all, but where it stopped */
+    uint64_t *keyed;      /* have a key */
+    uint64_t *candidates; /* and are in no filter that they are compared against */
+    uint64_t *kept;
+
+    /* Of its candidates. */
+    bloomery_hash *hashes;
+    size_t candidate_count;
+    size_t answered;
+    uint64_t *answers;
+    bool added; /* the block */
+
+    unsigned char *other; /* what is appended where that is not what is printed */
+    size_t other_bytes, other_room;
+
+    uint64_t kept_count, dropped_count, without_key;
+    struct tool_made *made, *made_other; /* by our rule, by another filter's; NULL: not needed */
+};
+
+/* ---- Workers --------------------------------------------------------------------------------- */
+
+static struct worker *worker_new(struct run *run)
+{
+    struct worker *worker = tool_allocate(sizeof(*worker));
+    *worker = (struct worker){.run = run};
+    if (!run->plain) {
+        worker->made = tool_made_new();
+        worker->made_other = tool_made_new();
+    }
+    return worker;
+}
+
+static void worker_free(struct worker *worker, struct tool_dedupe *dedupe)
+{
+    if (worker->made != NULL)
+        tool_tally_add(&dedupe->tally, &worker->made->tally);
+    tool_made_free(worker->made);
+    tool_made_free(worker->made_other);
+    dedupe->kept += worker->kept_count;
+    dedupe->dropped += worker->dropped_count;
+    dedupe->without_key += worker->without_key;
+    tool_block_free(&worker->block);
+    free(worker->records);
+    free(worker->keyed);
+    free(worker->candidates);
+    free(worker->kept);
+    free(worker->hashes);
+    free(worker->answers);
+    free(worker->other);
+    free(worker);
+}
+
+/* ---- Bits ------------------------------------------------------------------------------------ */
+
+static bool bit_of(const uint64_t *words, size_t index)
+{
+    return words[index / 64] >> index % 64 & 1;
+}
+
+static void set_bit(uint64_t *words, size_t index)
+{
+    words[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+/* Zeros from bit `count` on, to the end of `room` bits. */
+static void cut_bits(uint64_t *words, size_t count, size_t room)
+{
+    size_t whole = tool_words_of(count);
+    if (count % 64 != 0)
+        words[whole - 1] &= (UINT64_C(1) << count % 64) - 1;
+    memset(words + whole, 0, (tool_words_of(room) - whole) * sizeof(*words));
+}
+
+/* ---- Keys and hashes ------------------------------------------------------------------------- */
+
+/* Room for another batch. All arrays are as long as the block has records. */
+static void make_room(struct worker *worker)
+{
+    if (worker->room - worker->count >= TOOL_BATCH_ROOM)
+        return;
+    worker->room = 2 * worker->room + 4 * (size_t)TOOL_BATCH_ROOM;
+    const size_t bytes = tool_words_of(worker->room) * sizeof(uint64_t);
+    worker->records = tool_reallocate(worker->records, worker->room * sizeof(*worker->records));
+    worker->hashes = tool_reallocate(worker->hashes, worker->room * sizeof(*worker->hashes));
+    worker->answers = tool_reallocate(worker->answers, bytes);
+    worker->kept = tool_reallocate(worker->kept, bytes);
+    worker->keyed = tool_reallocate(worker->keyed, bytes);
+    worker->candidates = tool_reallocate(worker->candidates, bytes);
+    cut_bits(worker->keyed, worker->count, worker->room);
+    cut_bits(worker->candidates, worker->count, worker->room);
+}
+
+static void hash_keys(struct worker *worker, const bloomery_key *keys, size_t count)
+{
+    bloomery_status status = bloomery_hash_batch(worker->run->dedupe->seen->filter, keys, count,
+                                                 worker->hashes + worker->candidate_count);
+    assert(status == BLOOMERY_OK); /* its secret key was asked for when it was opened */
+    (void)status;
+    worker->candidate_count += count;
+}
+
+/* Sets the bits of those records of a batch that one of the other filters may have. */
+static void find_against(struct worker *worker, const bloomery_key *records, size_t count,
+                         uint64_t *dropped)
+{
+    const struct tool_dedupe *dedupe = worker->run->dedupe;
+    for (size_t i = 0; i < dedupe->against_count && !worker->run->learns; i++) {
+        const struct tool_against *against = &dedupe->against[i];
+        uint64_t of_keys[TOOL_BATCH_WORDS] = {0}, of_records[TOOL_BATCH_WORDS] = {0};
+        struct tool_made *made = worker->made;
+        if (!tool_rule_equal(&against->rule, &dedupe->rule)) {
+            made = worker->made_other;
+            tool_rule_apply(&against->rule, &worker->block, records, count, made);
+        }
+        bloomery_may_contain_batch(against->filter, made->keys, made->count, of_keys);
+        tool_made_spread(made, count, of_keys, of_records);
+        for (size_t w = 0; w < tool_words_of(count); w++)
+            dropped[w] |= of_records[w];
+    }
+}
+
+/* Makes keys of a batch of records, and hashes those of the candidates. */
+static void choose_keys(struct worker *worker, size_t first, size_t count)
+{
+    const bloomery_key *records = worker->records + first;
+    struct tool_made *made = worker->made;
+    uint64_t dropped[TOOL_BATCH_WORDS] = {0};
+    size_t key = 0, chosen = 0;
+    tool_rule_apply(&worker->run->dedupe->rule, &worker->block, records, count, made);
+    find_against(worker, records, count, dropped);
+    for (size_t i = 0; i < count; i++) {
+        if (bit_of(made->with_key, i)) {
+            set_bit(worker->keyed, first + i);
+            if (!bit_of(dropped, i)) {
+                set_bit(worker->candidates, first + i);
+                made->keys[chosen++] = made->keys[key];
+            }
+            key++;
+        } else if (bit_of(dropped, i)) {
+            set_bit(worker->keyed, first + i); /* it has one by the other filter's rule */
+        }
+    }
+    assert(key == made->count);
+    hash_keys(worker, made->keys, chosen);
+}
+
+static void hash_block(struct worker *worker)
+{
+    const bool plain = worker->run->plain;
+    if (worker->room > 0) {
+        cut_bits(worker->keyed, 0, worker->count);
+        cut_bits(worker->candidates, 0, worker->count);
+    }
+    worker->count = worker->candidate_count = 0;
+    while (true) {
+        make_room(worker);
+        size_t count = tool_block_keys(&worker->block, worker->records + worker->count);
+        if (count == 0)
+            break;
+        if (plain)
+            hash_keys(worker, worker->records + worker->count, count);
+        else
+            choose_keys(worker, worker->count, count);
+        worker->count += count;
+    }
+    assert(!plain || worker->candidate_count == worker->count);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+/* The record that candidate `index` is. */
+static size_t record_of(const struct worker *worker, size_t index)
+{
+    if (worker->run->plain)
+        return index;
+    size_t record = tool_next_bit(worker->candidates, 0, worker->count, true);
+    while (index-- > 0)
+        record = tool_next_bit(worker->candidates, record + 1, worker->count, true);
+    return record;
+}
+
+/* Adds a worker's candidates, which are next in the order of the input. False: it stops here. */
+static bool add_candidates(struct worker *worker)
+{
+    struct tool_dedupe *dedupe = worker->run->dedupe;
+    worker->answered =
+        tool_seen_add(dedupe->seen, worker->hashes, worker->candidate_count, worker->answers);
+    bool stop = worker->answered < worker->candidate_count;
+    worker->limit = stop ? record_of(worker, worker->answered) : worker->count;
+    dedupe->stopped = dedupe->stopped || stop;
+    if (!worker->run->learns)
+        dedupe->lines += worker->limit;
+    return !stop;
+}
+
+/* The worker whose block is next, taken off the ring; NULL where none will come. */
+static struct worker *next_posted(struct run *run)
+{
+    struct worker **place = &run->posted[run->turn % run->threads];
+    while (*place == NULL && !run->ended)
+        pthread_cond_wait(&run->post, &run->mutex);
+    struct worker *worker = run->ended ? NULL : *place;
+    *place = NULL;
+    return worker;
+}
+
+static void *add_blocks(void *context)
+{
+    struct run *run = context;
+    struct worker *worker;
+    pthread_mutex_lock(&run->mutex);
+    while ((worker = next_posted(run)) != NULL) {
+        assert(worker->block.number == run->turn);
+        pthread_mutex_unlock(&run->mutex);
+        bool more = add_candidates(worker);
+        pthread_mutex_lock(&run->mutex);
+        run->turn++;
+        run->ended = run->ended || !more;
+        worker->added = true;
+        pthread_cond_broadcast(&run->added);
+    }
+    pthread_mutex_unlock(&run->mutex);
+    return NULL;
+}
+
+static void end_adding(struct run *run)
+{
+    pthread_mutex_lock(&run->mutex);
+    run->ended = true;
+    pthread_cond_broadcast(&run->post);
+    pthread_cond_broadcast(&run->added);
+    pthread_mutex_unlock(&run->mutex);
+}
+
+/* False where nothing is to be done with this block: it stopped at an earlier one. */
+static bool add_block(struct worker *worker)
+{
+    struct run *run = worker->run;
+    if (!run->has_adder) {
+        bool before = run->ended;
+        run->ended = !add_candidates(worker) || before;
+        return !before;
+    }
+    pthread_mutex_lock(&run->mutex);
+    struct worker **place = &run->posted[worker->block.number % run->threads];
+    assert(*place == NULL);
+    *place = worker;
+    worker->added = false;
+    pthread_cond_signal(&run->post);
+    while (!worker->added && !run->ended)
+        pthread_cond_wait(&run->added, &run->mutex);
+    bool added = worker->added;
+    pthread_mutex_unlock(&run->mutex);
+    return added;
+}
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* From bits of candidates to bits of records: which are kept. */
+static void find_kept(struct worker *worker)
+{
+    size_t words = tool_words_of(worker->limit), candidate = 0;
+    if (worker->run->plain) {
+        memcpy(worker->kept, worker->answers, words * sizeof(uint64_t));
+        cut_bits(worker->kept, worker->limit, worker->limit);
+        return;
+    }
+    for (size_t w = 0; w < words; w++) {
+        uint64_t kept = ~worker->keyed[w];
+        for (uint64_t left = worker->candidates[w]; left != 0; left &= left - 1) {
+            if (candidate == worker->answered)
+                break;
+            if (bit_of(worker->answers, candidate++))
+                kept |= left & -left;
+        }
+        worker->kept[w] = kept;
+    }
+    cut_bits(worker->kept, worker->limit, worker->limit);
+    for (size_t i = tool_next_bit(worker->keyed, 0, worker->limit, false); i < worker->limit;
+         i = tool_next_bit(worker->keyed, i + 1, worker->limit, false))
+        worker->without_key++;
+}
+
+/* Copies the records whose bit is `value` to `to`, which may be where they are: each goes to the left,
+ * or stays. Returns how many bytes they are, delimiters included. */
+static size_t gather(const struct worker *worker, bool value, unsigned char *to)
+{
+    const size_t limit = worker->limit;
+    size_t bytes = 0;
+    size_t from = tool_next_bit(worker->kept, 0, limit, value);
+    while (from < limit) {
+        size_t end = tool_next_bit(worker->kept, from, limit, !value);
+        const unsigned char *first = worker->records[from].data;
+        const unsigned char *last = worker->records[end - 1].data;
+        size_t length = (size_t)(last - first) + worker->records[end - 1].bytes + 1;
+        assert(first[length - 1] == worker->block.delimiter);
+        if (to + bytes != first)
+            memmove(to + bytes, first, length);
+        bytes += length;
+        from = tool_next_bit(worker->kept, end, limit, value);
+    }
+    return bytes;
+}
+
+/* The kept records, to be appended, where the block becomes the text of the dropped ones. */
+static void set_kept_aside(struct worker *worker)
+{
+    const size_t room = worker->block.capacity + 1;
+    if (worker->other_room < room) {
+        worker->other = tool_reallocate(worker->other, room);
+        worker->other_room = room;
+    }
+    worker->other_bytes = gather(worker, true, worker->other);
+}
+
+static bool print_block(struct worker *worker, size_t bytes)
+{
+    struct run *run = worker->run;
+    struct tool_dedupe *dedupe = run->dedupe;
+    const unsigned char *text = worker->block.buffer;
+    if (!tool_blocks_turn(run->blocks, &worker->block))
+        return false;
+    if (!dedupe->count_only) {
+        tool_out_bytes(&dedupe->out, text, bytes);
+        if (!tool_out_flush(&dedupe->out))
+            return false;
+    }
+    /* Printed first: what a crash keeps from being remembered comes again, and is not lost. */
+    if (dedupe->appended == NULL)
+        return true;
+    bool aside = dedupe->invert;
+    dedupe->append_failed = !tool_appended_write(dedupe->appended, aside ? worker->other : text,
+                                                 aside ? worker->other_bytes : bytes);
+    return !dedupe->append_failed;
+}
+
+/* What comes after adding. False where it has come to an end. */
+static bool deliver_block(struct worker *worker)
+{
+    const struct tool_dedupe *dedupe = worker->run->dedupe;
+    size_t bytes = 0;
+    find_kept(worker);
+    uint64_t kept = tool_ones_in(worker->kept, worker->limit);
+    worker->kept_count += kept;
+    worker->dropped_count += worker->limit - kept;
+    if (dedupe->count_only && dedupe->appended == NULL)
+        return true;
+    if (dedupe->appended != NULL && dedupe->invert)
+        set_kept_aside(worker);
+    if (!dedupe->count_only || !dedupe->invert)
+        bytes = gather(worker, !dedupe->invert, worker->block.buffer);
+    return print_block(worker, bytes);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+static void work(void *context, uint32_t number)
+{
+    struct run *run = context;
+    struct worker *worker = run->workers[number];
+    while (tool_blocks_take(run->blocks, &worker->block)) {
+        hash_block(worker);
+        if (!add_block(worker))
+            return;
+        bool last = worker->answered < worker->candidate_count;
+        if (run->learns ? last : !deliver_block(worker) || last)
+            tool_blocks_stop(run->blocks);
+    }
+}
+
+/* Threads: one that adds, and others for all else, of which each waits for the adder in every block;
+ * so there are two at least, for one processor. Where there is none to be had, one thread does all. */
+static void start_threads(struct run *run)
+{
+    run->threads = tool_blocks_threads(run->blocks);
+    pthread_mutex_init(&run->mutex, NULL);
+    pthread_cond_init(&run->post, NULL);
+    pthread_cond_init(&run->added, NULL);
+    if (run->threads > 2)
+        run->threads--;
+    run->posted = tool_allocate(run->threads * sizeof(struct worker *));
+    memset(run->posted, 0, run->threads * sizeof(struct worker *));
+    run->has_adder = run->threads > 1 && pthread_create(&run->adder, NULL, add_blocks, run) == 0;
+    if (!run->has_adder)
+        run->threads = 1;
+    run->workers = tool_allocate(run->threads * sizeof(struct worker *));
+    for (uint32_t i = 0; i < run->threads; i++)
+        run->workers[i] = worker_new(run);
+}
+
+static void end_threads(struct run *run)
+{
+    end_adding(run);
+    if (run->has_adder)
+        pthread_join(run->adder, NULL);
+    for (uint32_t i = 0; i < run->threads; i++)
+        worker_free(run->workers[i], run->dedupe);
+    free(run->workers);
+    free(run->posted);
+    pthread_cond_destroy(&run->added);
+    pthread_cond_destroy(&run->post);
+    pthread_mutex_destroy(&run->mutex);
+}
+
+static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *source, bool learns)
+{
+    const bool silent = !learns && !dedupe->count_only && isatty(STDOUT_FILENO);
+    struct tool_source stoppable = *source;
+    stoppable.stoppable = true;
+    stoppable.settled = dedupe->may_stop;
+    stoppable.interrupt = learns ? NULL : dedupe->interrupt;
+    struct run run = {.dedupe = dedupe, .learns = learns};
+    const bool told = dedupe->tally.malformed > 0; /* of other blocks than these */
+    run.plain = tool_rule_is_none(&dedupe->rule) && (learns || dedupe->against_count == 0);
+    run.blocks = tool_blocks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");
+    start_threads(&run);
+    tool_team_run(run.threads, work, &run);
+    end_threads(&run);
+    if (!told)
+        tool_tally_place(&dedupe->tally, run.blocks);
+    bool whole = tool_blocks_close(run.blocks);
+    return whole && !dedupe->stopped && !dedupe->append_failed && !tool_out_failed(&dedupe->out);
+}
+
+bool tool_dedupe_learn(struct tool_dedupe *dedupe, const struct tool_source *source)
+{
+    struct tool_dedupe counts = *dedupe;
+    bool good = run_source(&counts, source, true);
+    dedupe->stopped = counts.stopped;
+    dedupe->tally = counts.tally;
+    return good;
+}
+
+bool tool_dedupe_run(struct tool_dedupe *dedupe, const struct tool_source *source)
+{
+    return run_source(dedupe, source, false);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the command `dedupe` share: what was asked for, and what is at work on it. */
+#ifndef BLOOMERY_TOOL_DEDUPE_COMMAND_H
+#define BLOOMERY_TOOL_DEDUPE_COMMAND_H
+
+#include "command/dedupe/dedupe.h"
+
+/* The names of enum tool_on_full. */
+extern const char *const tool_on_full_names[3];
+
+struct tool_dedupe_command {
+    uint64_t keys;   /* 0: not given */
+    double rate;     /* 0: not given */
+    uint64_t memory; /* 0: not given */
+    uint32_t exact;  /* bits; 0: a filter */
+    int on_full;     /* -1: not given */
+    const char *state, *append, *key_file;
+    bool quiet, json;
+    struct tool_source source;
+    struct tool_rule_choice choice;
+
+    const char **lists; /* against which lines are compared: files of lines */
+    size_t list_count;
+    const char **againsts; /* all of them, as they were given */
+    size_t against_given;
+
+    int lock; /* of the state; -1: none */
+    bool state_made;
+    struct tool_appended appended;
+    double target; /* the rate of a new filter; 0: what came out of its plan */
+    struct tool_seen seen;
+    struct tool_dedupe dedupe;
+};
+
+/* Sorts what lines are compared against into filters, which it opens, and files of lines, with the
+ * file to append to before these. False after a message, as all of these. */
+bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command);
+
+/* Makes filter or table, or opens the state, whose lock is then held. */
+bool tool_dedupe_prepare(struct tool_dedupe_command *command);
+
+/* Settles by which rule keys are made, after both of them. */
+void tool_dedupe_settle_rules(struct tool_dedupe_command *command);
+
+/* The report at the end. Returns `code`, or TOOL_ERROR where it can't be written. */
+int tool_dedupe_report(const struct tool_dedupe_command *command, int code);
+
+#endif /* BLOOMERY_TOOL_DEDUPE_COMMAND_H */

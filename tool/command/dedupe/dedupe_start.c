@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What dedupe remembers lines in, before it begins: how large, and what is in it already.
+ *
+ * The number of lines comes from -n; or from the sizes of the inputs, taking all lines for different
+ * ones; or, of a pipe, from nowhere: then a filter for a million is made, which grows. Only a filter
+ * that can't grow wants to be told.
+ */
+#include "command/dedupe/dedupe_command.h"
+
+#include "base/numbers.h"
+#include "command/dedupe/estimate.h"
+#include "filter/files.h"
+#include "filter/foreign_file.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RATE_DEFAULT 1e-6
+
+enum {
+    KEYS_OF_PIPE = 1 << 20, /* the first filter's, where nothing is known */
+    KEYS_LEAST = 1 << 10,
+};
+
+const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
+
+/* ---- The size -------------------------------------------------------------------------------- */
+
+/* The keys to make room for; false where nothing tells. */
+static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *keys)
+{
+    uint64_t records = 0;
+    struct tool_source lists = command->source;
+    if (!tool_estimate_records(&command->source, &records))
+        return false;
+    lists.paths = (char *const *)(const void *)command->lists;
+    lists.count = command->list_count;
+    if (lists.count > 0 && !tool_estimate_records(&lists, &records))
+        return false;
+    *keys = records + records / 20;
+    if (*keys < KEYS_LEAST)
+        *keys = KEYS_LEAST;
+    if (*keys > TOOL_KEYS_MOST)
+        *keys = TOOL_KEYS_MOST;
+    return true;
+}
+
+static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
+{
+    char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
+    tool_error("%s lines need %s and --memory is %s", tool_format_count(count, keys),
+               tool_format_size(needed, bytes), tool_format_size(given, command->memory));
+    return false;
+}
+
+/* The plan of a filter that grows. Where no number of lines was given and its first link does not
+ * fit, it becomes one that does. */
+static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
+{
+    bloomery_error error;
+    bool known = command->keys > 0;
+    uint64_t keys = command->keys;
+    if (!known && !estimate_keys(command, &keys))
+        keys = KEYS_OF_PIPE;
+    while (true) {
+        *plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = keys};
+        plan->rate = command->rate > 0 ? command->rate : RATE_DEFAULT;
+        if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+            return !tool_library_error(NULL, &error);
+        if (command->memory == 0 || plan->bytes <= command->memory)
+            return true;
+        if (known || keys == 1)
+            return refuse_memory(command, keys, plan->bytes);
+        uint64_t fitting =
+            (uint64_t)(0.99 * (double)keys * (double)command->memory / (double)plan->bytes);
+        keys = fitting == 0 ? 1 : fitting < keys ? fitting : keys - 1;
+    }
+}
+
+/* The plan of a filter that keeps its size. */
+static bool plan_fixed(const struct tool_dedupe_command *command, bloomery_plan *plan)
+{
+    bloomery_error error;
+    *plan = (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = command->keys, .rate = command->rate};
+    if (command->memory == 0 || (plan->keys > 0 && plan->rate > 0)) {
+        if (plan->keys == 0 && !estimate_keys(command, &plan->keys)) {
+            tool_usage("how many lines? Without a filter that grows, a pipe or packed input needs "
+                       "-n N or --memory SIZE");
+            return false;
+        }
+    } else {
+        plan->bytes = command->memory;
+    }
+    if (plan->rate == 0 && (plan->keys == 0 || plan->bytes == 0))
+        plan->rate = RATE_DEFAULT;
+    if (bloomery_plan_solve(plan, NULL, &error) != BLOOMERY_OK)
+        return !tool_library_error(NULL, &error);
+    return command->memory == 0 || plan->bytes <= command->memory ||
+           refuse_memory(command, plan->keys, plan->bytes);
+}
+
+/* ---- What is remembered in ------------------------------------------------------------------- */
+
+static bool create_filter(struct tool_dedupe_command *command)
+{
+    bloomery_plan plan;
+    bloomery_error error;
+    bloomery_options create = BLOOMERY_OPTIONS;
+    create.rule = command->choice.rule;
+    command->target = command->rate > 0                          ? command->rate
+                      : command->memory > 0 && command->keys > 0 ? 0
+                                                                 : RATE_DEFAULT;
+    if (command->seen.on_full == TOOL_FULL_GROW)
+        create.memory_limit = command->memory;
+    if (command->seen.on_full == TOOL_FULL_GROW ? !plan_growing(command, &plan)
+                                                : !plan_fixed(command, &plan))
+        return false;
+    if (bloomery_create(&plan, &create, &command->seen.filter, &error) == BLOOMERY_OK)
+        return true;
+    return !tool_library_error(NULL, &error);
+}
+
+/* The least filter there is makes the hashes, of which a fingerprint may take both halves. */
+static bool create_table(struct tool_dedupe_command *command)
+{
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                          .lines = 1,
+                          .probes = 1,
+                          .bits = 512,
+                          .hash = BLOOMERY_HASH_XXH3_128};
+    bloomery_error error;
+    if (bloomery_create(&plan, NULL, &command->seen.filter, &error) != BLOOMERY_OK)
+        return !tool_library_error(NULL, &error);
+    const uint64_t needed = tool_fingerprints_bytes_for(command->exact, command->keys);
+    if (command->memory > 0 && command->keys > 0 && needed > command->memory)
+        return refuse_memory(command, command->keys, needed);
+    command->seen.table_bits = command->exact;
+    command->seen.table = tool_fingerprints_new(command->exact, command->keys, command->memory);
+    if (command->seen.table != NULL)
+        return true;
+    char size[TOOL_NUMBER_BYTES];
+    if (needed == UINT64_MAX)
+        tool_error("there is not so much memory in the world");
+    else
+        tool_error("there is no memory for a table of fingerprints of %s",
+                   tool_format_size(size, needed));
+    return false;
+}
+
+/* Whether the filter that is there is what -n and -p would make. A plan's rate is a little below the
+ * one that was asked for, so what was asked for is planned again. */
+static bool is_as_asked(const struct tool_dedupe_command *command, const bloomery_info *info,
+                        const bloomery_link_info *first)
+{
+    if (command->keys > 0 && command->keys != first->planned_keys)
+        return false;
+    if (command->rate == 0 || first->planned_keys == 0)
+        return command->rate == 0;
+    bloomery_plan plan = {.kind = info->kind, .keys = first->planned_keys, .rate = command->rate};
+    return bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
+           fabs(plan.rate - info->planned_rate) <= 1e-6 * plan.rate;
+}
+
+/* A command that is repeated has the options of the first time: those are no mistake. Others change
+ * nothing, which is said. */
+static void warn_of_others(const struct tool_dedupe_command *command, const bloomery_info *info)
+{
+    bloomery_link_info first = BLOOMERY_LINK_INFO;
+    char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    bloomery_link_info_get(command->seen.filter, 0, false, &first);
+    if (!is_as_asked(command, info, &first))
+        tool_warning("%s: is there already, planned for %s keys and a rate of %s, and stays so; -n "
+                     "and -p are for a new one",
+                     command->state, tool_format_count(keys, first.planned_keys),
+                     tool_format_odds(odds, info->planned_rate));
+    else if (info->kind != BLOOMERY_SCALABLE && command->keys == 0 &&
+             command->memory > info->bytes + info->bytes / 8)
+        tool_warning("%s: is there already, takes %s and can't grow; a larger --memory is for a "
+                     "new one",
+                     command->state, tool_format_size(keys, info->bytes));
+}
+
+/* Whether the options beside a filter that is there can be followed. */
+static bool agrees_with_state(const struct tool_dedupe_command *command, const bloomery_info *info)
+{
+    const bool grows = info->kind == BLOOMERY_SCALABLE;
+    char taken[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
+    if (command->memory > 0 && info->bytes > command->memory) {
+        tool_error("%s: takes %s already, and --memory is %s", command->state,
+                   tool_format_size(taken, info->bytes), tool_format_size(given, command->memory));
+        return false;
+    }
+    /* One that grows up to a limit may stop there, or let pass. */
+    if (command->on_full >= 0 && grows != (command->on_full == TOOL_FULL_GROW) &&
+        !(grows && command->memory > 0)) {
+        tool_usage("%s: is there already, a %s filter, which %s; --on-full=%s is not for it",
+                   command->state, bloomery_kind_name((int)info->kind),
+                   grows ? "grows" : "can't grow", tool_on_full_names[command->on_full]);
+        return false;
+    }
+    warn_of_others(command, info);
+    return true;
+}
+
+static bool open_state(struct tool_dedupe_command *command)
+{
+    bloomery_options open_options = BLOOMERY_OPTIONS;
+    bloomery_info info = BLOOMERY_INFO;
+    open_options.open_flags = BLOOMERY_OPEN_COPY;
+    open_options.memory_limit = command->memory;
+    command->seen.filter = tool_filter_open_with(command->state, open_options, command->key_file);
+    if (command->seen.filter == NULL)
+        return false;
+    bloomery_info_get(command->seen.filter, false, &info);
+    if (info.dialect != 0) {
+        tool_error("%s: is a filter of another system, and what it remembers can't be reckoned "
+                   "with; --against takes it",
+                   command->state);
+        return false;
+    }
+    if (info.kind == BLOOMERY_COUNTING) {
+        tool_error(
+            "%s: is a counting filter, and would count dropped lines too; 'bloomery convert' "
+            "makes a blocked one of it",
+            command->state);
+        return false;
+    }
+    if (command->on_full < 0 && info.kind != BLOOMERY_SCALABLE)
+        command->seen.on_full = TOOL_FULL_STOP;
+    return agrees_with_state(command, &info) &&
+           tool_rule_settle(&command->choice, command->state, command->seen.filter, false,
+                            &command->dedupe.rule);
+}
+
+/* Locks the file that has this name when it is locked, or -1 with errno: ENOENT also where it lost its
+ * name while we waited. */
+static int lock_named(const char *path, struct stat *held)
+{
+    struct stat named;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (descriptor < 0)
+        return -1;
+    int locked;
+    do
+        locked = flock(descriptor, LOCK_EX);
+    while (locked != 0 && errno == EINTR);
+    if (locked == 0 && fstat(descriptor, held) == 0 && stat(path, &named) == 0) {
+        if (held->st_dev == named.st_dev && held->st_ino == named.st_ino)
+            return descriptor;
+        errno = ENOENT;
+    }
+    const int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return -1;
+}
+
+/* Locks the state. Where there is none, an empty file is made to hold the lock, so that of two that
+ * begin at once the second waits for the first one's state; and where the first fails and takes its
+ * empty file away, the second makes another. True in `there`: it is to be opened. */
+static bool lock_state(struct tool_dedupe_command *command, bool *there)
+{
+    struct stat made = {0}, held = {0};
+    while (command->lock < 0) {
+        bool old = stat(command->state, &held) == 0;
+        if ((!old || S_ISREG(held.st_mode)) && !tool_may_replace(command->state, old))
+            return false;
+        int file = open(command->state, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        bool ours = file >= 0 && fstat(file, &made) == 0;
+        if (file >= 0)
+            close(file);
+        command->lock = lock_named(command->state, &held);
+        if (command->lock < 0 && errno != ENOENT) {
+            tool_error("%s: %s", command->state, strerror(errno));
+            return false;
+        }
+        /* Ours to take away again, unless another run has saved its state there meanwhile. */
+        command->state_made = command->lock >= 0 && ours && held.st_dev == made.st_dev &&
+                              held.st_ino == made.st_ino && held.st_size == 0;
+    }
+    if (!S_ISREG(held.st_mode)) {
+        tool_error("%s: is not a regular file", command->state);
+        return false;
+    }
+    if (command->state_made)
+        tool_interrupt_remove(command->state);
+    *there = held.st_size > 0;
+    return true;
+}
+
+/* What holds more, where it is full. Only what would work here. */
+static const char *advice(const struct tool_dedupe_command *command, bool there)
+{
+    const bool limited = command->memory > 0, grows = command->seen.grows;
+    if (!limited && (grows || command->seen.table != NULL))
+        return "with --memory SIZE and --on-full=pass it would go on without remembering";
+    if (grows && !there)
+        return "a larger --memory holds more";
+    if (grows || command->seen.table != NULL)
+        return "a larger --memory holds more, --on-full=pass goes on without remembering";
+    if (command->state != NULL)
+        return "a new --state with more room holds more, --on-full=pass goes on without "
+               "remembering";
+    if (limited)
+        return command->keys > 0 ? "a larger -n or --memory holds more, --on-full=pass goes on "
+                                   "without remembering"
+                                 : "a larger --memory holds more, --on-full=pass goes on without "
+                                   "remembering";
+    return "a larger -n holds more, --on-full=grow goes on with more memory, --on-full=pass "
+           "without remembering";
+}
+
+bool tool_dedupe_prepare(struct tool_dedupe_command *command)
+{
+    bool there = false;
+    command->seen.on_full = command->on_full >= 0 ? (enum tool_on_full)command->on_full
+                            : command->memory > 0 ? TOOL_FULL_STOP
+                                                  : TOOL_FULL_GROW;
+    command->dedupe.rule = command->choice.rule;
+    if (command->state != NULL && !lock_state(command, &there))
+        return false;
+    if (!there && command->key_file != NULL && command->against_given == 0) {
+        tool_error("%s: is not there, and would be made without a key; 'bloomery build --key-file' "
+                   "makes one with a key, also of no lines",
+                   command->state);
+        return false;
+    }
+    if (there ? !open_state(command)
+              : !(command->exact > 0 ? create_table(command) : create_filter(command)))
+        return false;
+    tool_seen_start(&command->seen, command->target);
+    command->seen.advice = advice(command, there);
+    command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
+    return true;
+}
+
+/* ---- What counts as seen --------------------------------------------------------------------- */
+
+/* Whether a file is a filter; anything that can't be looked at without reading it away is lines. */
+static bool is_filter(const char *path)
+{
+    struct stat facts;
+    struct tool_origin origin;
+    if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return false;
+    return tool_origin_find(path, NULL, &origin) && (origin.ours || origin.dialect != NULL);
+}
+
+/* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that nothing in
+ * it was seen. */
+static bool is_list(const struct tool_dedupe_command *command, const char *path)
+{
+    unsigned char block[4096];
+    struct stat facts;
+    if (command->source.delimiter == 0 || tool_path_is_stdin(path) || stat(path, &facts) != 0 ||
+        !S_ISREG(facts.st_mode))
+        return true;
+    FILE *file = fopen(path, "rb");
+    const size_t bytes = file != NULL ? fread(block, 1, sizeof block, file) : 0;
+    if (file != NULL)
+        fclose(file);
+    if (bytes == 0 || memchr(block, 0, bytes) == NULL)
+        return true;
+    tool_error(
+        "%s: no list of lines, for it has NUL bytes; a filter of another system is made one of "
+        "ours first ('bloomery convert --from'), lines that end with NUL bytes take -0",
+        path);
+    return false;
+}
+
+/* Also one of another system, which has no key. */
+static bloomery_filter *open_against(const struct tool_dedupe_command *command, const char *path)
+{
+    const bloomery_options opening = BLOOMERY_OPTIONS;
+    struct tool_origin origin;
+    const bool foreign = tool_origin_find(path, NULL, &origin) && origin.dialect != NULL;
+    return tool_filter_open_any(path, opening, foreign ? NULL : command->key_file, NULL, NULL);
+}
+
+/* Tells the filters from the lists, opens those, and puts the file to append to before these. */
+bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
+{
+    const size_t most = command->against_given + 1;
+    struct tool_against *filters = tool_allocate(most * sizeof(*filters));
+    command->dedupe.against = filters;
+    command->lists = tool_allocate(most * sizeof(char *));
+    if (command->append != NULL)
+        command->lists[command->list_count++] = command->append;
+    for (size_t i = 0; i < command->against_given; i++) {
+        const char *path = command->againsts[i];
+        if (!is_filter(path)) {
+            if (!is_list(command, path))
+                return false;
+            command->lists[command->list_count++] = path;
+            continue;
+        }
+        struct tool_against *against = &filters[command->dedupe.against_count];
+        *against = (struct tool_against){.path = path, .filter = open_against(command, path)};
+        if (against->filter == NULL)
+            return false;
+        command->dedupe.against_count++;
+    }
+    return true;
+}
+
+/* A filter's own rule makes its keys; one that has none takes ours. */
+void tool_dedupe_settle_rules(struct tool_dedupe_command *command)
+{
+    for (size_t i = 0; i < command->dedupe.against_count; i++) {
+        struct tool_against *against = &command->dedupe.against[i];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(against->filter, false, &info);
+        against->rule = tool_rule_is_none(&info.rule) ? command->dedupe.rule : info.rule;
+    }
+    if (command->dedupe.rule.flags & BLOOMERY_RULE_CRLF)
+        command->source.returns_taken = true;
+}

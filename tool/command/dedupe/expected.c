@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A filter that is asked for each key before the key goes in drops some new keys: those whose bits
+ * others had set. One that comes when x different keys are in it is dropped with the filter's rate
+ * with x keys, f(x). So of the keys from number a to number b
+ *
+ *     D(a, b) = integral from a to b of f(x) dx          are expected to be dropped, and
+ *     K(a, b) = (b - a) - D(a, b)                        to be kept.
+ *
+ * A dropped key sets no bit, which it would not have done either had it been added: x counts it, and
+ * f is that of a filter to which all x keys were added. Most of them come while the filter is nearly
+ * full: f rises about as x^(kL), with some ten to thirty bits kL of a key. A filter planned for 1 in a
+ * million and filled to its plan has so dropped not one key in a million, but one in twenty million.
+ *
+ * How many keys are in it is not counted by calls of add, which the same keys make again, but by
+ * those that were kept: K is known exactly, and b follows from K(a, b), which rises with b.
+ *
+ * In a chain a key is first looked for in the older links, which are full and have rates r_1, r_2, ...
+ * that no longer change; together R = 1 - (1 - r_1)(1 - r_2)... Only a part 1 - R of the new keys
+ * comes through to the newest link, so where that link has got b - a keys,
+ *
+ *     (b - a) / (1 - R)    new keys came,
+ *     (b - a) R / (1 - R)  of them were dropped by the older links, and
+ *     D(a, b)              by the newest.
+ *
+ * These are summed over the links that were the newest one after the other. Where a link ended (a
+ * little behind the keys that it was planned for) and what its rate is now is read off its bits; the
+ * newest one has what is left of those that were kept.
+ *
+ * f is smooth, so sixteen points of the rule of Gauss give the integral to more digits than the
+ * report shows; few keys are summed one by one.
+ */
+#include "command/dedupe/expected.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- One link -------------------------------------------------------------------------------- */
+
+/* The rate with a number of keys that need not be whole. */
+static double rate_with(const bloomery_plan *plan, double keys)
+{
+    if (keys <= 0)
+        return 0;
+    if (keys >= 0x1p60)
+        return 1;
+    double below = floor(keys), part = keys - below;
+    double rate = bloomery_plan_rate(plan, (uint64_t)below);
+    if (part > 0)
+        rate += part * (bloomery_plan_rate(plan, (uint64_t)below + 1) - rate);
+    return rate;
+}
+
+/* D(from, to) where all numbers between are few. */
+static double sum_drops(const bloomery_plan *plan, double from, double to)
+{
+    double sum = 0;
+    for (double x = from; x < to; x += 1)
+        sum += rate_with(plan, x) * fmin(1, to - x);
+    return sum;
+}
+
+/* D(from, to) by the rule of Gauss and Legendre: half of its points, the rest being their mirror
+ * images. */
+static double expected_drops(const bloomery_plan *plan, double from, double to)
+{
+    static const double place[8] = {0.09501250983763744, 0.28160355077925891, 0.45801677765722739,
+                                    0.61787624440264375, 0.75540440835500303, 0.86563120238783174,
+                                    0.94457502307323258, 0.98940093499164993};
+    static const double weight[8] = {0.18945061045506850, 0.18260341504492359, 0.16915651939500254,
+                                     0.14959598881657673, 0.12462897125553387, 0.09515851168249278,
+                                     0.06225352393864789, 0.02715245941175409};
+    if (!(to > from))
+        return 0;
+    if (to - from <= 32)
+        return sum_drops(plan, from, to);
+    /* Half a key less: the first of these keys comes when `from` others are in, not half a one more. */
+    const double middle = (from + to) / 2 - 0.5, half = (to - from) / 2;
+    double sum = 0;
+    for (unsigned i = 0; i < 8; i++)
+        sum += weight[i] * (rate_with(plan, middle - half * place[i]) +
+                            rate_with(plan, middle + half * place[i]));
+    return sum * half;
+}
+
+double tool_expected_new(const bloomery_plan *plan, double from, double to)
+{
+    return to > from ? to - from - expected_drops(plan, from, to) : 0;
+}
+
+/* Newton's steps: the derivative of K by its end is 1 - f. A filter of which hardly anything is kept
+ * any more could not say how many keys it has; there the search ends. */
+double tool_expected_keys(const bloomery_plan *plan, double from, double kept)
+{
+    double keys = from + kept;
+    for (int step = 0; step < 60; step++) {
+        double missing = kept - tool_expected_new(plan, from, keys);
+        double passing = 1 - rate_with(plan, keys);
+        if (fabs(missing) <= 1e-3 + 1e-12 * kept || passing < 1e-6)
+            break;
+        double next = keys + missing / passing;
+        keys = next < from ? from : next;
+    }
+    assert(keys >= from);
+    return keys;
+}
+
+uint64_t tool_expected_full(const bloomery_plan *plan, double rate)
+{
+    uint64_t below = 0, above = plan->keys > 0 ? plan->keys : 1;
+    while (above < UINT64_C(1) << 58 && bloomery_plan_rate(plan, above) <= rate) {
+        below = above;
+        above *= 2;
+    }
+    while (above - below > 1) {
+        uint64_t middle = below + (above - below) / 2;
+        if (bloomery_plan_rate(plan, middle) <= rate)
+            below = middle;
+        else
+            above = middle;
+    }
+    return above;
+}
+
+/* ---- Chains ---------------------------------------------------------------------------------- */
+
+/* The shape of link `index`. */
+static void read_link(const bloomery_filter *filter, bloomery_kind kind, uint32_t index, bool scan,
+                      struct tool_chain_link *link)
+{
+    bloomery_link_info info = BLOOMERY_LINK_INFO;
+    bloomery_status status = bloomery_link_info_get(filter, index, scan, &info);
+    assert(status == BLOOMERY_OK);
+    (void)status;
+    *link = (struct tool_chain_link){.keys = info.estimated_keys, .rate = info.live_rate};
+    link->plan = (bloomery_plan){
+        .kind = kind == BLOOMERY_SCALABLE ? BLOOMERY_BLOCKED : kind,
+        .lines = info.lines,
+        .probes = info.probes,
+        .bits = info.bits,
+        .bytes = info.bytes,
+        .keys = info.planned_keys,
+        .rate = info.planned_rate,
+    };
+}
+
+void tool_chain_read(const bloomery_filter *filter, struct tool_chain *chain)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    assert(info.links >= 1 && info.links <= TOOL_LINKS_MOST);
+    chain->links = info.links;
+    for (uint32_t i = 0; i < info.links; i++)
+        read_link(filter, info.kind, i, true, &chain->link[i]);
+}
+
+void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *before,
+                       uint64_t kept, struct tool_chain *chain)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    double left = (double)kept;
+    bloomery_info_get(filter, false, &info);
+    assert(info.links >= before->links && info.links <= TOOL_LINKS_MOST);
+    *chain = *before;
+    chain->links = info.links;
+    for (uint32_t i = before->links - 1; i < info.links; i++) {
+        struct tool_chain_link *link = &chain->link[i];
+        const double from = i < before->links ? link->keys : 0;
+        const bool is_newest = i + 1 == info.links;
+        if (i >= before->links || !is_newest)
+            read_link(filter, info.kind, i, !is_newest, link);
+        if (is_newest) {
+            link->keys = tool_expected_keys(&link->plan, from, left > 0 ? left : 0);
+            link->rate = rate_with(&link->plan, link->keys);
+        }
+        left -= tool_expected_new(&link->plan, from, link->keys);
+    }
+}
+
+/* The rate of the first `links` links together. */
+static double rate_of_links(const struct tool_chain *chain, uint32_t links)
+{
+    double pass = 0; /* the logarithm, in which small rates are not lost */
+    for (uint32_t i = 0; i < links; i++)
+        pass += log1p(-chain->link[i].rate);
+    return 0 - expm1(pass);
+}
+
+double tool_chain_rate(const struct tool_chain *chain)
+{
+    return rate_of_links(chain, chain->links);
+}
+
+double tool_chain_keys(const struct tool_chain *chain)
+{
+    double keys = 0;
+    for (uint32_t i = 0; i < chain->links; i++)
+        keys += chain->link[i].keys;
+    return keys;
+}
+
+double tool_chain_drops(const struct tool_chain *before, const struct tool_chain *after)
+{
+    double drops = 0;
+    assert(before->links <= after->links);
+    for (uint32_t i = before->links - 1; i < after->links; i++) {
+        const struct tool_chain_link *link = &after->link[i];
+        const double from = i < before->links ? before->link[i].keys : 0;
+        const double older = rate_of_links(after, i);
+        if (!(link->keys > from))
+            continue;
+        drops += expected_drops(&link->plan, from, link->keys);
+        drops += (link->keys - from) * older / (1 - older);
+    }
+    return drops;
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A filter that is fuller than it was planned for drops new lines, and the fuller it gets the more:
+ *
+ *     keys, of those planned      1        2        4        8       16
+ *     rate, made for 1 in 10^6    10^-6    10^-3    0.11     0.84    ~1
+ *
+ * Who goes on without a word loses nearly everything that comes after. So there are two marks, both
+ * numbers of new keys that are known before the first line is read:
+ *
+ *     warn_at   it holds what it was planned for: a warning, and on it goes
+ *     full_at   its rate is twice the one that was asked for; then
+ *                 stop   this was the last line: an error, with all that was kept delivered
+ *                 pass   nothing is remembered any more. Lines that the filter does not have are let
+ *                        pass, again and again; its rate stays what it is
+ *
+ * A filter that grows comes to neither: it gets another link, and its rate stays below its target. It
+ * is full where the next link would take more memory than allowed or there is; a table of
+ * fingerprints likewise, which has no rate that rises. These stop, or pass.
+ *
+ * New keys are counted, and not calls of add: lines come again, and a file that is fed twice fills
+ * nothing. How many keys make so many new ones is in expected.c. Because the marks are numbers of
+ * keys, the line at which it ends is the same whatever the blocks and threads were.
+ */
+#include "command/dedupe/seen.h"
+
+#include "base/bits.h"
+#include "base/numbers.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- The marks ------------------------------------------------------------------------------- */
+
+#define FULL_FACTOR 2.0 /* times the target */
+
+/* The number of new keys that make it hold `keys`. */
+static uint64_t new_until(const struct tool_seen *seen, double keys)
+{
+    const struct tool_chain_link *link = &seen->start.link[0];
+    double fresh = tool_expected_new(&link->plan, link->keys, keys);
+    return fresh > 0 ? (uint64_t)fresh : 0;
+}
+
+static void set_marks(struct tool_seen *seen)
+{
+    const struct tool_chain_link *link = &seen->start.link[0];
+    if (seen->start.links > 1 || !(seen->target > 0))
+        return;
+    uint64_t full = tool_expected_full(&link->plan, FULL_FACTOR * seen->target);
+    if (link->plan.keys > 0)
+        seen->warn_at = new_until(seen, (double)link->plan.keys);
+    seen->full_at = new_until(seen, (double)full);
+    seen->full = seen->full_at == 0;
+}
+
+void tool_seen_start(struct tool_seen *seen, double target)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    seen->warn_at = seen->full_at = UINT64_MAX;
+    if (seen->table != NULL)
+        return;
+    bloomery_info_get(seen->filter, false, &info);
+    seen->grows = info.kind == BLOOMERY_SCALABLE;
+    seen->target = target > 0 ? target : info.planned_rate;
+    tool_chain_read(seen->filter, &seen->start);
+    if (!seen->grows)
+        set_marks(seen);
+}
+
+static void follow(const struct tool_seen *seen, struct tool_chain *now)
+{
+    tool_chain_follow(seen->filter, &seen->start, seen->kept, now);
+}
+
+void tool_seen_restart(struct tool_seen *seen)
+{
+    struct tool_chain now;
+    const uint64_t kept = seen->kept;
+    seen->kept = seen->unremembered = 0;
+    if (seen->table != NULL) {
+        seen->start_count = tool_fingerprints_count(seen->table);
+        return;
+    }
+    seen->kept = kept;
+    follow(seen, &now);
+    seen->kept = 0;
+    seen->start = now;
+    if (seen->full_at != UINT64_MAX)
+        seen->full_at -= kept;
+    if (seen->warn_at != UINT64_MAX)
+        seen->warn_at = seen->warn_at > kept ? seen->warn_at - kept : 0;
+}
+
+static const char *say_keys(char text[TOOL_NUMBER_BYTES], double keys)
+{
+    return keys < 1e18 ? tool_format_count(text, (uint64_t)(keys + 0.5)) : "countless";
+}
+
+static void warn_planned(struct tool_seen *seen)
+{
+    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
+    const struct tool_chain_link *link = &seen->start.link[0];
+    seen->warned = true;
+    tool_format_count(keys, link->plan.keys);
+    tool_format_odds(rate, FULL_FACTOR * seen->target);
+    if (seen->on_full == TOOL_FULL_STOP)
+        tool_warning(
+            "the filter now holds the %s keys that it was planned for; its rate rises from "
+            "here on, and at %s this stops",
+            keys, rate);
+    else
+        tool_warning(
+            "the filter now holds the %s keys that it was planned for; its rate rises from "
+            "here on, and at %s no more lines are remembered",
+            keys, rate);
+}
+
+static void warn_passing(struct tool_seen *seen)
+{
+    struct tool_seen_facts facts;
+    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
+    tool_seen_facts_get(seen, &facts);
+    say_keys(keys, facts.keys);
+    seen->passing_said = true;
+    if (seen->table != NULL)
+        tool_warning("the fingerprints of %s keys take all the memory that they may: lines are no "
+                     "longer remembered, and come through each time",
+                     keys);
+    else
+        tool_warning("the filter is full, with about %s keys and a rate of %s: lines are no longer "
+                     "remembered, and come through each time",
+                     keys, tool_format_odds(rate, facts.rate));
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
+
+/* Writes `count` bits into `to` from bit `at` on, where there are zeros. */
+static void put_bits(uint64_t *to, size_t at, const uint64_t *bits, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        to[(at + i) / 64] |= (bits[i / 64] >> i % 64 & 1) << (at + i) % 64;
+}
+
+/* Adds to filter or table whatever the marks. Fewer than `count`: it could not grow. */
+static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
+{
+    size_t added = count;
+    if (seen->table != NULL) {
+        added = tool_fingerprints_add(seen->table, hashes, count, answers);
+    } else {
+        bloomery_info before = BLOOMERY_INFO, after = BLOOMERY_INFO;
+        bloomery_info_get(seen->filter, false, &before);
+        if (bloomery_add_hashes(seen->filter, hashes, count, answers, NULL) != BLOOMERY_OK) {
+            bloomery_info_get(seen->filter, false, &after);
+            added = (size_t)(after.adds - before.adds);
+        }
+    }
+    assert(added <= count);
+    seen->kept += tool_ones_in(answers, count);
+    return added;
+}
+
+/* Lets pass what is not there. */
+static void ask_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                     uint64_t *answers)
+{
+    if (seen->table != NULL) {
+        tool_fingerprints_ask(seen->table, hashes, count, answers);
+    } else {
+        bloomery_may_contain_hashes(seen->filter, hashes, count, answers);
+        for (size_t w = 0; w < (count + 63) / 64; w++)
+            answers[w] = ~answers[w];
+        if (count % 64 != 0)
+            answers[count / 64] &= (UINT64_C(1) << count % 64) - 1;
+    }
+    seen->unremembered += tool_ones_in(answers, count);
+}
+
+/* Adds no more than there is room for before the next mark, so that the marks are met exactly. */
+static size_t add_to_mark(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                          uint64_t *answers)
+{
+    uint64_t room = seen->full_at - seen->kept;
+    if (!seen->warned && seen->warn_at > seen->kept && seen->warn_at - seen->kept < room)
+        room = seen->warn_at - seen->kept;
+    if (count > room)
+        count = (size_t)room;
+    size_t added = add_some(seen, hashes, count, answers);
+    if (!seen->warned && seen->kept >= seen->warn_at)
+        warn_planned(seen);
+    seen->full = added < count || seen->kept >= seen->full_at;
+    return added;
+}
+
+size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                     uint64_t *answers)
+{
+    size_t done = 0;
+    memset(answers, 0, (count + 63) / 64 * sizeof(*answers));
+    if (!seen->full && count > 0)
+        done = add_to_mark(seen, hashes, count, answers);
+    while (done < count) { /* a mark was met */
+        uint64_t piece[PIECE_WORDS] = {0};
+        size_t now = count - done < PIECE ? count - done : (size_t)PIECE;
+        if (seen->full && seen->on_full != TOOL_FULL_PASS)
+            break;
+        if (seen->full && !seen->passing_said)
+            warn_passing(seen);
+        if (seen->full)
+            ask_some(seen, hashes + done, now, piece);
+        else
+            now = add_to_mark(seen, hashes + done, now, piece);
+        put_bits(answers, done, piece, now);
+        done += now;
+    }
+    assert(done == count || seen->full);
+    return done;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *facts)
+{
+    *facts = (struct tool_seen_facts){0};
+    if (seen->table != NULL) {
+        const uint64_t count = tool_fingerprints_count(seen->table);
+        facts->bytes = tool_fingerprints_bytes(seen->table);
+        facts->keys = (double)count;
+        facts->wrong_drops =
+            tool_fingerprints_drops(seen->table_bits, seen->start_count, count) +
+            ldexp((double)seen->unremembered * (double)count, -(int)seen->table_bits);
+        return;
+    }
+    struct tool_chain now;
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(seen->filter, false, &info);
+    follow(seen, &now);
+    facts->bytes = info.bytes;
+    facts->links = info.links;
+    facts->keys = tool_chain_keys(&now);
+    facts->rate = tool_chain_rate(&now);
+    facts->wrong_drops = tool_chain_drops(&seen->start, &now);
+    if (seen->unremembered > 0)
+        facts->wrong_drops += (double)seen->unremembered * facts->rate / (1 - facts->rate);
+}
+
+void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t kept)
+{
+    char number[TOOL_NUMBER_BYTES], all[TOOL_NUMBER_BYTES + 8], passed[TOOL_NUMBER_BYTES],
+        keys[TOOL_NUMBER_BYTES];
+    char size[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], target[TOOL_NUMBER_BYTES];
+    struct tool_seen_facts facts;
+    tool_seen_facts_get(seen, &facts);
+    tool_format_count(number, lines);
+    snprintf(all, sizeof(all), "%s %s", number, lines == 1 ? "line" : "lines");
+    tool_format_count(passed, kept);
+    say_keys(keys, facts.keys);
+    tool_format_size(size, facts.bytes);
+    tool_format_odds(rate, facts.rate);
+    tool_format_odds(target, seen->target);
+    if (seen->table != NULL)
+        tool_error(
+            "stopped after %s, of which %s were kept: the fingerprints of %s keys take %s, and may "
+            "take no more; %s",
+            all, passed, keys, size, seen->advice);
+    else if (seen->grows)
+        tool_error(
+            "stopped after %s, of which %s were kept: the filter has about %s keys in %s and "
+            "a rate of %s, and no memory to grow; %s",
+            all, passed, keys, size, rate, seen->advice);
+    else
+        tool_error(
+            "stopped after %s, of which %s were kept: the filter is full, with about %s keys and a "
+            "rate of %s where %s was asked for; %s",
+            all, passed, keys, rate, target, seen->advice);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the experiment found, as a table for people and as JSON. */
+#ifndef BLOOMERY_TOOL_EXPERIMENT_REPORT_H
+#define BLOOMERY_TOOL_EXPERIMENT_REPORT_H
+
+#include "command/experiment/experiment.h"
+
+/* Prints all trials that were asked for. Returns the exit code: TOOL_NONE where one of them is a
+ * finding, TOOL_ERROR after a message. */
+int tool_experiment_text(const struct tool_experiment *experiment,
+                         const struct tool_results *results);
+int tool_experiment_json(const struct tool_experiment *experiment,
+                         const struct tool_results *results);
+
+#endif /* BLOOMERY_TOOL_EXPERIMENT_REPORT_H */

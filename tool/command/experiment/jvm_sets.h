@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The two filters of the original experiment on a JVM: jvm_sets.c. */
+#ifndef BLOOMERY_TOOL_JVM_SETS_H
+#define BLOOMERY_TOOL_JVM_SETS_H
+
+#include "command/experiment/exact_sets.h"
+
+/*
+ * Starts the processes of those that are wanted: before anything else is done, so that a machine that
+ * can't have them is told so at once. `keys` and `rate` are what Guava is asked for; `guava` is its jar,
+ * NULL Debian's. False after a message; then none is left.
+ */
+bool tool_jvm_sets_start(const char *guava, bool guava_wanted, bool sha384_wanted, uint64_t keys,
+                         double rate);
+
+/* Ends those that are left. */
+void tool_jvm_sets_end(void);
+
+#endif /* BLOOMERY_TOOL_JVM_SETS_H */

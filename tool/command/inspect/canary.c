@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/inspect/canary.h"
+
+#include "input/blocks.h"
+#include "key/hint.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <stdlib.h>
+
+static void note_hit(struct tool_canaries *canaries, bloomery_key record)
+{
+    canaries->hits++;
+    if (canaries->shown < TOOL_CANARIES_SHOWN)
+        tool_show_bytes(canaries->text[canaries->shown++], TOOL_CANARY_BYTES, record.data,
+                        record.bytes);
+}
+
+static void ask_batch(const bloomery_filter *filter, const bloomery_key *records, size_t count,
+                      const struct tool_made *made, struct tool_canaries *canaries)
+{
+    uint64_t of_keys[TOOL_BATCH_WORDS], of_records[TOOL_BATCH_WORDS];
+    canaries->asked += made->count;
+    if (bloomery_may_contain_batch(filter, made->keys, made->count, of_keys) == 0)
+        return;
+    tool_made_spread(made, count, of_keys, of_records);
+    for (size_t i = 0; i < count; i++)
+        if (of_records[i / 64] >> i % 64 & 1)
+            note_hit(canaries, records[i]);
+}
+
+/* None found is no comfort where the keys were written in another case than the filter's. */
+static void say_hint(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
+                     const bloomery_key_rule *rule)
+{
+    if ((rule->flags & TOOL_RULE_CHANGES) == 0)
+        tool_hint_say(hint, name, filter, false);
+}
+
+bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter *filter,
+                       struct tool_canaries *canaries)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    union {
+        const char *given;
+        char *path; /* paths are not written to */
+    } input = {.given = path};
+    const struct tool_source source = {.paths = &input.path,
+                                       .count = 1,
+                                       .delimiter = '\n',
+                                       .returns_taken = (info.rule.flags & BLOOMERY_RULE_CRLF) != 0,
+                                       .threads = 1};
+    struct tool_blocks *blocks = tool_blocks_open(&source, "asking");
+    struct tool_block block = {0};
+    struct tool_made *made = tool_made_new();
+    struct tool_hint *hint = tool_hint_new();
+    bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
+    *canaries = (struct tool_canaries){0};
+    while (tool_blocks_take(blocks, &block)) {
+        size_t count;
+        while ((count = tool_block_keys(&block, records)) > 0) {
+            tool_rule_apply(&info.rule, &block, records, count, made);
+            tool_hint_keep(hint, made->keys, made->count);
+            ask_batch(filter, records, count, made, canaries);
+        }
+    }
+    tool_tally_place(&made->tally, blocks);
+    bool all_read = tool_blocks_close(blocks);
+    bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not asked for") &&
+                    tool_tally_has_keys(&made->tally, &info.rule, canaries->asked);
+    if (canaries->hits == 0 && all_read && all_keys)
+        say_hint(hint, name, filter, &info.rule);
+    tool_hint_free(hint);
+    free(records);
+    tool_made_free(made);
+    tool_block_free(&block);
+    return all_read && all_keys;
+}

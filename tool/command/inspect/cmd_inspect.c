@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inspect: what a filter says about itself, and whether it is true.
+ *
+ * Four rates are told apart. The planned one was promised for the planned number of keys. The
+ * predicted one is what filters of this shape have on average with the keys that are in it now. The
+ * live one is that of these very bits, exact for a random absent key. The measured one is found by
+ * asking. Measured and live must agree within chance whatever happened to the filter before, or
+ * asking is broken; live and planned must agree within what small filters vary by, or the plan was
+ * wrong, unless the filter holds more keys than planned.
+ */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/out.h"
+#include "base/progress.h"
+#include "base/random.h"
+#include "base/statistics.h"
+#include "command/inspect/canary.h"
+#include "command/inspect/inspect.h"
+#include "filter/files.h"
+#include "filter/foreign_file.h"
+#include "filter/growth.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]\n"
+    "\n"
+    "Says what a filter is and what state it is in: shape, plan, fill, how many keys are in it, "
+    "its\n"
+    "rate as planned, as predicted for these keys, and live, of these very bits.\n"
+    "\n"
+    "      --verify         read everything and compare every checksum\n"
+    "      --measure N      ask N random keys that nobody added, and judge the rate\n"
+    "      --seed S         other random keys. Default 0\n"
+    "      --canary FILE    ask for the lines of this file, keys that must not be in it, by the\n"
+    "                       filter's rule, and show those that may be. Digests in\n"
+    "                       hexadecimal digits that would be in it in the other case are hinted\n"
+    "                       at on standard error, and are no finding\n"
+    "      --key-file FILE  the key of a filter that does not carry it; only --measure and "
+    "--canary\n"
+    "                       need it\n"
+    "      --dialect D      FILTER is another system's file, NAME[,parameter=value...] as "
+    "'bloomery\n"
+    "                       dialects' lists them; those with a magic need not be named\n"
+    "      --json           one JSON object, numbers unrounded\n"
+    "\n"
+    "How lines of --canary become keys a filter of ours keeps; for another system's file the "
+    "options\n"
+    "of 'bloomery help build' say it (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, "
+    "--hex,\n"
+    "--int64, --int32, --utf16, --skip-empty).\n"
+    "\n"
+    "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not what it should be\n"
+    "(--measure), or a key that must not be in it (--canary); 2 an error.\n"
+    "\n"
+    "  bloomery inspect ids.bloom\n"
+    "  bloomery inspect ids.bloom --verify --measure 10M\n";
+
+/* ---- Measuring ------------------------------------------------------------------------------- */
+
+enum {
+    KEY_BYTES = 16,
+    BATCH = 4096,
+};
+
+/* How many of `count` random keys the filter takes for members. That one of them is one has a
+ * chance of the number of keys over 2^128. */
+static uint64_t ask_random_keys(const bloomery_filter *filter, uint64_t count, uint64_t seed)
+{
+    uint64_t words[BATCH][KEY_BYTES / sizeof(uint64_t)];
+    bloomery_key keys[BATCH];
+    for (size_t i = 0; i < BATCH; i++)
+        keys[i] = bloomery_key_of(words[i], KEY_BYTES);
+
+    struct tool_random random = tool_random_make(seed, 20);
+    struct tool_progress progress;
+    tool_progress_start(&progress, "asking", false);
+    uint64_t hits = 0;
+    for (uint64_t done = 0; done < count;) {
+        size_t batch = count - done < BATCH ? (size_t)(count - done) : (size_t)BATCH;
+        for (size_t i = 0; i < batch; i++)
+            for (size_t w = 0; w < KEY_BYTES / sizeof(uint64_t); w++)
+                words[i][w] = tool_random_next(&random);
+        hits += bloomery_may_contain_batch(filter, keys, batch, NULL);
+        done += batch;
+        tool_progress_update(&progress, done, done, count);
+    }
+    tool_progress_stop(&progress);
+    return hits;
+}
+
+static double allowed_factor(const bloomery_info *info)
+{
+    bloomery_plan shape = {
+        .kind = info->kind, .bits = info->bits, .lines = info->lines, .probes = info->probes};
+    return tool_allowed_factor(&shape, info->planned_keys);
+}
+
+/* The estimate of the keys is off by less than the root of their number. */
+static bool holds_too_many(const bloomery_info *info)
+{
+    double planned = (double)info->planned_keys;
+    return info->planned_keys > 0 && info->estimated_keys > planned * 1.01 + 4 * sqrt(planned);
+}
+
+/* A tenth fewer, and by more than the estimate is off in a small filter. */
+static bool holds_too_few(const bloomery_info *info)
+{
+    double planned = (double)info->planned_keys;
+    return info->planned_keys > 0 && info->live_rate < info->planned_rate &&
+           info->estimated_keys < planned * 0.9 - 0.5 * sqrt(planned);
+}
+
+static void measure(const bloomery_filter *filter, const struct tool_inspection *request,
+                    struct tool_findings *report)
+{
+    const bloomery_info *info = &report->info;
+    report->measured = true;
+    report->hits = ask_random_keys(filter, request->measure, request->seed);
+    assert(report->hits <= request->measure);
+    report->interval = tool_wilson(report->hits, request->measure);
+    report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
+    report->part_full = holds_too_few(info);
+    report->above_planned = info->planned_rate > 0 && info->live_rate > info->planned_rate;
+    /* A chain has no one plan; and what other systems were asked for they often don't keep, which
+     * is remarked on. */
+    report->too_high = !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 &&
+                       info->kind != BLOOMERY_SCALABLE && report->dialect == NULL &&
+                       info->live_rate > info->planned_rate * allowed_factor(info);
+}
+
+bool tool_findings_fault(const struct tool_findings *report)
+{
+    bool measured_wrong =
+        report->measured && (!report->hits_plausible || report->over_full || report->too_high);
+    return (report->verified && !report->intact) || measured_wrong;
+}
+
+bool tool_findings_any(const struct tool_findings *report)
+{
+    return tool_findings_fault(report) || report->canaries.hits > 0;
+}
+
+/* ---- Files that can't be opened --------------------------------------------------------------- */
+
+/* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as
+ * a finding. */
+static int report_unreadable(const struct tool_inspection *request,
+                             const struct tool_origin *origin, const bloomery_error *error)
+{
+    bool damage = error->status == BLOOMERY_CORRUPT || error->status == BLOOMERY_TRUNCATED;
+    if (!request->verify || !damage) {
+        tool_library_error(request->path, error);
+        if (origin->dialect == NULL)
+            tool_foreign_hint(request->path, "--dialect", error->status);
+        return TOOL_ERROR;
+    }
+    if (request->json) {
+        json_t *object = tool_json_report("inspect");
+        tool_json_add(object, "file", tool_json_text(request->path));
+        tool_json_add(object, "intact", tool_json_bool(false));
+        tool_json_add(object, "damage", tool_json_text(error->text));
+        tool_json_add(object, "finding", tool_json_bool(true));
+        return tool_json_print(object, TOOL_NONE);
+    }
+    struct tool_out out;
+    tool_out_start(&out);
+    tool_out_format(&out, "%s: %s\n", request->path, error->text);
+    return tool_out_finish(&out, TOOL_NONE);
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+enum {
+    OPTION_VERIFY = TOOL_OPTION_OWN,
+    OPTION_MEASURE,
+    OPTION_CANARY,
+    OPTION_SEED,
+    OPTION_KEY_FILE,
+    OPTION_DIALECT,
+    OPTION_JSON,
+};
+
+static const struct option options[] = {
+    {"verify", no_argument, NULL, OPTION_VERIFY},
+    {"measure", required_argument, NULL, OPTION_MEASURE},
+    {"canary", required_argument, NULL, OPTION_CANARY},
+    {"seed", required_argument, NULL, OPTION_SEED},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+static bool take_option(struct tool_inspection *request, int option)
+{
+    switch (option) {
+    case OPTION_VERIFY:
+        request->verify = true;
+        return true;
+    case OPTION_MEASURE:
+        return tool_option_count("--measure", optarg, 1, TOOL_KEYS_MOST, &request->measure);
+    case OPTION_CANARY:
+        request->canary = optarg;
+        return true;
+    case OPTION_SEED:
+        return tool_option_count("--seed", optarg, 0, UINT64_MAX, &request->seed);
+    case OPTION_KEY_FILE:
+        request->key_file = optarg;
+        return true;
+    case OPTION_DIALECT:
+        return tool_dialect_option("--dialect", optarg, &request->dialect);
+    case OPTION_JSON:
+        request->json = true;
+        return true;
+    default:
+        return tool_rule_option(&request->choice, option);
+    }
+}
+
+static bool can_be_asked(const struct tool_inspection *request, const struct tool_findings *report)
+{
+    if ((request->measure == 0 && request->canary == NULL) || report->info.key_known)
+        return true;
+    if (report->dialect != NULL)
+        tool_error("%s: its keys are hashed by %s, which is not there: it needs libcrypto",
+                   request->path, bloomery_hash_name(report->info.hash));
+    else
+        tool_error("%s: its key is not in the file, and without it no key can be asked; give it "
+                   "with --key-file",
+                   request->path);
+    return false;
+}
+
+static int inspect_filter(const struct tool_inspection *request, const struct tool_origin *origin,
+                          const bloomery_filter *filter)
+{
+    struct tool_findings report = {.info = BLOOMERY_INFO, .filter = filter, .origin = *origin};
+    bloomery_info_get(filter, true, &report.info);
+    report.dialect = bloomery_dialect_get(report.info.dialect);
+    report.over_full = holds_too_many(&report.info);
+    if (!can_be_asked(request, &report))
+        return TOOL_ERROR;
+    if (request->verify) {
+        report.verified = true;
+        report.intact = bloomery_verify(filter, &report.damage) == BLOOMERY_OK;
+    }
+    if (request->measure > 0)
+        measure(filter, request, &report);
+    if (request->canary != NULL &&
+        !tool_canaries_ask(request->canary, request->path, filter, &report.canaries))
+        return TOOL_ERROR;
+    return request->json ? tool_inspect_json(request, &report)
+                         : tool_inspect_text(request, &report);
+}
+
+static int inspect_main(int argc, char **argv)
+{
+    struct tool_inspection request = {0};
+    int option;
+    while ((option = tool_getopt(argc, argv, TOOL_RULE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(&request, option))
+            return TOOL_ERROR;
+    }
+    if (!tool_rule_complete(&request.choice))
+        return TOOL_ERROR;
+    if (argc - optind != 1)
+        return tool_usage("one filter must be named");
+    request.path = argv[optind];
+
+    uint8_t key[BLOOMERY_KEY_BYTES];
+    bloomery_options opening = BLOOMERY_OPTIONS;
+    opening.open_flags = BLOOMERY_OPEN_INSPECT;
+    if (request.key_file != NULL) {
+        if (!tool_key_read(request.key_file, key))
+            return TOOL_ERROR;
+        opening.key = key;
+    }
+    struct tool_origin origin;
+    bloomery_error error;
+    if (!tool_origin_find(request.path, &request.dialect, &origin))
+        return TOOL_ERROR;
+    if (origin.dialect == NULL && !tool_rule_is_none(&request.choice.rule))
+        return tool_usage("%s: options for keys are for other systems' files; ours keep their rule",
+                          request.path);
+    opening.rule = request.choice.rule;
+    bloomery_filter *filter =
+        tool_filter_load(request.path, &opening, &request.dialect, &origin, &error);
+    if (filter == NULL)
+        return error.status != BLOOMERY_OK ? report_unreadable(&request, &origin, &error)
+                                           : TOOL_ERROR;
+    int code = TOOL_ERROR;
+    if (tool_origin_agrees(request.path, &request.dialect, filter))
+        code = inspect_filter(&request, &origin, filter);
+    bloomery_free(filter);
+    return code;
+}
+
+const struct tool_command cmd_inspect = {
+    .name = "inspect",
+    .run = inspect_main,
+    .summary = "what a filter is and what state it is in",
+    .help = help,
+};

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* query: grep with a filter for a pattern. How lines are asked for and printed: query_run.c. */
+#include "base/json.h"
+#include "base/numbers.h"
+#include "base/out.h"
+#include "base/team.h"
+#include "command/query/print_positions.h"
+#include "command/query/query_run.h"
+#include "filter/files.h"
+#include "filter/foreign_file.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "bloomery query FILTER [INPUT...]\n"
+    "bloomery query -f FILTER [-f FILTER]... [INPUT...]\n"
+    "\n"
+    "Prints the lines of the inputs that may be in the filter, as grep does with a pattern. A "
+    "line\n"
+    "that is not printed was surely never added, as long as the file is undamaged (--verify);\n"
+    "of the lines that were never added, a share equal to the filter's rate is printed all the\n"
+    "same. No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each member\n"
+    "of a zip checked by itself. A filter that was built with a rule for keys ('bloomery help\n"
+    "build') is asked by that rule; what is printed are whole lines.\n"
+    "\n"
+    "  -f, --filter FILTER   ask this filter; repeat it to ask whether a line is in any of them\n"
+    "  -v, --invert          print the lines that surely are in none of the filters\n"
+    "  -c, --count           print only how many lines there are\n"
+    "  -q, --quiet           print nothing; stop at the first one\n"
+    "  -k, --key KEY         ask for this key; repeatable. Input is then read only where named.\n"
+    "                        Other users can see it in the list of processes\n"
+    "      --counts          before each line how often it was added, less its removals, and a "
+    "tab;\n"
+    "                        15+ where a counter has reached its maximum (of 8 bits: 255+). For\n"
+    "                        one counting filter\n"
+    "      --with-filename   put the filter's name before each line, one line per filter that\n"
+    "                        may have it; with -c, count for each filter\n"
+    "  -j, --threads N       work with N threads, 1 to 256. Default, or 0: as many as there are\n"
+    "                        cores. The output is the same, and in the same order, whatever N is\n"
+    "  -0, --null            lines end with NUL instead of newline, in input and output\n"
+    "      --max-line SIZE   the longest line that is taken; a longer one is an error, and its\n"
+    "                        input ends there. Default 64MiB; each thread may need a few times "
+    "so\n"
+    "                        much memory\n"
+    "      --verify          read the filters whole first and compare every checksum; a damaged\n"
+    "                        one is an error\n"
+    "      --key-file FILE   the key of filters that don't carry it\n"
+    "      --confirm SORTED  lines that may be in a filter count only if their key is a line of "
+    "this\n"
+    "                        file too, which is sorted by bytes (LC_ALL=C sort); with -v the "
+    "others\n"
+    "                        are printed. Its lines are compared with the key as it is after all\n"
+    "                        steps of the rule but --hex, --int64, --int32 and --utf16, and no "
+    "step\n"
+    "                        is applied to them;\n"
+    "                        digits of --hex are looked for in lower and in upper case\n"
+    "      --dialect D       filters that are no files of ours are another system's, "
+    "NAME[,parameter=\n"
+    "                        value...] as 'bloomery dialects' lists them. Those with a magic need\n"
+    "                        not be named\n"
+    "      --positions       print before each line the positions of its bits in the filter, in "
+    "the\n"
+    "                        order in which they are touched, and a tab, whether it is in it or "
+    "not;\n"
+    "                        in a chain a line for each link, its number and a colon before them\n"
+    "      --json            with -c: one JSON object, with the count of each filter\n"
+    "\n"
+    "Lines become keys by these steps, in this order. They need not be given for a filter that\n"
+    "keeps them, and where they are, they must agree with it; they are for one that has none.\n"
+    "Lines without a key are not printed and not counted, with or without -v. Of the steps only\n"
+    "--trim and those that change bytes apply to a KEY of -k.\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it\n"
+    "if the first line of an input ends so.\n"
+    "\n"
+    "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error. An "
+    "error\n"
+    "with one input does not keep the others from being read.\n"
+    "\n"
+    "  bloomery query ids.bloom asked.txt\n"
+    "  bloomery query -q -k 850101312345 ids.bloom && echo maybe\n"
+    "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom\n";
+
+struct query {
+    bool verify, json, positions;
+    struct tool_dialect_choice dialect;
+    const char *key_file;
+    const char *confirm;
+    struct tool_rule_choice choice;
+    uint32_t threads;
+    size_t line_most;  /* 0: not given */
+    const char **keys; /* of -k */
+    size_t key_count;
+    struct tool_question question;
+};
+
+enum {
+    OPTION_WITH_FILENAME = TOOL_OPTION_OWN,
+    OPTION_COUNTS,
+    OPTION_VERIFY,
+    OPTION_KEY_FILE,
+    OPTION_CONFIRM,
+    OPTION_DIALECT,
+    OPTION_POSITIONS,
+    OPTION_JSON,
+};
+
+static const struct option options[] = {
+    {"filter", required_argument, NULL, 'f'},
+    {"invert", no_argument, NULL, 'v'},
+    {"count", no_argument, NULL, 'c'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"key", required_argument, NULL, 'k'},
+    {"counts", no_argument, NULL, OPTION_COUNTS},
+    {"with-filename", no_argument, NULL, OPTION_WITH_FILENAME},
+    {"threads", required_argument, NULL, 'j'},
+    {"null", no_argument, NULL, '0'},
+    {"verify", no_argument, NULL, OPTION_VERIFY},
+    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"confirm", required_argument, NULL, OPTION_CONFIRM},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"positions", no_argument, NULL, OPTION_POSITIONS},
+    {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_LINE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- What came out --------------------------------------------------------------------------- */
+
+static void print_counts(struct tool_question *question)
+{
+    if (!question->with_filename) {
+        tool_out_format(&question->out, "%llu\n", (unsigned long long)question->selected);
+        return;
+    }
+    for (size_t f = 0; f < question->filter_count; f++)
+        tool_out_format(&question->out, "%s:%llu\n", question->filters[f].name,
+                        (unsigned long long)question->filters[f].hits);
+}
+
+static int print_json(const struct query *query, bool all_read, int code)
+{
+    json_t *object = tool_json_report("query");
+    tool_json_add(object, "inverted", tool_json_bool(query->question.invert));
+    tool_json_add(object, "records", tool_json_count(query->question.asked));
+    tool_json_add(object, "passed_over", tool_json_count(query->question.passed_over));
+    tool_json_add(object, "count", tool_json_count(query->question.selected));
+    tool_json_add(object, "all_read", tool_json_bool(all_read));
+    if (query->confirm != NULL)
+        tool_json_add(object, "confirmed_by", tool_json_text(query->confirm));
+    json_t *filters = tool_json_array();
+    for (size_t f = 0; f < query->question.filter_count; f++) {
+        json_t *filter = tool_json_object();
+        tool_json_add(filter, "file", tool_json_text(query->question.filters[f].name));
+        tool_json_add(filter, "maybe_added", tool_json_count(query->question.filters[f].hits));
+        tool_json_append(filters, filter);
+    }
+    tool_json_add(object, "filters", filters);
+    return tool_json_print(object, code);
+}
+
+/* The filter's rule among the question's, each of which is there once. */
+static bool find_rule(struct query *query, struct tool_asked *asked)
+{
+    struct tool_question *question = &query->question;
+    bloomery_key_rule rule;
+    if (!tool_rule_settle(&query->choice, asked->name, asked->filter, true, &rule))
+        return false;
+    asked->rule = 0;
+    while (asked->rule < question->rule_count &&
+           !tool_rule_equal(&question->rules[asked->rule], &rule))
+        asked->rule++;
+    if (asked->rule == question->rule_count)
+        question->rules[question->rule_count++] = rule;
+    return true;
+}
+
+/* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
+static bool open_filters(struct query *query)
+{
+    const bloomery_options opening = BLOOMERY_OPTIONS;
+    for (size_t f = 0; f < query->question.filter_count; f++) {
+        struct tool_asked *asked = &query->question.filters[f];
+        asked->filter =
+            tool_filter_open_any(asked->name, opening, query->key_file, &query->dialect, NULL);
+        if (asked->filter == NULL)
+            return false;
+        bloomery_error damage;
+        if (query->verify && bloomery_verify(asked->filter, &damage) != BLOOMERY_OK) {
+            tool_library_error(asked->name, &damage);
+            return false;
+        }
+        if (!find_rule(query, asked))
+            return false;
+    }
+    if (query->confirm != NULL)
+        query->question.confirm = tool_confirm_open(query->confirm, query->question.delimiter);
+    if (query->question.confirm != NULL) {
+        bool returns_taken = false;
+        for (size_t i = 0; i < query->question.rule_count; i++)
+            returns_taken |= (query->question.rules[i].flags & BLOOMERY_RULE_CRLF) != 0;
+        tool_confirm_warn(query->question.confirm, returns_taken);
+    }
+    return query->confirm == NULL || query->question.confirm != NULL;
+}
+
+/* Carriage returns are warned about where one of the filters takes them for part of a key. */
+static bool returns_are_taken(const struct tool_question *question)
+{
+    for (size_t r = 0; r < question->rule_count; r++)
+        if ((question->rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
+            return false;
+    return true;
+}
+
+/* What is said when all has been asked. False where some of it could not be. */
+static bool say_rest(struct query *query)
+{
+    struct tool_question *question = &query->question;
+    bool good = true;
+    uint64_t hits = 0;
+    if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm)) {
+        tool_confirm_say_unsorted(question->confirm);
+        good = false;
+    }
+    for (size_t r = 0; r < question->rule_count; r++)
+        good = tool_tally_say(&question->tallies[r], &question->rules[r],
+                              "such records were not asked for") &&
+               good;
+    for (size_t f = 0; f < question->filter_count; f++)
+        hits += question->filters[f].hits;
+    for (size_t f = 0; f < question->filter_count && hits == 0 && question->hint != NULL; f++) {
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(question->filters[f].filter, false, &info);
+        if (question->filters[f].rule == 0)
+            tool_hint_say(question->hint, question->filters[f].name, question->filters[f].filter,
+                          tool_rule_is_none(&info.rule));
+    }
+    return good;
+}
+
+/* Positions instead of answers. */
+static int print_positions(struct query *query, const struct tool_source *source)
+{
+    struct tool_question *question = &query->question;
+    bool good;
+    if (question->filter_count > 1)
+        return tool_usage("--positions is for one filter, not %zu", question->filter_count);
+    if (query->key_count > 0 && source->count > 0)
+        return tool_usage("--positions prints those of -k or those of inputs");
+    if (query->key_count > 0)
+        good = tool_positions_of_keys(question->filters[0].filter, &question->rules[0], query->keys,
+                                      query->key_count, question->delimiter, &question->out,
+                                      &question->asked);
+    else
+        good = tool_positions_of_source(question->filters[0].filter, &question->rules[0], source,
+                                        &question->out, &question->asked);
+    const int code = question->asked > 0 ? TOOL_FOUND : TOOL_NONE;
+    return tool_out_finish(&question->out, good ? code : TOOL_ERROR);
+}
+
+static int run_query(struct query *query, char **inputs, size_t input_count)
+{
+    const struct tool_source source = {.paths = inputs,
+                                       .count = input_count,
+                                       .delimiter = query->question.delimiter,
+                                       .keep_going = true,
+                                       .keep_bom = query->choice.keep_bom,
+                                       .returns_taken = returns_are_taken(&query->question),
+                                       .threads = query->threads,
+                                       .line_most = query->line_most};
+    if (query->positions)
+        return print_positions(query, &source);
+
+    bool all_read = true;
+    bool more =
+        query->key_count == 0 || tool_ask_keys(&query->question, query->keys, query->key_count);
+    if (more && (query->key_count == 0 || input_count > 0))
+        all_read = tool_ask_source(&query->question, &source);
+
+    /* Who asked for nothing to be said, and has an answer, needs no remarks on how it came. */
+    if (!query->question.quiet || query->question.selected == 0)
+        all_read = say_rest(query) && all_read;
+    if (query->question.quiet)
+        return query->question.selected > 0 ? TOOL_FOUND : all_read ? TOOL_NONE : TOOL_ERROR;
+    int code = !all_read ? TOOL_ERROR : query->question.selected > 0 ? TOOL_FOUND : TOOL_NONE;
+    if (query->json)
+        return print_json(query, all_read, code);
+    if (query->question.count_only)
+        print_counts(&query->question);
+    return tool_out_finish(&query->question.out, code);
+}
+
+/* Whether the filter has what --counts asks for, and how far it goes. */
+static bool can_count(struct tool_question *question)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    if (!question->counts)
+        return true;
+    if (question->filter_count > 1) {
+        tool_usage("--counts is for one filter, not %zu", question->filter_count);
+        return false;
+    }
+    bloomery_info_get(question->filters[0].filter, false, &info);
+    question->counter_most = info.counter_most;
+    if (info.counter_most == 0)
+        tool_error("%s: a %s filter has no counters; --counts is for counting ones",
+                   question->filters[0].name, bloomery_kind_name((int)info.kind));
+    return info.counter_most > 0;
+}
+
+static int ask_filters(struct query *query, char **inputs, size_t input_count)
+{
+    if (!open_filters(query) || !can_count(&query->question))
+        return TOOL_ERROR;
+    if (!query->question.quiet && (query->question.rules[0].flags & TOOL_RULE_CHANGES) == 0)
+        query->question.hint = tool_hint_new();
+    return run_query(query, inputs, input_count);
+}
+
+/* ---- The command line ------------------------------------------------------------------------ */
+
+static bool fits_together(struct query *query)
+{
+    if (query->json && (!query->question.count_only || query->question.quiet)) {
+        tool_usage("--json is for the counts of -c, without -q");
+        return false;
+    }
+    if (query->question.invert && query->question.with_filename) {
+        tool_usage("--with-filename names the filters that may have a line; -v prints lines that "
+                   "none of them has");
+        return false;
+    }
+    if (query->question.counts && (query->question.invert || query->question.count_only ||
+                                   query->question.quiet || query->question.with_filename)) {
+        tool_usage("--counts prints a number before each line; it does not go with -v, -c, -q or "
+                   "--with-filename");
+        return false;
+    }
+    if (query->positions &&
+        (query->question.invert || query->question.count_only || query->question.quiet ||
+         query->question.with_filename || query->question.counts || query->confirm != NULL)) {
+        tool_usage("--positions asks nothing; it does not go with -v, -c, -q, --counts, "
+                   "--with-filename or --confirm");
+        return false;
+    }
+    return tool_rule_complete(&query->choice);
+}
+
+/* One option. False after a message. */
+static bool take_option(struct query *query, int option)
+{
+    switch (option) {
+    case 'f':
+        query->question.filters[query->question.filter_count++].name = optarg;
+        return true;
+    case 'v':
+        query->question.invert = true;
+        return true;
+    case 'c':
+        query->question.count_only = true;
+        return true;
+    case 'q':
+        query->question.quiet = true;
+        return true;
+    case 'k':
+        query->keys[query->key_count++] = optarg;
+        return true;
+    case 'j':
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &query->threads);
+    case '0':
+        query->question.delimiter = 0;
+        return true;
+    case OPTION_WITH_FILENAME:
+        query->question.with_filename = true;
+        return true;
+    case OPTION_COUNTS:
+        query->question.counts = true;
+        return true;
+    case OPTION_VERIFY:
+        query->verify = true;
+        return true;
+    case OPTION_KEY_FILE:
+        query->key_file = optarg;
+        return true;
+    case OPTION_CONFIRM:
+        query->confirm = optarg;
+        return true;
+    case OPTION_DIALECT:
+        query->dialect.ours_too = true;
+        return tool_dialect_option("--dialect", optarg, &query->dialect);
+    case OPTION_POSITIONS:
+        query->positions = true;
+        return true;
+    case OPTION_JSON:
+        query->json = true;
+        return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &query->line_most);
+    default:
+        return tool_rule_option(&query->choice, option);
+    }
+}
+
+/* Reads the options. False where there is nothing more to do; `*code` is then the exit code. */
+static bool read_options(struct query *query, int argc, char **argv, int *code)
+{
+    int option;
+    *code = TOOL_ERROR;
+    while ((option = tool_getopt(argc, argv, "f:vcqk:j:0" TOOL_RULE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            *code = TOOL_FOUND;
+        if (option == TOOL_OPTION_HELP || !take_option(query, option))
+            return false;
+    }
+    return fits_together(query);
+}
+
+static int query_main(int argc, char **argv)
+{
+    struct query *query = tool_allocate(sizeof(*query));
+    memset(query, 0, sizeof(*query));
+    query->question.delimiter = '\n';
+    /* No more filters or keys than arguments, and at least one. */
+    query->question.filters = tool_allocate((size_t)argc * sizeof(struct tool_asked));
+    memset(query->question.filters, 0, (size_t)argc * sizeof(struct tool_asked));
+    query->keys = tool_allocate((size_t)argc * sizeof(const char *));
+    query->question.rules = tool_allocate((size_t)argc * sizeof(bloomery_key_rule));
+    query->question.tallies = tool_allocate((size_t)argc * sizeof(struct tool_tally));
+    memset(query->question.tallies, 0, (size_t)argc * sizeof(struct tool_tally));
+    query->question.to_terminal = isatty(STDOUT_FILENO) == 1;
+    tool_out_start(&query->question.out);
+
+    int code;
+    if (read_options(query, argc, argv, &code)) {
+        if (query->question.filter_count == 0 && optind < argc)
+            query->question.filters[query->question.filter_count++].name = argv[optind++];
+        if (query->question.filter_count == 0)
+            code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
+        else
+            code = ask_filters(query, argv + optind, (size_t)(argc - optind));
+    }
+    for (size_t f = 0; f < query->question.filter_count; f++)
+        bloomery_free(query->question.filters[f].filter);
+    tool_confirm_close(query->question.confirm);
+    tool_hint_free(query->question.hint);
+    free(query->question.tallies);
+    free(query->question.rules);
+    free(query->question.filters);
+    free(query->keys);
+    free(query);
+    return code;
+}
+
+const struct tool_command cmd_query = {
+    .name = "query",
+    .run = query_main,
+    .summary = "print the lines that may be in a filter, or surely are not",
+    .help = help,
+};

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of the command `sieve` share. Each of its subcommands is a struct tool_command of its own, named
+ * "sieve push" and so on, so that messages and --help are those of the subcommand; cmd_sieve.c lists them.
+ *
+ *     struct tool_sieve_command command;
+ *     tool_sieve_start(&command);
+ *     ... options: tool_sieve_option takes those that all have, tool_sieve_make_option those that make a sieve ...
+ *     if (!tool_sieve_operand(&command, argc, argv) || !tool_sieve_open(&command))
+ *         return TOOL_ERROR;
+ *     ... command.sieve ...
+ *     return tool_sieve_close(&command, code);
+ */
+#ifndef BLOOMERY_TOOL_SIEVE_COMMAND_H
+#define BLOOMERY_TOOL_SIEVE_COMMAND_H
+
+#include "base/json.h"
+#include "input/input.h"
+#include "tool.h"
+
+#include <bloomery/sieve.h>
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+extern const struct tool_command tool_sieve_push, tool_sieve_note, tool_sieve_import,
+    tool_sieve_pop, tool_sieve_ack, tool_sieve_contains, tool_sieve_flush, tool_sieve_status,
+    tool_sieve_export, tool_sieve_verify, tool_sieve_recover;
+
+struct tool_sieve_command {
+    const char *directory;
+    bloomery_sieve_options options;
+    uint64_t memory; /* of the whole process, as --memory gave it; 0: it did not */
+    double wait;     /* seconds for another process that has the sieve */
+    bool quiet, json;
+    bloomery_sieve *sieve;  /* NULL: not open */
+    bloomery_status status; /* of opening it */
+    bool io_failed;         /* which was told: once is enough */
+};
+
+void tool_sieve_start(struct tool_sieve_command *command);
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+enum {
+    TOOL_SIEVE_OPTION_MEMORY = TOOL_OPTION_OWN,
+    TOOL_SIEVE_OPTION_JSON,
+    TOOL_SIEVE_OPTION_WAIT,
+    TOOL_SIEVE_OPTION_SYNC,
+    TOOL_SIEVE_OPTION_ENGINE,
+    TOOL_SIEVE_OPTION_FULL,
+    TOOL_SIEVE_OPTION_DIALECT,
+    TOOL_SIEVE_OPTION_PRESET,
+    TOOL_SIEVE_OPTION_FINGERPRINT_BITS,
+    TOOL_SIEVE_OPTION_PARTITIONS,
+    TOOL_SIEVE_OPTION_ORDERED,
+    TOOL_SIEVE_OPTION_CANON,
+    TOOL_SIEVE_OPTION_LEASES,
+    TOOL_SIEVE_OPTION_OWN, /* a subcommand's own begin here */
+};
+
+/* Of all of them. */
+#define TOOL_SIEVE_ALL_OPTIONS                                     \
+    {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY}, \
+        {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT}, \
+    {                                                              \
+        "json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON          \
+    }
+
+/* Of those that change something and report it. */
+#define TOOL_SIEVE_LETTERS "q"
+
+#define TOOL_SIEVE_OPTIONS                                                                        \
+    {"quiet", no_argument, NULL, 'q'}, {"sync", required_argument, NULL, TOOL_SIEVE_OPTION_SYNC}, \
+        TOOL_SIEVE_ALL_OPTIONS
+
+/* Of those that may make a sieve. */
+#define TOOL_SIEVE_MAKE_LETTERS "n:p:"
+
+#define TOOL_SIEVE_MAKE_OPTIONS                                                            \
+    {"keys", required_argument, NULL, 'n'}, {"rate", required_argument, NULL, 'p'},        \
+        {"engine", required_argument, NULL, TOOL_SIEVE_OPTION_ENGINE},                     \
+        {"full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                         \
+        {"dialect", required_argument, NULL, TOOL_SIEVE_OPTION_DIALECT},                   \
+        {"preset", required_argument, NULL, TOOL_SIEVE_OPTION_PRESET},                     \
+        {"fingerprint-bits", required_argument, NULL, TOOL_SIEVE_OPTION_FINGERPRINT_BITS}, \
+        {"partitions", required_argument, NULL, TOOL_SIEVE_OPTION_PARTITIONS},             \
+        {"ordered", no_argument, NULL, TOOL_SIEVE_OPTION_ORDERED},                         \
+        {"canon", required_argument, NULL, TOOL_SIEVE_OPTION_CANON},                       \
+    {                                                                                      \
+        "leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES                        \
+    }
+
+#define TOOL_SIEVE_MEMORY_HELP                                                                     \
+    "      --memory SIZE    the most memory of the whole process (18MB, 2GB), libraries and\n"     \
+    "                       buffers included; packed inputs, and lines of more than 256 KiB,\n"    \
+    "                       take up to 4 MiB on top of it. Default: 64 MiB for the sieve alone;\n" \
+    "                       memory engine: as much as it takes\n"
+
+#define TOOL_SIEVE_WAIT_HELP                                                                   \
+    "      --wait SECONDS   wait so long where another process has the sieve. Default 10; 0: " \
+    "not\n"                                                                                    \
+    "                       at all\n"
+
+#define TOOL_SIEVE_SYNC_HELP                                                                    \
+    "      --sync WHEN      when what was done survives a crash of the machine: always (with\n" \
+    "                       each batch of lines), a number of seconds (default 1), or never\n"  \
+    "                       (left to the system; a power cut may damage the sieve). Where a\n"  \
+    "                       command has ended it does, but with never\n"
+
+#define TOOL_SIEVE_MAKE_HELP                                                                       \
+    "How a sieve is made; one that is there keeps what it was made with, and only --memory and\n"  \
+    "--sync may be other ones:\n"                                                                  \
+    "\n"                                                                                           \
+    "      --engine NAME    disk: sorted fingerprints in the directory, 8 bytes a key, whatever\n" \
+    "                       the memory; keys are decided in batches (default). memory: a filter\n" \
+    "                       in memory; every key is decided at once\n"                             \
+    "  -n, --keys N         the different keys to expect. Default 1M. The disk engine has no\n"    \
+    "                       limit, and chooses its partitions by it\n"                             \
+    "  -p, --rate RATE      how often the memory engine takes a new key for a seen one. Default\n" \
+    "                       1e-6\n"                                                                \
+    "      --full=WHAT      when the memory engine has seen as many keys as it was made for:\n"    \
+    "                       grow (default; the rate holds), stop (new keys are refused) or warn\n" \
+    "                       (once; the rate rises)\n"                                              \
+    "      --dialect NAME   of the memory engine: the filter of another system. With "             \
+    "--full=stop\n"                                                                                \
+    "                       or --full=warn\n"                                                      \
+    "      --preset lineage the queue that this one follows: --engine memory --full=warn -p "      \
+    "0.01\n"                                                                                       \
+    "                       --dialect sieve-murmur3, bit for bit its filter; -n is its capacity\n" \
+    "      --fingerprint-bits B\n"                                                                 \
+    "                       of the disk engine: 64 (default), or 48 for 6 bytes a key: of 1e9\n"   \
+    "                       keys some 1,800 are dropped wrongly then, else 0.03\n"                 \
+    "      --partitions P   of the disk engine: a power of two up to 256\n"                        \
+    "      --ordered        keys come out in the order of their first pushes over all\n"           \
+    "                       partitions; without it in each partition\n"                            \
+    "      --canon NAME     keys are brought into one form first: url (scheme and host in lower\n" \
+    "                       case, without default port and fragment), url-query (and the\n"        \
+    "                       parameters sorted), or none (default)\n"                               \
+    "      --leases N       keys that may be popped and not acknowledged at a time. Default "      \
+    "4096\n"
+
+/* One option that tool_getopt returned. False where it is none of these ('?', whose message was printed), or
+ * after a message. */
+bool tool_sieve_option(struct tool_sieve_command *command, int option);
+bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
+
+/* A number of seconds over 0. False after a message. */
+bool tool_sieve_seconds(const char *option, const char *text, double *seconds);
+
+/* The first operand is the directory; optind then stands behind it. False after a message. */
+bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv);
+
+/* No further operands. False after a message. */
+bool tool_sieve_no_more(int argc, char **argv);
+
+/* ---- The sieve ------------------------------------------------------------------------------- */
+
+/* Opens it. Where --memory was given, the sieve gets that, less the command's share (TOOL_SIEVE_SHARE). False after
+ * a message, which says the least memory that works where that is the matter. */
+bool tool_sieve_open(struct tool_sieve_command *command);
+
+/* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails
+ * again, as one did that was told, is not told again. */
+int tool_sieve_close(struct tool_sieve_command *command, int code);
+
+/* A message of a call that failed, with the directory's name. Returns TOOL_ERROR. */
+int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error);
+
+bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command);
+
+/* The number that a count of things is called by: "1 line", "2,000 lines", in `text`. */
+enum { TOOL_SIEVE_TEXT = 80 };
+const char *tool_sieve_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing);
+
+#endif /* BLOOMERY_TOOL_SIEVE_COMMAND_H */

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Lines into a sieve, by one thread: a sieve takes keys in an order, which is that of the input.
+ *
+ * Memory is bounded (--memory): blocks.c keeps nothing of blocks that are done with, and passes over lines that are
+ * longer than a key may be. A line that can't be pushed is no reason to leave out those after it: it is counted, told
+ * at the end, and the exit code is that of an error.
+ *
+ * What is printed. The memory engine says NEW at once, and the key is written as it was given, each block by itself, so
+ * that whoever reads at the other end of a pipe gets what there is. The disk engine decides in batches: here all that was
+ * pending before is decided first; then comes the input; then everything is decided, and what the queue holds behind the
+ * items that it held before is what was new, in the order of the queue and in the form in which it will be popped.
+ *
+ * A pipe with nothing to say makes no calls, and without calls a sieve does not commit: so that is done when the
+ * input has been silent for as long as commits are apart.
+ */
+#include "command/sieve/sieve_feed.h"
+
+#include "base/bits.h"
+#include "base/numbers.h"
+#include "input/blocks.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct run {
+    struct tool_sieve_feed *feed;
+    struct tool_blocks *blocks;
+    struct tool_made *made; /* NULL: records are the keys */
+    struct tool_made *paid; /* the payloads; NULL: none */
+    bloomery_key_rule payload_rule;
+    bloomery_key *payloads;
+    struct tool_out *out;   /* NULL: nothing is printed while it runs */
+    const char *list;       /* the input that is a requests.seen; NULL: the present one is none */
+    bool ended;             /* nothing more is pushed */
+    uint64_t skipped;       /* of the queue, when the new ones are printed */
+    size_t batch;           /* records of the present batch */
+    const char *long_input; /* of the first record whose key is too long; NULL: there is none */
+    uint64_t long_line;
+    bloomery_key records[TOOL_BATCH_ROOM];
+    uint8_t results[TOOL_BATCH_ROOM];
+};
+
+/* ---- Pushing --------------------------------------------------------------------------------- */
+
+static bloomery_status force(struct run *run, const bloomery_key *keys,
+                             const bloomery_key *payloads, size_t count, size_t *done,
+                             bloomery_error *error)
+{
+    bloomery_sieve *sieve = run->feed->command->sieve;
+    for (*done = 0; *done < count; ++*done) {
+        const bloomery_key payload = payloads != NULL ? payloads[*done] : bloomery_key_of("", 0);
+        const int result = bloomery_sieve_push_force(sieve, keys[*done], payload, NULL, error);
+        if (result < 0)
+            return (bloomery_status)result;
+        run->results[*done] = (uint8_t)result;
+    }
+    return BLOOMERY_OK;
+}
+
+static void print_new(struct run *run, const bloomery_key *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (run->results[i] == BLOOMERY_NEW) {
+            tool_out_bytes(run->out, keys[i].data, keys[i].bytes);
+            tool_out_bytes(run->out, &run->feed->source.delimiter, 1);
+            run->feed->printed++;
+        }
+    run->ended |= tool_out_failed(run->out);
+}
+
+/* Keys that are none too long. */
+static void push_run(struct run *run, const bloomery_key *keys, const bloomery_key *payloads,
+                     size_t count)
+{
+    struct tool_sieve_feed *feed = run->feed;
+    bloomery_sieve *sieve = feed->command->sieve;
+    bloomery_error error = {0};
+    bloomery_status status;
+    size_t done = 0;
+    if (feed->feeding == TOOL_FEED_NOTE)
+        status = bloomery_sieve_note_batch(sieve, keys, count, run->results, &done, NULL, &error);
+    else if (feed->feeding == TOOL_FEED_FORCE)
+        status = force(run, keys, payloads, count, &done, &error);
+    else
+        status = bloomery_sieve_push_batch(sieve, keys, payloads, count, run->results, &done, NULL,
+                                           &error);
+    assert(done <= count);
+    feed->pushed += done;
+    if (run->out != NULL)
+        print_new(run, keys, done);
+    if (status != BLOOMERY_OK) {
+        tool_sieve_error(feed->command, &error);
+        feed->good = false;
+        run->ended = true;
+    }
+}
+
+/* Key `key` of the present batch is too long. */
+static void pass_over(struct run *run, const struct tool_block *block, size_t key)
+{
+    struct tool_sieve_feed *feed = run->feed;
+    const char *name;
+    uint64_t line;
+    size_t record = key;
+    if (run->made != NULL && run->list == NULL) {
+        record = tool_next_bit(run->made->with_key, 0, run->batch, true);
+        for (; key > 0; key--)
+            record = tool_next_bit(run->made->with_key, record + 1, run->batch, true);
+    }
+    if (feed->too_long++ == 0 && tool_blocks_too_long(run->blocks, &name, &line) == 0) {
+        run->long_input = block->input;
+        run->long_line =
+            tool_blocks_line(run->blocks, block->number, block->records - run->batch + record);
+    }
+    feed->good = false;
+}
+
+static void push_keys(struct run *run, const struct tool_block *block, const bloomery_key *keys,
+                      const bloomery_key *payloads, size_t count)
+{
+    size_t begin = 0;
+    for (size_t i = 0; i <= count && !run->ended; i++) {
+        if (i < count &&
+            keys[i].bytes <= BLOOMERY_SIEVE_ITEM_MAX -
+                                 (payloads != NULL && payloads[i].bytes <= BLOOMERY_SIEVE_ITEM_MAX
+                                      ? payloads[i].bytes
+                                      : 0) &&
+            (payloads == NULL || payloads[i].bytes <= BLOOMERY_SIEVE_ITEM_MAX))
+            continue;
+        if (i > begin)
+            push_run(run, keys + begin, payloads != NULL ? payloads + begin : NULL, i - begin);
+        if (i < count)
+            pass_over(run, block, i);
+        begin = i + 1;
+    }
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* The payloads of those records that have a key, in the order of the keys. */
+static void find_payloads(struct run *run, const struct tool_block *block, size_t count)
+{
+    size_t key = 0, paid = 0;
+    tool_rule_apply(&run->payload_rule, block, run->records, count, run->paid);
+    for (size_t i = 0; i < count; i++) {
+        const bool has = tool_bit(run->paid->with_key, i);
+        if (tool_bit(run->made->with_key, i))
+            run->payloads[key++] = has ? run->paid->keys[paid] : bloomery_key_of("", 0);
+        paid += has;
+    }
+    assert(key == run->made->count && paid == run->paid->count);
+}
+
+static void push_made(struct run *run, const struct tool_block *block, size_t count)
+{
+    struct tool_made *made = run->made;
+    tool_rule_apply(&run->feed->choice.rule, block, run->records, count, made);
+    if (made->tally.malformed > 0 && made->tally.line == 0)
+        tool_tally_place(&made->tally, run->blocks);
+    if (run->paid != NULL)
+        find_payloads(run, block, count);
+    push_keys(run, block, made->keys, run->payloads, made->count);
+}
+
+enum { FINGERPRINT_DIGITS = 40 };
+
+static bool is_fingerprint(bloomery_key key)
+{
+    const unsigned char *text = key.data;
+    if (key.bytes == FINGERPRINT_DIGITS + 1 && text[FINGERPRINT_DIGITS] == '\r')
+        key.bytes--;
+    for (size_t i = 0; i < key.bytes; i++)
+        if (!(text[i] >= '0' && text[i] <= '9') && !(text[i] >= 'a' && text[i] <= 'f'))
+            return false;
+    return key.bytes == FINGERPRINT_DIGITS;
+}
+
+/* Of a requests.seen: its fingerprints, without what some systems put at a line's end. A crash may have cut the last
+ * line, which is none then. */
+static void push_fingerprints(struct run *run, const struct tool_block *block, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_fingerprint(run->records[i]))
+            run->records[kept++] = bloomery_key_of(run->records[i].data, FINGERPRINT_DIGITS);
+    run->feed->no_fingerprint += count - kept;
+    push_keys(run, block, run->records, NULL, kept);
+}
+
+static void push_block(struct run *run, struct tool_block *block)
+{
+    size_t count;
+    bool first = block->begins_input;
+    while (!run->ended && (count = tool_block_keys(block, run->records)) > 0) {
+        if (first && run->feed->finds_lists)
+            run->list = is_fingerprint(run->records[0]) ? block->input : NULL;
+        first = false;
+        run->batch = count;
+        if (run->list != NULL)
+            push_fingerprints(run, block, count);
+        else if (run->made != NULL)
+            push_made(run, block, count);
+        else
+            push_keys(run, block, run->records, NULL, count);
+    }
+    /* The reader of a pipe gets what there is. */
+    if (run->out != NULL && !tool_out_flush(run->out))
+        run->ended = true;
+}
+
+/* ---- The new ones ---------------------------------------------------------------------------- */
+
+static int print_item(void *context, const bloomery_sieve_item *item)
+{
+    struct run *run = context;
+    if (run->skipped > 0) {
+        run->skipped--;
+        return 0;
+    }
+    tool_out_bytes(run->out, item->key.data, item->key.bytes);
+    tool_out_bytes(run->out, &run->feed->source.delimiter, 1);
+    run->feed->printed++;
+    return tool_out_failed(run->out);
+}
+
+/* Decides everything; true where that could be done. */
+static bool decide(struct run *run)
+{
+    bloomery_error error = {0};
+    if (bloomery_sieve_flush(run->feed->command->sieve, &error) == BLOOMERY_OK)
+        return true;
+    tool_sieve_error(run->feed->command, &error);
+    run->feed->good = false;
+    return false;
+}
+
+/* Behind the `before` items that were queued before. */
+static void print_decided(struct run *run, uint64_t before)
+{
+    bloomery_error error = {0};
+    run->skipped = before;
+    run->out = tool_allocate(sizeof(*run->out));
+    tool_out_start(run->out);
+    if (bloomery_sieve_each_queued(run->feed->command->sieve, print_item, run, &error) < 0) {
+        tool_sieve_error(run->feed->command, &error);
+        run->feed->good = false;
+    }
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static void commit_when_idle(void *context)
+{
+    const struct run *run = context;
+    /* A failure comes again with the next call, and is told there. */
+    if (run->feed->command->sieve != NULL)
+        bloomery_sieve_commit(run->feed->command->sieve, NULL);
+}
+
+static void open_inputs(struct run *run)
+{
+    struct tool_sieve_feed *feed = run->feed;
+    const double sync = feed->command->options.sync;
+    feed->source.threads = 1;
+    feed->source.record_most = BLOOMERY_SIEVE_ITEM_MAX;
+    feed->source.keep_bom = feed->choice.keep_bom;
+    feed->source.returns_taken =
+        feed->finds_lists || (feed->choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    feed->source.interrupt = tool_interrupt_take();
+    feed->source.idle = commit_when_idle;
+    feed->source.idle_context = run;
+    feed->source.idle_milliseconds = sync > 0 && sync < 1e6 ? (int)(sync * 1000) + 1 : 1000;
+    if (!tool_rule_is_none(&feed->choice.rule))
+        run->made = tool_made_new();
+    if (feed->payload != 0) {
+        run->paid = tool_made_new();
+        run->payloads = tool_allocate(TOOL_BATCH_ROOM * sizeof(*run->payloads));
+        run->payload_rule = (bloomery_key_rule){.field = feed->payload,
+                                                .delimiter = feed->choice.rule.delimiter,
+                                                .flags = feed->choice.rule.flags &
+                                                         (BLOOMERY_RULE_CSV | BLOOMERY_RULE_CRLF)};
+    }
+    run->blocks = tool_blocks_open(&feed->source, feed->command->quiet ? NULL : feed->verb);
+}
+
+/* What became of records that are no pushes. */
+static void say_rest(struct run *run)
+{
+    struct tool_sieve_feed *feed = run->feed;
+    char text[TOOL_SIEVE_TEXT];
+    const char *name;
+    uint64_t line;
+    const uint64_t dropped = tool_blocks_too_long(run->blocks, &name, &line);
+    if (run->long_input != NULL) {
+        name = run->long_input;
+        line = run->long_line;
+    }
+    feed->too_long += dropped;
+    feed->good = feed->good && dropped == 0;
+    if (feed->too_long > 0)
+        tool_error("%s: line %llu is longer than 1 MiB, the most for a key; %s %s not pushed",
+                   tool_path_said(name), (unsigned long long)line,
+                   tool_sieve_things(text, feed->too_long, "such line"),
+                   feed->too_long == 1 ? "was" : "were");
+    if (feed->no_fingerprint > 0)
+        tool_warning("%s of requests.seen %s no fingerprint and %s passed over",
+                     tool_sieve_things(text, feed->no_fingerprint, "line"),
+                     feed->no_fingerprint == 1 ? "is" : "are",
+                     feed->no_fingerprint == 1 ? "was" : "were");
+    if (run->made == NULL)
+        return;
+    if (!tool_tally_say(&run->made->tally, &feed->choice.rule, "it was not pushed") ||
+        !tool_tally_has_keys(&run->made->tally, &feed->choice.rule, feed->pushed))
+        feed->good = false;
+}
+
+/* What is in the sieve stays there although its reader goes away while it is printed. */
+static void finish(struct run *run, uint64_t queued_before)
+{
+    struct tool_sieve_feed *feed = run->feed;
+    bloomery_error error = {0};
+    const bool prints = feed->print && run->out == NULL && !run->ended;
+    const bool decided = prints && decide(run);
+    if (bloomery_sieve_commit(feed->command->sieve, &error) != BLOOMERY_OK) {
+        /* Where a push failed for the same reason, that has been told. */
+        if (!run->ended)
+            tool_sieve_error(feed->command, &error);
+        feed->good = false;
+    }
+    if (decided)
+        print_decided(run, queued_before);
+    if (run->out != NULL && tool_out_finish(run->out, TOOL_FOUND) != TOOL_FOUND)
+        feed->good = false;
+}
+
+/* The sieve is open. */
+static void run_all(struct run *run, struct tool_block *block, bool more)
+{
+    struct tool_sieve_feed *feed = run->feed;
+    feed->before = tool_sieve_info(feed->command);
+    uint64_t queued = feed->before.queued;
+    if (feed->print && feed->before.engine == BLOOMERY_SIEVE_MEMORY) {
+        run->out = tool_allocate(sizeof(*run->out));
+        tool_out_start(run->out);
+    } else if (feed->print && feed->before.pending > 0) {
+        run->ended = !decide(run);
+        queued = tool_sieve_info(feed->command).queued;
+    }
+    while (!run->ended && more) {
+        push_block(run, block);
+        more = !run->ended && tool_blocks_take(run->blocks, block);
+    }
+    tool_blocks_give_back(run->blocks, block);
+    feed->records = tool_blocks_records(run->blocks);
+    say_rest(run);
+    finish(run, queued);
+    feed->after = tool_sieve_info(feed->command);
+}
+
+/* Of what was pushed, where closing failed: the last commit has the first of them. */
+static uint64_t durable_pushes(const struct tool_sieve_feed *feed)
+{
+    const uint64_t before = feed->before.pushed, synced = feed->after.synced;
+    const uint64_t durable = synced > before ? synced - before : 0;
+    return durable < feed->pushed ? durable : feed->pushed;
+}
+
+/* Closes the sieve, and with it what was pushed is durable, or the first part of it. */
+static int close_sieve(struct tool_sieve_feed *feed)
+{
+    const bool saved = tool_sieve_close(feed->command, TOOL_FOUND) == TOOL_FOUND;
+    feed->durable = saved ? feed->pushed : durable_pushes(feed);
+    feed->good = feed->good && saved;
+    return feed->good ? TOOL_FOUND : TOOL_ERROR;
+}
+
+int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
+{
+    struct run *run = tool_allocate(sizeof(*run));
+    struct tool_block block = {0};
+    memset(run, 0, sizeof(*run));
+    run->feed = feed;
+    feed->good = true;
+    open_inputs(run);
+    /* The sieve is opened when something came: whoever feeds us through a pipe may be using it until then, as in
+     * 'pop | find links | push'. */
+    const bool more = tool_blocks_take(run->blocks, &block);
+    *opened = tool_sieve_open(feed->command);
+    if (*opened)
+        run_all(run, &block, more);
+    tool_blocks_give_back(run->blocks, &block);
+    if (!tool_blocks_close(run->blocks))
+        feed->good = false;
+    int code = TOOL_ERROR;
+    if (*opened)
+        code = close_sieve(feed);
+    tool_block_free(&block);
+    free(run->out);
+    free(run->payloads);
+    tool_made_free(run->paid);
+    tool_made_free(run->made);
+    free(run);
+    return code;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What goes into a sieve: the lines of inputs, pushed or noted (sieve_feed.c). */
+#ifndef BLOOMERY_TOOL_SIEVE_FEED_H
+#define BLOOMERY_TOOL_SIEVE_FEED_H
+
+#include "base/out.h"
+#include "command/sieve/sieve_command.h"
+#include "key/rule.h"
+
+enum tool_feeding { TOOL_FEED_PUSH, TOOL_FEED_FORCE, TOOL_FEED_NOTE };
+
+struct tool_sieve_feed {
+    struct tool_sieve_command *command;
+    enum tool_feeding feeding;
+    const char *verb; /* of the progress line */
+    bool print;       /* the keys that are new, to stdout */
+    int32_t payload;  /* the field that is the payload; 0: none */
+    bool finds_lists; /* where an input's first line is a fingerprint, it is a requests.seen */
+    struct tool_source source;
+    struct tool_rule_choice choice;
+
+    /* What came of it. */
+    bloomery_sieve_info before, after;
+    uint64_t records;        /* read */
+    uint64_t pushed;         /* this time */
+    uint64_t durable;        /* of these; fewer where saving them failed */
+    uint64_t too_long;       /* records that were passed over for their length */
+    uint64_t no_fingerprint; /* of requests.seen: lines that are none */
+    uint64_t printed;
+    bool good; /* every record was read and became a push, or was to be none */
+};
+
+/* Reads all inputs and pushes their lines into the sieve, which it opens and closes. Returns the exit code; messages were
+ * printed where it is TOOL_ERROR. False in `opened`: there is nothing to report. */
+int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened);
+
+#endif /* BLOOMERY_TOOL_SIEVE_FEED_H */

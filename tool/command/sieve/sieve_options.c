@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The options of `sieve`, and how it is opened.
+ *
+ * --memory is what the process may take as a whole, since that is what a machine has to have. The command takes a share
+ * of it for itself, TOOL_SIEVE_SHARE: libraries, code, stack, buffers for input and output. The sieve gets the rest,
+ * so that the same --memory is the same sieve, in every run, every subcommand and `plan --sieve`. Measuring what the
+ * process has taken instead (VmHWM) gives a little more, and another number in each run.
+ */
+#include "base/numbers.h"
+#include "command/sieve/sieve_command.h"
+#include "command/sieve/sieve_plan.h"
+
+#include <ctype.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Seconds until it is looked again whether another process still has the sieve. */
+#define LOOK_AGAIN 0.02
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static void warn(void *context, const char *text)
+{
+    const struct tool_sieve_command *command = context;
+    tool_warning("%s: %s", command->directory, text);
+}
+
+void tool_sieve_start(struct tool_sieve_command *command)
+{
+    *command = (struct tool_sieve_command){.options = BLOOMERY_SIEVE_OPTIONS};
+    command->wait = 10;
+    command->options.existing = true;
+    command->options.keep_leases = true;
+    command->options.warning = warn;
+    command->options.warning_context = command;
+}
+
+/* Which of some names this is; -1 after a message. */
+static int take_name(const char *option, const char *text, const char *const *names, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    const char *nearest = tool_nearest(text, names, (size_t)count);
+    char list[120] = "";
+    for (int i = 0; i < count; i++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+                 i == 0           ? ""
+                 : i + 1 == count ? " or "
+                                  : ", ",
+                 names[i]);
+    if (nearest != NULL)
+        tool_usage("%s is %s, not '%s'; did you mean '%s'?", option, list, text, nearest);
+    else
+        tool_usage("%s is %s, not '%s'", option, list, text);
+    return -1;
+}
+
+bool tool_sieve_seconds(const char *option, const char *text, double *seconds)
+{
+    char *end = NULL;
+    const double value =
+        isdigit((unsigned char)text[0]) || text[0] == '.' ? strtod(text, &end) : -1;
+    if (end != NULL && end != text && *end == '\0' && strpbrk(text, "xX") == NULL && value > 0 &&
+        value <= 1e9) {
+        *seconds = value;
+        return true;
+    }
+    return !tool_usage("%s %s: must be a number of seconds, over 0 and up to 1e9", option, text);
+}
+
+static bool take_sync(struct tool_sieve_command *command, const char *text)
+{
+    if (strcmp(text, "always") == 0)
+        command->options.sync = BLOOMERY_SYNC_ALWAYS;
+    else if (strcmp(text, "never") == 0)
+        command->options.sync = BLOOMERY_SYNC_NEVER;
+    else if (isdigit((unsigned char)text[0]) || text[0] == '.')
+        return tool_sieve_seconds("--sync", text, &command->options.sync);
+    else
+        return !tool_usage("--sync is always, never or a number of seconds, not '%s'", text);
+    return true;
+}
+
+bool tool_sieve_option(struct tool_sieve_command *command, int option)
+{
+    switch (option) {
+    case 'q':
+        command->quiet = true;
+        return true;
+    case TOOL_SIEVE_OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &command->memory);
+    case TOOL_SIEVE_OPTION_SYNC:
+        return take_sync(command, optarg);
+    case TOOL_SIEVE_OPTION_WAIT:
+        command->wait = 0;
+        return strcmp(optarg, "0") == 0 || tool_sieve_seconds("--wait", optarg, &command->wait);
+    case TOOL_SIEVE_OPTION_JSON:
+        command->json = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool take_fingerprint_bits(struct tool_sieve_command *command, const char *text)
+{
+    const bool known = strcmp(text, "64") == 0 || strcmp(text, "48") == 0;
+    if (known)
+        command->options.fingerprint_bits = text[0] == '6' ? 64 : 48;
+    else
+        tool_usage("--fingerprint-bits %s: must be 64 or 48", text);
+    return known;
+}
+
+static bool take_partitions(struct tool_sieve_command *command, const char *text)
+{
+    uint32_t partitions;
+    if (!tool_option_small("--partitions", text, 1, 256, &partitions))
+        return false;
+    command->options.partitions = partitions;
+    return (partitions & (partitions - 1)) == 0 ||
+           !tool_usage("--partitions %s: must be a power of two, 1 to 256", text);
+}
+
+bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
+{
+    static const char *const engines[] = {"memory", "disk"};
+    static const char *const fulls[] = {"grow", "stop", "warn"};
+    static const char *const canons[] = {"none", "url", "url-query"};
+    static const char *const presets[] = {"lineage"};
+    bloomery_sieve_options *options = &command->options;
+    int name;
+    switch (option) {
+    case 'n':
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &options->keys);
+    case 'p':
+        return tool_option_rate("-p", optarg, &options->rate);
+    case TOOL_SIEVE_OPTION_ENGINE:
+        name = take_name("--engine", optarg, engines, 2);
+        options->engine = name == 0 ? BLOOMERY_SIEVE_MEMORY : BLOOMERY_SIEVE_DISK;
+        return name >= 0;
+    case TOOL_SIEVE_OPTION_FULL:
+        name = take_name("--full", optarg, fulls, 3);
+        options->full = name > 0 ? (bloomery_sieve_full)name : BLOOMERY_SIEVE_GROW;
+        return name >= 0;
+    case TOOL_SIEVE_OPTION_CANON:
+        name = take_name("--canon", optarg, canons, 3);
+        options->canon = name >= 0 ? canons[name] : NULL;
+        return name >= 0;
+    case TOOL_SIEVE_OPTION_PRESET:
+        if (take_name("--preset", optarg, presets, 1) < 0)
+            return false;
+        options->engine = BLOOMERY_SIEVE_MEMORY;
+        options->full = BLOOMERY_SIEVE_WARN;
+        options->dialect = "sieve-murmur3";
+        if (options->rate == 0)
+            options->rate = 0.01;
+        return true;
+    case TOOL_SIEVE_OPTION_DIALECT:
+        options->dialect = optarg;
+        return true;
+    case TOOL_SIEVE_OPTION_FINGERPRINT_BITS:
+        return take_fingerprint_bits(command, optarg);
+    case TOOL_SIEVE_OPTION_PARTITIONS:
+        return take_partitions(command, optarg);
+    case TOOL_SIEVE_OPTION_ORDERED:
+        options->ordered = true;
+        return true;
+    case TOOL_SIEVE_OPTION_LEASES:
+        return tool_option_small("--leases", optarg, 1, 1000000, &options->leases);
+    default:
+        return tool_sieve_option(command, option);
+    }
+}
+
+bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv)
+{
+    if (optind >= argc || argv[optind][0] == '\0')
+        return !tool_usage("which sieve? Name its directory, as in 'bloomery %s crawl'", argv[0]);
+    if (strcmp(argv[optind], "-") == 0)
+        return !tool_usage("'-' is no directory: name the sieve's, then '-' for standard input");
+    command->directory = argv[optind++];
+    command->options.directory = command->directory;
+    return true;
+}
+
+bool tool_sieve_no_more(int argc, char **argv)
+{
+    return optind >= argc || !tool_usage("'%s': one directory is all it takes", argv[optind]);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* The least memory of the sieve itself, or 0 where that is not known. */
+static uint64_t least_memory(const struct tool_sieve_command *command)
+{
+    bloomery_sieve_options options = command->options;
+    bloomery_sieve *sieve = NULL;
+    bloomery_sieve_plan plan = {.keys = options.keys, .partitions = options.partitions};
+    options.memory = 0;
+    options.existing = true;
+    /* A sieve that is there has partitions of its own. */
+    if (bloomery_sieve_open(&options, &sieve, NULL) == BLOOMERY_OK) {
+        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+        bloomery_sieve_info_get(sieve, &info);
+        options.engine = info.engine;
+        plan.partitions = info.partitions;
+        bloomery_sieve_close(sieve, NULL);
+    }
+    if (options.engine == BLOOMERY_SIEVE_MEMORY)
+        return 0;
+    if (plan.keys == 0)
+        plan.keys = 1000000;
+    return bloomery_sieve_plan_solve(&plan, NULL) == BLOOMERY_OK ? plan.least_memory : 0;
+}
+
+static int refuse_memory(struct tool_sieve_command *command, const bloomery_error *error)
+{
+    char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
+    const uint64_t sieve = least_memory(command);
+    tool_format_count(given, command->memory);
+    tool_format_count(share, TOOL_SIEVE_SHARE);
+    if (sieve == 0 || TOOL_SIEVE_SHARE + sieve <= command->memory) {
+        tool_sieve_error(command, error);
+        tool_note("of --memory %s bytes this command takes %s itself", given, share);
+        return TOOL_ERROR;
+    }
+    const uint64_t sum = TOOL_SIEVE_SHARE + sieve;
+    tool_error("%s: --memory %s bytes is too little: this command takes %s itself, and the least "
+               "that works is %s bytes",
+               command->directory, given, share,
+               tool_format_count(least, (sum + 99999) / 100000 * 100000));
+    return TOOL_ERROR;
+}
+
+/* Long items come and go in memory of their own. The C library learns to keep what is freed of such sizes, up to four
+ * times a long item, and memory that is kept counts: here it goes back to the system at once. */
+static void give_back_what_is_freed(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 64 << 10);
+    mallopt(M_TRIM_THRESHOLD, 128 << 10);
+#endif
+}
+
+/* ---- The sieve ------------------------------------------------------------------------------- */
+
+bool tool_sieve_open(struct tool_sieve_command *command)
+{
+    bloomery_error error = {0};
+    if (command->memory > 0) {
+        command->options.memory =
+            command->memory > TOOL_SIEVE_SHARE ? command->memory - TOOL_SIEVE_SHARE : 1;
+        give_back_what_is_freed();
+    }
+    bloomery_status status = bloomery_sieve_open(&command->options, &command->sieve, &error);
+    for (double waited = 0; status == BLOOMERY_BUSY && waited < command->wait;
+         waited += LOOK_AGAIN) {
+        usleep((useconds_t)(LOOK_AGAIN * 1e6));
+        status = bloomery_sieve_open(&command->options, &command->sieve, &error);
+    }
+    if (status == BLOOMERY_OK)
+        return true;
+    command->sieve = NULL;
+    command->status = status;
+    if (status == BLOOMERY_BAD_ARGUMENT && command->memory > 0)
+        refuse_memory(command, &error);
+    else
+        tool_sieve_error(command, &error);
+    return false;
+}
+
+int tool_sieve_close(struct tool_sieve_command *command, int code)
+{
+    bloomery_error error = {0};
+    bloomery_sieve *sieve = command->sieve;
+    command->sieve = NULL;
+    if (bloomery_sieve_close(sieve, &error) == BLOOMERY_OK)
+        return code;
+    if (!command->io_failed || error.status != BLOOMERY_IO_FAILED)
+        tool_sieve_error(command, &error);
+    return TOOL_ERROR;
+}
+
+int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error)
+{
+    command->io_failed = command->io_failed || error->status == BLOOMERY_IO_FAILED;
+    return tool_library_error(command->directory, error);
+}
+
+bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command)
+{
+    bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info_get(command->sieve, &info);
+    return info;
+}
+
+const char *tool_sieve_things(char text[TOOL_SIEVE_TEXT], uint64_t count, const char *thing)
+{
+    char number[TOOL_NUMBER_BYTES];
+    const char *plural = strcmp(thing, "push") == 0 ? "es" : "s";
+    snprintf(text, TOOL_SIEVE_TEXT, "%s %s%s", tool_format_count(number, count), thing,
+             count == 1 ? "" : plural);
+    return text;
+}

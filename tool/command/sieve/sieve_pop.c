@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sieve pop: the next lines to visit, which are leased until they are acknowledged. sieve ack: they are done, or come
+ * again.
+ *
+ * Nothing is acknowledged, nor stays leased, that was not delivered: items are written out before --done acknowledges
+ * them, and where that fails, as with a reader that went away, they are given back to the queue. So a reader that goes
+ * away must not end the process: its signal is ignored until that is done.
+ *
+ *     pop -> commit -> write to stdout -> flushed? --yes-------------------> next
+ *                                            \----no--> give back, end
+ *     pop -> write to stdout (--done) -> flushed? --yes--> acknowledge ----> next; commit at end
+ *
+ * A number that is printed acknowledges its key whatever happens then: its lease is durable before.
+ * A commit writes all leases there are and waits for the disk, so lines are gathered for it. With
+ * --done there are no numbers: a crash brings the last lines again, and never loses one. What is
+ * printed and can't be made durable as done is told, by its number of lines.
+ */
+#include "base/numbers.h"
+#include "base/out.h"
+#include "command/sieve/sieve_command.h"
+#include "input/blocks.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char pop_help[] =
+    "bloomery sieve pop [OPTION...] DIR\n"
+    "\n"
+    "Takes the next keys from the queue of the sieve in DIR and prints them. A key that was "
+    "popped\n"
+    "is leased: it comes again when its lease ends, unless 'sieve ack' says before that it is "
+    "done.\n"
+    "A line is a number to acknowledge by, a tab, and the key; with --done the key alone. What\n"
+    "can't be written, the reader having gone away, comes again at once. A lease is on the disk\n"
+    "before its number is printed, so that after a crash too the number is that of its key; with\n"
+    "--sync never that holds where the process is killed, not where the machine is.\n"
+    "\n"
+    "  -n, --count N        so many, or as many as there are. Default 1\n"
+    "      --done           acknowledge them when they were written: no lease, no second time, "
+    "but\n"
+    "                       after a crash, which brings the last ones again (see --sync)\n"
+    "      --queued         only what is queued: nothing that is pending is decided for it\n"
+    "      --lease SECONDS  how long until they come again. Default 3600\n"
+    "      --payload        print a tab and the payload behind each key that has one\n"
+    "      --skip-damaged   where a block of the queue is damaged, give up the items in it and go\n"
+    "                       on behind it; without this it is an error\n"
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "      --json           one JSON object, in which \"items\" is a list of objects with number, "
+    "key\n"
+    "                       (key_hex where the key is no UTF-8), payload, and again: whether it "
+    "was\n"
+    "                       leased before\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP
+        TOOL_SIEVE_WAIT_HELP "\n"
+    "Where the queue is empty and keys are pending (disk engine), they are decided until there is\n"
+    "something, but with --queued. Exit code: 0 something was popped, 1 nothing is queued or\n"
+    "pending now (leased keys may come back), 2 an error, which all leases being taken is. Lines "
+    "of\n"
+    "a command that ended with 2 or was killed may be cut off: use them where it ended with 0.\n"
+    "Leases go on from one command to the next.\n"
+    "\n"
+    "  bloomery sieve pop -n 10 --done crawl\n"
+    "  bloomery sieve pop -n 100 --lease 60 crawl > work && visit work && bloomery sieve ack crawl "
+    "< work\n";
+
+static const char ack_help[] =
+    "bloomery sieve ack [OPTION...] DIR [NUMBER...]\n"
+    "\n"
+    "Ends the leases of keys that 'sieve pop' printed: they are done, and never come again. The\n"
+    "numbers are operands, or lines of standard input, in which what follows a tab is ignored: "
+    "the\n"
+    "lines that pop printed will do.\n"
+    "\n"
+    "      --return         they are not done: they come again with the next pop\n"
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "  -q, --quiet          no report at the end\n"
+    "      --json           the report as one JSON object\n" TOOL_SIEVE_MEMORY_HELP
+        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP "\n"
+    "Exit code: 0 all of them were leased, 1 some were not (acknowledged twice, or never popped),\n"
+    "2 an error.\n"
+    "\n"
+    "  bloomery sieve ack crawl 17 18\n";
+
+enum {
+    OPTION_DONE = TOOL_SIEVE_OPTION_OWN,
+    OPTION_QUEUED,
+    OPTION_LEASE,
+    OPTION_PAYLOAD,
+    OPTION_SKIP_DAMAGED,
+    OPTION_RETURN,
+};
+
+/* ---- pop ------------------------------------------------------------------------------------- */
+
+enum {
+    ITEMS = 512,
+    TEXT_BYTES = 256 << 10, /* of lines whose leases are committed together */
+    NUMBERS = 4096,         /* and as many of them, at most */
+    NUMBER_BYTES = 24,      /* of a number and its tab, at most */
+};
+
+struct pop {
+    struct tool_sieve_command command;
+    uint64_t wanted;
+    bool done, queued, payload, skip_damaged;
+    unsigned char delimiter;
+    uint64_t popped;   /* and printed */
+    uint64_t unacked;  /* of them, those that could not be acknowledged though they were to be */
+    size_t held;       /* leased, and not printed yet: these numbers */
+    size_t loose;      /* of them, the last ones, which are `items` still; the others are lines */
+    size_t text_bytes; /* in these lines */
+    char *text;        /* TEXT_BYTES; NULL: items are not gathered */
+    struct tool_out out;
+    bloomery_sieve_item items[ITEMS];
+    uint64_t numbers[NUMBERS];
+    uint64_t ends[NUMBERS]; /* where their lines end in the output */
+};
+
+static void add_bytes(json_t *object, const char *name, const char *hex_name, bloomery_key bytes)
+{
+    json_t *text = json_stringn(bytes.data, bytes.bytes);
+    if (text != NULL) {
+        tool_json_add(object, name, text);
+        return;
+    }
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *from = bytes.data;
+    char *hex = tool_allocate(2 * bytes.bytes + 1);
+    for (size_t i = 0; i < bytes.bytes; i++) {
+        hex[2 * i] = digits[from[i] >> 4];
+        hex[2 * i + 1] = digits[from[i] & 15];
+    }
+    hex[2 * bytes.bytes] = '\0';
+    tool_json_add(object, hex_name, tool_json_text(hex));
+    free(hex);
+}
+
+static int take_text(const char *text, size_t bytes, void *out)
+{
+    tool_out_bytes(out, text, bytes);
+    return 0;
+}
+
+static void print_json_item(struct pop *pop, const bloomery_sieve_item *item)
+{
+    json_t *object = tool_json_object();
+    tool_json_add(object, "number", tool_json_count(item->number));
+    add_bytes(object, "key", "key_hex", item->key);
+    if (item->payload.bytes > 0)
+        add_bytes(object, "payload", "payload_hex", item->payload);
+    tool_json_add(object, "again", tool_json_bool(item->again));
+    tool_out_text(&pop->out, pop->popped == 0 ? "\n    " : ",\n    ");
+    json_dump_callback(object, take_text, &pop->out, 0);
+    json_decref(object);
+}
+
+static void put_out(struct pop *pop, const void *data, size_t bytes)
+{
+    tool_out_bytes(&pop->out, data, bytes);
+}
+
+static void put_text(struct pop *pop, const void *data, size_t bytes)
+{
+    if (bytes > 0)
+        memcpy(pop->text + pop->text_bytes, data, bytes);
+    pop->text_bytes += bytes;
+}
+
+static void put_line(struct pop *pop, const bloomery_sieve_item *item,
+                     void (*put)(struct pop *pop, const void *data, size_t bytes))
+{
+    char number[NUMBER_BYTES];
+    if (!pop->done)
+        put(pop, number,
+            (size_t)snprintf(number, sizeof(number), "%llu\t", (unsigned long long)item->number));
+    put(pop, item->key.data, item->key.bytes);
+    if (pop->payload && item->payload.bytes > 0) {
+        put(pop, "\t", 1);
+        put(pop, item->payload.data, item->payload.bytes);
+    }
+    put(pop, &pop->delimiter, 1);
+}
+
+/* ---- Gathering, delivering ------------------------------------------------------------------- */
+
+/* Makes lines of the items, which last until the next pop only, where there is room for them. */
+static bool gather(struct pop *pop)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < pop->loose; i++)
+        bytes += NUMBER_BYTES + pop->items[i].key.bytes + pop->items[i].payload.bytes + 2;
+    if (pop->text == NULL || bytes > TEXT_BYTES - pop->text_bytes)
+        return false;
+    for (size_t i = 0; i < pop->loose; i++) {
+        put_line(pop, &pop->items[i], put_text);
+        pop->ends[pop->held - pop->loose + i] = pop->text_bytes;
+    }
+    pop->loose = 0;
+    return true;
+}
+
+/* Pops items to be delivered together. A failure after some of them comes again when they are. */
+static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
+{
+    bloomery_sieve *sieve = pop->command.sieve;
+    pop->held = pop->loose = pop->text_bytes = 0;
+    for (;;) {
+        const uint64_t rest = pop->wanted - pop->popped - pop->held;
+        const size_t room = rest < ITEMS ? (size_t)rest : ITEMS;
+        const bloomery_status status =
+            (pop->queued ? bloomery_sieve_pop_queued : bloomery_sieve_pop)(sieve, pop->items, room,
+                                                                           &pop->loose, error);
+        if (status != BLOOMERY_OK)
+            pop->loose = 0;
+        if (pop->loose == 0)
+            return pop->held > 0 ? BLOOMERY_OK : status;
+        for (size_t i = 0; i < pop->loose; i++)
+            pop->numbers[pop->held++] = pop->items[i].number;
+        if (pop->popped + pop->held == pop->wanted || pop->held > NUMBERS - ITEMS || !gather(pop))
+            return BLOOMERY_OK;
+    }
+}
+
+/* Prints what is held, and notes where each line ends. True where all of it was written. */
+static bool print_held(struct pop *pop)
+{
+    const size_t gathered = pop->held - pop->loose;
+    const uint64_t begin = pop->out.written + pop->out.used;
+    tool_out_bytes(&pop->out, pop->text, pop->text_bytes);
+    for (size_t i = 0; i < gathered; i++)
+        pop->ends[i] += begin;
+    pop->popped += gathered;
+    for (size_t i = 0; i < pop->loose; i++, pop->popped++) {
+        if (pop->command.json)
+            print_json_item(pop, &pop->items[i]);
+        else
+            put_line(pop, &pop->items[i], put_out);
+        pop->ends[gathered + i] = pop->out.written + pop->out.used;
+    }
+    return tool_out_flush(&pop->out);
+}
+
+/* Of what is held, keeps as delivered the lines that were written whole, and gives back the others.
+ * A reader that went away has read none, and half a JSON object is of no use. */
+static void give_back_unwritten(struct pop *pop)
+{
+    const bool whole = pop->out.failure != EPIPE && !pop->command.json;
+    size_t written = 0;
+    while (whole && written < pop->held && pop->ends[written] <= pop->out.written)
+        written++;
+    pop->popped -= pop->held - written;
+    bloomery_sieve_return(pop->command.sieve, pop->numbers + written, pop->held - written, NULL,
+                          NULL);
+    pop->held = written;
+}
+
+/* Prints what was popped when its leases are durable; with --done, what was printed is done. False
+ * after a message, or where the output failed. */
+static bool deliver(struct pop *pop)
+{
+    bloomery_sieve *sieve = pop->command.sieve;
+    bloomery_error error = {0};
+    char keys[TOOL_SIEVE_TEXT];
+    if (!pop->done && bloomery_sieve_commit(sieve, &error) != BLOOMERY_OK) {
+        bloomery_sieve_return(sieve, pop->numbers, pop->held, NULL, NULL);
+        tool_sieve_error(&pop->command, &error);
+        tool_error("%s: %s not printed, since their leases could not be saved",
+                   pop->command.directory, tool_sieve_things(keys, pop->held, "key"));
+        return false;
+    }
+    const bool good = print_held(pop);
+    if (!good)
+        give_back_unwritten(pop);
+    if (!pop->done ||
+        bloomery_sieve_ack(sieve, pop->numbers, pop->held, NULL, &error) == BLOOMERY_OK)
+        return good;
+    pop->unacked = pop->held;
+    return !tool_sieve_error(&pop->command, &error);
+}
+
+static bool skip_damage(struct pop *pop)
+{
+    char text[TOOL_SIEVE_TEXT];
+    bloomery_error error = {0};
+    uint64_t lost = 0;
+    if (bloomery_sieve_skip(pop->command.sieve, &lost, &error) != BLOOMERY_OK)
+        return !tool_sieve_error(&pop->command, &error);
+    tool_warning("%s: a damaged block of the queue was given up, and %s in it",
+                 pop->command.directory, tool_sieve_things(text, lost, "item"));
+    return lost > 0;
+}
+
+/* Pops and prints. False after a message. */
+static bool pop_items(struct pop *pop)
+{
+    bloomery_error error = {0};
+    while (pop->popped < pop->wanted) {
+        const bloomery_status status = pop_some(pop, &error);
+        if (status == BLOOMERY_CORRUPT && pop->skip_damaged && skip_damage(pop))
+            continue;
+        if (status == BLOOMERY_FULL && pop->popped > 0) {
+            tool_warning("%s: as many keys are leased as may be; acknowledge some, and pop again",
+                         pop->command.directory);
+            return true;
+        }
+        if (status != BLOOMERY_OK)
+            return !tool_sieve_error(&pop->command, &error);
+        if (pop->held == 0)
+            return true;
+        if (!deliver(pop))
+            return tool_out_failed(&pop->out);
+    }
+    return true;
+}
+
+/* Commits what was done. Where that fails, lines that were printed as done come again. */
+static bool close_popped(struct pop *pop)
+{
+    char lines[TOOL_SIEVE_TEXT];
+    uint64_t again = pop->unacked;
+    if (pop->done) {
+        const bloomery_sieve_info info = tool_sieve_info(&pop->command);
+        again += info.acked - info.acked_synced;
+    }
+    if (tool_sieve_close(&pop->command, TOOL_FOUND) == TOOL_FOUND)
+        return true;
+    if (again > 0)
+        tool_error("%s: %s will come again: printed, and that they are done could not be saved",
+                   pop->command.directory, tool_sieve_things(lines, again, "line"));
+    return false;
+}
+
+static int run_pop(struct pop *pop)
+{
+    const bool gathers = !pop->done && !pop->command.json && pop->wanted > ITEMS;
+    if (!tool_sieve_open(&pop->command))
+        return TOOL_ERROR;
+    pop->text = gathers ? tool_allocate(TEXT_BYTES) : NULL;
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN);
+    if (pop->command.json)
+        tool_out_text(&pop->out,
+                      "{\n  \"schema\": 1,\n  \"command\": \"sieve pop\",\n  \"items\": [");
+    const bool good = pop_items(pop);
+    if (pop->command.json)
+        tool_out_text(&pop->out, pop->popped > 0 ? "\n  ]\n}\n" : "]\n}\n");
+    tool_out_flush(&pop->out);
+    const bool saved = close_popped(pop);
+    const int code = !good || !saved ? TOOL_ERROR : pop->popped > 0 ? TOOL_FOUND : TOOL_NONE;
+    free(pop->text);
+    signal(SIGPIPE, before);
+    if (pop->out.failure == EPIPE)
+        raise(SIGPIPE); /* as if it had never been ignored */
+    return tool_out_finish(&pop->out, code);
+}
+
+static bool take_pop_option(struct pop *pop, int option)
+{
+    switch (option) {
+    case 'n':
+        return tool_option_count("-n", optarg, 1, UINT64_C(1) << 62, &pop->wanted);
+    case OPTION_DONE:
+        pop->done = true;
+        return true;
+    case OPTION_QUEUED:
+        pop->queued = true;
+        return true;
+    case OPTION_LEASE:
+        return tool_sieve_seconds("--lease", optarg, &pop->command.options.lease);
+    case OPTION_PAYLOAD:
+        pop->payload = true;
+        return true;
+    case OPTION_SKIP_DAMAGED:
+        pop->skip_damaged = true;
+        return true;
+    case '0':
+        pop->delimiter = 0;
+        return true;
+    default:
+        return tool_sieve_option(&pop->command, option);
+    }
+}
+
+static int pop_main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"count", required_argument, NULL, 'n'},
+        {"done", no_argument, NULL, OPTION_DONE},
+        {"queued", no_argument, NULL, OPTION_QUEUED},
+        {"lease", required_argument, NULL, OPTION_LEASE},
+        {"payload", no_argument, NULL, OPTION_PAYLOAD},
+        {"skip-damaged", no_argument, NULL, OPTION_SKIP_DAMAGED},
+        {"null", no_argument, NULL, '0'},
+        {"sync", required_argument, NULL, TOOL_SIEVE_OPTION_SYNC},
+        TOOL_SIEVE_ALL_OPTIONS,
+        {NULL, 0, NULL, 0},
+    };
+    struct pop *pop = tool_allocate(sizeof(*pop)); /* large: the output's buffer */
+    memset(pop, 0, sizeof(*pop));
+    tool_sieve_start(&pop->command);
+    tool_out_start(&pop->out);
+    pop->wanted = 1;
+    pop->delimiter = '\n';
+    int option, code = TOOL_ERROR;
+    while ((option = tool_getopt(argc, argv, "n:0", options)) != -1)
+        if (option == TOOL_OPTION_HELP || !take_pop_option(pop, option))
+            break;
+    if (option == TOOL_OPTION_HELP)
+        code = TOOL_FOUND;
+    else if (option == -1 && pop->done && pop->command.options.lease > 0)
+        code = tool_usage("--done acknowledges what was popped, and leaves nothing for --lease");
+    else if (option == -1 && tool_sieve_operand(&pop->command, argc, argv) &&
+             tool_sieve_no_more(argc, argv))
+        code = run_pop(pop);
+    free(pop);
+    return code;
+}
+
+/* ---- ack ------------------------------------------------------------------------------------- */
+
+struct ack {
+    struct tool_sieve_command command;
+    bool returns; /* --return */
+    struct tool_source source;
+    uint64_t *numbers;
+    size_t count, room;
+    size_t unknown;
+};
+
+/* Digits and nothing else, which is what pop prints. */
+static bool take_number(struct ack *ack, const char *text, size_t bytes)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < bytes; i++)
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(text[i] - '0'), &number))
+            return false;
+    if (bytes == 0)
+        return false;
+    if (ack->count == ack->room) {
+        ack->room = 2 * ack->room + 1000;
+        ack->numbers = tool_reallocate(ack->numbers, ack->room * sizeof(*ack->numbers));
+    }
+    ack->numbers[ack->count++] = number;
+    return true;
+}
+
+static bool take_line(struct ack *ack, bloomery_key record)
+{
+    char shown[80];
+    const char *tab = memchr(record.data, '\t', record.bytes);
+    const size_t bytes = tab != NULL ? (size_t)(tab - (const char *)record.data) : record.bytes;
+    if (take_number(ack, record.data, bytes))
+        return true;
+    tool_error("'%s' does not begin with a number as 'sieve pop' prints it; nothing was changed",
+               tool_show_bytes(shown, sizeof(shown), record.data, record.bytes));
+    return false;
+}
+
+/* All lines of standard input. The sieve is opened when they have ended: whoever they come from may be using it
+ * until then, as in 'pop | visit | ack'. */
+static bool take_lines(struct ack *ack)
+{
+    struct tool_block block = {0};
+    bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
+    struct tool_blocks *blocks = tool_blocks_open(&ack->source, NULL);
+    bool good = true;
+    while (good && tool_blocks_take(blocks, &block)) {
+        size_t count;
+        while (good && (count = tool_block_keys(&block, records)) > 0)
+            for (size_t i = 0; i < count && good; i++)
+                good = take_line(ack, records[i]);
+    }
+    tool_blocks_give_back(blocks, &block);
+    const char *name;
+    uint64_t line;
+    if (good && tool_blocks_too_long(blocks, &name, &line) > 0) {
+        tool_error("%s: line %llu is longer than any that 'sieve pop' prints; nothing was changed",
+                   tool_path_said(name), (unsigned long long)line);
+        good = false;
+    }
+    good = tool_blocks_close(blocks) && good;
+    tool_block_free(&block);
+    free(records);
+    return good;
+}
+
+static bool take_operands(struct ack *ack, char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!take_number(ack, texts[i], strlen(texts[i])))
+            return !tool_usage("'%s' is no number as 'sieve pop' prints it", texts[i]);
+    return true;
+}
+
+static int report_ack(const struct ack *ack, int code)
+{
+    char number[TOOL_NUMBER_BYTES], what[TOOL_SIEVE_TEXT];
+    if (ack->command.json) {
+        json_t *object = tool_json_report("sieve ack");
+        tool_json_add(object, "returned", tool_json_bool(ack->returns));
+        tool_json_add(object, "ended", tool_json_count(ack->count - ack->unknown));
+        tool_json_add(object, "not_leased", tool_json_count(ack->unknown));
+        return tool_json_print(object, code);
+    }
+    if (!ack->command.quiet)
+        tool_say("ack: %s %s; %s not leased",
+                 tool_sieve_things(what, ack->count - ack->unknown, "key"),
+                 ack->returns ? "given back" : "done", tool_format_count(number, ack->unknown));
+    return code;
+}
+
+static int run_ack(struct ack *ack, char **texts, size_t count)
+{
+    bloomery_error error = {0};
+    if (!(count > 0 ? take_operands(ack, texts, count) : take_lines(ack)) ||
+        !tool_sieve_open(&ack->command))
+        return TOOL_ERROR;
+    const bloomery_status status = (ack->returns ? bloomery_sieve_return : bloomery_sieve_ack)(
+        ack->command.sieve, ack->numbers, ack->count, &ack->unknown, &error);
+    if (status != BLOOMERY_OK)
+        return tool_sieve_close(&ack->command, tool_sieve_error(&ack->command, &error));
+    return report_ack(ack,
+                      tool_sieve_close(&ack->command, ack->unknown > 0 ? TOOL_NONE : TOOL_FOUND));
+}
+
+static int ack_main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"return", no_argument, NULL, OPTION_RETURN},
+        {"null", no_argument, NULL, '0'},
+        TOOL_SIEVE_OPTIONS,
+        {NULL, 0, NULL, 0},
+    };
+    struct ack ack = {.source = {.delimiter = '\n', .threads = 1, .record_most = 2 << 20}};
+    int option;
+    tool_sieve_start(&ack.command);
+    while ((option = tool_getopt(argc, argv, "0" TOOL_SIEVE_LETTERS, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (option == OPTION_RETURN)
+            ack.returns = true;
+        else if (option == '0')
+            ack.source.delimiter = 0;
+        else if (!tool_sieve_option(&ack.command, option))
+            return TOOL_ERROR;
+    }
+    if (!tool_sieve_operand(&ack.command, argc, argv))
+        return TOOL_ERROR;
+    const int code = run_ack(&ack, argv + optind, (size_t)(argc - optind));
+    free(ack.numbers);
+    return code;
+}
+
+const struct tool_command tool_sieve_pop = {
+    .name = "sieve pop",
+    .run = pop_main,
+    .summary = "take the next keys from the queue",
+    .help = pop_help,
+};
+
+const struct tool_command tool_sieve_ack = {
+    .name = "sieve ack",
+    .run = ack_main,
+    .summary = "popped keys are done, or come again",
+    .help = ack_help,
+};

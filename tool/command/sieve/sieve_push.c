@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sieve push, sieve note and sieve import: lines into a sieve, which is made where there is none. How: sieve_feed.c. */
+#include "base/numbers.h"
+#include "command/sieve/sieve_feed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char push_help[] =
+    "bloomery sieve push [OPTION...] DIR [INPUT...]\n"
+    "\n"
+    "Pushes each line of the inputs into the sieve in DIR, which is made if it is not there: a "
+    "line\n"
+    "that was never pushed before goes into the queue, to be popped; any other is dropped. No "
+    "INPUT,\n"
+    "or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "\n"
+    "      --print          print the lines that are new. Memory engine: at once, as they were\n"
+    "                       given. Disk engine: when the inputs have ended and all is decided,\n"
+    "                       in the order and form in which they will be popped. They stay in the\n"
+    "                       queue\n"
+    "      --force          queue lines that were seen as well, to visit them "
+    "again\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "  -0, --null           lines end with NUL instead of newline, in input and output\n"
+    "  -q, --quiet          no report at the end\n"
+    "      --json           the report as one JSON object: on standard output, or with --print on\n"
+    "                       standard error\n"
+    "\n" TOOL_SIEVE_MAKE_HELP "\n"
+    "What is pushed of a line. These steps are not kept in the sieve: give them each time.\n"
+    "\n"
+    "      --payload N      field N of the line goes with the key, and out with it again; with "
+    "-F.\n"
+    "                       That of a key's first push counts\n" TOOL_RULE_HELP "\n"
+    "A line that can't be pushed (longer than 1 MiB, or not what the steps above take) is passed\n"
+    "over and told at the end; the exit code is 2 then. SIGINT, SIGTERM and SIGHUP end the input\n"
+    "there, and what came before is in the sieve; a second one does not wait. After a crash the\n"
+    "first N pushes are there, for some N: push the same input again, and nothing is queued\n"
+    "twice.\n"
+    "\n"
+    "  bloomery sieve push crawl seeds.txt\n"
+    "  links page.html | bloomery sieve push --canon url crawl\n"
+    "  bloomery sieve push --memory 18MB -n 1e9 crawl urls.gz\n"
+    "  bloomery sieve push --print --engine memory seen < urls.txt\n";
+
+static const char note_help[] =
+    "bloomery sieve note [OPTION...] DIR [INPUT...]\n"
+    "\n"
+    "Marks each line of the inputs seen without queueing it: a later push of it is dropped. DIR "
+    "is\n"
+    "made if it is not there. A line that was pushed before and not decided yet (disk engine) "
+    "comes\n"
+    "out all the same.\n"
+    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "  -q, --quiet          no report at the end\n"
+    "      --json           the report as one JSON object\n"
+    "\n" TOOL_SIEVE_MAKE_HELP "\n"
+    "What is noted of a line. These steps are not kept in the sieve:\n"
+    "\n" TOOL_RULE_HELP "\n"
+    "  bloomery sieve note crawl visited.txt\n";
+
+static const char import_help[] =
+    "bloomery sieve import [OPTION...] DIR FILE...\n"
+    "\n"
+    "Marks what another program has seen as seen here, without queueing it. A FILE is a list, a "
+    "key\n"
+    "a line, as for 'sieve note'; or the requests.seen of a Scrapy job, recognised by its first\n"
+    "line, which is 40 hexadecimal digits: then each such line is a key, without a carriage "
+    "return\n"
+    "behind it, and other lines, such as one that a crash cut off, are passed over and counted.\n"
+    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "  -q, --quiet          no report at the end\n"
+    "      --json           the report as one JSON object\n"
+    "\n" TOOL_SIEVE_MAKE_HELP "\n"
+    "  bloomery sieve import crawl crawls/job/requests.seen\n";
+
+enum {
+    OPTION_PRINT = TOOL_SIEVE_OPTION_OWN,
+    OPTION_FORCE,
+    OPTION_PAYLOAD,
+};
+
+static const struct option push_options[] = {
+    {"print", no_argument, NULL, OPTION_PRINT},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"payload", required_argument, NULL, OPTION_PAYLOAD},
+    {"null", no_argument, NULL, '0'},
+    TOOL_SIEVE_OPTIONS,
+    TOOL_SIEVE_MAKE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+static const struct option note_options[] = {
+    {"null", no_argument, NULL, '0'},
+    TOOL_SIEVE_OPTIONS,
+    TOOL_SIEVE_MAKE_OPTIONS,
+    TOOL_RULE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+static const struct option import_options[] = {
+    {"null", no_argument, NULL, '0'},
+    TOOL_SIEVE_OPTIONS,
+    TOOL_SIEVE_MAKE_OPTIONS,
+    {NULL, 0, NULL, 0},
+};
+
+/* ---- The report ------------------------------------------------------------------------------ */
+
+static const char *name_of(const struct tool_sieve_feed *feed)
+{
+    return feed->finds_lists ? "import" : feed->feeding == TOOL_FEED_NOTE ? "note" : "push";
+}
+
+/* The last commit has only the first lines: what was decided of the others is gone with them. */
+static void say_lost(const struct tool_sieve_feed *feed)
+{
+    char lines[TOOL_SIEVE_TEXT], durable[TOOL_NUMBER_BYTES];
+    const char *verb = feed->feeding == TOOL_FEED_NOTE ? "noted" : "pushed";
+    tool_sieve_things(lines, feed->pushed, "line");
+    if (feed->durable == 0)
+        tool_say("%s: %s %s, and none of it is durable: %s the input again", name_of(feed), verb,
+                 lines, name_of(feed));
+    else
+        tool_say("%s: %s %s, of which only the first %s %s durable: %s the input again",
+                 name_of(feed), verb, lines, tool_format_count(durable, feed->durable),
+                 feed->durable == 1 ? "is" : "are", name_of(feed));
+}
+
+static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_info *before,
+                       const bloomery_sieve_info *after)
+{
+    char pushed[TOOL_SIEVE_TEXT], fresh[TOOL_NUMBER_BYTES], seen[TOOL_NUMBER_BYTES],
+        pending[TOOL_NUMBER_BYTES], queued[TOOL_NUMBER_BYTES];
+    tool_sieve_things(pushed, feed->pushed, "line");
+    tool_format_count(seen, after->seen - before->seen);
+    tool_format_count(pending, after->pending);
+    tool_format_count(queued, after->queued);
+    if (feed->feeding == TOOL_FEED_NOTE)
+        tool_say("%s: noted %s", name_of(feed), pushed);
+    else if (feed->feeding == TOOL_FEED_FORCE)
+        tool_say("push: forced %s; %s pending, %s queued", pushed, pending, queued);
+    else
+        tool_say("push: pushed %s; decided %s new and %s seen; %s pending, %s queued", pushed,
+                 tool_format_count(fresh, after->new_keys - before->new_keys), seen, pending,
+                 queued);
+}
+
+static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_sieve_info *before,
+                           const bloomery_sieve_info *after)
+{
+    char name[16];
+    snprintf(name, sizeof(name), "sieve %s", name_of(feed));
+    json_t *object = tool_json_report(name);
+    tool_json_add(object, "lines", tool_json_count(feed->records));
+    tool_json_add(object, "pushed", tool_json_count(feed->pushed));
+    tool_json_add(object, "durable", tool_json_count(feed->durable));
+    tool_json_add(object, "decided_new", tool_json_count(after->new_keys - before->new_keys));
+    tool_json_add(object, "decided_seen", tool_json_count(after->seen - before->seen));
+    tool_json_add(object, "noted", tool_json_count(after->noted - before->noted));
+    tool_json_add(object, "forced", tool_json_count(after->forced - before->forced));
+    tool_json_add(object, "printed",
+                  feed->print ? tool_json_count(feed->printed) : tool_json_null());
+    tool_json_add(object, "too_long", tool_json_count(feed->too_long));
+    tool_json_add(object, "pending", tool_json_count(after->pending));
+    tool_json_add(object, "queued", tool_json_count(after->queued));
+    tool_json_add(object, "last_push", tool_json_count(after->pushed));
+    tool_json_add(object, "complete", tool_json_bool(feed->good));
+    return object;
+}
+
+static int report(const struct tool_sieve_feed *feed, const bloomery_sieve_info *before,
+                  const bloomery_sieve_info *after, int code)
+{
+    const struct tool_sieve_command *command = feed->command;
+    if (tool_interrupt_came(feed->source.interrupt) && !command->quiet &&
+        feed->durable == feed->pushed)
+        tool_say("%s ended the input; %s has what came before it", tool_interrupt_name(),
+                 command->directory);
+    if (command->json && !feed->print)
+        return tool_json_print(json_report(feed, before, after), code);
+    if (command->json)
+        tool_json_say(json_report(feed, before, after));
+    else if (!command->quiet && feed->durable < feed->pushed)
+        say_lost(feed);
+    else if (!command->quiet)
+        say_report(feed, before, after);
+    return code;
+}
+
+/* ---- The commands ---------------------------------------------------------------------------- */
+
+static int run(struct tool_sieve_feed *feed)
+{
+    bool opened;
+    const int code = tool_sieve_feed_run(feed, &opened);
+    return opened ? report(feed, &feed->before, &feed->after, code) : code;
+}
+
+static bool take_payload(struct tool_sieve_feed *feed, const char *text)
+{
+    char *end;
+    const long field = strtol(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || field == 0 || field < -1000000 || field > 1000000)
+        return !tool_usage("--payload %s: must be the number of a field, 1 the first, -1 the last",
+                           text);
+    feed->payload = (int32_t)field;
+    return true;
+}
+
+static bool take_option(struct tool_sieve_feed *feed, int option)
+{
+    switch (option) {
+    case OPTION_PRINT:
+        feed->print = true;
+        return true;
+    case OPTION_FORCE:
+        feed->feeding = TOOL_FEED_FORCE;
+        return true;
+    case OPTION_PAYLOAD:
+        return take_payload(feed, optarg);
+    case '0':
+        feed->source.delimiter = 0;
+        return true;
+    default:
+        break;
+    }
+    /* Neither of these two prints anything for an option that is not its own. */
+    if ((option >= TOOL_SIEVE_OPTION_MEMORY && option < TOOL_SIEVE_OPTION_OWN) || option == 'q' ||
+        option == 'n' || option == 'p')
+        return tool_sieve_make_option(feed->command, option);
+    return tool_rule_option(&feed->choice, option);
+}
+
+static bool fits_together(const struct tool_sieve_feed *feed)
+{
+    const bloomery_sieve_options *options = &feed->command->options;
+    if (feed->payload != 0 && feed->choice.rule.field == 0)
+        return !tool_usage("--payload is a field beside the key's: it goes with -F");
+    if (options->engine == BLOOMERY_SIEVE_DISK &&
+        (options->rate > 0 || options->full != BLOOMERY_SIEVE_GROW || options->dialect != NULL))
+        return !tool_usage("-p, --full and --dialect are for --engine memory; the disk engine has "
+                           "no filter");
+    if (options->engine == BLOOMERY_SIEVE_MEMORY &&
+        (options->fingerprint_bits > 0 || options->partitions > 0 || options->ordered))
+        return !tool_usage("--fingerprint-bits, --partitions and --ordered are for --engine disk");
+    return true;
+}
+
+static int feed_main(struct tool_sieve_feed *feed, int argc, char **argv,
+                     const struct option *options)
+{
+    struct tool_sieve_command *command = feed->command;
+    int option;
+    tool_sieve_start(command);
+    command->options.existing = false;
+    feed->source.delimiter = '\n';
+    const char *letters = feed->finds_lists
+                              ? "0" TOOL_SIEVE_LETTERS TOOL_SIEVE_MAKE_LETTERS
+                              : "0" TOOL_SIEVE_LETTERS TOOL_SIEVE_MAKE_LETTERS TOOL_RULE_LETTERS;
+    while ((option = tool_getopt(argc, argv, letters, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            return TOOL_FOUND;
+        if (!take_option(feed, option))
+            return TOOL_ERROR;
+    }
+    if (!tool_rule_complete(&feed->choice) || !fits_together(feed) ||
+        !tool_sieve_operand(command, argc, argv))
+        return TOOL_ERROR;
+    feed->source.paths = argv + optind;
+    feed->source.count = (size_t)(argc - optind);
+    if (feed->finds_lists && feed->source.count == 0)
+        return tool_usage("which files? 'bloomery sieve import %s FILE...'; '-' is standard input",
+                          command->directory);
+    const int code = run(feed);
+    tool_interrupt_pass_on();
+    return code;
+}
+
+static int push_main(int argc, char **argv)
+{
+    struct tool_sieve_command command;
+    struct tool_sieve_feed feed = {
+        .command = &command, .feeding = TOOL_FEED_PUSH, .verb = "pushing"};
+    return feed_main(&feed, argc, argv, push_options);
+}
+
+static int note_main(int argc, char **argv)
+{
+    struct tool_sieve_command command;
+    struct tool_sieve_feed feed = {
+        .command = &command, .feeding = TOOL_FEED_NOTE, .verb = "noting"};
+    return feed_main(&feed, argc, argv, note_options);
+}
+
+static int import_main(int argc, char **argv)
+{
+    struct tool_sieve_command command;
+    struct tool_sieve_feed feed = {
+        .command = &command, .feeding = TOOL_FEED_NOTE, .verb = "importing", .finds_lists = true};
+    return feed_main(&feed, argc, argv, import_options);
+}
+
+const struct tool_command tool_sieve_push = {
+    .name = "sieve push",
+    .run = push_main,
+    .summary = "queue the lines that were never pushed before",
+    .help = push_help,
+};
+
+const struct tool_command tool_sieve_note = {
+    .name = "sieve note",
+    .run = note_main,
+    .summary = "mark lines seen without queueing them",
+    .help = note_help,
+};
+
+const struct tool_command tool_sieve_import = {
+    .name = "sieve import",
+    .run = import_main,
+    .summary = "the same with what another program has seen",
+    .help = import_help,
+};

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/files.h"
+
+#include "base/numbers.h"
+#include "filter/foreign_file.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+enum { KEY_TEXT_BYTES = 2 * BLOOMERY_KEY_BYTES + 1 };
+
+static int hex_digit(char letter)
+{
+    if (letter >= '0' && letter <= '9')
+        return letter - '0';
+    if (letter >= 'a' && letter <= 'f')
+        return letter - 'a' + 10;
+    if (letter >= 'A' && letter <= 'F')
+        return letter - 'A' + 10;
+    return -1;
+}
+
+static bool parse_key(const char *text, uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    static const char blanks[] = " \t\r\n";
+    text += strspn(text, blanks);
+    for (size_t i = 0; i < BLOOMERY_KEY_BYTES; i++) {
+        int high = hex_digit(text[2 * i]);
+        int low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
+        if (low < 0)
+            return false;
+        key[i] = (uint8_t)(16 * high + low);
+    }
+    text += (size_t)2 * BLOOMERY_KEY_BYTES;
+    return text[strspn(text, blanks)] == '\0';
+}
+
+/* The file's first `room` bytes. Not through stdio, whose buffer would keep a copy of the key.
+ * Returns 0 or the errno. */
+static int read_up_to(const char *path, char *text, size_t room, size_t *count)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return errno;
+    int reason = 0;
+    ssize_t got = 1;
+    while (got != 0 && reason == 0 && *count < room) {
+        got = read(file, text + *count, room - *count);
+        if (got > 0)
+            *count += (size_t)got;
+        else if (got < 0 && errno != EINTR)
+            reason = errno;
+    }
+    close(file);
+    return reason;
+}
+
+bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    char text[256] = {0};
+    size_t count = 0;
+    int reason = read_up_to(path, text, sizeof(text) - 1, &count);
+    bool good = reason == 0 && memchr(text, '\0', count) == NULL && parse_key(text, key);
+    explicit_bzero(text, sizeof(text));
+    if (reason != 0)
+        tool_error("%s: %s", path, strerror(reason));
+    else if (!good)
+        tool_error("%s: not a key file: it must hold %d hexadecimal digits", path,
+                   2 * BLOOMERY_KEY_BYTES);
+    return good;
+}
+
+/* So that the new name survives a power cut; a filter whose key file got lost is lost too. */
+static void sync_directory_of(const char *path)
+{
+    size_t bytes = strlen(path) + 1;
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, path, bytes);
+    int directory = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(copy);
+    if (directory < 0)
+        return;
+    fsync(directory);
+    close(directory);
+}
+
+/* Writes all of it, or returns the errno. After a short write the next one says what is wrong. */
+static int write_fully(int file, const void *data, size_t bytes)
+{
+    const char *next = data;
+    while (bytes > 0) {
+        ssize_t written = write(file, next, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return errno;
+        next += written;
+        bytes -= (size_t)written;
+    }
+    return 0;
+}
+
+/* Draws a key and writes it. Returns 0 or the errno. */
+static int write_new_key(int file, uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    ssize_t drawn = getrandom(key, BLOOMERY_KEY_BYTES, 0);
+    if (drawn != BLOOMERY_KEY_BYTES)
+        return drawn < 0 ? errno : EIO;
+    static const char digits[] = "0123456789abcdef"; /* printf's buffers are not ours to wipe */
+    char text[KEY_TEXT_BYTES];
+    for (size_t i = 0; i < BLOOMERY_KEY_BYTES; i++) {
+        text[2 * i] = digits[key[i] >> 4];
+        text[2 * i + 1] = digits[key[i] & 15];
+    }
+    text[KEY_TEXT_BYTES - 1] = '\n';
+    int reason = write_fully(file, text, KEY_TEXT_BYTES);
+    explicit_bzero(text, sizeof(text));
+    if (reason == 0 && fsync(file) != 0)
+        reason = errno;
+    return reason;
+}
+
+static bool make_key_file(const char *path, int file, uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    int reason = write_new_key(file, key);
+    if (close(file) != 0 && reason == 0)
+        reason = errno;
+    if (reason != 0) {
+        unlink(path);
+        tool_error("%s: making the key file: %s", path, strerror(reason));
+        return false;
+    }
+    sync_directory_of(path);
+    return true;
+}
+
+bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (file >= 0)
+        return make_key_file(path, file, key);
+    if (errno == EEXIST)
+        return tool_key_read(path, key);
+    tool_error("%s: %s", path, strerror(errno));
+    return false;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+bool tool_filter_is_file(const char *path)
+{
+    struct stat facts;
+    bool there = stat(path, &facts) == 0;
+    if (there ? S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode) : strcmp(path, "-") != 0)
+        return true;
+    tool_error("%s: is not a regular file; a filter is mapped, and must be one: write it to a file "
+               "first",
+               path);
+    return false;
+}
+
+bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
+{
+    bloomery_options options = BLOOMERY_OPTIONS;
+    options.open_flags = open_flags;
+    return tool_filter_open_with(path, options, key_file);
+}
+
+bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
+                                       const char *key_file)
+{
+    return tool_filter_open_ours(path, options, key_file, NULL);
+}
+
+bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
+                                       const char *key_file, const char *dialect_option)
+{
+    uint8_t key[BLOOMERY_KEY_BYTES];
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+
+    if (!tool_filter_is_file(path))
+        return NULL;
+    if (key_file != NULL) {
+        if (!tool_key_read(key_file, key))
+            return NULL;
+        options.key = key;
+    }
+    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    explicit_bzero(key, sizeof(key));
+    if (status != BLOOMERY_OK) {
+        tool_library_error(path, &error);
+        if (error.status == BLOOMERY_KEY_NEEDED && key_file == NULL)
+            tool_say("--key-file FILE gives the key");
+        tool_foreign_hint(path, dialect_option, error.status);
+        return NULL;
+    }
+    return filter;
+}
+
+/* The estimate strays by far less than this; the rate rises by more than as much again. */
+#define OVERFULL 1.05
+
+void tool_warn_overfull(const char *path, const bloomery_info *info)
+{
+    if (info->planned_keys == 0 || info->estimated_keys <= OVERFULL * (double)info->planned_keys)
+        return;
+    /* Other systems round their sizes up: a few keys more may still be within what was asked for. */
+    if (info->live_rate <= info->planned_rate)
+        return;
+    char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
+        then[TOOL_NUMBER_BYTES];
+    const char *otherwise = info->dialect == 0 ? ", or with --kind scalable" : "";
+    tool_format_count(planned, info->planned_keys);
+    tool_format_odds(now, info->live_rate);
+    tool_format_odds(then, info->planned_rate);
+    if (info->estimated_keys < 1e15)
+        tool_warning("%s: holds about %s keys and was planned for %s: its rate is now %s, not "
+                     "%s; build it with a larger -n%s",
+                     path, tool_format_count(all, (uint64_t)(info->estimated_keys + 0.5)), planned,
+                     now, then, otherwise);
+    else
+        tool_warning(
+            "%s: is full, every bit set, and was planned for %s keys: its rate is 1, not %s; build "
+            "it with a larger -n%s",
+            path, planned, then, otherwise);
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------- */
+
+int tool_filter_lock(const char *path)
+{
+    if (!tool_filter_is_file(path))
+        return -1;
+    while (true) {
+        /* O_NONBLOCK: a FIFO given by mistake must not hang here; the library then refuses it. */
+        int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (descriptor < 0)
+            break;
+        int locked;
+        do
+            locked = flock(descriptor, LOCK_EX);
+        while (locked != 0 && errno == EINTR);
+
+        struct stat held, named;
+        if (locked != 0 || fstat(descriptor, &held) != 0 || stat(path, &named) != 0) {
+            int reason = errno;
+            close(descriptor);
+            errno = reason;
+            break;
+        }
+        if (held.st_dev == named.st_dev && held.st_ino == named.st_ino)
+            return descriptor;
+        close(descriptor); /* replaced while we waited: what we locked is an old version */
+    }
+    tool_error("%s: %s", path, strerror(errno));
+    return -1;
+}
+
+void tool_filter_unlock(int descriptor)
+{
+    if (descriptor >= 0)
+        close(descriptor);
+}
+
+/* ---- What may be overwritten ----------------------------------------------------------------- */
+
+/* The new file is made beside the one that it replaces, or that a link leads to. A link that leads
+ * nowhere is left to the writing. */
+static bool directory_takes_files(const char *path)
+{
+    struct stat facts;
+    bool link = lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
+    char *whole = link ? realpath(path, NULL) : NULL;
+    if (link && whole == NULL)
+        return true;
+    const char *named = whole != NULL ? whole : path;
+    size_t bytes = strlen(named) + 1;
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, named, bytes);
+    free(whole);
+    const char *directory = dirname(copy);
+    const char *why = NULL;
+    if (stat(directory, &facts) != 0)
+        why = errno == ENOENT ? "does not exist" : strerror(errno);
+    else if (access(directory, W_OK | X_OK) != 0)
+        why = "is not writable";
+    if (why != NULL)
+        tool_error("%s: directory %s %s", path, directory, why);
+    free(copy);
+    return why == NULL;
+}
+
+bool tool_may_change(const char *path)
+{
+    return directory_takes_files(path);
+}
+
+bool tool_may_replace(const char *path, bool force)
+{
+    struct stat facts;
+    if (stat(path, &facts) != 0) {
+        if (errno == ENOENT)
+            return directory_takes_files(path);
+        tool_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (S_ISDIR(facts.st_mode)) {
+        tool_error("%s: is a directory, not a file to write to", path);
+        return false;
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        tool_error("%s: is not a regular file; '-o -' writes to stdout", path);
+        return false;
+    }
+    if (!directory_takes_files(path))
+        return false;
+    if (force || facts.st_size == 0)
+        return true;
+
+    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    options.open_flags = BLOOMERY_OPEN_INSPECT;
+    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    bloomery_free(filter);
+    switch (status) {
+    case BLOOMERY_OK:
+    case BLOOMERY_WRONG_VERSION: /* these were recognised as filters before they were refused */
+    case BLOOMERY_CORRUPT:
+    case BLOOMERY_UNSUPPORTED:
+    case BLOOMERY_KEY_NEEDED:
+        return true;
+    case BLOOMERY_NOT_A_FILTER:
+    case BLOOMERY_TRUNCATED:
+        tool_error("%s: exists and is not a whole filter; --force overwrites it", path);
+        return false;
+    default:
+        tool_library_error(path, &error);
+        return false;
+    }
+}
+
+/* The directory that a path's last name lies in. */
+static bool directory_facts(const char *path, struct stat *facts)
+{
+    size_t bytes = strlen(path) + 1;
+    char *copy = tool_allocate(bytes);
+    memcpy(copy, path, bytes);
+    bool known = stat(dirname(copy), facts) == 0;
+    free(copy);
+    return known;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? path : slash + 1;
+}
+
+bool tool_same_file(const char *one, const char *other)
+{
+    struct stat first, second;
+    if (strcmp(one, other) == 0)
+        return true;
+    bool first_there = stat(one, &first) == 0, second_there = stat(other, &second) == 0;
+    if (!first_there && !second_there) {
+        if (strcmp(last_name(one), last_name(other)) != 0)
+            return false;
+        first_there = directory_facts(one, &first);
+        second_there = directory_facts(other, &second);
+    }
+    return first_there && second_there && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* ---- Filters to stdout ----------------------------------------------------------------------- */
+
+bool tool_stdout_takes_bytes(void)
+{
+    if (!isatty(STDOUT_FILENO))
+        return true;
+    tool_error("stdout is a terminal, and a filter is no text; redirect it or name a file");
+    return false;
+}
+
+static int write_some(void *context, const void *data, size_t bytes)
+{
+    int *reason = context;
+    *reason = write_fully(STDOUT_FILENO, data, bytes);
+    return *reason == 0 ? 0 : -1;
+}
+
+bool tool_filter_to_stdout(const bloomery_filter *filter)
+{
+    int reason = 0;
+    bloomery_error error;
+    if (bloomery_write(filter, write_some, &reason, &error) == BLOOMERY_OK)
+        return true;
+    if (reason != 0)
+        tool_error("writing to stdout: %s", strerror(reason));
+    else
+        tool_library_error(NULL, &error);
+    return false;
+}

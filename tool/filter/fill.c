@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/fill.h"
+
+#include "base/team.h"
+#include "input/blocks.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A record of which no key can be made ends it; the first one in the input is shown, however many
+ * threads there are: blocks before it have been taken, and are looked at to their end. */
+static const char no_key[] = "no key can be made of it";
+
+/* ---- Counting -------------------------------------------------------------------------------- */
+
+struct counting {
+    struct tool_blocks *blocks;
+    const bloomery_key_rule *rule;
+    atomic_bool ended;
+    struct tool_tally *tallies; /* of each thread */
+};
+
+/* Whether there may be fewer keys than records. */
+static bool passes_over(const bloomery_key_rule *rule)
+{
+    return rule->field != 0 || rule->comment != 0 ||
+           (rule->flags & (TOOL_RULE_FORMS | BLOOMERY_RULE_SKIP_EMPTY)) != 0;
+}
+
+static void count_records(struct counting *counting)
+{
+    struct tool_block block = {0};
+    while (tool_blocks_take(counting->blocks, &block)) {
+        block.records = tool_split_count(block.from, block.end, block.delimiter);
+        block.from = block.end;
+    }
+    tool_block_free(&block);
+}
+
+static void count_keys(struct counting *counting, struct tool_tally *tally)
+{
+    struct tool_block block = {0};
+    struct tool_made *made = tool_made_new();
+    bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
+    while (!atomic_load(&counting->ended) && tool_blocks_take(counting->blocks, &block)) {
+        size_t count;
+        while (made->tally.malformed == 0 && (count = tool_block_keys(&block, records)) > 0)
+            tool_rule_apply(counting->rule, &block, records, count, made);
+        if (made->tally.malformed > 0)
+            atomic_store(&counting->ended, true);
+    }
+    tool_blocks_give_back(counting->blocks, &block);
+    tool_tally_add(tally, &made->tally);
+    free(records);
+    tool_made_free(made);
+    tool_block_free(&block);
+}
+
+static void count_blocks(void *context, uint32_t number)
+{
+    struct counting *counting = context;
+    if (passes_over(counting->rule))
+        count_keys(counting, &counting->tallies[number]);
+    else
+        count_records(counting);
+}
+
+bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
+                      const char *why_pipe, bool quiet, uint64_t *keys)
+{
+    const char *culprit;
+    if (!tool_source_readable_twice(source, &culprit)) {
+        tool_usage("%s: %s", tool_path_said(culprit), why_pipe);
+        return false;
+    }
+    struct tool_source once = *source;
+    once.unwarned = true;
+    struct counting counting = {tool_blocks_open(&once, quiet ? NULL : "counting"), rule, false,
+                                NULL};
+    const uint32_t threads = tool_blocks_threads(counting.blocks);
+    counting.tallies = tool_allocate(threads * sizeof(*counting.tallies));
+    memset(counting.tallies, 0, threads * sizeof(*counting.tallies));
+    tool_team_run(threads, count_blocks, &counting);
+
+    struct tool_tally first = {0};
+    for (uint32_t i = 0; i < threads; i++)
+        tool_tally_add(&first, &counting.tallies[i]);
+    free(counting.tallies);
+    *keys = tool_blocks_records(counting.blocks) - first.passed_over;
+    tool_tally_place(&first, counting.blocks);
+    bool all_read = tool_blocks_close(counting.blocks);
+    /* What else there is to say is said when the keys are added. */
+    first.without_field = first.open_quotes = 0;
+    first.malformed = first.malformed > 0;
+    return tool_tally_say(&first, rule, no_key) && all_read;
+}
+
+/* ---- All keys -------------------------------------------------------------------------------- */
+
+/* What one thread has: it alone writes here, so it shares no cache line with another. */
+struct adder {
+    struct tool_block block;
+    struct tool_made *made; /* NULL: records are the keys */
+    bloomery_key records[TOOL_BATCH_ROOM];
+};
+
+struct adding {
+    struct tool_blocks *blocks;
+    const bloomery_key_rule *rule;
+    atomic_bool ended;
+    uint32_t threads;
+    struct adder **adders;
+    struct tool_hasher *hasher; /* where the keys are hashed and not added */
+};
+
+/* Makes keys of the next records; 0 where the block, or the adding, has come to its end. */
+static size_t next_made(struct adding *adding, struct adder *adder)
+{
+    struct tool_made *made = adder->made;
+    size_t count;
+    while (made->tally.malformed == 0 &&
+           (count = tool_block_keys(&adder->block, adder->records)) > 0) {
+        size_t keys = tool_rule_apply(adding->rule, &adder->block, adder->records, count, made);
+        if (made->tally.malformed == 0 && keys > 0)
+            return keys;
+    }
+    if (made->tally.malformed > 0)
+        atomic_store(&adding->ended, true);
+    return 0;
+}
+
+/* A bloomery_source: the next keys of a thread's block, or of its next block. */
+static size_t next_keys(void *context, uint32_t thread, const bloomery_key **keys)
+{
+    struct adding *adding = context;
+    assert(thread < adding->threads);
+    struct adder *adder = adding->adders[thread];
+    while (true) {
+        size_t count = 0;
+        if (adder->block.open)
+            count = adder->made != NULL ? next_made(adding, adder)
+                                        : tool_block_keys(&adder->block, adder->records);
+        *keys = adder->made != NULL ? adder->made->keys : adder->records;
+        if (count > 0)
+            return count;
+        if (atomic_load(&adding->ended)) {
+            tool_blocks_give_back(adding->blocks, &adder->block);
+            return 0;
+        }
+        if (!tool_blocks_take(adding->blocks, &adder->block))
+            return 0;
+    }
+}
+
+static struct adder *adder_new(const bloomery_key_rule *rule)
+{
+    struct adder *adder = tool_allocate(sizeof(struct adder));
+    memset(&adder->block, 0, sizeof(struct tool_block));
+    adder->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
+    return adder;
+}
+
+static void adder_free(struct adder *adder, struct tool_tally *tally)
+{
+    if (adder->made != NULL)
+        tool_tally_add(tally, &adder->made->tally);
+    tool_made_free(adder->made);
+    tool_block_free(&adder->block);
+    free(adder);
+}
+
+static void begin(struct adding *adding, const struct tool_source *source,
+                  const bloomery_key_rule *rule, const char *verb)
+{
+    *adding = (struct adding){.blocks = tool_blocks_open(source, verb), .rule = rule};
+    adding->threads = tool_blocks_threads(adding->blocks);
+    adding->adders = tool_allocate(adding->threads * sizeof(struct adder *));
+    for (uint32_t i = 0; i < adding->threads; i++)
+        adding->adders[i] = adder_new(rule);
+}
+
+/* Fills what the change knows of records. False where there was an error in the input, after
+ * messages, or in what was `done` with the keys, which has been reported. */
+static bool end(struct adding *adding, bool done, struct tool_change *change)
+{
+    struct tool_tally tally = {0};
+    for (uint32_t i = 0; i < adding->threads; i++)
+        adder_free(adding->adders[i], &tally);
+    free(adding->adders);
+    uint64_t records = tool_blocks_records(adding->blocks);
+    tool_tally_place(&tally, adding->blocks);
+    bool all_read = tool_blocks_close(adding->blocks);
+    tally.malformed = tally.malformed > 0;
+    if (!tool_tally_say(&tally, adding->rule, no_key) || !all_read || !done)
+        return false;
+    assert(tally.passed_over <= records);
+    change->records = records - tally.passed_over;
+    change->passed_over = tally.passed_over;
+    return tool_tally_has_keys(&tally, adding->rule, change->records);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *rule,
+                    bloomery_filter *filter, const char *name, const char *verb, bool quiet,
+                    struct tool_change *change)
+{
+    struct adding adding;
+    begin(&adding, source, rule, quiet ? NULL : verb);
+    bloomery_error error;
+    bloomery_status status =
+        bloomery_build_from(filter, next_keys, &adding, adding.threads, &error);
+    if (status != BLOOMERY_OK)
+        tool_library_error(name, &error);
+    return end(&adding, status == BLOOMERY_OK, change);
+}
+
+/* ---- Hashing --------------------------------------------------------------------------------- */
+
+/* Where hashes can't be kept, the others need not wait for input that may be long in coming. */
+static void hash_blocks(void *context, uint32_t number)
+{
+    struct adding *adding = context;
+    const bloomery_key *keys;
+    size_t count;
+    while ((count = next_keys(adding, number, &keys)) > 0)
+        if (!tool_hasher_take(adding->hasher, number, keys, count)) {
+            tool_blocks_stop(adding->blocks);
+            tool_blocks_give_back(adding->blocks, &adding->adders[number]->block);
+            return;
+        }
+}
+
+bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
+                     struct tool_hasher *hasher, bool quiet, struct tool_change *change)
+{
+    struct adding adding;
+    struct tool_source stoppable = *source;
+    stoppable.stoppable = true;
+    begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
+    adding.hasher = hasher;
+    tool_hasher_start(hasher, adding.threads);
+    tool_team_run(adding.threads, hash_blocks, &adding);
+    const bool kept = !tool_hasher_failed(hasher);
+    if (!end(&adding, kept, change)) {
+        tool_hasher_say(hasher);
+        return false;
+    }
+    return true;
+}
+
+/* ---- What it did ----------------------------------------------------------------------------- */
+
+void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,
+                      struct tool_change *change)
+{
+    const uint64_t records = change->records;
+    change->info = (bloomery_info)BLOOMERY_INFO;
+    bloomery_info_get(filter, true, &change->info);
+    assert(change->info.bits_set >= before->bits_set);
+    change->new_bits = change->info.bits_set - before->bits_set;
+    if (change->new_bits == 0)
+        change->estimated_new_keys = 0;
+    else
+        change->estimated_new_keys = change->info.estimated_keys - before->estimated_keys;
+    /* Whatever the estimate: bits are set by new keys, and no more are new than there are. */
+    if (change->new_bits > 0 && change->estimated_new_keys < 1)
+        change->estimated_new_keys = 1;
+    if (!isinf(change->info.estimated_keys) && change->estimated_new_keys > (double)records)
+        change->estimated_new_keys = (double)records;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done with all lines of a source, by several threads: they are counted, added, or hashed
+ * for a filter to come. */
+#ifndef BLOOMERY_TOOL_FILL_H
+#define BLOOMERY_TOOL_FILL_H
+
+#include "filter/hasher.h"
+#include "input/input.h"
+#include "key/rule.h"
+
+#include <bloomery/bloomery.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How many keys the source holds, read in a pass of its own. False after a printed message: on
+ * failure, or where the source can't be read twice (stdin, a pipe); `why_pipe` is then the hint
+ * that is printed after the input's name. */
+bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
+                      const char *why_pipe, bool quiet, uint64_t *keys);
+
+/* What adding did to a filter. It is read off the bits, and so the same however many threads were
+ * at work: in what order keys come, and with it which of two equal ones is the new one, is chance
+ * among threads. */
+struct tool_change {
+    uint64_t records;          /* that were added: those with a key */
+    uint64_t passed_over;      /* those without */
+    uint64_t new_bits;         /* set now and not before: exact */
+    double estimated_new_keys; /* different keys now less those before; infinity where all bits are
+                                  set */
+    bloomery_info info;        /* of the filter afterwards, scanned */
+};
+
+/* Adds the keys of all records to a filter, which messages call `name`, with progress ("adding")
+ * unless quiet. Fills `records` and `passed_over` of the change. False after a printed message; the
+ * filter may then hold some of them. */
+bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *rule,
+                    bloomery_filter *filter, const char *name, const char *verb, bool quiet,
+                    struct tool_change *change);
+
+/* Hashes the keys of all records, with progress ("reading") unless quiet; the hasher is open. Fills
+ * `records` and `passed_over` of the change. False after a printed message. */
+bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
+                     struct tool_hasher *hasher, bool quiet, struct tool_change *change);
+
+/* Looks at the filter before (`before` is scanned, or all zeros for an empty filter) and after; the
+ * change knows its records already. */
+void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,
+                      struct tool_change *change);
+
+#endif /* BLOOMERY_TOOL_FILL_H */

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a file is, is told in this order:
+ *
+ *     begins with our magic             ours; it knows its dialect itself
+ *     a dialect was named               that one's
+ *     begins with a dialect's magic     that one's, unpacked where it is compressed
+ *     anything else                     ours, and then it is found to be none
+ *
+ * Formats without a magic are never guessed: nearly any bytes of the right length are one of them, and
+ * the answers would be nonsense without a warning.
+ *
+ * Other systems' files are read whole, and the library makes a copy, so that twice their size has to fit
+ * into memory. That is looked at before: a mistyped name of a disk image must not bring the machine down.
+ */
+#include "filter/foreign_file.h"
+
+#include "base/json.h"
+#include "base/numbers.h"
+#include "filter/files.h"
+#include "input/input.h"
+#include "input/stream.h"
+#include "input/unpack.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+enum { HEAD_BYTES = 64, FIRST_BYTES = 1 << 16 };
+
+struct reader {
+    const char *path;
+    bool quiet;
+    struct tool_stream stream;
+    struct tool_unpack *unpack; /* NULL: plain */
+    unsigned char head[HEAD_BYTES];
+    size_t head_bytes; /* packed ones, which recognised it */
+    uint64_t file_bytes;
+};
+
+static bool fail_reading(const struct reader *reader, const char *why)
+{
+    if (!reader->quiet)
+        tool_error("%s: %s", tool_path_said(reader->path), why);
+    return false;
+}
+
+static void reader_close(struct reader *reader)
+{
+    if (reader->unpack != NULL)
+        tool_unpack_close(reader->unpack);
+    if (reader->stream.descriptor > STDIN_FILENO)
+        close(reader->stream.descriptor);
+}
+
+static bool read_head(struct reader *reader)
+{
+    ssize_t count = 1;
+    while (count > 0 && reader->head_bytes < HEAD_BYTES) {
+        count = tool_stream_read(&reader->stream, reader->head + reader->head_bytes,
+                                 HEAD_BYTES - reader->head_bytes);
+        if (count < 0)
+            return fail_reading(reader, strerror(errno));
+        reader->head_bytes += (size_t)count;
+    }
+    return true;
+}
+
+/* Opens a file, or standard input, reads its first bytes and sees whether it is packed. */
+static bool reader_open(struct reader *reader, const char *path, bool quiet)
+{
+    bool undecided;
+    struct stat facts;
+    *reader = (struct reader){
+        .path = path, .quiet = quiet, .stream = {.descriptor = STDIN_FILENO, .wake = -1}};
+    if (strcmp(path, "-") != 0)
+        reader->stream.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (reader->stream.descriptor < 0 || fstat(reader->stream.descriptor, &facts) != 0)
+        return fail_reading(reader, strerror(errno));
+    if (S_ISDIR(facts.st_mode))
+        return fail_reading(reader, "is a directory, not a filter");
+    reader->file_bytes = S_ISREG(facts.st_mode) ? (uint64_t)facts.st_size : 0;
+    if (!read_head(reader))
+        return false;
+    const enum tool_packing packing = tool_packing_of(reader->head, reader->head_bytes, &undecided);
+    if (packing == TOOL_GZIP || packing == TOOL_ZSTD || packing == TOOL_XZ)
+        reader->unpack =
+            tool_unpack_open(&reader->stream, packing, reader->head, reader->head_bytes, '\n');
+    return true;
+}
+
+/* Up to `room` bytes, unpacked; 0 at the end, -1 after a message. */
+static ssize_t reader_read(struct reader *reader, unsigned char *to, size_t room)
+{
+    if (reader->unpack == NULL && reader->head_bytes > 0) {
+        const size_t count = reader->head_bytes < room ? reader->head_bytes : room;
+        memcpy(to, reader->head, count);
+        memmove(reader->head, reader->head + count, reader->head_bytes - count);
+        reader->head_bytes -= count;
+        return (ssize_t)count;
+    }
+    ssize_t count = reader->unpack != NULL ? tool_unpack_read(reader->unpack, to, room)
+                                           : tool_stream_read(&reader->stream, to, room);
+    if (count < 0)
+        fail_reading(reader,
+                     reader->unpack != NULL ? tool_unpack_error(reader->unpack) : strerror(errno));
+    return count;
+}
+
+/* Half of the machine's memory: the library makes a copy. */
+static uint64_t bytes_most(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages / 2 * (uint64_t)page : UINT64_MAX / 2;
+}
+
+static bool fits_memory(const struct reader *reader, uint64_t bytes)
+{
+    char most[TOOL_NUMBER_BYTES];
+    if (bytes <= bytes_most())
+        return true;
+    tool_error("%s: is larger than %s, half of this machine's memory; another system's filter is "
+               "read as a whole",
+               reader->path, tool_format_size(most, bytes_most()));
+    return false;
+}
+
+/* All of it, in memory that is the caller's. NULL after a message. */
+static unsigned char *read_all(struct reader *reader, size_t *bytes)
+{
+    size_t room = FIRST_BYTES;
+    ssize_t count = 1;
+    *bytes = 0;
+    if (!fits_memory(reader, reader->file_bytes))
+        return NULL;
+    if (reader->unpack == NULL && reader->file_bytes >= room)
+        room = (size_t)reader->file_bytes + 1; /* one more shows the end */
+    unsigned char *data = tool_allocate(room);
+    while (count > 0) {
+        if (*bytes == room) {
+            room += room / 2;
+            data = tool_reallocate(data, room);
+        }
+        count = reader_read(reader, data + *bytes, room - *bytes);
+        *bytes += count > 0 ? (size_t)count : 0;
+        if (count > 0 && !fits_memory(reader, *bytes))
+            count = -1;
+    }
+    assert(*bytes <= room);
+    if (count == 0)
+        return data;
+    free(data);
+    return NULL;
+}
+
+/* ---- What it is ------------------------------------------------------------------------------ */
+
+/* The first bytes of a file, unpacked; fewer where it is shorter, damaged or can't be read, which is told by who
+ * reads all of it. */
+static void look_inside(const char *path, unsigned char head[HEAD_BYTES], size_t *count,
+                        struct tool_origin *origin)
+{
+    struct reader reader;
+    bool undecided;
+    *count = 0;
+    if (reader_open(&reader, path, true)) {
+        origin->ours = tool_packing_of(reader.head, reader.head_bytes, &undecided) == TOOL_FILTER;
+        origin->packed = reader.unpack != NULL;
+        origin->bytes = reader.file_bytes;
+        ssize_t more = 1;
+        while (more > 0 && *count < HEAD_BYTES) {
+            more = reader.unpack != NULL
+                       ? tool_unpack_read(reader.unpack, head + *count, HEAD_BYTES - *count)
+                       : reader_read(&reader, head + *count, HEAD_BYTES - *count);
+            *count += more > 0 ? (size_t)more : 0;
+        }
+    }
+    reader_close(&reader);
+}
+
+bool tool_origin_find(const char *path, const struct tool_dialect_choice *chosen,
+                      struct tool_origin *origin)
+{
+    unsigned char head[HEAD_BYTES];
+    size_t count = 0;
+    *origin = (struct tool_origin){.dialect = NULL};
+    if (!tool_filter_is_file(path))
+        return false;
+    look_inside(path, head, &count, origin);
+    if (!origin->ours)
+        origin->dialect = chosen != NULL && chosen->dialect != NULL
+                              ? chosen->dialect
+                              : bloomery_dialect_sniff(head, count);
+    return true;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+bloomery_filter *tool_filter_load(const char *path, const bloomery_options *options,
+                                  const struct tool_dialect_choice *chosen,
+                                  const struct tool_origin *origin, bloomery_error *error)
+{
+    const bloomery_dialect_parameters none = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_filter *filter = NULL;
+    struct reader reader;
+    size_t bytes = 0;
+    *error = (bloomery_error){.status = BLOOMERY_OK};
+    if (origin->dialect == NULL) {
+        bloomery_open(path, options, &filter, error);
+        return filter;
+    }
+    unsigned char *data = reader_open(&reader, path, false) ? read_all(&reader, &bytes) : NULL;
+    reader_close(&reader);
+    if (data == NULL)
+        return NULL;
+    const bool named = chosen != NULL && chosen->dialect != NULL;
+    bloomery_dialect_load(origin->dialect, data, bytes, named ? &chosen->parameters : &none,
+                          options, &filter, error);
+    free(data);
+    return filter;
+}
+
+void tool_foreign_hint(const char *path, const char *option, bloomery_status status)
+{
+    char names[TOOL_DIALECT_NAMES_BYTES];
+    struct tool_origin origin;
+    if (status != BLOOMERY_NOT_A_FILTER && status != BLOOMERY_TRUNCATED)
+        return;
+    if (!tool_origin_find(path, NULL, &origin))
+        return;
+    if (origin.dialect != NULL)
+        tool_say("it is a filter of another system, %s; 'bloomery convert --from %s -o OUT %s' "
+                 "makes one of ours of it",
+                 origin.dialect->name, origin.dialect->name, path);
+    else if (option != NULL)
+        tool_say("if another system wrote it, %s NAME says which: %s", option,
+                 tool_dialect_names(names));
+    else
+        tool_say("if another system wrote it, 'bloomery convert --from NAME -o OUT %s' makes one "
+                 "of ours of it; 'bloomery dialects' lists the names",
+                 path);
+}
+
+bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
+                        const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    if (chosen == NULL || chosen->dialect == NULL || chosen->ours_too ||
+        chosen->dialect->id == info.dialect)
+        return true;
+    const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
+    tool_error("%s: is a file of ours, %s%s; leave %s out", path,
+               dialect != NULL ? "with a filter of dialect " : "with a filter of ours",
+               dialect != NULL ? dialect->name : "", chosen->option);
+    return false;
+}
+
+bloomery_filter *tool_filter_open_any(const char *path, bloomery_options options,
+                                      const char *key_file,
+                                      const struct tool_dialect_choice *chosen,
+                                      struct tool_origin *origin)
+{
+    struct tool_origin found;
+    bloomery_error error;
+    if (!tool_origin_find(path, chosen, &found))
+        return NULL;
+    if (origin != NULL)
+        *origin = found;
+    if (found.dialect == NULL) {
+        const char *option = chosen == NULL           ? NULL
+                             : chosen->option != NULL ? chosen->option
+                                                      : "--dialect";
+        bloomery_filter *filter = tool_filter_open_ours(path, options, key_file, option);
+        if (filter == NULL || tool_origin_agrees(path, chosen, filter))
+            return filter;
+        bloomery_free(filter);
+        return NULL;
+    }
+    if (key_file != NULL) {
+        tool_usage("--key-file is for filters of ours; %s is one of %s", path, found.dialect->name);
+        return NULL;
+    }
+    bloomery_filter *filter = tool_filter_load(path, &options, chosen, &found, &error);
+    if (filter == NULL && error.status != BLOOMERY_OK)
+        tool_library_error(path, &error);
+    return filter;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force)
+{
+    unsigned char head[HEAD_BYTES];
+    size_t count = 0;
+    struct tool_origin origin = {.dialect = NULL};
+    struct stat facts;
+    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0 || force)
+        return tool_may_replace(path, true);
+    look_inside(path, head, &count, &origin);
+    if (!origin.ours && !origin.packed && dialect->magic &&
+        bloomery_dialect_sniff(head, count) == dialect)
+        return tool_may_replace(path, true);
+    tool_error("%s: exists%s; --force overwrites it", path,
+               origin.ours      ? " and is a filter of ours"
+               : dialect->magic ? ", and not as such a filter"
+                                : ", and can't be told from any other file");
+    return false;
+}
+
+struct output {
+    int reason; /* errno of a write that failed, or 0 */
+    uint64_t bytes;
+};
+
+static int write_to_stdout(void *context, const void *data, size_t bytes)
+{
+    struct output *output = context;
+    const char *next = data;
+    output->bytes += bytes;
+    while (bytes > 0) {
+        ssize_t written = write(STDOUT_FILENO, next, bytes);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0) {
+            output->reason = errno;
+            return -1;
+        }
+        next += written;
+        bytes -= (size_t)written;
+    }
+    return 0;
+}
+
+bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,
+                        const char *path, uint64_t *bytes)
+{
+    struct output output = {.reason = 0};
+    bloomery_error error;
+    struct stat facts;
+    const bool to_stdout = strcmp(path, "-") == 0;
+    const bloomery_status status =
+        to_stdout ? bloomery_dialect_write(filter, dialect, write_to_stdout, &output, &error)
+                  : bloomery_dialect_save(filter, dialect, path, &error);
+    if (!to_stdout && status == BLOOMERY_OK && stat(path, &facts) == 0)
+        output.bytes = (uint64_t)facts.st_size;
+    if (bytes != NULL)
+        *bytes = output.bytes;
+    if (status == BLOOMERY_OK)
+        return true;
+    if (output.reason != 0)
+        tool_error("writing to stdout: %s", strerror(output.reason));
+    else
+        tool_library_error(to_stdout ? NULL : path, &error);
+    return false;
+}
+
+static void add_parameter(char text[TOOL_READING_BYTES], const char *name, uint64_t value)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, TOOL_READING_BYTES - used, ",%s=%llu", name, (unsigned long long)value);
+}
+
+bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect *dialect,
+                          char text[TOOL_READING_BYTES])
+{
+    char takes[BLOOMERY_DIALECT_TAKES_BYTES];
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    bloomery_dialect_takes(dialect, false, takes, sizeof(takes));
+    const char *variant = info.dialect == dialect->id && tool_dialect_list_has(takes, "variant")
+                              ? bloomery_dialect_variant(filter)
+                              : NULL;
+    const char *const variants = dialect->variants != NULL ? dialect->variants : "";
+    const size_t first = strcspn(variants, ",");
+    snprintf(text, TOOL_READING_BYTES, "%s", dialect->name);
+    if (variant != NULL && (strlen(variant) != first || memcmp(variant, variants, first) != 0)) {
+        const size_t used = strlen(text);
+        snprintf(text + used, TOOL_READING_BYTES - used, ",variant=%s", variant);
+    }
+    /* Where only one of several forms needs to be told the plan, it is not the default. */
+    if (tool_dialect_list_has(dialect->parameters, "keys") &&
+        (dialect->variants == NULL || strchr(text, ',') != NULL)) {
+        char rate[TOOL_NUMBER_BYTES];
+        add_parameter(text, "keys", info.planned_keys);
+        const size_t used = strlen(text);
+        snprintf(text + used, TOOL_READING_BYTES - used, ",rate=%s",
+                 tool_format_exact(rate, info.planned_rate));
+    }
+    if (tool_dialect_list_has(dialect->parameters, "bits"))
+        add_parameter(text, "bits", info.bits);
+    if (tool_dialect_list_has(dialect->parameters, "probes"))
+        add_parameter(text, "probes", info.probes);
+    if (info.seed != 0 && tool_dialect_list_has(takes, "seed"))
+        add_parameter(text, "seed", info.seed);
+    return strchr(text, ',') != NULL;
+}
+
+void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dialect *dialect)
+{
+    char text[TOOL_READING_BYTES];
+    if (tool_foreign_reading(filter, dialect, text))
+        tool_say("the file does not say all of it; to read it: --dialect %s", text);
+}
+
+/* A sink that stops where the file has something else. */
+static int compare_with_file(void *context, const void *data, size_t bytes)
+{
+    struct reader *reader = context;
+    unsigned char piece[4096];
+    const unsigned char *next = data;
+    while (bytes > 0) {
+        const ssize_t count =
+            reader_read(reader, piece, bytes < sizeof(piece) ? bytes : sizeof(piece));
+        if (count <= 0 || memcmp(piece, next, (size_t)count) != 0)
+            return -1;
+        next += count;
+        bytes -= (size_t)count;
+    }
+    return 0;
+}
+
+bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
+                           const bloomery_dialect *dialect)
+{
+    struct reader reader;
+    unsigned char more;
+    bool whole =
+        reader_open(&reader, path, true) &&
+        bloomery_dialect_write(filter, dialect, compare_with_file, &reader, NULL) == BLOOMERY_OK &&
+        reader_read(&reader, &more, 1) == 0;
+    reader_close(&reader);
+    return whole;
+}
+
+/* ---- Remarks --------------------------------------------------------------------------------- */
+
+enum { REMARK_BYTES = 600 };
+
+void tool_remarks_say(const char *path, const bloomery_filter *filter)
+{
+    char text[REMARK_BYTES];
+    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++)
+        tool_note("%s: %s", path, text);
+}
+
+json_t *tool_remarks_json(const bloomery_filter *filter)
+{
+    char text[REMARK_BYTES];
+    json_t *array = tool_json_array();
+    for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++)
+        tool_json_append(array, tool_json_text(text));
+    return array;
+}

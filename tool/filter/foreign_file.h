@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters of other systems as files, beside our own: what a file is, reading it, writing it back.
+ * foreign_file.c says how it is told. All functions print their own message before they report
+ * failure, but for tool_filter_load.
+ */
+#ifndef BLOOMERY_TOOL_FOREIGN_FILE_H
+#define BLOOMERY_TOOL_FOREIGN_FILE_H
+
+#include "filter/dialect_option.h"
+
+#include <bloomery/dialect.h>
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where a filter came from. */
+struct tool_origin {
+    const bloomery_dialect *dialect; /* whose file it is; NULL: ours, or nobody's */
+    bool ours;                       /* it begins with our magic */
+    bool packed;                     /* it is compressed */
+    uint64_t bytes;                  /* of the file as it is */
+};
+
+/*
+ * What stands at this path: a file of ours; one of the dialect that was `chosen` (NULL, or without a
+ * dialect: none was); or one with the magic of another system. What is none of these counts as ours:
+ * opening it says what is wrong. False where it is a pipe or standard input.
+ */
+bool tool_origin_find(const char *path, const struct tool_dialect_choice *chosen,
+                      struct tool_origin *origin);
+
+/* Opens it, a file of ours as bloomery_open does; others are read whole and unpacked. `options` has the
+ * flags for opening and, for another system's, the key rule and the note. NULL with the reason in `error`, or
+ * after a message where `error->status` is BLOOMERY_OK. */
+bloomery_filter *tool_filter_load(const char *path, const bloomery_options *options,
+                                  const struct tool_dialect_choice *chosen,
+                                  const struct tool_origin *origin, bloomery_error *error);
+
+/* A file of ours knows whose filter it has; what was said besides must agree with it. */
+bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
+                        const bloomery_filter *filter);
+
+/* Both, with the key of `key_file`, which may be NULL. NULL after a message. `origin` may be NULL. */
+bloomery_filter *tool_filter_open_any(const char *path, bloomery_options options,
+                                      const char *key_file,
+                                      const struct tool_dialect_choice *chosen,
+                                      struct tool_origin *origin);
+
+/* What to do about a file that is no filter of ours, where opening one failed with `status`: a second line
+ * that names the `option` for other systems' files, or NULL: the command has none. Nothing where the
+ * status says something else. */
+void tool_foreign_hint(const char *path, const char *option, bloomery_status status);
+
+/* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised as the
+ * same dialect's, or anything with `force`. */
+bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force);
+
+/* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout where it is "-"; their
+ * number is in `bytes`, where not NULL. */
+bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,
+                        const char *path, uint64_t *bytes);
+
+/* Whether the file is just what this filter, which was loaded from it, would be written as: where it is one of
+ * several in a file, or something else went with it that is not kept, writing it back would lose the rest. */
+bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
+                           const bloomery_dialect *dialect);
+
+/*
+ * How --dialect names a file that was written: "clickhouse,probes=5,seed=7" with what the file does not
+ * say and what is not the default, of the filter that is in it. True where that is more than the name.
+ */
+enum { TOOL_READING_BYTES = 200 };
+bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect *dialect,
+                          char text[TOOL_READING_BYTES]);
+
+/* Says so. */
+void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dialect *dialect);
+
+/* "note: " and what the library remarks of a filter, on stderr; and as an array. */
+void tool_remarks_say(const char *path, const bloomery_filter *filter);
+json_t *tool_remarks_json(const bloomery_filter *filter);
+
+#endif /* BLOOMERY_TOOL_FOREIGN_FILE_H */

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How hashes are kept until the filter can be made.
+ *
+ *     memory   | block 0 | block 1 | block 2 | ... | block n |     one piece of addresses
+ *     thread 0  full       full                      filling
+ *     thread 1                       filling
+ *     file     | block | block | ...                               full ones, as they came
+ *
+ * Each thread fills a block of its own and takes the next free one when it is full. Where there is
+ * none left, it writes its block behind the end of the file, and fills it again: what came first
+ * stays in memory, and the file is written from the front to the back in pieces of a MiB. It has no
+ * name, so that nothing is left of it, however the process ends.
+ *
+ * In which order hashes are added does not matter to a filter of one link, and so neither does
+ * where they lie. At the end the last blocks fill the gaps of those that did not get full: the
+ * hashes in memory are then one column, which all threads add together. The file comes after them,
+ * in pieces that are read into their place.
+ *
+ * Memory is taken from the system as it is written to; of addresses there is enough from the
+ * beginning. Past the first 2 MiB, which is all that most inputs need, it is requested in pages of
+ * that size: giving out small ones took a tenth of the time of a build.
+ */
+#include "filter/hash_store.h"
+
+#include "base/progress.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    BLOCK_BYTES = 1 << 20,
+    BLOCK_BYTES_LEAST = 64,
+    HUGE_PAGE_BYTES = 2 << 20,
+    PIECE_BYTES = 64 << 20, /* added, or read, at once: some tenths of a second of work */
+};
+
+/* What one thread fills: it alone writes here, so it shares no cache line with another. */
+struct writer {
+    _Alignas(64) size_t block;
+    size_t used; /* bytes of it */
+};
+
+struct tool_hash_store {
+    size_t hash_bytes;
+    uint32_t threads;
+    struct writer *writers;
+
+    unsigned char *memory;
+    size_t block_bytes;
+    size_t block_count;
+    atomic_size_t taken; /* blocks */
+
+    pthread_mutex_t opening;
+    int file; /* -1: not yet; set while `opening` is held, before file_bytes is more than 0 */
+    _Atomic uint64_t file_bytes;
+    atomic_int failure; /* the errno of the first; 0: none */
+};
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+/* Where the process may not have so many addresses, fewer do. */
+static void take_memory(struct tool_hash_store *store)
+{
+    void *memory;
+    while ((memory = mmap(NULL, store->block_count * store->block_bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) == MAP_FAILED) {
+        if (store->block_count / 2 < store->threads) {
+            tool_error("not enough memory for %zu bytes", store->block_count * store->block_bytes);
+            exit(TOOL_ERROR);
+        }
+        store->block_count /= 2;
+    }
+    store->memory = memory;
+    const size_t bytes = store->block_count * store->block_bytes;
+    if (bytes > HUGE_PAGE_BYTES)
+        madvise(store->memory + HUGE_PAGE_BYTES, bytes - HUGE_PAGE_BYTES, MADV_HUGEPAGE);
+}
+
+struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t most_bytes)
+{
+    assert(hash_bytes == sizeof(uint64_t) || hash_bytes == sizeof(bloomery_hash));
+    assert(threads > 0);
+    struct tool_hash_store *store = tool_allocate(sizeof(*store));
+    memset(store, 0, sizeof(*store));
+    store->hash_bytes = hash_bytes;
+    store->threads = threads;
+    /* Two blocks a thread at least, so that no thread holds memory that others need. */
+    store->block_bytes = most_bytes / threads / 2 / BLOCK_BYTES_LEAST * BLOCK_BYTES_LEAST;
+    if (store->block_bytes > BLOCK_BYTES)
+        store->block_bytes = BLOCK_BYTES;
+    if (store->block_bytes < BLOCK_BYTES_LEAST)
+        store->block_bytes = BLOCK_BYTES_LEAST;
+    store->block_count = most_bytes / store->block_bytes;
+    if (store->block_count < threads)
+        store->block_count = threads;
+    take_memory(store);
+
+    store->writers = aligned_alloc(_Alignof(struct writer), threads * sizeof(struct writer));
+    if (store->writers == NULL) {
+        tool_error("not enough memory for %zu bytes", threads * sizeof(struct writer));
+        exit(TOOL_ERROR);
+    }
+    for (uint32_t i = 0; i < threads; i++)
+        store->writers[i] = (struct writer){.block = i};
+    atomic_init(&store->taken, threads);
+    store->file = -1;
+    pthread_mutex_init(&store->opening, NULL);
+    return store;
+}
+
+void tool_hash_store_free(struct tool_hash_store *store)
+{
+    if (store == NULL)
+        return;
+    munmap(store->memory, store->block_count * store->block_bytes);
+    if (store->file >= 0)
+        close(store->file);
+    pthread_mutex_destroy(&store->opening);
+    free(store->writers);
+    free(store);
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+static const char *directory(void)
+{
+    const char *named = getenv("TMPDIR");
+    return named != NULL && named[0] != '\0' ? named : "/tmp";
+}
+
+/* A file without a name, where the file system can make such, or one whose name is gone at once.
+ * Returns the descriptor; -1 with errno. */
+static int open_unnamed(void)
+{
+    char path[PATH_MAX];
+    const char *among = directory();
+    int file = open(among, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    if (file >= 0)
+        return file;
+    int length = snprintf(path, sizeof(path), "%s/bloomery-hashes-XXXXXX", among);
+    if (length < 0 || (size_t)length >= sizeof(path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0)
+        unlink(path);
+    return file;
+}
+
+static bool fail(struct tool_hash_store *store, int reason)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&store->failure, &none, reason);
+    return false;
+}
+
+bool tool_hash_store_failed(const struct tool_hash_store *store)
+{
+    return atomic_load(&store->failure) != 0;
+}
+
+void tool_hash_store_say(const struct tool_hash_store *store)
+{
+    const int reason = atomic_load(&store->failure);
+    if (reason != 0)
+        tool_error("hashes that do not fit in memory, in a file in %s: %s; set TMPDIR to another "
+                   "directory, or give -n, which needs no such file",
+                   directory(), strerror(reason));
+}
+
+static bool open_once(struct tool_hash_store *store)
+{
+    pthread_mutex_lock(&store->opening);
+    if (store->file < 0 && atomic_load(&store->failure) == 0) {
+        store->file = open_unnamed();
+        if (store->file < 0)
+            fail(store, errno);
+    }
+    const bool open = store->file >= 0;
+    pthread_mutex_unlock(&store->opening);
+    return open;
+}
+
+/* Writes a whole block behind the others. */
+static bool write_out(struct tool_hash_store *store, const unsigned char *block)
+{
+    if (!open_once(store))
+        return false;
+    const uint64_t at = atomic_fetch_add(&store->file_bytes, store->block_bytes);
+    size_t done = 0;
+    while (done < store->block_bytes) {
+        const ssize_t count =
+            pwrite(store->file, block + done, store->block_bytes - done, (off_t)(at + done));
+        if (count < 0 && errno != EINTR)
+            return fail(store, errno);
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+static bool read_back(struct tool_hash_store *store, uint64_t from, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        const ssize_t count =
+            pread(store->file, store->memory + done, bytes - done, (off_t)(from + done));
+        if (count == 0 || (count < 0 && errno != EINTR))
+            return fail(store, count == 0 ? EIO : errno);
+        done += count > 0 ? (size_t)count : 0;
+    }
+    return true;
+}
+
+/* ---- Keeping --------------------------------------------------------------------------------- */
+
+static unsigned char *block_at(const struct tool_hash_store *store, size_t block)
+{
+    assert(block < store->block_count);
+    return store->memory + block * store->block_bytes;
+}
+
+/* Room for a thread whose block is full: in the next one, or in the same once it is written. */
+static bool next_block(struct tool_hash_store *store, struct writer *writer)
+{
+    size_t block = atomic_load(&store->taken);
+    if (block < store->block_count)
+        block = atomic_fetch_add(&store->taken, 1);
+    if (block < store->block_count)
+        writer->block = block;
+    else if (!write_out(store, block_at(store, writer->block)))
+        return false;
+    writer->used = 0;
+    return true;
+}
+
+bool tool_hash_store_keep(struct tool_hash_store *store, uint32_t thread,
+                          const bloomery_hash *hashes, size_t count)
+{
+    assert(thread < store->threads);
+    struct writer *writer = &store->writers[thread];
+    while (count > 0) {
+        if (atomic_load_explicit(&store->failure, memory_order_relaxed) != 0 ||
+            (writer->used == store->block_bytes && !next_block(store, writer)))
+            return false;
+        const size_t room = (store->block_bytes - writer->used) / store->hash_bytes;
+        const size_t now = count < room ? count : room;
+        unsigned char *to = block_at(store, writer->block) + writer->used;
+        if (store->hash_bytes == sizeof(bloomery_hash))
+            memcpy(to, hashes, now * sizeof(*hashes));
+        else
+            for (size_t i = 0; i < now; i++)
+                memcpy(to + i * sizeof(uint64_t), &hashes[i].hi, sizeof(uint64_t));
+        writer->used += now * store->hash_bytes;
+        hashes += now;
+        count -= now;
+    }
+    return true;
+}
+
+static size_t blocks_taken(const struct tool_hash_store *store)
+{
+    const size_t taken = atomic_load(&store->taken);
+    return taken < store->block_count ? taken : store->block_count;
+}
+
+/* Bytes of hashes in memory: all blocks are full but those that threads were filling. */
+static size_t bytes_in_memory(const struct tool_hash_store *store)
+{
+    size_t bytes = blocks_taken(store) * store->block_bytes;
+    for (uint32_t i = 0; i < store->threads; i++)
+        bytes -= store->block_bytes - store->writers[i].used;
+    return bytes;
+}
+
+uint64_t tool_hash_store_count(const struct tool_hash_store *store)
+{
+    return (bytes_in_memory(store) + atomic_load(&store->file_bytes)) / store->hash_bytes;
+}
+
+uint64_t tool_hash_store_file_bytes(const struct tool_hash_store *store)
+{
+    return atomic_load(&store->file_bytes);
+}
+
+/* ---- Building -------------------------------------------------------------------------------- */
+
+/* The hashes of the last blocks fill the gaps in those before. */
+static void close_gaps(struct tool_hash_store *store)
+{
+    size_t end = blocks_taken(store), first = 0;
+    size_t *used = tool_allocate(end * sizeof(*used));
+    for (size_t i = 0; i < end; i++)
+        used[i] = store->block_bytes;
+    for (uint32_t i = 0; i < store->threads; i++)
+        used[store->writers[i].block] = store->writers[i].used;
+    while (first + 1 < end) {
+        const size_t gap = store->block_bytes - used[first], last = end - 1;
+        const size_t moved = gap < used[last] ? gap : used[last];
+        used[last] -= moved;
+        memcpy(block_at(store, first) + used[first], block_at(store, last) + used[last], moved);
+        used[first] += moved;
+        if (used[first] == store->block_bytes)
+            first++;
+        else
+            end--;
+    }
+    free(used);
+}
+
+static bool add(const struct tool_hash_store *store, bloomery_filter *filter, const char *name,
+                size_t from, size_t bytes)
+{
+    bloomery_column column = BLOOMERY_COLUMN;
+    bloomery_error error;
+    column.form = store->hash_bytes == sizeof(uint64_t) ? BLOOMERY_COLUMN_HASHES64
+                                                        : BLOOMERY_COLUMN_HASHES128;
+    column.data = store->memory + from;
+    column.bytes = bytes;
+    column.count = bytes / store->hash_bytes;
+    if (bloomery_build_column(filter, &column, store->threads, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(name, &error);
+    return false;
+}
+
+bool tool_hash_store_build(struct tool_hash_store *store, bloomery_filter *filter, const char *name,
+                           bool quiet)
+{
+    const size_t memory = bytes_in_memory(store);
+    const size_t room = store->block_count * store->block_bytes;
+    const uint64_t file = atomic_load(&store->file_bytes), all = memory + file;
+    struct tool_progress progress;
+    bool good = true;
+    assert(atomic_load(&store->failure) == 0);
+    tool_progress_start(&progress, "building", quiet);
+    close_gaps(store);
+    for (size_t from = 0, now; good && from < memory; from += now) {
+        now = memory - from < PIECE_BYTES ? memory - from : PIECE_BYTES;
+        tool_progress_update(&progress, from / store->hash_bytes, from, all);
+        good = add(store, filter, name, from, now);
+    }
+    for (uint64_t from = 0, now; good && from < file; from += now) {
+        now = room < PIECE_BYTES ? room : PIECE_BYTES;
+        if (file - from < now)
+            now = file - from;
+        tool_progress_update(&progress, (memory + from) / store->hash_bytes, memory + from, all);
+        good = read_back(store, from, (size_t)now);
+        if (good)
+            good = add(store, filter, name, 0, (size_t)now);
+    }
+    tool_progress_stop(&progress);
+    tool_hash_store_say(store);
+    return good;
+}

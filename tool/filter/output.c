@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/output.h"
+
+#include "base/json.h"
+#include "filter/files.h"
+#include "filter/foreign_file.h"
+#include "tool.h"
+
+#include <string.h>
+#include <unistd.h>
+
+bool tool_output_is_stdout(const struct tool_output *output)
+{
+    return strcmp(output->path, "-") == 0;
+}
+
+const char *tool_output_said(const struct tool_output *output)
+{
+    return tool_output_is_stdout(output) ? "stdout" : output->path;
+}
+
+static bool may_replace(const struct tool_output *output)
+{
+    if (output->dialect != NULL)
+        return tool_foreign_may_replace(output->path, output->dialect, output->force);
+    return tool_may_replace(output->path, output->force);
+}
+
+bool tool_output_begin(struct tool_output *output)
+{
+    output->lock = -1;
+    if (output->path == NULL) {
+        tool_usage("where to? -o FILE names the filter to write");
+        return false;
+    }
+    if (tool_output_is_stdout(output)) {
+        if (output->json)
+            tool_usage("--json and '-o -' both want standard output; name a file for the filter");
+        return !output->json && tool_stdout_takes_bytes();
+    }
+    if (!may_replace(output))
+        return false;
+    if (access(output->path, R_OK) != 0)
+        return true;
+    output->lock = tool_filter_lock(output->path);
+    /* Waiting may have taken a while: what stands there now is looked at. */
+    return output->lock >= 0 && may_replace(output);
+}
+
+void tool_output_end(struct tool_output *output)
+{
+    tool_filter_unlock(output->lock);
+    output->lock = -1;
+}
+
+bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter,
+                       uint64_t *bytes)
+{
+    bloomery_error error;
+    if (output->dialect != NULL)
+        return tool_foreign_write(filter, output->dialect, output->path, bytes);
+    if (bytes != NULL)
+        *bytes = bloomery_bytes(filter);
+    if (tool_output_is_stdout(output))
+        return tool_filter_to_stdout(filter);
+    if (bloomery_save(filter, output->path, &error) == BLOOMERY_OK)
+        return true;
+    tool_library_error(output->path, &error);
+    return false;
+}
+
+bool tool_output_look(const struct tool_output *output, const bloomery_filter *filter,
+                      bloomery_info *info)
+{
+    bloomery_filter *opened = NULL;
+    if (filter == NULL) {
+        filter = opened = tool_filter_open(output->path, BLOOMERY_OPEN_INSPECT, NULL);
+        if (opened == NULL)
+            return false;
+    }
+    bloomery_info_get(filter, true, info);
+    info->note = NULL; /* it ends with the filter */
+    bloomery_free(opened);
+    return true;
+}
+
+void tool_output_add_facts(json_t *report, const struct tool_output *output,
+                           const bloomery_info *info)
+{
+    tool_json_add(report, "file", tool_json_text(output->path));
+    tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
+    tool_json_add(report, "links", tool_json_count(info->links));
+    tool_json_add(report, "adds", tool_json_count(info->adds));
+    tool_json_add_facts(report, info);
+}

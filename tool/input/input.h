@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inputs of a command, one after the other, as bytes: opened, recognised, unpacked. Messages
+ * about them are printed here. One thread at a time.
+ *
+ *     while (tool_input_open_next(input, buffer, room, &count)) {
+ *         ... `count` bytes ...
+ *         while ((count = tool_input_read(input, buffer, room)) > 0)
+ *             ...
+ *     }
+ */
+#ifndef BLOOMERY_TOOL_INPUT_H
+#define BLOOMERY_TOOL_INPUT_H
+
+#include "base/interrupt.h"
+#include "input/stream.h"
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Where keys come from. */
+#define TOOL_LINE_MOST ((size_t)64 << 20)
+
+struct tool_source {
+    char *const *paths;      /* files; "-" is stdin. They are read one after the other */
+    size_t count;            /* 0: stdin alone */
+    unsigned char delimiter; /* ends a record: '\n' or 0 */
+    bool keep_going;         /* an input that fails is reported and the next one is read; otherwise
+                                the first failure ends the input */
+    bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
+    bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
+    bool unwarned;           /* no warnings about the inputs, as in a pass that only counts */
+    bool stoppable;          /* who reads may stop early */
+    bool settled;            /* and then nothing may be said of what comes later: an input is
+                                opened, or a failure told, when all blocks before are given back */
+    const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
+                                               there; NULL: nothing does */
+    uint32_t threads; /* that take part; 0: as many as the process may run at once */
+
+    /* A record that is longer makes its input fail, told by its line, when all blocks before are
+     * given back: no block is longer than that, which bounds the memory of a thread. 0:
+     * TOOL_LINE_MOST. */
+    size_t line_most;
+
+    /* For inputs without an end, in bounded memory and by one thread: records longer than this are
+     * no failure, but passed over and counted (tool_blocks_too_long), and of blocks that were
+     * given back nothing is kept. 0: neither. */
+    size_t record_most;
+
+    /* Called where a pipe has had nothing for so long; see stream.h. */
+    void (*idle)(void *context);
+    void *idle_context;
+    int idle_milliseconds;
+};
+
+/* --max-line of all commands that hold whole lines: its number, its row, its lines of --help; and
+ * its value, false after a message. The commands of the sieve have none: what is longer than a key
+ * may be is passed over there. */
+enum { TOOL_OPTION_MAX_LINE = 430 };
+#define TOOL_LINE_OPTIONS                                         \
+    {                                                             \
+        "max-line", required_argument, NULL, TOOL_OPTION_MAX_LINE \
+    }
+#define TOOL_LINE_HELP                                                                           \
+    "      --max-line SIZE  the longest line that is taken; a longer one is an error, and its\n" \
+    "                       input ends there. Default 64MiB; each thread may need a few times "  \
+    "so\n"                                                                                       \
+    "                       much memory\n"
+bool tool_option_max_line(const char *text, size_t *bytes);
+
+/* Path `index` of a source, and how many there are: stdin where none was named. */
+const char *tool_source_path(const struct tool_source *source, size_t index);
+size_t tool_source_count(const struct tool_source *source);
+
+/* Whether a path stands for stdin, and what a message calls it. */
+bool tool_path_is_stdin(const char *path);
+const char *tool_path_said(const char *path);
+
+enum { TOOL_INPUT_LEAST_ROOM = 16 }; /* enough to recognise what is packed */
+
+enum tool_opened {
+    TOOL_OPENED,
+    TOOL_OPEN_FAILED, /* the sentence is in `error` */
+    TOOL_OPENED_ALL,  /* there is no next one */
+};
+
+struct tool_input {
+    const struct tool_source *source;
+    size_t next;
+    const char *name; /* of the open input; NULL between inputs */
+    bool ended;
+    struct tool_stream stream;
+    struct tool_unpack *unpack; /* NULL: plain */
+    const char *error;
+};
+
+void tool_input_start(struct tool_input *input, const struct tool_source *source, int wake);
+
+/* Opens the next input and reads its first bytes, if it is plain; `count` may be 0 of one that is
+ * empty or packed. */
+enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *buffer, size_t room,
+                                      size_t *count);
+
+/* Up to `room` bytes of the open input; 0 at its end, -1 on failure with the sentence in
+ * `error`. */
+ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t room);
+
+/* Closes the open input, if one is. */
+void tool_input_close(struct tool_input *input);
+
+/* The bytes of all inputs as far as they are regular files, for progress; 0 where one is not. */
+uint64_t tool_source_bytes(const struct tool_source *source);
+
+/* Whether all inputs can be read twice, being files. What can't be opened is left to the reading,
+ * which says why. `culprit` is the first that can't. */
+bool tool_source_readable_twice(const struct tool_source *source, const char **culprit);
+
+#endif /* BLOOMERY_TOOL_INPUT_H */

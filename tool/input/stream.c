@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "input/stream.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+static int wait_for_bytes(const struct tool_stream *stream)
+{
+    struct pollfd both[2] = {{.fd = stream->descriptor, .events = POLLIN},
+                             {.fd = stream->wake, .events = POLLIN}};
+    int patience = stream->idle != NULL ? stream->idle_milliseconds : -1;
+    int ready;
+    while ((ready = poll(both, 2, patience)) <= 0) {
+        if (ready < 0 && errno != EINTR && errno != EAGAIN)
+            return -1;
+        if (ready == 0 && stream->idle != NULL) {
+            stream->idle(stream->idle_context);
+            patience = -1;
+        }
+    }
+    if (both[1].revents != 0) {
+        errno = ECANCELED;
+        return -1;
+    }
+    return 0;
+}
+
+ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
+{
+    if (stream->may_wait && stream->wake >= 0 && wait_for_bytes(stream) != 0)
+        return -1;
+    ssize_t count;
+    do
+        count = read(stream->descriptor, buffer, room);
+    while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(stream) == 0)));
+    if (count > 0)
+        stream->bytes_read += (uint64_t)count;
+    return count;
+}

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "input/unpack.h"
+
+#include "base/load.h"
+#include "tool.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MOST };
+
+/* What is called of libarchive. */
+#define FUNCTIONS(X)                     \
+    X(archive_entry_filetype)            \
+    X(archive_errno)                     \
+    X(archive_error_string)              \
+    X(archive_read_data)                 \
+    X(archive_read_free)                 \
+    X(archive_read_new)                  \
+    X(archive_read_next_header)          \
+    X(archive_read_open2)                \
+    X(archive_read_set_seek_callback)    \
+    X(archive_read_support_filter_xz)    \
+    X(archive_read_support_filter_zstd)  \
+    X(archive_read_support_format_empty) \
+    X(archive_read_support_format_raw)   \
+    X(archive_read_support_format_zip)   \
+    X(archive_set_error)
+
+struct libarchive {
+    FUNCTIONS(TOOL_LOAD_FIELD)
+};
+
+/* NULL, or why it can't be had. */
+static const char *load(struct libarchive *functions)
+{
+    const struct tool_wanted wanted[] = {FUNCTIONS(TOOL_LOAD_WANTED)};
+    return tool_load(TOOL_LIBARCHIVE, wanted, sizeof(wanted) / sizeof(wanted[0]));
+}
+
+struct tool_unpack {
+    struct tool_stream *stream;
+    unsigned char delimiter;
+
+    /* The packed bytes: first those that were read to recognise the file. */
+    size_t head_bytes;
+    unsigned char packed[PACKED_BYTES];
+
+    struct libarchive library;
+    struct archive *archive; /* NULL: gzip */
+    bool in_entry;
+    bool entry_open_ended; /* the zip member's last byte so far is not the delimiter */
+    bool whole_entries;    /* zip: members are read one after the other */
+
+    z_stream gzip;
+    bool between_members; /* gzip: no member begun, or the last one complete */
+    bool any_member;
+
+    char error[200];
+};
+
+/* ---- Recognising ----------------------------------------------------------------------------- */
+
+enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided)
+{
+    enum { BEGINNING_BYTES = 10 };
+    static const struct {
+        enum tool_packing packing;
+        size_t length;
+        unsigned char bytes[BEGINNING_BYTES];
+    } beginnings[] = {
+        {TOOL_GZIP, 3, {0x1f, 0x8b, 0x08}},
+        {TOOL_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}},
+        {TOOL_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
+        {TOOL_ZIP, 4, {'P', 'K', 3, 4}},
+        {TOOL_ZIP, 4, {'P', 'K', 5, 6}}, /* a zip file without members */
+        {TOOL_BZIP2, 10, {'B', 'Z', 'h', '9', '1', 'A', 'Y', '&', 'S', 'Y'}},
+        {TOOL_FILTER, 8, {0x89, 'B', 'L', 'O', 'O', 'M', '\r', '\n'}},
+    };
+
+    /* bzip2's fourth byte is its level, 1 to 9; the table has them all as 9. */
+    unsigned char begin[BEGINNING_BYTES] = {0};
+    memcpy(begin, bytes, count < BEGINNING_BYTES ? count : BEGINNING_BYTES);
+    if (memcmp(begin, "BZh", 3) == 0 && begin[3] >= '1' && begin[3] <= '9')
+        begin[3] = '9';
+
+    *undecided = false;
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
+        size_t known = count < beginnings[i].length ? count : beginnings[i].length;
+        if (memcmp(begin, beginnings[i].bytes, known) != 0)
+            continue;
+        if (known == beginnings[i].length)
+            return beginnings[i].packing;
+        *undecided = true;
+    }
+    return TOOL_PLAIN;
+}
+
+/* ---- Packed bytes ---------------------------------------------------------------------------- */
+
+/* The next block of packed bytes into `packed`: 0 at the end, -1 with errno. */
+static ssize_t read_packed(struct tool_unpack *unpack)
+{
+    if (unpack->head_bytes > 0) {
+        ssize_t count = (ssize_t)unpack->head_bytes;
+        unpack->head_bytes = 0;
+        return count;
+    }
+    return tool_stream_read(unpack->stream, unpack->packed, PACKED_BYTES);
+}
+
+static void set_error(struct tool_unpack *unpack, const char *text)
+{
+    snprintf(unpack->error, sizeof(unpack->error), "%s", text);
+}
+
+/* ---- gzip ------------------------------------------------------------------------------------ */
+
+/* Makes sure that zlib has packed bytes to work on. 0: the file has ended; -1: failure. */
+static int gzip_refill(struct tool_unpack *unpack)
+{
+    if (unpack->gzip.avail_in > 0)
+        return 1;
+    ssize_t count = read_packed(unpack);
+    if (count < 0) {
+        set_error(unpack, strerror(errno));
+        return -1;
+    }
+    unpack->gzip.next_in = unpack->packed;
+    unpack->gzip.avail_in = (uInt)count;
+    return count > 0;
+}
+
+/* Between members: another one, zeros (tapes pad with them), or the end. 1: a member follows. */
+static int gzip_next_member(struct tool_unpack *unpack)
+{
+    while (true) {
+        int more = gzip_refill(unpack);
+        if (more <= 0)
+            return more;
+        if (unpack->gzip.next_in[0] == 0 && unpack->any_member) {
+            unpack->gzip.next_in++;
+            unpack->gzip.avail_in--;
+            continue;
+        }
+        if (unpack->gzip.next_in[0] != 0x1f) {
+            set_error(unpack, "something that is not gzip follows the compressed data");
+            return -1;
+        }
+        inflateReset(&unpack->gzip);
+        unpack->between_members = false;
+        unpack->any_member = true;
+        return 1;
+    }
+}
+
+static ssize_t gzip_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
+{
+    z_stream *stream = &unpack->gzip;
+    uInt chunk = room > (1u << 30) ? (1u << 30) : (uInt)room;
+    stream->next_out = buffer;
+    stream->avail_out = chunk;
+    while (stream->avail_out == chunk) {
+        if (unpack->between_members) {
+            int member = gzip_next_member(unpack);
+            if (member <= 0)
+                return member;
+        }
+        int more = gzip_refill(unpack);
+        if (more < 0)
+            return -1;
+        if (more == 0) {
+            set_error(unpack, "the compressed data is cut short");
+            return -1;
+        }
+        int result = inflate(stream, Z_NO_FLUSH);
+        if (result == Z_STREAM_END) {
+            unpack->between_members = true;
+        } else if (result != Z_OK) {
+            snprintf(unpack->error, sizeof(unpack->error), "the compressed data is damaged (%s)",
+                     stream->msg != NULL ? stream->msg : zError(result));
+            return -1;
+        }
+    }
+    return (ssize_t)(chunk - stream->avail_out);
+}
+
+/* ---- zstd, xz, zip through libarchive -------------------------------------------------------- */
+
+static la_ssize_t archive_bytes(struct archive *archive, void *context, const void **data)
+{
+    struct tool_unpack *unpack = context;
+    ssize_t count = read_packed(unpack);
+    if (count < 0)
+        unpack->library.archive_set_error(archive, errno, "%s", strerror(errno));
+    *data = unpack->packed;
+    return count;
+}
+
+/* libarchive finds the directory at a zip file's end with this, where the input can be sought;
+ * where it can't, it reads the members as they come. */
+static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int64_t offset,
+                                  int whence)
+{
+    struct tool_unpack *unpack = context;
+    off_t position = lseek(unpack->stream->descriptor, offset, whence);
+    if (position < 0) {
+        unpack->library.archive_set_error(archive, errno, "%s", strerror(errno));
+        return ARCHIVE_FATAL;
+    }
+    unpack->head_bytes = 0;
+    return position;
+}
+
+static void archive_failed(struct tool_unpack *unpack)
+{
+    const char *text = unpack->library.archive_error_string(unpack->archive);
+    if (text != NULL)
+        snprintf(unpack->error, sizeof(unpack->error), "the compressed data is damaged (%.140s)",
+                 text);
+    else
+        set_error(unpack, "the compressed data is damaged or cut short");
+}
+
+static bool archive_start(struct tool_unpack *unpack, enum tool_packing packing)
+{
+    const char *trouble = load(&unpack->library);
+    if (trouble != NULL) {
+        snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
+        return false;
+    }
+    unpack->archive = unpack->library.archive_read_new();
+    if (unpack->archive == NULL) {
+        set_error(unpack, "not enough memory");
+        return false;
+    }
+    struct archive *archive = unpack->archive;
+    unpack->whole_entries = packing == TOOL_ZIP;
+    int result = ARCHIVE_OK;
+    if (packing == TOOL_ZIP) {
+        result = unpack->library.archive_read_support_format_zip(archive);
+        /* Only a regular file that is still read from its beginning can be sought. */
+        off_t position = lseek(unpack->stream->descriptor, 0, SEEK_CUR);
+        if (position >= 0 && (size_t)position == unpack->head_bytes)
+            unpack->library.archive_read_set_seek_callback(archive, archive_seek_to);
+    } else {
+        /* "raw" wants a byte at least; "empty" is for what unpacks to nothing. */
+        result = unpack->library.archive_read_support_format_raw(archive);
+        if (result == ARCHIVE_OK)
+            result = unpack->library.archive_read_support_format_empty(archive);
+        if (result == ARCHIVE_OK)
+            result = packing == TOOL_XZ ? unpack->library.archive_read_support_filter_xz(archive)
+                                        : unpack->library.archive_read_support_filter_zstd(archive);
+    }
+    /* ARCHIVE_WARN here means that libarchive would start another program to do it. */
+    if (result == ARCHIVE_OK)
+        result =
+            unpack->library.archive_read_open2(archive, unpack, NULL, archive_bytes, NULL, NULL);
+    if (result != ARCHIVE_OK)
+        archive_failed(unpack);
+    return result == ARCHIVE_OK;
+}
+
+/* The next member that has contents. 1, 0 at the end, -1. */
+static int archive_next_entry(struct tool_unpack *unpack)
+{
+    struct archive_entry *entry = NULL;
+    int result;
+    do {
+        /* A warning is about the member's name, which nobody here looks at. */
+        result = unpack->library.archive_read_next_header(unpack->archive, &entry);
+        /* "empty" also takes what a failed filter gave no byte of; the failure is then noted. */
+        if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)
+            return 0;
+        if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {
+            archive_failed(unpack);
+            return -1;
+        }
+    } while (unpack->whole_entries && unpack->library.archive_entry_filetype(entry) != AE_IFREG);
+    unpack->in_entry = true;
+    unpack->entry_open_ended = false;
+    return 1;
+}
+
+static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
+{
+    while (true) {
+        if (!unpack->in_entry) {
+            int entry = archive_next_entry(unpack);
+            if (entry <= 0)
+                return entry;
+        }
+        la_ssize_t count = unpack->library.archive_read_data(unpack->archive, buffer, room);
+        if (count > 0) {
+            unpack->entry_open_ended = buffer[count - 1] != unpack->delimiter;
+            return count;
+        }
+        if (count < 0) {
+            archive_failed(unpack);
+            return -1;
+        }
+        unpack->in_entry = false;
+        if (unpack->whole_entries && unpack->entry_open_ended) {
+            buffer[0] = unpack->delimiter;
+            return 1;
+        }
+    }
+}
+
+/* ---- Both ------------------------------------------------------------------------------------ */
+
+struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
+                                     const unsigned char *head, size_t count,
+                                     unsigned char delimiter)
+{
+    assert(packing >= TOOL_GZIP && packing <= TOOL_ZIP);
+    assert(count <= PACKED_BYTES);
+    struct tool_unpack *unpack = tool_allocate(sizeof(*unpack));
+    unpack->stream = stream;
+    unpack->delimiter = delimiter;
+    unpack->head_bytes = count;
+    memcpy(unpack->packed, head, count);
+    unpack->archive = NULL;
+    unpack->in_entry = false;
+    unpack->entry_open_ended = false;
+    unpack->whole_entries = false;
+    unpack->between_members = true;
+    unpack->any_member = false;
+    unpack->error[0] = '\0';
+    memset(&unpack->gzip, 0, sizeof(unpack->gzip));
+    if (packing != TOOL_GZIP)
+        archive_start(unpack, packing);
+    else if (inflateInit2(&unpack->gzip, 15 + 16) != Z_OK) /* the largest window, gzip alone */
+        set_error(unpack, "not enough memory");
+    return unpack;
+}
+
+ssize_t tool_unpack_read(struct tool_unpack *unpack, unsigned char *buffer, size_t room)
+{
+    assert(room > 0);
+    if (unpack->error[0] != '\0')
+        return -1;
+    return unpack->archive != NULL ? archive_read_some(unpack, buffer, room)
+                                   : gzip_read(unpack, buffer, room);
+}
+
+const char *tool_unpack_error(const struct tool_unpack *unpack)
+{
+    return unpack->error;
+}
+
+void tool_unpack_close(struct tool_unpack *unpack)
+{
+    if (unpack->archive != NULL)
+        unpack->library.archive_read_free(unpack->archive);
+    else
+        inflateEnd(&unpack->gzip);
+    free(unpack);
+}
+
+const char *tool_unpack_version(void)
+{
+    const char *(*details)(void) = NULL;
+    const struct tool_wanted wanted = {"archive_version_details", &details};
+    return tool_load(TOOL_LIBARCHIVE, &wanted, 1) == NULL ? details() : "no libarchive";
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Key rules: how a record of the input becomes a key. rule.c holds the essay, the order of the steps
+ * and worked examples. Three things are here.
+ *
+ * The options, the same for all commands that read records:
+ *
+ *     static const struct option options[] = {..., TOOL_RULE_OPTIONS, {NULL, 0, NULL, 0}};
+ *     while ((option = tool_getopt(argc, argv, "..." TOOL_RULE_LETTERS, options)) != -1)
+ *         switch (option) {
+ *         ...
+ *         default:
+ *             if (!tool_rule_option(&choice, option))
+ *                 return TOOL_ERROR;
+ *         }
+ *     if (!tool_rule_complete(&choice))
+ *         return TOOL_ERROR;
+ *
+ * The rule: of a new filter choice.rule; of one that is there what tool_rule_settle gives.
+ *
+ * The keys of a batch of records, in each thread:
+ *
+ *     struct tool_made *made = tool_made_new();
+ *     while ((count = tool_block_keys(&block, records)) > 0) {
+ *         tool_rule_apply(&rule, &block, records, count, made);
+ *         ... ask for or add the made->count keys at made->keys: one bit for each key ...
+ *         tool_made_spread(made, count, bits_of_keys, bits_of_records);
+ *         ... records without a key: those whose bit in made->with_key is not set ...
+ *     }
+ *     tool_tally_add(&total, &made->tally);
+ *     tool_made_free(made);
+ *
+ * and at the end tool_tally_say. Where tool_rule_is_none(&rule), records are the keys as they are,
+ * and tool_rule_apply would only copy them.
+ */
+#ifndef BLOOMERY_TOOL_RULE_H
+#define BLOOMERY_TOOL_RULE_H
+
+#include "input/blocks.h"
+
+#include <bloomery/bloomery.h>
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+/* What the command line says of keys. Begins as zeros. */
+struct tool_rule_choice {
+    bloomery_key_rule rule;
+    bool delimiter_given;
+    bool keep_bom; /* for tool_source.keep_bom */
+};
+
+/* Numbers of the options without a letter; commands' own stay below. */
+enum {
+    TOOL_OPTION_CSV = 400,
+    TOOL_OPTION_CRLF,
+    TOOL_OPTION_TRIM,
+    TOOL_OPTION_LOWER,
+    TOOL_OPTION_UPPER,
+    TOOL_OPTION_HEX,
+    TOOL_OPTION_SKIP_EMPTY,
+    TOOL_OPTION_COMMENT,
+    TOOL_OPTION_KEEP_BOM,
+    TOOL_OPTION_INT64,
+    TOOL_OPTION_INT32,
+    TOOL_OPTION_UTF16,
+};
+
+#define TOOL_RULE_LETTERS "d:F:"
+
+#define TOOL_RULE_OPTIONS                                                                 \
+    {"delimiter", required_argument, NULL, 'd'}, {"field", required_argument, NULL, 'F'}, \
+        {"csv", no_argument, NULL, TOOL_OPTION_CSV},                                      \
+        {"crlf", no_argument, NULL, TOOL_OPTION_CRLF},                                    \
+        {"trim", no_argument, NULL, TOOL_OPTION_TRIM},                                    \
+        {"lower", no_argument, NULL, TOOL_OPTION_LOWER},                                  \
+        {"upper", no_argument, NULL, TOOL_OPTION_UPPER},                                  \
+        {"hex", no_argument, NULL, TOOL_OPTION_HEX},                                      \
+        {"int64", no_argument, NULL, TOOL_OPTION_INT64},                                  \
+        {"int32", no_argument, NULL, TOOL_OPTION_INT32},                                  \
+        {"utf16", no_argument, NULL, TOOL_OPTION_UTF16},                                  \
+        {"skip-empty", no_argument, NULL, TOOL_OPTION_SKIP_EMPTY},                        \
+        {"comment", required_argument, NULL, TOOL_OPTION_COMMENT},                        \
+    {                                                                                     \
+        "keep-bom", no_argument, NULL, TOOL_OPTION_KEEP_BOM                               \
+    }
+
+/* The lines of --help that describe them. */
+#define TOOL_RULE_HELP                                                                            \
+    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"  \
+    "                       line; without this it is dropped. Not kept in the filter\n"           \
+    "      --crlf           a carriage return at the end of a line is no part of it\n"            \
+    "      --comment C      lines that begin with this byte are no keys\n"                        \
+    "  -F, --field N        the key is field N of a line, -1 the last. Lines without it are\n"    \
+    "                       passed over, and counted in a warning\n"                              \
+    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with --csv a comma"  \
+    "\n"                                                                                          \
+    "      --csv            fields may stand in double quotes, \"\" in them being one quote; a\n" \
+    "                       quoted field that goes over several lines is not supported\n"         \
+    "      --trim           blanks and tabs at both ends of the key are removed\n"                \
+    "      --lower, --upper ASCII letters of the key are made lower or upper case\n"              \
+    "      --hex            the key is written in hexadecimal digits, two a byte\n"               \
+    "      --int64, --int32 the key is a whole number, made 8 or 4 bytes, the lowest one first\n" \
+    "      --utf16          the key is UTF-8, made UTF-16, the lower byte of a unit first\n"      \
+    "      --skip-empty     an empty key is no key\n"
+
+/* Takes one option that tool_getopt returned. False where it is none of these ('?', whose message
+ * tool_getopt has printed), or after a message. */
+bool tool_rule_option(struct tool_rule_choice *choice, int option);
+
+/* After the last one: sets the default delimiter; false after a message where they do not go
+ * together. */
+bool tool_rule_complete(struct tool_rule_choice *choice);
+
+/* ---- Rules ----------------------------------------------------------------------------------- */
+
+/* What the flags are called: row i is the flag 1 << i. */
+enum { TOOL_RULE_NAMES = 10 };
+extern const char *const tool_rule_names[TOOL_RULE_NAMES];
+
+/* Those that make other bytes of a key, and of these those that not every text can be made. */
+#define TOOL_RULE_FORMS \
+    (BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
+#define TOOL_RULE_CHANGES (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)
+
+/* Whether a key is a whole record. */
+bool tool_rule_is_none(const bloomery_key_rule *rule);
+
+bool tool_rule_equal(const bloomery_key_rule *one, const bloomery_key_rule *other);
+
+/* "field 3, delimited by tab; trim, lower" in `text`; "" for none. Returns `text`. */
+enum { TOOL_RULE_TEXT_BYTES = 200 };
+const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RULE_TEXT_BYTES]);
+
+/*
+ * The rule for keys of a filter that is there: its own. Options that were given must agree with it;
+ * those that were not go without saying. A filter without a rule takes that of the options where
+ * the command only `asks`, since whoever asks says what his lines look like; adding by a rule that
+ * the file does not keep is refused. False after a message that names what differs.
+ */
+bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
+                      const bloomery_filter *filter, bool asks, bloomery_key_rule *rule);
+
+/* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes bytes. */
+bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
+
+/* ---- Keys of records ------------------------------------------------------------------------- */
+
+/* Records that gave no key without being told to (as comments and empty keys are). */
+struct tool_tally {
+    uint64_t without_field;
+    uint64_t malformed;   /* no hexadecimal digits, no number, no UTF-8 */
+    uint64_t open_quotes; /* records that end within quotes; they have a key all the same */
+    uint64_t passed_over; /* all without a key: comments, empty keys, and the first two */
+
+    /* The first that no key can be made of, in the order of the input; valid where malformed > 0. */
+    uint64_t block_number;
+    uint64_t record;   /* in its block */
+    uint64_t line;     /* in its input, from 1 on; 0: not known */
+    const char *input; /* its name; NULL: -k */
+    char shown[80];    /* the record, escaped and cut */
+};
+
+/* What a batch of records was made into. One thread's. */
+struct tool_made {
+    size_t count;                        /* of keys */
+    uint64_t with_key[TOOL_BATCH_WORDS]; /* the records that have one */
+    size_t malformed;                    /* records of this batch that no key can be made of */
+    struct tool_tally tally;             /* of all batches so far */
+
+    unsigned char *scratch; /* what keys are that are no spans of their records */
+    size_t capacity;
+    bloomery_key keys[TOOL_BATCH_ROOM];
+    bloomery_key texts[TOOL_BATCH_ROOM]; /* before the forms: what the keys were as text */
+};
+
+/* Never NULL. */
+struct tool_made *tool_made_new(void);
+void tool_made_free(struct tool_made *made);
+
+/*
+ * Makes keys of up to TOOL_BATCH_KEYS records; they are in the order of their records. Reads
+ * nothing outside the records and changes nothing in them. Keys are spans of the records or of the
+ * scratch: valid until the next call with this `made`, or until the records go. `block`: where the
+ * records come from, for messages; NULL where they are no input's. Returns made->count.
+ */
+size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_block *block,
+                       const bloomery_key *records, size_t count, struct tool_made *made);
+
+/* From a bit for each key to a bit for each of the `count` records: that of its key, 0 where it has
+ * none. The arrays are different ones. */
+void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t *of_keys,
+                      uint64_t *of_records);
+
+/* Bytes as a message shows them: what is not printable ASCII as \xHH, cut with "..." where `room`,
+ * at least 8, is too small. Returns `text`. */
+const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes);
+
+/* Sums of threads. */
+void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);
+
+/* Finds the line of the first record that no key can be made of; before the blocks are closed. */
+void tool_tally_place(struct tool_tally *tally, const struct tool_blocks *blocks);
+
+/* Warns of records without the field, and of quotes left open; says of which record no key can be
+ * made: that is an error, the caller's to act on, and `consequence` ends the sentence ("nothing was
+ * added"). True where there was none. */
+bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
+                    const char *consequence);
+
+/* False after an error where there is not one key because no record had the field that it is in: the
+ * field or the delimiter is a mistake then. `keys`: how many there were. */
+bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
+                         uint64_t keys);
+
+#endif /* BLOOMERY_TOOL_RULE_H */
