@@ -11,12 +11,12 @@
 #include "add.h"
 
 #include "base/error.h"
-#include "batch/native.h"
 #include "batch/window.h"
 #include "chain/foreign_chain.h"
 #include "chain/grow.h"
 #include "core/derive.h"
 #include "dialect/dialects.h"
+#include "ways.h"
 
 #include <assert.h>
 #include <string.h>

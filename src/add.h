@@ -23,6 +23,10 @@ bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomer
                                    size_t count, uint64_t *answers, uint64_t *new_bits,
                                    bloomery_error *error);
 
+/* A column, checked whole, as keys. */
+bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloomery_column *column,
+                                     struct bloomery_keys *keys, bloomery_error *error);
+
 /* bloomery_build of keys in any form. */
 bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
                                     size_t count, uint32_t threads, bloomery_error *error);

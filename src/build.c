@@ -262,3 +262,13 @@ bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys
     const struct bloomery_keys list = bloomery_keys_of(keys);
     return bloomery_build_keys(filter, &list, count, threads, error);
 }
+
+bloomery_status bloomery_build_column(bloomery_filter *filter, const bloomery_column *column,
+                                      uint32_t threads, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    return bloomery_build_keys(filter, &keys, column->count, threads, error);
+}

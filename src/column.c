@@ -130,8 +130,8 @@ static bloomery_status check_form(const bloomery_filter *filter, const bloomery_
 }
 
 /* Everything that a column can have wrong, before anything is done with it. */
-static bloomery_status column_read(const bloomery_filter *filter, const bloomery_column *column,
-                                   struct bloomery_keys *keys, bloomery_error *error)
+bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloomery_column *column,
+                                     struct bloomery_keys *keys, bloomery_error *error)
 {
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
@@ -300,7 +300,7 @@ bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
                                             size_t *found, bloomery_error *error)
 {
     struct bloomery_keys keys;
-    const bloomery_status status = column_read(filter, column, &keys, error);
+    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
     const size_t yes = keys.valid != NULL
@@ -319,7 +319,7 @@ bloomery_status bloomery_add_column(bloomery_filter *filter, const bloomery_colu
                                     uint64_t *answers, uint64_t *new_bits, bloomery_error *error)
 {
     struct bloomery_keys keys;
-    const bloomery_status status = column_read(filter, column, &keys, error);
+    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
     if (keys.valid != NULL)
@@ -332,7 +332,7 @@ bloomery_status bloomery_remove_column(bloomery_filter *filter, const bloomery_c
 {
     struct bloomery_keys keys;
     size_t total = 0;
-    bloomery_status status = column_read(filter, column, &keys, error);
+    bloomery_status status = bloomery_column_read(filter, column, &keys, error);
     if (status == BLOOMERY_OK)
         status = bloomery_can_remove(filter, error);
     if (status != BLOOMERY_OK)
@@ -363,7 +363,7 @@ bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloome
                                      bloomery_hash *hashes, bloomery_error *error)
 {
     struct bloomery_keys keys;
-    const bloomery_status status = column_read(filter, column, &keys, error);
+    const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
     if (!filter->key_known)
@@ -382,14 +382,4 @@ bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloome
                 hashes[i + j] = (bloomery_hash){0, 0};
     }
     return BLOOMERY_OK;
-}
-
-bloomery_status bloomery_build_column(bloomery_filter *filter, const bloomery_column *column,
-                                      uint32_t threads, bloomery_error *error)
-{
-    struct bloomery_keys keys;
-    const bloomery_status status = column_read(filter, column, &keys, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    return bloomery_build_keys(filter, &keys, column->count, threads, error);
 }

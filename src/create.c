@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
-#include "batch/native.h"
 #include "chain/grow.h"
 #include "options.h"
+#include "ways.h"
 
 #include "base/error.h"
 #include "base/memory.h"

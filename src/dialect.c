@@ -3,10 +3,10 @@
  * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and here
  * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
-#include "batch/native.h"
 #include "chain/foreign_chain.h"
 #include "design.h"
 #include "options.h"
+#include "ways.h"
 
 #include "base/error.h"
 #include "base/file.h"

@@ -10,9 +10,10 @@
  * out of a damaged file would otherwise leave here in a filter whose checksums are right.
  */
 #include "merge.h"
-#include "batch/native.h"
+#include "chain/join.h"
 #include "options.h"
 #include "save.h"
+#include "ways.h"
 
 #include "base/error.h"
 #include "plan/hash_rate.h"

@@ -16,8 +16,4 @@ bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds);
 /* The cells of a plain filter at a size that it folds to. */
 struct bloomery_cells bloomery_cells_at(const struct bloomery_filter *filter, uint64_t bits);
 
-/* Puts a chain's links, or copies of them, behind those of another. Nothing changes on failure. */
-bloomery_status bloomery_chain_join(struct bloomery_filter *into,
-                                    const struct bloomery_filter *from, bloomery_error *error);
-
 #endif

@@ -8,8 +8,8 @@
  * The prefix is read once into memory of ours and parsed there: a file that changes under a map can
  * change bits, but no size.
  */
-#include "batch/native.h"
 #include "options.h"
+#include "ways.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -2,9 +2,9 @@
 /* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
 #include "query.h"
 
-#include "batch/native.h"
 #include "batch/window.h"
 #include "chain/foreign_chain.h"
+#include "ways.h"
 
 #include "hash/xxh3.h"
 

@@ -4,9 +4,9 @@
  * not change the filter's count of adds: that counts calls of add.
  */
 #include "add.h"
-#include "batch/native.h"
 #include "chain/foreign_chain.h"
 #include "options.h"
+#include "ways.h"
 
 #include "base/error.h"
 #include "core/counting.h"

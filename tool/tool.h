@@ -61,6 +61,7 @@ extern const struct tool_command cmd_sieve;
 /* The command whose name messages carry and whose help tool_getopt prints; main.c sets it. NULL:
  * none yet. */
 void tool_set_command(const struct tool_command *command);
+const struct tool_command *tool_running_command(void);
 
 /* Prints "bloomery: COMMAND: sentence" and a newline to stderr. The format brings no newline. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -34,14 +34,7 @@ extern const struct bloomery_native bloomery_native_avx2;
 extern const struct bloomery_native bloomery_native_avx512;
 extern const struct bloomery_native bloomery_native_neon;
 
-/* bloomery_make, and the ways that the filter's keys take. */
-bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
-                                     const struct bloomery_traits *traits, const uint8_t *payload,
-                                     uint64_t payload_bytes, struct bloomery_filter **out,
-                                     bloomery_error *error);
-
-/* The long way, for any filter (query.c, add.c). */
-bloomery_native_ask_key bloomery_ask_key_any;
-bloomery_native_add_key bloomery_add_key_any;
+/* Those for this processor. */
+const struct bloomery_native *bloomery_native_best(void);
 
 #endif

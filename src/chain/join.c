@@ -13,8 +13,8 @@
  *
  * Links are copied, since the other chain remains, and all memory is taken before anything changes.
  */
+#include "chain/join.h"
 #include "chain/grow.h"
-#include "merge.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -9,8 +9,6 @@
 #ifndef BLOOMERY_TOOL_JSON_H
 #define BLOOMERY_TOOL_JSON_H
 
-#include "filter/fill.h"
-
 #include <bloomery/bloomery.h>
 
 #include <jansson.h>
@@ -41,11 +39,5 @@ int tool_json_print(json_t *object, int code);
 
 /* The same on stderr, for commands whose stdout has something else. */
 void tool_json_say(json_t *object);
-
-/* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
-void tool_json_add_facts(json_t *report, const bloomery_info *info);
-
-/* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
-void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
 
 #endif /* BLOOMERY_TOOL_JSON_H */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Everything that is said to people on stderr, and the reading of options, whose mistakes are most
- * of it. */
-#include "base/out.h"
-#include "base/progress.h"
+/* Everything that is said to people on stderr. */
+#include "base/status_line.h"
 #include "tool.h"
 
 #include <stdarg.h>
@@ -17,6 +15,11 @@ void tool_set_command(const struct tool_command *command)
     running = command;
 }
 
+const struct tool_command *tool_running_command(void)
+{
+    return running;
+}
+
 enum { SENTENCE_BYTES = 8000, LINE_BYTES = SENTENCE_BYTES + 64 };
 
 /* One line in one piece: commands that run side by side share a terminal or a log. */
@@ -25,7 +28,7 @@ static void say_line(const char *kind, const char *sentence)
     char line[LINE_BYTES];
     int length = snprintf(line, sizeof(line), "bloomery: %s%s%s%s\n", running ? running->name : "",
                           running ? ": " : "", kind, sentence);
-    tool_progress_wipe();
+    tool_status_line_wipe();
     if (length > 0 && (size_t)length < sizeof(line))
         fwrite(line, 1, (size_t)length, stderr);
 }
@@ -79,7 +82,7 @@ void tool_say(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    tool_progress_wipe();
+    tool_status_line_wipe();
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
@@ -93,176 +96,6 @@ int tool_library_error(const char *what, const bloomery_error *error)
     else
         tool_error("%s: %s", what, error->text);
     return TOOL_ERROR;
-}
-
-/* ---- Options --------------------------------------------------------------------------------- */
-
-enum { OPTIONS_MOST = 40, LETTERS_MOST = 80 };
-
-static int unknown_option(char **argv, const struct option *options)
-{
-    const char *text = argv[optind - 1];
-    if (optopt != 0 && strncmp(text, "--", 2) == 0 && strchr(text, '=') != NULL) {
-        for (const struct option *option = options; option->name != NULL; option++)
-            if (option->val == optopt && option->has_arg == no_argument) {
-                tool_usage("--%s takes no value", option->name);
-                return '?';
-            }
-    }
-    if (optopt != 0) {
-        tool_usage("unknown option '-%c'", optopt);
-        return '?';
-    }
-
-    const char *names[OPTIONS_MOST + 1];
-    size_t count = 0;
-    for (const struct option *option = options; option->name != NULL; option++)
-        names[count++] = option->name;
-    char word[64];
-    snprintf(word, sizeof(word), "%.*s", (int)strcspn(text + 2, "="), text + 2);
-    const char *nearest = tool_nearest(word, names, count);
-    if (nearest != NULL)
-        tool_usage("unknown option '--%s'; did you mean '--%s'?", word, nearest);
-    else
-        tool_usage("unknown option '--%s'", word);
-    return '?';
-}
-
-static int missing_value(char **argv)
-{
-    const char *text = argv[optind - 1];
-    if (strncmp(text, "--", 2) == 0)
-        tool_usage("%s needs a value", text);
-    else
-        tool_usage("-%c needs a value", optopt);
-    return '?';
-}
-
-int tool_getopt(int argc, char **argv, const char *letters, const struct option *options)
-{
-    struct option all[OPTIONS_MOST + 2];
-    size_t count = 0;
-    for (; options[count].name != NULL && count < OPTIONS_MOST; count++)
-        all[count] = options[count];
-    all[count] = (struct option){"help", no_argument, NULL, TOOL_OPTION_HELP};
-    all[count + 1] = (struct option){NULL, 0, NULL, 0};
-
-    /* The leading colon makes a missing value tell itself from an unknown option. */
-    char all_letters[LETTERS_MOST];
-    snprintf(all_letters, sizeof(all_letters), ":%sh", letters);
-
-    opterr = 0;
-    int option = getopt_long(argc, argv, all_letters, all, NULL);
-    if (option == '?')
-        return unknown_option(argv, all);
-    if (option == ':')
-        return missing_value(argv);
-    if (option != 'h' && option != TOOL_OPTION_HELP)
-        return option;
-
-    struct tool_out out;
-    tool_out_start(&out);
-    tool_out_text(&out, running->help);
-    return tool_out_finish(&out, TOOL_FOUND) == TOOL_FOUND ? TOOL_OPTION_HELP : '?';
-}
-
-/* ---- Names that were nearly right ------------------------------------------------------------ */
-
-enum { WORD_MOST = 40 };
-
-static size_t least_of(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* How many letters must be changed, added, left out or swapped with their neighbour to make one
- * word of the other. Both are at most WORD_MOST letters. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t rows = strlen(a), columns = strlen(b);
-    size_t cost[WORD_MOST + 1][WORD_MOST + 1];
-    for (size_t i = 0; i <= rows; i++)
-        for (size_t j = 0; j <= columns; j++) {
-            if (i == 0 || j == 0) {
-                cost[i][j] = i + j;
-                continue;
-            }
-            size_t change = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            cost[i][j] = least_of(change, least_of(cost[i - 1][j], cost[i][j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                cost[i][j] = least_of(cost[i][j], cost[i - 2][j - 2] + 1);
-        }
-    return cost[rows][columns];
-}
-
-const char *tool_nearest(const char *word, const char *const *names, size_t count)
-{
-    size_t length = strlen(word);
-    if (length == 0 || length > WORD_MOST)
-        return NULL;
-    const char *best = NULL;
-    size_t best_distance = length / 3 + 1; /* one mistake in three letters, and never all of them */
-    if (best_distance >= length)
-        best_distance = length - 1;
-    for (size_t i = 0; i < count; i++) {
-        if (strlen(names[i]) > WORD_MOST)
-            continue;
-        size_t here = strncmp(names[i], word, length) == 0 ? 1 : distance(word, names[i]);
-        if (here <= best_distance && (best == NULL || here < best_distance)) {
-            best = names[i];
-            best_distance = here;
-        }
-    }
-    return best;
-}
-
-bool tool_parse_kind(const char *name, bloomery_kind *kind)
-{
-    static const bloomery_kind built[] = {BLOOMERY_BLOCKED, BLOOMERY_CLASSIC, BLOOMERY_COUNTING,
-                                          BLOOMERY_SCALABLE};
-    static const char list[] = "blocked, classic, counting and scalable";
-    enum { BUILT = sizeof(built) / sizeof(built[0]) };
-
-    bloomery_kind found = bloomery_kind_find(name);
-    const char *names[BUILT];
-    for (size_t i = 0; i < BUILT; i++) {
-        if (found == built[i]) {
-            *kind = found;
-            return true;
-        }
-        names[i] = bloomery_kind_name((int)built[i]);
-    }
-    if (found != BLOOMERY_KIND_DEFAULT) {
-        tool_usage("kind '%s' is not available in this version; %s are", name, list);
-        return false;
-    }
-    const char *nearest = tool_nearest(name, names, BUILT);
-    if (nearest != NULL)
-        tool_usage("unknown kind '%s'; did you mean '%s'?", name, nearest);
-    else
-        tool_usage("unknown kind '%s'; the kinds are %s", name, list);
-    return false;
-}
-
-bool tool_option_counter_bits(const char *text, uint32_t *bits)
-{
-    const bool known = strcmp(text, "4") == 0 || strcmp(text, "8") == 0;
-    if (known)
-        *bits = text[0] == '4' ? 4 : 8;
-    else
-        tool_usage("--counter-bits %s: must be 4 or 8", text);
-    return known;
-}
-
-bool tool_counters_wanted(uint32_t counter_bits, bloomery_kind *kind)
-{
-    if (counter_bits > 0 && *kind == BLOOMERY_KIND_DEFAULT)
-        *kind = BLOOMERY_COUNTING;
-    if (counter_bits == 0 || *kind == BLOOMERY_COUNTING)
-        return true;
-    tool_usage("--counter-bits is for counting filters; a %s one has no counters",
-               bloomery_kind_name((int)*kind));
-    return false;
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include "base/progress.h"
 
 #include "base/numbers.h"
+#include "base/status_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +12,6 @@
 
 #define FIRST_AFTER 0.5 /* seconds: short jobs stay silent */
 #define BETWEEN     0.1
-
-/* Whether a line of ours stands on the terminal. Messages ask, so that they start on a fresh one.
- */
-static bool line_stands;
 
 static double now(void)
 {
@@ -41,7 +38,7 @@ void tool_progress_update(struct tool_progress *progress, uint64_t done, uint64_
     if (time < progress->next)
         return;
     progress->next = time + BETWEEN;
-    line_stands = true;
+    tool_status_line_begin();
     char count[TOOL_NUMBER_BYTES];
     tool_format_count(count, done);
     /* Back to the first column, the text, and the rest of the line wiped. */
@@ -52,15 +49,8 @@ void tool_progress_update(struct tool_progress *progress, uint64_t done, uint64_
         fprintf(stderr, "\r%s: %s keys\x1b[K", progress->verb, count);
 }
 
-void tool_progress_wipe(void)
-{
-    if (line_stands)
-        fputs("\r\x1b[K", stderr);
-    line_stands = false;
-}
-
 void tool_progress_stop(struct tool_progress *progress)
 {
-    tool_progress_wipe();
+    tool_status_line_wipe();
     progress->active = false;
 }

@@ -25,7 +25,4 @@ void tool_progress_update(struct tool_progress *progress, uint64_t done, uint64_
 /* Wipes the line and writes no more. */
 void tool_progress_stop(struct tool_progress *progress);
 
-/* Wipes the line if one stands there; every message on stderr does this first. */
-void tool_progress_wipe(void);
-
 #endif /* BLOOMERY_TOOL_PROGRESS_H */

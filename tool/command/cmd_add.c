@@ -12,6 +12,7 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/foreign_file.h"
+#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

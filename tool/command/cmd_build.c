@@ -16,6 +16,7 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/hasher.h"
+#include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
 

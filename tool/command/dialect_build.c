@@ -11,6 +11,7 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/foreign_file.h"
+#include "filter/report.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -2,7 +2,6 @@
 #include "filter/files.h"
 
 #include "base/numbers.h"
-#include "filter/foreign_file.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -168,45 +167,6 @@ bool tool_filter_is_file(const char *path)
                "first",
                path);
     return false;
-}
-
-bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
-{
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = open_flags;
-    return tool_filter_open_with(path, options, key_file);
-}
-
-bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
-                                       const char *key_file)
-{
-    return tool_filter_open_ours(path, options, key_file, NULL);
-}
-
-bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
-                                       const char *key_file, const char *dialect_option)
-{
-    uint8_t key[BLOOMERY_KEY_BYTES];
-    bloomery_filter *filter = NULL;
-    bloomery_error error;
-
-    if (!tool_filter_is_file(path))
-        return NULL;
-    if (key_file != NULL) {
-        if (!tool_key_read(key_file, key))
-            return NULL;
-        options.key = key;
-    }
-    bloomery_status status = bloomery_open(path, &options, &filter, &error);
-    explicit_bzero(key, sizeof(key));
-    if (status != BLOOMERY_OK) {
-        tool_library_error(path, &error);
-        if (error.status == BLOOMERY_KEY_NEEDED && key_file == NULL)
-            tool_say("--key-file FILE gives the key");
-        tool_foreign_hint(path, dialect_option, error.status);
-        return NULL;
-    }
-    return filter;
 }
 
 /* The estimate strays by far less than this; the rate rises by more than as much again. */

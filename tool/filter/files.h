@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Filters and keys as files: opening with a message, locking, and the rules of what may be
- * overwritten. All functions print their own message before they report failure.
+ * overwritten. All functions print their own message before they report failure. Those that open
+ * filters are in open_filter.c.
  */
 #ifndef BLOOMERY_TOOL_FILES_H
 #define BLOOMERY_TOOL_FILES_H

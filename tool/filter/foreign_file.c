@@ -264,37 +264,6 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
     return false;
 }
 
-bloomery_filter *tool_filter_open_any(const char *path, bloomery_options options,
-                                      const char *key_file,
-                                      const struct tool_dialect_choice *chosen,
-                                      struct tool_origin *origin)
-{
-    struct tool_origin found;
-    bloomery_error error;
-    if (!tool_origin_find(path, chosen, &found))
-        return NULL;
-    if (origin != NULL)
-        *origin = found;
-    if (found.dialect == NULL) {
-        const char *option = chosen == NULL           ? NULL
-                             : chosen->option != NULL ? chosen->option
-                                                      : "--dialect";
-        bloomery_filter *filter = tool_filter_open_ours(path, options, key_file, option);
-        if (filter == NULL || tool_origin_agrees(path, chosen, filter))
-            return filter;
-        bloomery_free(filter);
-        return NULL;
-    }
-    if (key_file != NULL) {
-        tool_usage("--key-file is for filters of ours; %s is one of %s", path, found.dialect->name);
-        return NULL;
-    }
-    bloomery_filter *filter = tool_filter_load(path, &options, chosen, &found, &error);
-    if (filter == NULL && error.status != BLOOMERY_OK)
-        tool_library_error(path, &error);
-    return filter;
-}
-
 /* ---- Writing --------------------------------------------------------------------------------- */
 
 bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force)

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
+#include "filter/report.h"
 #include "tool.h"
 
 #include <string.h>

@@ -135,18 +135,6 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 
-bool tool_findings_fault(const struct tool_findings *report)
-{
-    bool measured_wrong =
-        report->measured && (!report->hits_plausible || report->over_full || report->too_high);
-    return (report->verified && !report->intact) || measured_wrong;
-}
-
-bool tool_findings_any(const struct tool_findings *report)
-{
-    return tool_findings_fault(report) || report->canaries.hits > 0;
-}
-
 /* ---- Files that can't be opened --------------------------------------------------------------- */
 
 /* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as

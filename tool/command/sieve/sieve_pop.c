@@ -20,6 +20,7 @@
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
 #include "input/blocks.h"
+#include "key/rule.h"
 
 #include <errno.h>
 #include <signal.h>

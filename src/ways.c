@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ways.h"
+
+#include "core/blocked.h"
+#include "hash/xxh3.h"
+
+bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
+                                     const struct bloomery_traits *traits, const uint8_t *payload,
+                                     uint64_t payload_bytes, struct bloomery_filter **out,
+                                     bloomery_error *error)
+{
+    const bloomery_status status = bloomery_make(shape, traits, payload, payload_bytes, out, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    struct bloomery_filter *filter = *out;
+    const bool blocked = shape->block_bits == BLOOMERY_BLOCK_BITS && shape->cell_bits == 1 &&
+                         !filter->foreign && !filter->kind->grows;
+    const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
+    filter->short_secret = bloomery_short_secret_of(filter->secret.seed);
+    filter->native = blocked ? bloomery_native_best() : NULL;
+    filter->ask_key = one_by_one ? filter->native->ask_key : bloomery_ask_key_any;
+    filter->add_key = one_by_one && filter->storage == BLOOMERY_OWNED && filter->stripes == NULL
+                          ? filter->native->add_key[filter->concurrent]
+                          : bloomery_add_key_any;
+    return BLOOMERY_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a shape to a filter whose keys take the shortest way that there is for them. */
+#ifndef BLOOMERY_WAYS_H
+#define BLOOMERY_WAYS_H
+
+#include "batch/native.h"
+
+/* bloomery_make, and the ways that the filter's keys take. */
+bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
+                                     const struct bloomery_traits *traits, const uint8_t *payload,
+                                     uint64_t payload_bytes, struct bloomery_filter **out,
+                                     bloomery_error *error);
+
+/* The long way, for any filter (query.c, add.c). */
+bloomery_native_ask_key bloomery_ask_key_any;
+bloomery_native_add_key bloomery_add_key_any;
+
+#endif

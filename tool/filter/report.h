@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the commands that write filters report of them, as JSON. */
+#ifndef BLOOMERY_TOOL_REPORT_H
+#define BLOOMERY_TOOL_REPORT_H
+
+#include "base/json.h"
+#include "filter/fill.h"
+
+/* Size, plan and state of a filter that was scanned, by the names `inspect` has for them. */
+void tool_json_add_facts(json_t *report, const bloomery_info *info);
+
+/* What `build` and `add` report of a filter that they wrote, by the names `inspect` has for it. */
+void tool_json_add_change(json_t *report, const char *file, const struct tool_change *change);
+
+#endif /* BLOOMERY_TOOL_REPORT_H */
