@@ -35,8 +35,8 @@ $(BUILD)/build.ninja:
 demo:
 	$(need) demo
 	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
-	@ninja --quiet -C $(BUILD) tool/bloomery
-	@$(BUILD)/tool/bloomery experiment --without sha384-slices
+	@ninja --quiet -C $(BUILD) tool/bloomery lineage/bloomery-experiment
+	@$(BUILD)/lineage/bloomery-experiment --without sha384-slices
 
 # A directory that was configured before cmocka was there learns of it here, once.
 $(BUILD)/tests-enabled: $(BUILD)/build.ninja

@@ -2,20 +2,17 @@
 /* The command `bloomery`: finds the subcommand and runs it. Everything else is in
  * command/cmd_NAME.c. */
 #include "base/out.h"
+#include "base/standard.h"
 #include "input/unpack.h"
 #include "tool.h"
 
-#include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 #include <zlib.h>
 
 static const struct tool_command *const commands[] = {
-    &cmd_plan,    &cmd_build,   &cmd_add,      &cmd_remove,     &cmd_query,
-    &cmd_dedupe,  &cmd_merge,   &cmd_fold,     &cmd_convert,    &cmd_dialects,
-    &cmd_compare, &cmd_inspect, &cmd_generate, &cmd_experiment, &cmd_sieve,
+    &cmd_plan, &cmd_build,   &cmd_add,      &cmd_remove,  &cmd_query,   &cmd_dedupe,   &cmd_merge,
+    &cmd_fold, &cmd_convert, &cmd_dialects, &cmd_compare, &cmd_inspect, &cmd_generate, &cmd_sieve,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -121,24 +118,9 @@ static bool asks_for_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
 
-/* Where a standard stream is closed, the next file to be opened would take its place, and get what is
- * printed. Its place is taken by what can neither be written (stdin, stdout) nor read. */
-static bool take_standard_places(void)
-{
-    for (int place = STDIN_FILENO; place <= STDERR_FILENO; place++)
-        if (fcntl(place, F_GETFD) < 0 &&
-            open("/dev/null", place == STDERR_FILENO ? O_WRONLY : O_RDONLY) != place)
-            return false;
-    return true;
-}
-
 int main(int argc, char **argv)
 {
-    /* A reader that went away ends us quietly, also where our parent ignores the signal. A file that
-     * may grow no further is a failed write like any other. */
-    signal(SIGPIPE, SIG_DFL);
-    signal(SIGXFSZ, SIG_IGN);
-    if (!take_standard_places())
+    if (!tool_standard_begin())
         return TOOL_ERROR;
 
     const char *first = argc > 1 ? argv[1] : "--help";

@@ -55,13 +55,15 @@ extern const struct tool_command cmd_dialects;
 extern const struct tool_command cmd_compare;
 extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_generate;
-extern const struct tool_command cmd_experiment;
 extern const struct tool_command cmd_sieve;
 
 /* The command whose name messages carry and whose help tool_getopt prints; main.c sets it. NULL:
  * none yet. */
 void tool_set_command(const struct tool_command *command);
 const struct tool_command *tool_running_command(void);
+
+/* The same in a program of its own, which has but this command: messages begin with its name alone. */
+void tool_set_program(const struct tool_command *command);
 
 /* Prints "bloomery: COMMAND: sentence" and a newline to stderr. The format brings no newline. */
 void tool_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

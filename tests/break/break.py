@@ -75,7 +75,7 @@ def compile_all(jobs):
 class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
-    PARTS = ["include", "src", "tool", "tests/support", "tests/property", "tests/sieve", "tests/unit",
+    PARTS = ["include", "src", "tool", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
              "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "fuzz"]
 
     def __init__(self, folder):
@@ -112,7 +112,7 @@ class Tree:
             return self.library_flags
         if source.startswith("tests/unit/"):
             return self.test_flags + ["-I" + self.path("tool")]
-        return self.tool_flags if source.startswith("tool/") else self.test_flags
+        return self.tool_flags if source.startswith(("tool/", "lineage/")) else self.test_flags
 
     def objects_of(self, sources, broken=None):
         """Objects of these sources, compiled where need be. What a break touches is compiled anew and
@@ -158,7 +158,17 @@ class Tree:
                             "-lpthread"])
         if status != 0:
             raise Broken(f"{test or 'the command'} does not link:\n{said}")
-        shutil.copy(self.path("tool/jvm/FilterOnJvm.java"), self.objects)  # beside the command
+        return target
+
+    def experiment(self, broken=None):
+        """The experiment, linked."""
+        target = os.path.join(self.objects, "bloomery-experiment")
+        sources = self.sources("lineage") + self.sources("tool/base") + self.sources("src")
+        status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
+                            *pkg_config("--libs", "jansson", "zlib", "libsodium"), "-lm", "-lpthread"])
+        if status != 0:
+            raise Broken(f"the experiment does not link:\n{said}")
+        shutil.copy(self.path("lineage/FilterOnJvm.java"), self.objects)  # beside it
         return target
 
     def driver(self, broken=None):
@@ -199,6 +209,8 @@ class Tree:
                        "BLOOMERY_TEST_LONG": "", "PYTHONDONTWRITEBYTECODE": "1"}
         if program.startswith("cli/"):
             environment["BLOOMERY_TOOL"] = self.command(broken)
+            if program.endswith("/test_experiment.py"):
+                environment["BLOOMERY_EXPERIMENT"] = self.experiment(broken)
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             ran = re.search(r"\b1 (passed|failed)", said)
         elif program.startswith("dialect/"):

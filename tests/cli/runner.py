@@ -109,9 +109,9 @@ class Context:
             raise Difference(message)
 
     @staticmethod
-    def arguments(line):
+    def arguments(line, program=None):
         """The command line as a list: words as the shell would split them, or a list of arguments."""
-        return [*EMULATOR, TOOL] + (shlex.split(line) if isinstance(line, str) else list(line))
+        return [*EMULATOR, program or TOOL] + (shlex.split(line) if isinstance(line, str) else list(line))
 
     def start(self, line, **options):
         """Starts the command and returns the process, for cases that do things meanwhile."""
@@ -139,8 +139,8 @@ class Context:
                     except BrokenPipeError:
                         pass
 
-    def run(self, line, stdin="", stdout="", stderr="", code=0, environment=None, **options):
-        """Runs the command and compares what came. Returns its (stdout, stderr).
+    def run(self, line, stdin="", stdout="", stderr="", code=0, environment=None, program=None, **options):
+        """Runs the command, or another program, and compares what came. Returns its (stdout, stderr).
 
         stdout=None and stderr=None: anything; code=None too. Other options go to subprocess.run."""
         if environment is not None:
@@ -150,7 +150,7 @@ class Context:
         else:
             options["stdout"] = subprocess.PIPE
         try:
-            done = subprocess.run(self.arguments(line), cwd=self.directory, input=as_bytes(stdin),
+            done = subprocess.run(self.arguments(line, program), cwd=self.directory, input=as_bytes(stdin),
                                   stderr=subprocess.PIPE, timeout=SECONDS, check=False, **options)
         except subprocess.TimeoutExpired as late:
             raise Difference(f"'{line}' did not end within {SECONDS} s") from late

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""experiment: no number is lost, rates are as predicted, memory is counted; and it notices otherwise. With
+"""bloomery-experiment: no number is lost, rates are as predicted, memory is counted; and it notices otherwise. With
 --jvm: the real Guava, where there is a JVM, and a program in its place that lies, where there need be none."""
 
 import hashlib
@@ -11,14 +11,20 @@ import zlib
 
 from runner import EMULATOR, Skip, case, has, main
 
-TRY = "try 'bloomery experiment --help'\n"
+EXPERIMENT = os.path.abspath(os.environ.get("BLOOMERY_EXPERIMENT", "build/lineage/bloomery-experiment"))
+TRY = "try 'bloomery-experiment --help'\n"
 EXACT = ("strings", "sorted", "integers", "md5")
 SMALL = "--keys 20k --queries 200k"
 
 
+def experiment(c, line, **more):
+    """As c.run, of the program."""
+    return c.run(line, program=EXPERIMENT, **more)
+
+
 def report(c, line=SMALL, code=0, **more):
     """The JSON of an experiment and its structures by name."""
-    out = json.loads(c.run(f"experiment --json {line}", stdout=None, code=code, **more)[0])
+    out = json.loads(experiment(c, f"--json {line}", stdout=None, code=code, **more)[0])
     return out, {row["name"]: row for row in out["structures"]}
 
 
@@ -94,7 +100,7 @@ def counts_are_the_same_every_time(c):
 
 @case
 def text_tells_what_was_shown(c):
-    c.run(f"experiment {SMALL}", stdout=has(
+    experiment(c, f"{SMALL}", stdout=has(
         "20,000 identification numbers were added to each structure; then 200,000 random numbers",
         "set of strings ", "sorted list ", "set of 64-bit integers ", "one-hash bitmap ",
         "Bloomery, blocked ", "Bloomery, classic ", "Guava's filter, here ",
@@ -131,15 +137,15 @@ def members_among_the_queries_are_no_false_positives(c):
 def lost_number_ends_it(c):
     lies = liar("forget")
     for name in ("blocked", "classic"):
-        c.run(f"experiment {SMALL} --structures {name}", code=1, stderr=has(
-            f"bloomery: experiment: FALSE NEGATIVE: Bloomery, {name} says that ",
+        experiment(c, f"{SMALL} --structures {name}", code=1, stderr=has(
+            f"bloomery-experiment: FALSE NEGATIVE: Bloomery, {name} says that ",
             ", which was added, is not in it\n"), **lies)
 
 
 @case
 def rate_that_is_not_as_predicted_is_a_finding(c):
     lies = liar("invent")
-    c.run(f"experiment {SMALL} --structures blocked", code=1, stdout=has(": NOT AS PREDICTED.\n"),
+    experiment(c, f"{SMALL} --structures blocked", code=1, stdout=has(": NOT AS PREDICTED.\n"),
           **lies)
     out, rows = report(c, SMALL + " --structures blocked", code=1, **lies)
     c.expect(out["finding"] and rows["blocked"]["verdict"] == "off", "no finding in JSON")
@@ -209,7 +215,7 @@ def small_filters_whose_bits_lie_in_steps_are_no_finding(c):
 
 @case
 def figures_of_the_original_are_beside_what_was_measured(c):
-    c.run(f"experiment {SMALL} --structures guava,blocked", stdout=has(
+    experiment(c, f"{SMALL} --structures guava,blocked", stdout=has(
         "there              here\n", "191,701,168           191,744\n", "268,435,456                 -\n",
         "10; 12                 -\n", "0.0018                 -\n", "5 / 11        --jvm asks\n"))
     lineage = report(c, SMALL + " --structures blocked")[0]["lineage"]
@@ -222,7 +228,7 @@ def figures_of_the_original_are_beside_what_was_measured(c):
 def structures_can_be_left_out(c):
     rows = report(c, "--keys 100 --queries 100 --without sha384-slices,guava,strings")[1]
     c.expect({"guava", "sha384-slices", "strings"}.isdisjoint(rows) and "blocked" in rows, f"{list(rows)}")
-    c.run("experiment --structures blocked --without blocked", code=2,
+    experiment(c, "--structures blocked --without blocked", code=2,
           stderr=has("no structure is left\n", TRY))
 
 
@@ -300,7 +306,7 @@ def program_on_a_jvm_is_judged_like_all(c):
     c.expect(there["bytes"] == 1 << 25, "the memory of its bits")
     c.expect(there["written_crc32"] == here["written_crc32"], "the same bytes")
     c.expect(os.listdir(c.path("tmp")) == [], "what was compiled is left")
-    c.run("experiment " + FAKED, **jvm(c), stdout=has(
+    experiment(c, FAKED, **jvm(c), stdout=has(
         "SHA-384 filter, on a JVM: the process took 123 MiB and 7.0 s of processors.\n",
         "Its filter is 33,554,432 bytes", "This program made the same bytes.\n", "- / 5.00\n"))
 
@@ -309,13 +315,13 @@ def program_on_a_jvm_is_judged_like_all(c):
 def lies_of_a_program_on_a_jvm_are_seen(c):
     sha384_here(c)
     # Queries are no members here, so what is forgotten are added numbers.
-    c.run("experiment " + FAKED, **jvm(c, "forgets"), code=1,
+    experiment(c, FAKED, **jvm(c, "forgets"), code=1,
           stderr=has("FALSE NEGATIVE: SHA-384 filter, on a JVM says that "))
-    c.run("experiment " + FAKED, **jvm(c, "invents"), code=1,
+    experiment(c, FAKED, **jvm(c, "invents"), code=1,
           stderr=has("its bytes, read by Bloomery, answer otherwise than it did\n"))
     out = report(c, FAKED, **jvm(c, "adds"), code=1)[0]
     c.expect(out["finding"], "other bytes are no finding")
-    c.run("experiment " + FAKED, **jvm(c, "adds"), code=1, stdout=has("THIS PROGRAM MADE OTHER BYTES.\n"))
+    experiment(c, FAKED, **jvm(c, "adds"), code=1, stdout=has("THIS PROGRAM MADE OTHER BYTES.\n"))
 
 
 @case
@@ -327,12 +333,12 @@ def without_a_jvm_one_sentence_says_what_it_takes(c):
     needs = "--jvm needs a JDK, with 'java' and 'javac' among the commands, and Guava " \
             "(Debian: default-jdk-headless, libguava-java)"
     fake["environment"]["PATH"] = c.path("tmp")
-    c.run("experiment --jvm --guava guava.jar", **fake, code=2, stderr=has("cannot run 'javac': ", needs))
-    c.run("experiment --jvm --guava no.jar", **fake, code=2, stderr=has("no.jar: ", needs))
+    experiment(c, "--jvm --guava guava.jar", **fake, code=2, stderr=has("cannot run 'javac': ", needs))
+    experiment(c, "--jvm --guava no.jar", **fake, code=2, stderr=has("no.jar: ", needs))
     for lie, javac, sentence in (("", "exit 7", "'javac' failed on "), ("ends", COMPILES, "ended before it had answered"),
                                  ("babbles", COMPILES, "says something else than its program would"),
                                  ("dies", COMPILES, "ended before it had answered")):
-        c.run("experiment " + FAKED, **jvm(c, lie, javac), code=2, stderr=has(sentence, needs))
+        experiment(c, FAKED, **jvm(c, lie, javac), code=2, stderr=has(sentence, needs))
         c.expect(os.listdir(c.path("tmp")) == [], "what was compiled is left")
 
 
@@ -353,16 +359,16 @@ def wrong_usage_gets_a_hint(c):
             ("--structures blocekd", "unknown structure 'blocekd'; did you mean 'blocked'?"),
             ("--structures blocked,", "unknown structure ''"), ("--keys 0", "--keys 0: "),
             ("--keys 1e12", "--keys 1e12: "), ("--queries 0", "--queries 0: "), ("-p 0", "-p 0: "),
-            ("-p 1", "-p 1: "), ("20M", "'20M': experiment takes no operands")):
-        c.run(f"experiment {line}", stderr=has(f"bloomery: experiment: {sentence}", TRY), code=2)
-    c.run("experiment --help", stdout=has("bloomery experiment [--keys N] [--queries M]"))
+            ("-p 1", "-p 1: "), ("20M", "'20M': there are no operands")):
+        experiment(c, f"{line}", stderr=has(f"bloomery-experiment: {sentence}", TRY), code=2)
+    experiment(c, "--help", stdout=has("bloomery-experiment [--keys N] [--queries M]"))
 
 
 @case
 def full_disk_is_an_error(c):
     for extra in ("", " --json"):
         with open("/dev/full", "wb") as full:
-            c.run("experiment --keys 100 --queries 100" + extra, stdout_file=full,
+            experiment(c, "--keys 100 --queries 100" + extra, stdout_file=full,
                   stderr=has(os.strerror(28)), code=2)
 
 

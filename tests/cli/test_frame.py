@@ -7,7 +7,7 @@ import subprocess
 
 from runner import case, has, main
 
-COMMANDS = ["plan", "build", "add", "query", "inspect", "generate", "experiment", "sieve"]
+COMMANDS = ["plan", "build", "add", "query", "inspect", "generate", "sieve"]
 PARTS = [f"sieve {part}" for part in ("push", "pop", "ack", "note", "contains", "flush", "status", "import", "export", "verify")]
 
 

@@ -8,11 +8,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *program = "bloomery";
 static const struct tool_command *running;
 
 void tool_set_command(const struct tool_command *command)
 {
     running = command;
+}
+
+void tool_set_program(const struct tool_command *command)
+{
+    program = command->name;
+    running = command;
+}
+
+/* The subcommand's name, "" where there is none. */
+static const char *subcommand(void)
+{
+    return running != NULL && running->name != program ? running->name : "";
 }
 
 const struct tool_command *tool_running_command(void)
@@ -26,8 +39,9 @@ enum { SENTENCE_BYTES = 8000, LINE_BYTES = SENTENCE_BYTES + 64 };
 static void say_line(const char *kind, const char *sentence)
 {
     char line[LINE_BYTES];
-    int length = snprintf(line, sizeof(line), "bloomery: %s%s%s%s\n", running ? running->name : "",
-                          running ? ": " : "", kind, sentence);
+    const char *part = subcommand();
+    int length = snprintf(line, sizeof(line), "%s: %s%s%s%s\n", program, part,
+                          part[0] != '\0' ? ": " : "", kind, sentence);
     tool_status_line_wipe();
     if (length > 0 && (size_t)length < sizeof(line))
         fwrite(line, 1, (size_t)length, stderr);
@@ -73,8 +87,8 @@ int tool_usage(const char *format, ...)
     va_start(arguments, format);
     say_format("", format, arguments);
     va_end(arguments);
-    fprintf(stderr, "try 'bloomery%s%s --help'\n", running ? " " : "",
-            running ? running->name : "");
+    const char *part = subcommand();
+    fprintf(stderr, "try '%s%s%s --help'\n", program, part[0] != '\0' ? " " : "", part);
     return TOOL_ERROR;
 }
 

@@ -6,11 +6,11 @@
  * The two of other systems are the ones that the original experiment compared, of the same sizes as
  * there and bit for bit the same: what a JVM makes of the same keys has the same bytes (jvm_sets.c).
  */
-#include "command/experiment/filter_sets.h"
+#include "filter_sets.h"
 
 #include "base/statistics.h"
-#include "command/experiment/experiment.h"
-#include "command/experiment/portions.h"
+#include "experiment.h"
+#include "portions.h"
 #include "tool.h"
 
 #include <bloomery/dialect.h>

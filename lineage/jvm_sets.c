@@ -11,12 +11,12 @@
  * At the end the process hands over its filter as bytes. Read here as a filter of that dialect it must
  * answer every query as the JVM did: the dialect is shown to be the real one in every run.
  */
-#include "command/experiment/jvm_sets.h"
+#include "jvm_sets.h"
 
 #include "base/statistics.h"
-#include "command/experiment/experiment.h"
-#include "command/experiment/filter_sets.h"
-#include "command/experiment/jvm.h"
+#include "experiment.h"
+#include "filter_sets.h"
+#include "jvm.h"
 #include "tool.h"
 
 #include <bloomery/dialect.h>

@@ -8,10 +8,10 @@
  *     code = tool_experiment_run(&experiment, &tool_blocked_filter, &trial);    and so on
  *     tool_experiment_end(&experiment);
  */
-#ifndef BLOOMERY_TOOL_EXPERIMENT_H
-#define BLOOMERY_TOOL_EXPERIMENT_H
+#ifndef BLOOMERY_LINEAGE_EXPERIMENT_H
+#define BLOOMERY_LINEAGE_EXPERIMENT_H
 
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
 struct tool_experiment {
     struct tool_digits keys;
@@ -82,4 +82,4 @@ int tool_experiment_run(struct tool_experiment *experiment, const struct tool_st
 /* The queries that are no keys. */
 uint64_t tool_experiment_absent(const struct tool_experiment *experiment);
 
-#endif /* BLOOMERY_TOOL_EXPERIMENT_H */
+#endif /* BLOOMERY_LINEAGE_EXPERIMENT_H */

@@ -4,11 +4,11 @@
  * and asked. A portion is 64 keys: first the lines of memory that they will touch are fetched, then
  * they are looked at. Without that a program waits a hundred nanoseconds for memory on every key.
  */
-#ifndef BLOOMERY_TOOL_PORTIONS_H
-#define BLOOMERY_TOOL_PORTIONS_H
+#ifndef BLOOMERY_LINEAGE_PORTIONS_H
+#define BLOOMERY_LINEAGE_PORTIONS_H
 
 #include "base/random.h"
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
 #include <assert.h>
 #include <string.h>
@@ -86,4 +86,4 @@ static inline uint64_t tool_next_slot(uint64_t slot, uint64_t slot_count)
     return slot + 1 < slot_count ? slot + 1 : 0;
 }
 
-#endif /* BLOOMERY_TOOL_PORTIONS_H */
+#endif /* BLOOMERY_LINEAGE_PORTIONS_H */

@@ -21,8 +21,8 @@ import java.security.NoSuchAlgorithmException;
 import java.util.BitSet;
 
 /**
- * The two filters of the lineage experiment on a JVM, told by `bloomery experiment --jvm` what to do
- * (tool/command/experiment/jvm.c):
+ * The two filters of the lineage experiment on a JVM, told by `bloomery-experiment --jvm` what to do
+ * (lineage/jvm.c):
  *
  *     FilterOnJvm guava KEYS RATE    the real Guava's
  *     FilterOnJvm sha384             2^28 bits, of which a key sets twelve: 28 bits each of its digest

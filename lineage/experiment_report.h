@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the experiment found, as a table for people and as JSON. */
-#ifndef BLOOMERY_TOOL_EXPERIMENT_REPORT_H
-#define BLOOMERY_TOOL_EXPERIMENT_REPORT_H
+#ifndef BLOOMERY_LINEAGE_EXPERIMENT_REPORT_H
+#define BLOOMERY_LINEAGE_EXPERIMENT_REPORT_H
 
-#include "command/experiment/experiment.h"
+#include "experiment.h"
 
 /* Prints all trials that were asked for. Returns the exit code: TOOL_NONE where one of them is a
  * finding, TOOL_ERROR after a message. */
@@ -12,4 +12,4 @@ int tool_experiment_text(const struct tool_experiment *experiment,
 int tool_experiment_json(const struct tool_experiment *experiment,
                          const struct tool_results *results);
 
-#endif /* BLOOMERY_TOOL_EXPERIMENT_REPORT_H */
+#endif /* BLOOMERY_LINEAGE_EXPERIMENT_REPORT_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Filters of other systems in the experiment, wherever they were filled. */
-#ifndef BLOOMERY_TOOL_FILTER_SETS_H
-#define BLOOMERY_TOOL_FILTER_SETS_H
+#ifndef BLOOMERY_LINEAGE_FILTER_SETS_H
+#define BLOOMERY_LINEAGE_FILTER_SETS_H
 
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
 #include <bloomery/bloomery.h>
 
@@ -28,4 +28,4 @@ double tool_filter_steps_stray(const struct tool_filter_facts *facts);
 /* Asks a filter as a structure is asked. */
 void tool_filter_ask(const bloomery_filter *filter, struct tool_digits keys, uint64_t *answers);
 
-#endif /* BLOOMERY_TOOL_FILTER_SETS_H */
+#endif /* BLOOMERY_LINEAGE_FILTER_SETS_H */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* experiment: runs the lineage experiment (experiment.c) over the structures asked for.
- * experiment_report.c prints what came out. */
+/* The program `bloomery-experiment`: runs the lineage experiment (experiment.c) over the structures asked
+ * for. experiment_report.c prints what came out. */
 #include "base/ids.h"
 #include "base/numbers.h"
-#include "command/experiment/experiment_report.h"
-#include "command/experiment/jvm.h"
-#include "command/experiment/jvm_sets.h"
+#include "base/standard.h"
+#include "experiment_report.h"
+#include "jvm.h"
+#include "jvm_sets.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -13,7 +14,7 @@
 #include <string.h>
 
 static const char help[] =
-    "bloomery experiment [--keys N] [--queries M] [-p RATE] [--structures NAME,NAME...] [--jvm]\n"
+    "bloomery-experiment [--keys N] [--queries M] [-p RATE] [--structures NAME,NAME...] [--jvm]\n"
     "\n"
     "Puts the same invented identification numbers into exact sets and into filters, asks all of "
     "them\n"
@@ -42,8 +43,8 @@ static const char help[] =
     "half\n"
     "is for sha384-slices.\n"
     "\n"
-    "  bloomery experiment\n"
-    "  bloomery experiment --keys 1M --queries 1M -p 1e-3 --structures integers,blocked,classic\n";
+    "  bloomery-experiment\n"
+    "  bloomery-experiment --keys 1M --queries 1M -p 1e-3 --structures integers,blocked,classic\n";
 
 struct request {
     uint64_t keys;
@@ -243,7 +244,7 @@ static int experiment_main(int argc, char **argv)
             return TOOL_ERROR;
     }
     if (optind < argc)
-        return tool_usage("'%s': experiment takes no operands", argv[optind]);
+        return tool_usage("'%s': there are no operands", argv[optind]);
     struct tool_results results = {.asked = {false}};
     if (!choose(&request, &results) || !start_jvm(&request, &results))
         return TOOL_ERROR;
@@ -252,9 +253,16 @@ static int experiment_main(int argc, char **argv)
     return code;
 }
 
-const struct tool_command cmd_experiment = {
-    .name = "experiment",
+static const struct tool_command command = {
+    .name = "bloomery-experiment",
     .run = experiment_main,
-    .summary = "20 million IDs in exact sets and filters, compared",
     .help = help,
 };
+
+int main(int argc, char **argv)
+{
+    if (!tool_standard_begin())
+        return TOOL_ERROR;
+    tool_set_program(&command);
+    return command.run(argc, argv);
+}

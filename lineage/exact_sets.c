@@ -14,9 +14,9 @@
  * hash_sets.c has those that keep a hash instead of the key. The memory of all is asked for in huge
  * pages, as the filters' is.
  */
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
-#include "command/experiment/portions.h"
+#include "portions.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -7,11 +7,11 @@
  *                 chance of 1.5e-21, so it counts as exact
  *   bitmap        one hash and 100 bits a key: a filter with k = 1, the oldest way to 1 %
  */
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
 #include "base/load.h"
 #include "base/statistics.h"
-#include "command/experiment/portions.h"
+#include "portions.h"
 #include "tool.h"
 
 #include <math.h>

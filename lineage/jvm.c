@@ -8,9 +8,9 @@
  * long before the first key. Processes end when their socket does: none outlives this program,
  * however it ends.
  */
-#include "command/experiment/jvm.h"
+#include "jvm.h"
 
-#include "command/experiment/portions.h"
+#include "portions.h"
 #include "tool.h"
 
 #include <endian.h>
@@ -39,23 +39,19 @@ static const char needs[] =
 
 /* ---- The program ----------------------------------------------------------------------------- */
 
-/* The source lies beside the command: where it is built, and from where it is installed. */
+/* The source lies beside this program, where that is built. */
 static bool find_source(char *path, size_t room)
 {
-    static const char *const places[] = {".", "../share/bloomery"};
-    char own[PATH_MAX];
+    char own[PATH_MAX - 32]; /* room for the name */
     ssize_t length = readlink("/proc/self/exe", own, sizeof(own) - 1);
     own[length > 0 ? length : 0] = 0;
     char *slash = strrchr(own, '/');
     if (slash != NULL)
         *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && slash != NULL; i++) {
-        int used = snprintf(path, room, "%s/%s/" CLASS ".java", own, places[i]);
-        if (used > 0 && (size_t)used < room && access(path, R_OK) == 0)
-            return true;
-    }
-    tool_error("the source of the program for the JVM, " CLASS ".java, is not where it was "
-               "installed, in ../share/bloomery beside the folder of this command");
+    int used = snprintf(path, room, "%s/" CLASS ".java", own);
+    if (slash != NULL && used > 0 && (size_t)used < room && access(path, R_OK) == 0)
+        return true;
+    tool_error("the source of the program for the JVM, " CLASS ".java, is not beside this program");
     return false;
 }
 

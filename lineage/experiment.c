@@ -13,11 +13,11 @@
  * What is true is settled by the first structure, which must be exact; the other exact sets must
  * agree with it on every query, and filters are counted against it.
  */
-#include "command/experiment/experiment.h"
+#include "experiment.h"
 
 #include "base/ids.h"
 #include "base/statistics.h"
-#include "command/experiment/portions.h"
+#include "portions.h"
 #include "tool.h"
 
 #include <assert.h>

@@ -6,8 +6,8 @@
  *
  * They take the experiment's keys only: strings of TOOL_DIGITS decimal digits, one after the other.
  */
-#ifndef BLOOMERY_TOOL_EXACT_SETS_H
-#define BLOOMERY_TOOL_EXACT_SETS_H
+#ifndef BLOOMERY_LINEAGE_EXACT_SETS_H
+#define BLOOMERY_LINEAGE_EXACT_SETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,4 +84,4 @@ extern const struct tool_structure tool_sha384_filter;
 extern const struct tool_structure tool_guava_on_jvm;
 extern const struct tool_structure tool_sha384_on_jvm;
 
-#endif /* BLOOMERY_TOOL_EXACT_SETS_H */
+#endif /* BLOOMERY_LINEAGE_EXACT_SETS_H */

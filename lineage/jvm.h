@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters in a process of their own, on a JVM: the program tool/jvm/FilterOnJvm.java, which is kept as
+ * Filters in a process of their own, on a JVM: the program lineage/FilterOnJvm.java, which is kept as
  * source and compiled when it is wanted. That file's comment has the commands it obeys.
  *
  *     struct tool_jvm_program program;
@@ -12,10 +12,10 @@
  * All functions print their own message before they report failure. A process is one thread's at a
  * time.
  */
-#ifndef BLOOMERY_TOOL_JVM_H
-#define BLOOMERY_TOOL_JVM_H
+#ifndef BLOOMERY_LINEAGE_JVM_H
+#define BLOOMERY_LINEAGE_JVM_H
 
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
 #include <sys/types.h>
 
@@ -65,4 +65,4 @@ uint8_t *tool_jvm_tell_bytes(struct tool_jvm *jvm, size_t *bytes);
 /* Ends the process, if there is one. */
 void tool_jvm_end(struct tool_jvm *jvm);
 
-#endif /* BLOOMERY_TOOL_JVM_H */
+#endif /* BLOOMERY_LINEAGE_JVM_H */

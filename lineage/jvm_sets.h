@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two filters of the original experiment on a JVM: jvm_sets.c. */
-#ifndef BLOOMERY_TOOL_JVM_SETS_H
-#define BLOOMERY_TOOL_JVM_SETS_H
+#ifndef BLOOMERY_LINEAGE_JVM_SETS_H
+#define BLOOMERY_LINEAGE_JVM_SETS_H
 
-#include "command/experiment/exact_sets.h"
+#include "exact_sets.h"
 
 /*
  * Starts the processes of those that are wanted: before anything else is done, so that a machine that
@@ -16,4 +16,4 @@ bool tool_jvm_sets_start(const char *guava, bool guava_wanted, bool sha384_wante
 /* Ends those that are left. */
 void tool_jvm_sets_end(void);
 
-#endif /* BLOOMERY_TOOL_JVM_SETS_H */
+#endif /* BLOOMERY_LINEAGE_JVM_SETS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "command/experiment/experiment_report.h"
+#include "experiment_report.h"
 
 #include "base/json.h"
 #include "base/numbers.h"
