@@ -30,15 +30,6 @@ double bloomery_sieve_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* A clock that was never set may stand before 1970: it counts as 1970, for leases end at no negative
- * time. */
-double bloomery_sieve_wall_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec < 0 ? 0 : (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* ---- Commits ----------------------------------------------------------------------------- */
 
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error)

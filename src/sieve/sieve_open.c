@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,18 +24,6 @@ enum {
 };
 static const uint64_t memory_default = (uint64_t)64 << 20;
 static const double rate_default = 1e-6;
-
-void bloomery_sieve_warn(bloomery_sieve *sieve, const char *format, ...)
-{
-    char text[240];
-    va_list arguments;
-    if (sieve->warning == NULL)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    sieve->warning(sieve->warning_context, text);
-}
 
 /* ---- Options ----------------------------------------------------------------------------- */
 

@@ -1088,7 +1088,7 @@ BREAKS = [
     Break("callers_bits_have_no_end", "src/info.c",
           [("bits_set < last->bits ? bits_set : last->bits", "bits_set")],
           "estimates/more_bits_than_there_are_are_all"),
-    Break("clocks_are_taken_to_be_set", "src/sieve/sieve.c",
+    Break("clocks_are_taken_to_be_set", "src/sieve/sieve_clock.c",
           [("now.tv_sec < 0 ? 0 : (double)now.tv_sec", "(double)now.tv_sec")],
           "sieve/callers/clock_before_1970_pops"),
     Break("half_an_allocator_is_taken", "src/sieve/sieve_open.c",

@@ -70,20 +70,6 @@ void bloomery_queue_free(struct bloomery_queue *queue)
 
 /* ---- Writing blocks ---------------------------------------------------------------------- */
 
-bloomery_status bloomery_queue_tail_file(struct bloomery_queue *queue, bloomery_error *error)
-{
-    if (queue->tail_file.file >= 0)
-        return BLOOMERY_OK;
-    if (queue->tail.offset == BLOOMERY_FILE_HEADER)
-        return bloomery_store_create(queue->store, BLOOMERY_FILE_QUEUE, queue->tail.segment, 0,
-                                     &queue->tail_file, error);
-    const bloomery_status status =
-        bloomery_store_open(queue->store, BLOOMERY_FILE_QUEUE, queue->tail.segment, 0,
-                            queue->tail.offset, true, &queue->tail_file, error);
-    queue->spoiled = false;
-    return status;
-}
-
 /* Leaves a full segment, cut to its blocks and on the disk: from now on its length says where it ends. Where that
  * fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)

@@ -23,19 +23,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
-#include <sys/stat.h>
 
 static const uint64_t most = UINT64_C(1) << 62; /* of every number: sums do not overflow */
-
-uint64_t bloomery_queue_segment_bytes(const struct bloomery_queue *queue, uint64_t segment)
-{
-    char name[BLOOMERY_FILE_NAME];
-    struct stat facts;
-    bloomery_store_name(BLOOMERY_FILE_QUEUE, segment, 0, name);
-    if (fstatat(queue->store->directory, name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
-        return 0;
-    return (uint64_t)facts.st_size;
-}
 
 /* ---- Store ------------------------------------------------------------------------------- */
 
