@@ -3,7 +3,8 @@
  * Recovery: a sieve that is damaged becomes one that opens. It works on the image of the manifest,
  * without an engine:
  *
- *     recover.c        which state counts; what is set aside; the end
+ *     recover.c        which state counts; the end
+ *     set_aside.c      findings; what is set aside
  *     recover_queue.c  the queue: damaged blocks become blocks of nothing
  *     recover_disk.c   logs and seen-sets: damaged files are written anew, from their whole blocks
  *
@@ -50,6 +51,8 @@ struct bloomery_recovery_queue {
     uint64_t leases;
     uint8_t *lease; /* the first, in the image */
 };
+
+/* ---- set_aside.c ---- */
 
 /* Counts a finding and reports it. */
 __attribute__((format(printf, 2, 3))) void
