@@ -371,7 +371,7 @@ typedef struct bloomery_sieve_info {
     /* Memory engine: how often a new key is called seen now, from the bits that pushes set (in a
      * flat array of bits exactly; else as is to be expected with so many). */
     double live_rate;
-    /* New keys that were dropped since the beginning, expected. Memory engine: told by the share
+    /* New keys that were dropped since the beginning, expected. Memory engine: from the share
      * of new keys among the pushes, which in a filter that lets hardly any through is that of the
      * time before (docs/sieve.md). At most `seen`. Notes and forced pushes are no drops. */
     double expected_drops;

@@ -7,8 +7,8 @@
  * Rates. With b bits set, n keys are in the link (its kind's estimate), and a further key is
  * called seen as often as a link of this shape calls one with n keys (its expected rate); of a
  * flat array of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n
- * counts it: how many keys were let through tells less, and past the plan far less. A key passes a
- * chain where it passes each link.
+ * counts it: the number of keys that were let through is less, and past the plan far less. A key
+ * passes a chain where it passes each link.
  *
  * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
  * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
@@ -19,7 +19,7 @@
  * so N that were answered NEW mean N r / (1 - r) that were dropped. That is right on average at
  * any r below 1, but near 1 it says nothing on most days and everything on one: with 1 - r = 1e-6
  * and a million new keys there is one NEW, or none, or two. What varies is the share only, and
- * that can be told from other pushes, since it changes slowly:
+ * other pushes show it, since it changes slowly:
  *
  *     q = sum of N / sum of T (1 - r)    over the last pushes: so many that 1,024 would be NEW
  *                                        if all were new
@@ -37,15 +37,15 @@
 
 #include <math.h>
 
-/* The NEW by which a share is told: the deviation of 3 % above. And those that a share of all
+/* The NEW by which a share is estimated: the deviation of 3 % above. And those that a share of all
  * pushes counts for, which is what a sieve that is opened again begins with: few, since the share
  * of late pushes is less. */
 static const double chances_most = 1024;
 static const double chances_kept = 64;
 
-/* Rates are found at some numbers of bits, and told between these: near empty half as many more,
- * near full a quarter fewer that are not set. A rate is told anew after 1/256 more. */
-enum { STEPS_EMPTY = 2, STEPS_FULL = 4, STEPS_FIRST = 256, STEPS_TOLD = 256 };
+/* Rates are computed at some numbers of bits, and interpolated between these: near empty half as
+ * many more, near full a quarter fewer that are not set. A rate lasts for 1/256 more. */
+enum { STEPS_EMPTY = 2, STEPS_FULL = 4, STEPS_FIRST = 256, STEPS_LASTING = 256 };
 
 /* ---- Bits -------------------------------------------------------------------------------- */
 
@@ -95,7 +95,7 @@ static double rate_with(const struct bloomery_filled *filled, const bloomery_fil
                                          (uint64_t)llround(keys), rate);
 }
 
-/* Rates are told from here on. */
+/* Rates are interpolated from here on. */
 static void begin_rates(struct bloomery_filled *filled, const bloomery_filter *filter)
 {
     const uint64_t set = filled->link_bits[filled->links - 1];
@@ -189,7 +189,7 @@ double bloomery_filled_rate_about(struct bloomery_filled *filled, const bloomery
         filled->found_rates[1] = rate_with(filled, filter, filled->found_bits[1]);
     }
     filled->rate = rate_between(filled->found_bits, filled->found_rates, set);
-    filled->rate_until = set + 1 + (set < rest ? set : rest) / STEPS_TOLD;
+    filled->rate_until = set + 1 + (set < rest ? set : rest) / STEPS_LASTING;
     return filled->rate;
 }
 

@@ -14,8 +14,8 @@ struct bloomery_filled {
     uint64_t link_bits[BLOOMERY_CHAIN_MAX]; /* of each */
     double older_keys;                      /* of all links but the newest */
     double older_passing;                   /* ln of how often a new key passes all of them */
-    /* The rate, about, as it was told last; it is good for while the newest link has fewer bits. And
-     * rates with numbers of bits between which it lies. */
+    /* The rate, about, as it was computed last; it is good for while the newest link has fewer
+     * bits. And rates with numbers of bits between which it lies. */
     double rate;
     uint64_t rate_until;
     uint64_t found_bits[2];

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--max-line: a line that is longer is an error, told by its number; memory stays bounded, and nothing is changed.
+"""--max-line: a line that is longer is an error that names its number; memory stays bounded, and nothing is changed.
 
 BLOOMERY_BLOCK_BYTES makes blocks so small that every input has many, where the build has that switch.
 """
@@ -33,7 +33,7 @@ def set_up(c):
 
 
 @case
-def a_longer_line_is_told_by_its_number(c):
+def a_longer_line_is_named_by_its_number(c):
     set_up(c)
     before = c.read("f.bloom")
     for number, (at, ending) in enumerate(((0, "\n"), (1, "\n"), (2500, "\n"), (5000, "\n"), (5000, ""))):
@@ -95,7 +95,7 @@ def the_error_of_one_input_keeps_none_from_being_asked(c):
 
 
 @case
-def a_size_is_wanted_and_told_in_the_help(c):
+def a_size_is_wanted_and_in_the_help(c):
     for command in ("build -o f.bloom", "add f.bloom", "query f.bloom", "dedupe", "remove f.bloom"):
         c.run(f"{command} --max-line 0", code=2, stderr=has("--max-line 0"))
         c.run(f"{command} --max-line long", code=2, stderr=has("--max-line 'long' is no size"))

@@ -237,7 +237,7 @@ def small_files(most):
 
 
 @case
-def a_failed_write_is_told_once(c):
+def a_failed_write_is_reported_once(c):
     text = "\n".join(f"key {i} {'x' * 90}" for i in range(40000))
     for number, engine in enumerate(ENGINES):
         sieve = f"s{number}"
@@ -251,7 +251,7 @@ def a_failed_write_is_told_once(c):
 
 
 @case
-def pushes_that_are_lost_are_not_told_as_pushed(c):
+def pushes_that_are_lost_are_not_reported_as_pushed(c):
     lines = [f"key {i} {'x' * 90}" for i in range(40000)]
     for number, engine in enumerate(ENGINES):
         sieve = f"s{number}"

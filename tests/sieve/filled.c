@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the memory engine tells of its filter: without reading it, and right however full it is.
+ * What the memory engine reports of its filter: without reading it, and right however full it is.
  *
  * Drops. A stream of numbers, new ones and repeated ones, is pushed, and a new one that is
  * answered SEEN was dropped: D of them, counted here. Of those that were new a share r was to be
  * dropped, r being the rate at the time, so D varies by sum of r (1 - r). What the sieve expects
- * rests on the share of new keys among the pushes, told by those that the last 1,024 "chances" let
- * through (src/sieve/filled.c), with a deviation of sqrt(q / 1024): in a window of so many
- * chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap, which at
- * most doubles the variance:
+ * rests on the share of new keys among the pushes, estimated by those that the last 1,024
+ * "chances" let through (src/sieve/filled.c), with a deviation of sqrt(q / 1024): in a window of
+ * so many chances, in which D_w are dropped, D_w / sqrt(1024 q). Neighbouring windows overlap,
+ * which at most doubles the variance:
  *
  *     deviation^2  =  sum of r (1 - r)  +  2 sum of D_w^2 / (1024 q)
  *

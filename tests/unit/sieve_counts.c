@@ -35,9 +35,9 @@ static void compare(bloomery_sieve *sieve, const char *name)
     const struct bloomery_filled *filled = &sieve->filter->filled;
     const bloomery_filter *filter = sieve->filter->filter;
     bloomery_info read = BLOOMERY_INFO;
-    bloomery_sieve_info told = BLOOMERY_SIEVE_INFO;
+    bloomery_sieve_info reported = BLOOMERY_SIEVE_INFO;
     bloomery_info_get(filter, true, &read);
-    bloomery_sieve_info_get(sieve, &told);
+    bloomery_sieve_info_get(sieve, &reported);
     const double keys = bloomery_filled_keys(filled, filter);
     if (filled->bits_set != read.bits_set || filled->links != read.links)
         fail_msg("%s: %llu bits in %u links are counted, and %llu in %u are there", name,
@@ -49,13 +49,14 @@ static void compare(bloomery_sieve *sieve, const char *name)
      * so many bits. */
     const bool flat = read.kind == BLOOMERY_CLASSIC && read.dialect == 0;
     const double rate = flat ? read.live_rate : read.expected_rate;
-    if (fabs(told.live_rate - rate) > 1e-9 * rate)
-        fail_msg("%s: a rate of %.17g is told, and %.17g is there", name, told.live_rate, rate);
+    if (fabs(reported.live_rate - rate) > 1e-9 * rate)
+        fail_msg("%s: a rate of %.17g is reported, and %.17g is there", name, reported.live_rate,
+                 rate);
     /* Which is that of its very bits but for how unevenly these lie. */
-    if (rate > 0.01 && fabs(told.live_rate - read.live_rate) > 0.2 * rate)
-        fail_msg("%s: a rate of %g is told, and that of the bits is %g", name, told.live_rate,
-                 read.live_rate);
-    assert_int_equal(told.seen_bytes, read.bytes);
+    if (rate > 0.01 && fabs(reported.live_rate - read.live_rate) > 0.2 * rate)
+        fail_msg("%s: a rate of %g is reported, and that of the bits is %g", name,
+                 reported.live_rate, read.live_rate);
+    assert_int_equal(reported.seen_bytes, read.bytes);
 }
 
 /* Some pushes of each sort; `number` counts the keys. */

@@ -40,8 +40,8 @@ struct tool_source {
                                                there; NULL: nothing does */
     uint32_t threads; /* that take part; 0: as many as the process may run at once */
 
-    /* A record that is longer makes its input fail, told by its line, when all blocks before are
-     * given back: no block is longer than that, which bounds the memory of a thread. 0:
+    /* A record that is longer makes its input fail, with its line in the message, when all blocks
+     * before are given back: no block is longer than that, which bounds the memory of a thread. 0:
      * TOOL_LINE_MOST. */
     size_t line_most;
 

@@ -36,7 +36,7 @@ struct tool_sieve_command {
     bool quiet, json;
     bloomery_sieve *sieve;  /* NULL: not open */
     bloomery_status status; /* of opening it */
-    bool io_failed;         /* which was told: once is enough */
+    bool io_failed;         /* and was reported: once is enough */
 };
 
 void tool_sieve_start(struct tool_sieve_command *command);
@@ -162,7 +162,7 @@ bool tool_sieve_no_more(int argc, char **argv);
 bool tool_sieve_open(struct tool_sieve_command *command);
 
 /* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails
- * again, as one did that was told, is not told again. */
+ * again, as one did that was reported, is not reported again. */
 int tool_sieve_close(struct tool_sieve_command *command, int code);
 
 /* A message of a call that failed, with the directory's name. Returns TOOL_ERROR. */
