@@ -75,6 +75,16 @@ def urls_are_one_key_in_one_form(c):
     c.expect(status(c, "s")["canon"] == "url", "status says so")
 
 
+@case
+def ack_refuses_lines_that_pop_never_prints(c):
+    c.run(f"sieve push -q {DISK} s", stdin="a\n")
+    c.run("sieve pop s", stdout="1\ta\n")
+    c.run("sieve ack s", stdin=b"1\n" + b"2" * 5000000 + b"\n", code=2,
+          stderr="bloomery: sieve ack: standard input: line 2 is longer than any that 'sieve pop' prints; nothing was changed\n")
+    c.expect(status(c, "s")["leased"] == 1, "it is not done")
+    c.run("sieve ack -q s", stdin="1\n")
+
+
 # ---- Asking ----------------------------------------------------------------------------------------------
 
 
