@@ -83,6 +83,7 @@ static struct {
     uint64_t bytes;
     uint64_t most;
     size_t blocks;
+    bool refuses; /* more than the most, and does not call it a broken promise */
 } memory;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -132,8 +133,10 @@ static bool keep(void *block, size_t bytes)
 
 static void *take(void *context, size_t bytes, size_t alignment)
 {
-    void *block = find_kept(bytes);
     (void)context;
+    if (memory.refuses && bytes > memory.most - memory.bytes)
+        return NULL;
+    void *block = find_kept(bytes);
     memory.bytes += bytes;
     memory.blocks++;
     must(memory.bytes <= memory.most, "no more memory is taken than was given");
@@ -283,6 +286,8 @@ bool life_open(struct life *life, const struct opening *opening)
     memory.most = 2 * options.memory + life->most_bytes + (1 << 16);
     if (life->shape->engine == BLOOMERY_SIEVE_DISK)
         memory.most -= options.memory;
+    /* A filter of another system is made before its bytes are known, and then refused. */
+    memory.refuses = life->mended && life->shape->dialect != NULL;
     life->verified = false;
     const bloomery_status status = bloomery_sieve_open(&options, &life->sieve, &error);
     must((status == BLOOMERY_OK) == (life->sieve != NULL), "a sieve if and only if it opened");
