@@ -1115,7 +1115,7 @@ BREAKS = [
     Break("lost_pushes_are_reported_as_pushed", "tool/command/sieve/sieve_feed.c",
           [("saved ? feed->pushed : durable_pushes(feed)", "feed->pushed + 0 * durable_pushes(feed)")],
           "cli/test_sieve.py/pushes_that_are_lost_are_not_reported_as_pushed"),
-    Break("long_lines_are_no_numbers_to_acknowledge", "tool/sieve_pop.c",
+    Break("long_lines_are_no_numbers_to_acknowledge", "tool/command/sieve/sieve_pop.c",
           [("if (good && tool_blocks_too_long(blocks, &name, &line) > 0)", "if (tool_blocks_too_long(blocks, &name, &line) > 0 && line == 0)")],
           "cli/test_sieve_input.py/ack_refuses_lines_that_pop_never_prints"),
     # The filter of the memory engine.
