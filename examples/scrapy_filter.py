@@ -60,7 +60,8 @@ class Options(ctypes.Structure):
         ("lease", ctypes.c_double), ("leases", ctypes.c_uint32), ("keep_leases", ctypes.c_bool),
         ("canon", ctypes.c_char_p), ("canonicaliser", ctypes.c_void_p),
         ("canonicaliser_context", ctypes.c_void_p), ("warning", ctypes.c_void_p),
-        ("warning_context", ctypes.c_void_p), ("existing", ctypes.c_bool)]
+        ("warning_context", ctypes.c_void_p), ("existing", ctypes.c_bool),
+        ("read_only", ctypes.c_bool)]
 
 
 class Info(ctypes.Structure):
