@@ -17,8 +17,8 @@ need = @scripts/install-packages
 
 help:
 	@echo 'make demo        build, then the main job: 20 million IDs, 10 million questions'
-	@echo 'make check       build, then every quick test (minutes)'
-	@echo 'make check-long  the quick tests and the long ones'
+	@echo 'make check       build, then every quick test (a minute or two)'
+	@echo 'make check-long  all tests: those that CI runs besides, and the long ones'
 	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and docs/benchmarks.md'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make format      format every C file'
@@ -53,7 +53,7 @@ check: build-tests
 	@scripts/run-tests $(BUILD) --suite quick $(if $(COUNTS),--counts $(COUNTS))
 
 check-long: build-tests
-	@scripts/run-tests $(BUILD) --suite quick --suite long
+	@scripts/run-tests $(BUILD) --suite quick --suite full --suite long
 
 # Measured is a build of its own: without asserts, as it is installed, but with the switch of the kernels, since
 # lesser processors are measured too. BENCH='--steps filters' runs a part; bench/run.py tells the steps.

@@ -25,6 +25,7 @@ import functools
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -224,6 +225,8 @@ def main():
     """Runs the cases that the arguments choose and ends the program."""
     if not os.access(TOOL, os.X_OK):
         sys.exit(f"{TOOL}: there is no such command; BLOOMERY_TOOL names it")
+    # Under nohup it is ignored, and commands that are started would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     chosen = [item for item in CASES
               if len(sys.argv) < 2 or any(part in item[0] for part in sys.argv[1:])]
     passed, failed, skipped = run_cases(chosen)

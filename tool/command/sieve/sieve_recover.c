@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n" TOOL_SIEVE_WAIT_HELP "\n"
-    "Exit code: 0 nothing is lost, 1 something is, 2 an error.\n"
+    "Exit code: 0 nothing is lost, 1 something is or may be, 2 an error.\n"
     "\n"
     "  bloomery sieve verify crawl || bloomery sieve recover crawl\n";
 
@@ -58,7 +58,8 @@ static void say_lost(const struct recover *recover, const bloomery_sieve_recover
         return;
     }
     if (found->older)
-        tool_say("%s: the last commit could not be read; the sieve is as it was one commit before",
+        tool_say("%s: one of the last two commits could not be read; if that was the last one, the "
+                 "sieve is as it was one commit before: push again what came after",
                  directory);
     if (found->pending > 0)
         tool_say("%s: %s pending and lost", directory,
