@@ -148,8 +148,8 @@ def damage_is_told_of_its_file(c):
 @keyed
 def keyed_parts(c):
     """Parts that don't carry their key, and the key."""
-    c.run("build -q -n 100 -p 1% --key-file key -o a.bloom", stdin=numbers(0, 50))
-    c.run("build -q -n 100 -p 1% --key-file key -o b.bloom", stdin=numbers(50, 50))
+    c.run("build -q -n 200 -p 1% --key-file key -o a.bloom", stdin=numbers(0, 50))
+    c.run("build -q -n 200 -p 1% --key-file key -o b.bloom", stdin=numbers(50, 50))
 
 
 @case
@@ -162,7 +162,7 @@ def keyed_filters_merge_without_their_key(c):
     c.run("query --key-file key -c m.bloom", stdin=numbers(0, 100), stdout="100\n")
     c.file("other", "00" * 16)
     c.run("merge -o m.bloom --key-file other a.bloom b.bloom", code=2, stderr=has("is not the one"))
-    c.run("build -q -n 100 -p 1% --keyed -o x.bloom", stdin="")
+    c.run("build -q -n 200 -p 1% --keyed -o x.bloom", stdin="")
     c.run("merge -o m.bloom a.bloom x.bloom", code=2, stderr=has("the secret keys differ"))
 
 
