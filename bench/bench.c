@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_MOST = 25, ENTRANTS_MOST = 32, LIST_MOST = 16 };
+enum { PARTS_MAX = 25, ENTRANTS_MAX = 32, LIST_MAX = 16 };
 
 enum phase { ADD_ONE, ADD_BATCH, ABSENT_ONE, ABSENT_BATCH, PRESENT_ONE, PRESENT_BATCH, PHASES };
 
@@ -26,23 +26,23 @@ static const struct phase_facts {
 } phases[PHASES] = {
     [ADD_ONE] = {"add_one", BENCH_ADD_ONE},
     [ADD_BATCH] = {"add_batch", BENCH_ADD_BATCH},
-    [ABSENT_ONE] = {"absent_one", BENCH_ASK_ONE},
-    [ABSENT_BATCH] = {"absent_batch", BENCH_ASK_BATCH},
-    [PRESENT_ONE] = {"present_one", BENCH_ASK_ONE},
-    [PRESENT_BATCH] = {"present_batch", BENCH_ASK_BATCH},
+    [ABSENT_ONE] = {"absent_one", BENCH_QUERY_ONE},
+    [ABSENT_BATCH] = {"absent_batch", BENCH_QUERY_BATCH},
+    [PRESENT_ONE] = {"present_one", BENCH_QUERY_ONE},
+    [PRESENT_BATCH] = {"present_batch", BENCH_QUERY_BATCH},
 };
 
 struct request {
-    uint64_t sizes[LIST_MOST];
+    uint64_t sizes[LIST_MAX];
     size_t size_count;
-    double rates[LIST_MOST];
+    double rates[LIST_MAX];
     size_t rate_count;
     bool types[BENCH_TYPES];
     const char *only; /* NULL: all but those that have to be named */
     const char *also; /* of those */
     uint32_t parts;
-    uint64_t asks; /* per part */
-    uint64_t slow_most;
+    uint64_t queries; /* per part */
+    uint64_t slow_max;
     bool batch_only; /* no single keys where there are batches */
     uint32_t threads;
     int processor;
@@ -55,24 +55,24 @@ struct entrant {
     const struct bench_contestant *contestant;
     void *context;
     struct bench_facts facts;
-    uint64_t memory; /* what it made the process grow by */
-    uint64_t asked;  /* absent keys */
-    uint64_t found;  /* of them */
+    uint64_t memory;  /* what it made the process grow by */
+    uint64_t queried; /* absent keys */
+    uint64_t found;   /* of them */
     bool measured[PHASES];
-    double ns[PHASES][PARTS_MOST];
+    double ns[PHASES][PARTS_MAX];
 };
 
 struct group {
     const struct request *request;
     struct bench_case wanted;
-    struct entrant entrants[ENTRANTS_MOST];
+    struct entrant entrants[ENTRANTS_MAX];
     size_t count;
 };
 
 /* ---- Measuring ------------------------------------------------------------------------------ */
 
 /* Up to this many keys a whole filter is filled in each part; above, each part fills a part. */
-static const uint64_t refill_most = 2000000;
+static const uint64_t refill_max = 2000000;
 
 /* Adds or asks `count` keys from number `first` on. The sum of what the operation returned. */
 static uint64_t run_keys(struct entrant *entrant, int operation, enum bench_type type,
@@ -95,7 +95,7 @@ static uint64_t run_keys(struct entrant *entrant, int operation, enum bench_type
 
 static bool has_batch(const struct entrant *entrant)
 {
-    return entrant->contestant->operations[BENCH_ASK_BATCH] != NULL;
+    return entrant->contestant->operations[BENCH_QUERY_BATCH] != NULL;
 }
 
 /* A filter that fits into the processor's caches should be there when the clock starts, whoever had
@@ -105,9 +105,9 @@ static void warm_up(struct group *group, struct entrant *entrant)
     static const uint64_t caches = (uint64_t)64 << 20;
     double ignored;
     uint64_t keys = entrant->facts.bytes > caches ? 10 * BENCH_CHUNK : entrant->facts.bytes / 32;
-    int ask = has_batch(entrant) ? BENCH_ASK_BATCH : BENCH_ASK_ONE;
-    if (entrant->contestant->operations[ask] != NULL)
-        run_keys(entrant, ask, group->wanted.type, group->wanted.keys * 3 + 1, keys, &ignored);
+    int query = has_batch(entrant) ? BENCH_QUERY_BATCH : BENCH_QUERY_ONE;
+    if (entrant->contestant->operations[query] != NULL)
+        run_keys(entrant, query, group->wanted.type, group->wanted.keys * 3 + 1, keys, &ignored);
 }
 
 static void add_part(struct group *group, struct entrant *entrant, enum phase phase, uint32_t part)
@@ -116,7 +116,7 @@ static void add_part(struct group *group, struct entrant *entrant, enum phase ph
     uint64_t first = 0;
     uint64_t count = keys;
     double seconds;
-    if (keys <= refill_most) {
+    if (keys <= refill_max) {
         entrant->contestant->clear(entrant->context);
     } else {
         first = keys / group->request->parts * part;
@@ -127,51 +127,52 @@ static void add_part(struct group *group, struct entrant *entrant, enum phase ph
     entrant->ns[phase][part] = seconds * 1e9 / (double)count;
 }
 
-static void ask_part(struct group *group, struct entrant *entrant, enum phase phase, uint32_t part)
+static void query_part(struct group *group, struct entrant *entrant, enum phase phase,
+                       uint32_t part)
 {
     bool absent = phase == ABSENT_ONE || phase == ABSENT_BATCH;
     bool one = phase == ABSENT_ONE || phase == PRESENT_ONE;
     uint64_t keys = group->wanted.keys;
-    uint64_t asks = group->request->asks;
-    uint64_t first = keys + asks * part;
+    uint64_t queries = group->request->queries;
+    uint64_t first = keys + queries * part;
     double seconds;
     /* Asking singly takes a quarter where there are batches too: the rate is counted in those. */
-    if (one && has_batch(entrant) && keys > refill_most)
-        asks = (asks + 3) / 4;
+    if (one && has_batch(entrant) && keys > refill_max)
+        queries = (queries + 3) / 4;
     if (!absent) {
-        asks = asks < keys ? asks : keys;
-        first = (keys - asks) / group->request->parts * part;
+        queries = queries < keys ? queries : keys;
+        first = (keys - queries) / group->request->parts * part;
     }
     warm_up(group, entrant);
     uint64_t found =
-        run_keys(entrant, phases[phase].operation, group->wanted.type, first, asks, &seconds);
-    entrant->ns[phase][part] = seconds * 1e9 / (double)asks;
+        run_keys(entrant, phases[phase].operation, group->wanted.type, first, queries, &seconds);
+    entrant->ns[phase][part] = seconds * 1e9 / (double)queries;
     if (entrant->contestant->role == BENCH_LIMIT)
         return;
     if (absent && one == !has_batch(entrant)) {
-        entrant->asked += asks;
+        entrant->queried += queries;
         entrant->found += found;
-    } else if (!absent && found != asks) {
+    } else if (!absent && found != queries) {
         bench_fail("%s lost %" PRIu64 " of %" PRIu64 " keys", entrant->contestant->name,
-                   asks - found, asks);
+                   queries - found, queries);
     }
 }
 
 static void run_phase(struct group *group, enum phase phase)
 {
-    struct entrant *turn[ENTRANTS_MOST];
+    struct entrant *turn[ENTRANTS_MAX];
     size_t count = 0;
     for (size_t i = 0; i < group->count; i++) {
         struct entrant *entrant = &group->entrants[i];
         if (entrant->contestant->operations[phases[phase].operation] == NULL)
             continue;
         bool single =
-            phases[phase].operation == BENCH_ADD_ONE || phases[phase].operation == BENCH_ASK_ONE;
+            phases[phase].operation == BENCH_ADD_ONE || phases[phase].operation == BENCH_QUERY_ONE;
         if (single && has_batch(entrant) && group->request->batch_only)
             continue;
         /* Adding singly takes the slow too long, and tells nothing that it does not at 1 M. */
         if (phase == ADD_ONE && entrant->contestant->slow && has_batch(entrant) &&
-            group->wanted.keys > refill_most)
+            group->wanted.keys > refill_max)
             continue;
         if (phase == ADD_BATCH)
             entrant->contestant->clear(entrant->context);
@@ -184,7 +185,7 @@ static void run_phase(struct group *group, enum phase phase)
             if (phase == ADD_ONE || phase == ADD_BATCH)
                 add_part(group, entrant, phase, part);
             else
-                ask_part(group, entrant, phase, part);
+                query_part(group, entrant, phase, part);
         }
 }
 
@@ -204,7 +205,7 @@ static bool is_named(const char *list, const char *name)
 static bool takes_part(const struct request *request, const struct bench_contestant *contestant,
                        uint64_t keys)
 {
-    if (contestant->slow && keys > request->slow_most)
+    if (contestant->slow && keys > request->slow_max)
         return false;
     return is_named(request->also, contestant->name) ||
            (request->only == NULL ? !contestant->named : is_named(request->only, contestant->name));
@@ -235,7 +236,7 @@ static void enter(struct group *group, const struct bench_contestant *contestant
     if (contestant->full != NULL)
         contestant->clear(entrant->context);
     entrant->memory = after > before ? after - before : 0;
-    if (++group->count == ENTRANTS_MOST)
+    if (++group->count == ENTRANTS_MAX)
         bench_fail("too many contestants");
 }
 
@@ -245,8 +246,8 @@ static void print_row(const struct group *group, const struct entrant *entrant)
     printf("%-8s %10" PRIu64 " %7.0e %-16s %-8s %u %2u %7.2f", bench_type_names[group->wanted.type],
            group->wanted.keys, group->wanted.rate, entrant->contestant->name, facts->kernel,
            facts->lines, facts->probes, (double)facts->bytes * 8 / (double)group->wanted.keys);
-    if (entrant->asked > 0)
-        printf(" %9.3e", (double)entrant->found / (double)entrant->asked);
+    if (entrant->queried > 0)
+        printf(" %9.3e", (double)entrant->found / (double)entrant->queried);
     else
         printf(" %9s", "-");
     for (int phase = 0; phase < PHASES; phase++)
@@ -275,8 +276,8 @@ static void write_row(struct request *request, const struct group *group,
             group->wanted.rate, entrant->contestant->name, roles[entrant->contestant->role],
             facts->layout, facts->kernel, facts->lines, facts->probes, facts->bytes,
             entrant->memory, facts->held > 0 ? facts->held : facts->bytes,
-            facts->links > 0 ? facts->links : 1, facts->below ? "true" : "false", facts->planned,
-            entrant->asked, entrant->found);
+            facts->layers > 0 ? facts->layers : 1, facts->below ? "true" : "false", facts->planned,
+            entrant->queried, entrant->found);
     const char *separator = "";
     for (int phase = 0; phase < PHASES; phase++) {
         if (!entrant->measured[phase])
@@ -347,7 +348,7 @@ static void each(const char *list, void (*take)(struct request *, const char *),
 
 static void take_size(struct request *request, const char *item)
 {
-    if (request->size_count == LIST_MOST)
+    if (request->size_count == LIST_MAX)
         bench_fail("too many sizes");
     request->sizes[request->size_count++] = number_of(item);
 }
@@ -355,7 +356,7 @@ static void take_size(struct request *request, const char *item)
 static void take_rate(struct request *request, const char *item)
 {
     double rate = strtod(item, NULL);
-    if (request->rate_count == LIST_MOST || !(rate > 0 && rate < 1))
+    if (request->rate_count == LIST_MAX || !(rate > 0 && rate < 1))
         bench_fail("%s is no rate to use here", item);
     request->rates[request->rate_count++] = rate;
 }
@@ -385,9 +386,9 @@ static void take_option(struct request *request, const char *option, const char 
     else if (strcmp(option, "--parts") == 0)
         request->parts = (uint32_t)number_of(value);
     else if (strcmp(option, "--asks") == 0)
-        request->asks = number_of(value);
+        request->queries = number_of(value);
     else if (strcmp(option, "--slow-most") == 0)
-        request->slow_most = number_of(value);
+        request->slow_max = number_of(value);
     else if (strcmp(option, "--batch-only") == 0)
         request->batch_only = atoi(value) != 0;
     else if (strcmp(option, "--threads") == 0)
@@ -398,8 +399,8 @@ static void take_option(struct request *request, const char *option, const char 
         request->json = fopen(value, "w");
     else
         bench_fail("%s is no option", option);
-    if (request->parts > PARTS_MOST)
-        bench_fail("%d parts at most", PARTS_MOST);
+    if (request->parts > PARTS_MAX)
+        bench_fail("%d parts at most", PARTS_MAX);
     if (strcmp(option, "--json") == 0 && request->json == NULL)
         bench_fail("cannot write %s", value);
 }
@@ -458,8 +459,8 @@ int main(int argc, char **argv)
 {
     static struct request request = {
         .parts = 5,
-        .asks = 2000000,
-        .slow_most = 100000000,
+        .queries = 2000000,
+        .slow_max = 100000000,
         .threads = 2,
         .processor = 1,
         .first_row = true,

@@ -56,7 +56,7 @@ struct bench_facts {
     uint32_t probes;    /* bits per key, per line if blocked */
     uint64_t bytes;     /* the memory that was planned */
     uint64_t held;      /* what it takes with all keys in it, where that differs; else 0 */
-    uint32_t links;     /* of a chain, with all keys in it; else 0 */
+    uint32_t layers;    /* of a chain, with all keys in it; else 0 */
     bool below;         /* the rate is one that it stays below, not one that it meets */
     double planned;     /* the rate that was planned; 0 for a limit */
     const char *kernel; /* static storage */
@@ -69,7 +69,7 @@ typedef uint64_t bench_operation(void *context, const struct bench_chunk *chunk)
 /* A comparison is shown and never judged: it does less than a filter has to. */
 enum bench_role { BENCH_OURS, BENCH_PEER, BENCH_COMPARISON, BENCH_LIMIT };
 
-enum { BENCH_ADD_ONE, BENCH_ADD_BATCH, BENCH_ASK_ONE, BENCH_ASK_BATCH, BENCH_OPERATIONS };
+enum { BENCH_ADD_ONE, BENCH_ADD_BATCH, BENCH_QUERY_ONE, BENCH_QUERY_BATCH, BENCH_OPERATIONS };
 
 struct bench_contestant {
     const char *name;
@@ -117,7 +117,7 @@ void bench_clear(void *context);
 void bench_release(void *context);
 
 /* Adding to and querying any filter of ours: the context is a bloomery_filter. */
-bench_operation bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch;
+bench_operation bench_add_one, bench_add_batch, bench_query_one, bench_query_batch;
 
 /* ---- Measuring ------------------------------------------------------------------------------ */
 

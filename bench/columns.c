@@ -99,7 +99,7 @@ static uint64_t add(void *context, const struct bench_chunk *chunk)
     return chunk->count;
 }
 
-static uint64_t ask(void *context, const struct bench_chunk *chunk)
+static uint64_t query(void *context, const struct bench_chunk *chunk)
 {
     struct column *column = context;
     bloomery_error error;
@@ -114,7 +114,7 @@ static uint64_t ask(void *context, const struct bench_chunk *chunk)
 #define COLUMN(title, which)                                                               \
     {                                                                                      \
         .name = title, .role = BENCH_OURS, .variant = which, .make = make, .clear = clear, \
-        .release = release, .prepare = prepare, .operations = {NULL, add, NULL, ask},      \
+        .release = release, .prepare = prepare, .operations = {NULL, add, NULL, query},    \
     }
 
 const struct bench_contestant bench_columns[] = {

@@ -81,13 +81,13 @@ static uint64_t random64(void)
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-typedef uint64_t line[BLOOMERY_LINE_WORDS];
+typedef uint64_t line[BLOOMERY_BLOCK_WORDS];
 
 /* One bit in each of `probes` words, one behind the other, as `w` has it. */
 static void set(uint64_t *words, uint64_t w, uint32_t probes)
 {
     for (uint32_t i = 0; i < probes; i++) {
-        const uint32_t position = bloomery_line_position(w, i);
+        const uint32_t position = bloomery_block_position(w, i);
         words[position / BLOOMERY_WORD_BITS] |= (uint64_t)1 << position % BLOOMERY_WORD_BITS;
     }
 }
@@ -95,7 +95,7 @@ static void set(uint64_t *words, uint64_t w, uint32_t probes)
 static bool hits(const uint64_t *words, uint64_t w, uint32_t probes)
 {
     for (uint32_t i = 0; i < probes; i++) {
-        const uint32_t position = bloomery_line_position(w, i);
+        const uint32_t position = bloomery_block_position(w, i);
         if ((words[position / BLOOMERY_WORD_BITS] >> position % BLOOMERY_WORD_BITS & 1) == 0)
             return false;
     }
@@ -105,17 +105,17 @@ static bool hits(const uint64_t *words, uint64_t w, uint32_t probes)
 /* How often ideal positions hit these very bits: any first word, any bits. */
 static double chance(const uint64_t *words, uint32_t probes)
 {
-    double full[BLOOMERY_LINE_WORDS];
+    double full[BLOOMERY_BLOCK_WORDS];
     double sum = 0;
-    for (int i = 0; i < BLOOMERY_LINE_WORDS; i++)
+    for (int i = 0; i < BLOOMERY_BLOCK_WORDS; i++)
         full[i] = __builtin_popcountll(words[i]) / (double)BLOOMERY_WORD_BITS;
-    for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++) {
+    for (uint32_t first = 0; first < BLOOMERY_BLOCK_WORDS; first++) {
         double product = 1;
         for (uint32_t i = 0; i < probes; i++)
-            product *= full[(first + i) % BLOOMERY_LINE_WORDS];
+            product *= full[(first + i) % BLOOMERY_BLOCK_WORDS];
         sum += product;
     }
-    return sum / BLOOMERY_LINE_WORDS;
+    return sum / BLOOMERY_BLOCK_WORDS;
 }
 
 /* ---- Ideal filters -------------------------------------------------------------------------- */
@@ -123,7 +123,7 @@ static double chance(const uint64_t *words, uint32_t probes)
 /* Lines of one key that coincide are one in N pairs, which is far below every error here. */
 static double ideal_rate(const struct shape *shape, uint64_t keys, line *lines)
 {
-    const uint64_t blocks = shape->plan.bits / (BLOOMERY_LINE_WORDS * BLOOMERY_WORD_BITS);
+    const uint64_t blocks = shape->plan.bits / (BLOOMERY_BLOCK_WORDS * BLOOMERY_WORD_BITS);
     double sum = 0;
     memset(lines, 0, blocks * sizeof *lines);
     for (uint64_t i = 0; i < keys * shape->lines; i++) {
@@ -141,7 +141,7 @@ static bool plan_shape(struct shape *shape, uint64_t keys)
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_error error;
     struct sample sample = {0};
-    options.lines = shape->lines;
+    options.blocks_per_key = shape->lines;
     options.probes = shape->probes;
     shape->plan = (bloomery_plan){.keys = keys, .rate = shape->rate};
     if (bloomery_plan_solve(&shape->plan, &options, &error) != BLOOMERY_OK) {
@@ -168,7 +168,7 @@ static bool plan_shape(struct shape *shape, uint64_t keys)
 static uint64_t run_family(bloomery_filter *filter, const struct family *family, uint64_t first,
                            uint64_t count, bool adding)
 {
-    static uint8_t bytes[CHUNK][FAMILY_KEY_MOST];
+    static uint8_t bytes[CHUNK][FAMILY_KEY_MAX];
     static bloomery_key keys[CHUNK];
     uint64_t found = 0;
     for (uint64_t done = 0; done < count; done += CHUNK) {
@@ -184,15 +184,15 @@ static uint64_t run_family(bloomery_filter *filter, const struct family *family,
 }
 
 static bool measure_cell(const struct shape *shape, const struct family *family, uint64_t keys,
-                         uint64_t asks)
+                         uint64_t queries)
 {
-    const double expected = shape->mean * (double)asks;
-    const double spread = shape->deviation * (double)asks;
+    const double expected = shape->mean * (double)queries;
+    const double spread = shape->deviation * (double)queries;
     bloomery_filter *filter;
     if (bloomery_create(&shape->plan, NULL, &filter, NULL) != BLOOMERY_OK)
         exit(2);
     run_family(filter, family, 0, keys, true);
-    const uint64_t found = run_family(filter, family, keys, asks, false);
+    const uint64_t found = run_family(filter, family, keys, queries, false);
     bloomery_free(filter);
     const double sigma =
         ((double)found - expected) / sqrt(expected + spread * spread * (1 + 1.0 / IDEALS));
@@ -201,19 +201,19 @@ static bool measure_cell(const struct shape *shape, const struct family *family,
     return fabs(sigma) <= too_far;
 }
 
-static bool measure_families(const struct shape *shapes, uint64_t keys, uint64_t asks)
+static bool measure_families(const struct shape *shapes, uint64_t keys, uint64_t queries)
 {
     bool good = true;
     printf("\nfound over expected (standard errors), %" PRIu64 " keys, %" PRIu64
            " questions each\n%-16s",
-           keys, asks, "keys");
+           keys, queries, "keys");
     for (int i = 0; i < SHAPES; i++)
         printf("    L = %u, k = %u ", shapes[i].lines, shapes[i].probes);
     putchar('\n');
     for (int i = 0; i < FAMILIES; i++) {
         printf("%-16s", families[i].name);
         for (int j = 0; j < SHAPES; j++)
-            good = measure_cell(&shapes[j], &families[i], keys, asks) && good;
+            good = measure_cell(&shapes[j], &families[i], keys, queries) && good;
         putchar('\n');
     }
     return good;
@@ -238,7 +238,7 @@ static bool measure_held(unsigned held, uint32_t probes, uint32_t load, uint64_t
         const uint64_t first_bits = random64() >> (64 - held);
         for (uint32_t key = 0; key < load; key++)
             set(words, word_of(first_bits, held), probes);
-        for (uint32_t asked = 0; asked < LINE_QUESTIONS; asked++)
+        for (uint32_t queried = 0; queried < LINE_QUESTIONS; queried++)
             found += hits(words, word_of(first_bits, held), probes);
         note(&ours, (double)found / LINE_QUESTIONS);
         for (int more = 0; more < 10; more++) { /* without questions they cost little */
@@ -263,8 +263,8 @@ int main(int argc, char **argv)
         {.lines = 2, .probes = 6, .rate = 1e-3}, {.lines = 3, .probes = 4, .rate = 1e-3},
         {.lines = 4, .probes = 3, .rate = 1e-3},
     };
-    const uint64_t asks = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000000;
-    const uint64_t keys = asks / 20;
+    const uint64_t queries = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000000;
+    const uint64_t keys = queries / 20;
     bool good = true;
     if (keys < 1000) {
         fprintf(stderr, "derivation: at least 20000 questions\n");
@@ -272,13 +272,13 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < SHAPES; i++)
         good = plan_shape(&shapes[i], keys) && good;
-    good = measure_families(shapes, keys, asks) && good;
+    good = measure_families(shapes, keys, queries) && good;
     printf("\nfirst bits of the hash held fixed: found over expected (standard errors)\n"
            "held  k   keys  questions  expected      ratio\n");
     /* The mean loads of L = 1 at 1e-2 with k = 6, and at 1e-3 with k = 8. */
     for (unsigned held = 20; held <= 32; held += 4) {
-        good = measure_held(held, 6, 52, 3 * asks) && good;
-        good = measure_held(held, 8, 33, 3 * asks) && good;
+        good = measure_held(held, 6, 52, 3 * queries) && good;
+        good = measure_held(held, 8, 33, 3 * queries) && good;
     }
     puts(good ? "\nall within 5 standard errors" : "\nNOT all within 5 standard errors");
     return good ? 0 : 1;

@@ -4,12 +4,12 @@
 
 #include <stdint.h>
 
-enum { FAMILIES = 16, FAMILY_KEY_MOST = 48 };
+enum { FAMILIES = 16, FAMILY_KEY_MAX = 48 };
 
 /* Sixteen families of keys as programs have them, each a one-to-one function of a number. */
 struct family {
     const char *name;
-    /* Writes key `number` to `at`, where there is room for FAMILY_KEY_MOST bytes, and says how many
+    /* Writes key `number` to `at`, where there is room for FAMILY_KEY_MAX bytes, and says how many
      * it has. */
     uint32_t (*make)(uint64_t number, uint8_t *at);
 };

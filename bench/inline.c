@@ -17,15 +17,15 @@ static bench_inline_loop *loop_of_processor(const char **kernel)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
         *kernel = "avx512";
-        return bench_inline_ask_avx512;
+        return bench_inline_query_avx512;
     }
     if (__builtin_cpu_supports("avx2")) {
         *kernel = "avx2";
-        return bench_inline_ask_avx2;
+        return bench_inline_query_avx2;
     }
 #endif
     *kernel = "scalar";
-    return bench_inline_ask_plain;
+    return bench_inline_query_plain;
 }
 
 static void *make(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
@@ -42,7 +42,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     return inlined;
 }
 
-static uint64_t ask(void *context, const struct bench_chunk *chunk)
+static uint64_t query(void *context, const struct bench_chunk *chunk)
 {
     const struct inlined *inlined = context;
     return inlined->loop(&inlined->taken, chunk);
@@ -56,7 +56,7 @@ const struct bench_contestant bench_inline[] = {
         .make = make,
         .clear = bench_leave,
         .release = free,
-        .operations = {NULL, NULL, ask, NULL},
+        .operations = {NULL, NULL, query, NULL},
     },
     {.name = NULL},
 };

@@ -20,10 +20,10 @@ const char *const bench_type_names[BENCH_TYPES] = {"integers", "ids", "urls"};
 enum {
     ID_DIGITS = 12,
     PREFIXES = 64,
-    PREFIX_LEAST = 36,
-    PREFIX_MOST = 52,
+    PREFIX_MIN = 36,
+    PREFIX_MAX = 52,
     HEX_DIGITS = 16,
-    URL_MOST = PREFIX_MOST + HEX_DIGITS,
+    URL_MAX = PREFIX_MAX + HEX_DIGITS,
 };
 
 static const uint64_t id_range = UINT64_C(1000000000000);
@@ -32,7 +32,7 @@ static const uint64_t id_step = UINT64_C(618033988751);
 static uint64_t numbers[BENCH_CHUNK];
 static bloomery_key spans[BENCH_CHUNK];
 /* Strings lie one behind another; the last copy of a prefix may reach a little further. */
-static char text[(size_t)BENCH_CHUNK * URL_MOST + PREFIX_MOST];
+static char text[(size_t)BENCH_CHUNK * URL_MAX + PREFIX_MAX];
 
 static void make_integers(uint64_t first, size_t count)
 {
@@ -62,7 +62,7 @@ static void make_ids(uint64_t first, size_t count)
 
 struct prefix {
     size_t bytes;
-    char text[PREFIX_MOST + 16];
+    char text[PREFIX_MAX + 16];
 };
 
 static const struct prefix *prefixes(void)
@@ -71,8 +71,8 @@ static const struct prefix *prefixes(void)
     for (unsigned i = 0; all[PREFIXES - 1].bytes == 0 && i < PREFIXES; i++) {
         int bytes = snprintf(all[i].text, sizeof all[i].text,
                              "https://node%02u.example.net/articles/by-number/and-by-name/", i);
-        all[i].bytes = PREFIX_LEAST + i % (PREFIX_MOST - PREFIX_LEAST + 1);
-        assert(bytes >= PREFIX_MOST);
+        all[i].bytes = PREFIX_MIN + i % (PREFIX_MAX - PREFIX_MIN + 1);
+        assert(bytes >= PREFIX_MAX);
         (void)bytes;
         all[i].text[all[i].bytes - 1] = '/';
     }
@@ -87,7 +87,7 @@ static void make_urls(uint64_t first, size_t count)
     for (size_t i = 0; i < count; i++) {
         uint64_t mixed = bloomery_mix64(first + i);
         const struct prefix *prefix = &all[mixed % PREFIXES];
-        memcpy(at, prefix->text, PREFIX_MOST);
+        memcpy(at, prefix->text, PREFIX_MAX);
         for (int digit = 0; digit < HEX_DIGITS; digit++)
             at[prefix->bytes + (size_t)digit] = digits[mixed >> (4 * digit) & 15];
         spans[i] = bloomery_key_of(at, prefix->bytes + HEX_DIGITS);

@@ -5,11 +5,11 @@
  *
  *     blocked-fresh    as blocked, planned freely; its batches count the bits that they set
  *     counting-4, -8   counters of 4 and of 8 bits in the places of blocked's bits
- *     scalable         a chain whose first link is planned for all keys: it never grows
+ *     scalable         a chain whose first layer is planned for all keys: it never grows
  *     scalable-grown   one that began with room for a twentieth of them
  *
- * A cleared chain keeps its links, so the one that shall grow again is made anew. The kernel's work for
- * the pages of its later links is part of its time then, as it is for whoever lets a filter grow.
+ * A cleared chain keeps its layers, so the one that shall grow again is made anew. The kernel's work for
+ * the pages of its later layers is part of its time then, as it is for whoever lets a filter grow.
  */
 #include "bench.h"
 
@@ -43,12 +43,12 @@ static uint64_t planned_bytes(const bloomery_plan *plan, uint64_t keys)
     uint64_t bytes = 0;
     uint64_t room = 0;
     for (uint32_t i = 0; room < keys; i++) {
-        bloomery_plan link;
+        bloomery_plan layer;
         bloomery_error error;
-        if (bloomery_plan_link(plan, i, &link, &error) != BLOOMERY_OK)
+        if (bloomery_plan_layer(plan, i, &layer, &error) != BLOOMERY_OK)
             bench_fail("%s", error.text);
-        bytes += link.bytes;
-        room += link.keys;
+        bytes += layer.bytes;
+        room += layer.keys;
     }
     return bytes;
 }
@@ -74,7 +74,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     create(kind);
     bloomery_info_get(kind->filter, false, &info);
     snprintf(facts->layout, sizeof facts->layout, "%s", bloomery_kind_name((int)kind->plan.kind));
-    facts->lines = kind->plan.lines;
+    facts->lines = kind->plan.blocks_per_key;
     facts->probes = kind->plan.probes;
     facts->bytes = variant == GROWN ? planned_bytes(&kind->plan, wanted->keys) : kind->plan.bytes;
     facts->planned = kind->plan.rate;
@@ -98,7 +98,7 @@ static void full(void *context, struct bench_facts *facts)
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter_of(context), false, &info);
     facts->held = info.bytes;
-    facts->links = info.links;
+    facts->layers = info.layers;
 }
 
 static void release(void *context)
@@ -126,21 +126,21 @@ static uint64_t add_fresh(void *context, const struct bench_chunk *chunk)
     return fresh;
 }
 
-static uint64_t ask_one(void *context, const struct bench_chunk *chunk)
+static uint64_t query_one(void *context, const struct bench_chunk *chunk)
 {
-    return bench_ask_one(filter_of(context), chunk);
+    return bench_query_one(filter_of(context), chunk);
 }
 
-static uint64_t ask_batch(void *context, const struct bench_chunk *chunk)
+static uint64_t query_batch(void *context, const struct bench_chunk *chunk)
 {
-    return bench_ask_batch(filter_of(context), chunk);
+    return bench_query_batch(filter_of(context), chunk);
 }
 
 #define KIND(title, which, batch, whole)                                                  \
     {                                                                                     \
         .name = title, .role = BENCH_OURS, .variant = which, .named = true, .make = make, \
         .clear = clear, .full = whole, .release = release,                                \
-        .operations = {add_one, batch, ask_one, ask_batch},                               \
+        .operations = {add_one, batch, query_one, query_batch},                           \
     }
 
 const struct bench_contestant bench_kinds[] = {

@@ -50,7 +50,7 @@ static uint64_t add_one(void *context, const struct bench_chunk *chunk)
     return added;
 }
 
-static uint64_t ask_one(void *context, const struct bench_chunk *chunk)
+static uint64_t query_one(void *context, const struct bench_chunk *chunk)
 {
     uint64_t found = 0;
     for (size_t i = 0; i < chunk->count; i++)
@@ -66,7 +66,7 @@ const struct bench_contestant bench_libbloom[] = {
         .make = make,
         .clear = clear,
         .release = release,
-        .operations = {add_one, NULL, ask_one, NULL},
+        .operations = {add_one, NULL, query_one, NULL},
     },
     {.name = NULL},
 };

@@ -60,11 +60,11 @@ FAST struct touch find(const struct bench_loop *loop, size_t i, enum variant var
         hash.hi = bench_loop_hash(loop, i, type);
         touch.bits = hash.hi;
     }
-    touch.line = loop->memory + bloomery_line_of(hash, 0, loop->blocks) * BLOOMERY_BLOCK_BYTES;
+    touch.line = loop->memory + bloomery_block_of(hash, 0, loop->blocks) * BLOOMERY_BLOCK_BYTES;
     __builtin_prefetch(touch.line);
     if (variant == TWO_LINES) {
         touch.second =
-            loop->memory + bloomery_line_of(hash, 1, loop->blocks) * BLOOMERY_BLOCK_BYTES;
+            loop->memory + bloomery_block_of(hash, 1, loop->blocks) * BLOOMERY_BLOCK_BYTES;
         __builtin_prefetch(touch.second);
     }
     return touch;
@@ -151,13 +151,13 @@ static struct bench_loop loop_of(const struct limit *limit, const struct bench_c
 
 OPERATION(hash_add_one, one_by_one, HASH_LINE, true)
 OPERATION(hash_add, in_window, HASH_LINE, true)
-OPERATION(hash_ask_one, one_by_one, HASH_LINE, false)
-OPERATION(hash_ask, in_window, HASH_LINE, false)
+OPERATION(hash_query_one, one_by_one, HASH_LINE, false)
+OPERATION(hash_query, in_window, HASH_LINE, false)
 OPERATION(bare_add, in_window, BARE_LINE, true)
-OPERATION(bare_ask, in_window, BARE_LINE, false)
+OPERATION(bare_query, in_window, BARE_LINE, false)
 OPERATION(whole_add, in_window, WHOLE_LINE, true)
 OPERATION(two_add, in_window, TWO_LINES, true)
-OPERATION(two_ask, in_window, TWO_LINES, false)
+OPERATION(two_query, in_window, TWO_LINES, false)
 
 static void *make(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
 {
@@ -166,16 +166,16 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     bloomery_error error;
     if (variant == BARE_LINE && wanted->type != BENCH_INTEGERS)
         return NULL; /* there is no bare way from a string to a line */
-    options.lines = variant == TWO_LINES ? 2 : 1;
+    options.blocks_per_key = variant == TWO_LINES ? 2 : 1;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     struct limit *limit = bench_allocate(sizeof *limit);
     limit->pages = bench_pages_make(plan.bytes);
     limit->blocks = plan.bytes / BLOOMERY_BLOCK_BYTES;
-    limit->lines = options.lines;
+    limit->lines = options.blocks_per_key;
     snprintf(facts->layout, sizeof facts->layout, "%s",
              variant == TWO_LINES ? "two random lines" : "a random line");
-    facts->lines = options.lines;
+    facts->lines = options.blocks_per_key;
     facts->probes = 0;
     facts->bytes = plan.bytes;
     facts->planned = 0;
@@ -203,9 +203,9 @@ static void release(void *context)
     }
 
 const struct bench_contestant bench_limits[] = {
-    LIMIT("line", HASH_LINE, hash_add_one, hash_add, hash_ask_one, hash_ask),
-    LIMIT("line-bare", BARE_LINE, NULL, bare_add, NULL, bare_ask),
+    LIMIT("line", HASH_LINE, hash_add_one, hash_add, hash_query_one, hash_query),
+    LIMIT("line-bare", BARE_LINE, NULL, bare_add, NULL, bare_query),
     LIMIT("line-whole", WHOLE_LINE, NULL, whole_add, NULL, NULL),
-    LIMIT("two-lines", TWO_LINES, NULL, two_add, NULL, two_ask),
+    LIMIT("two-lines", TWO_LINES, NULL, two_add, NULL, two_query),
     {.name = NULL},
 };

@@ -79,7 +79,8 @@ uint64_t bench_resident_bytes(void)
 struct bench_pages bench_pages_make(uint64_t bytes)
 {
     uint64_t lines = (bytes + BLOOMERY_BLOCK_BYTES - 1) / BLOOMERY_BLOCK_BYTES;
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 1, .bits = lines * 512};
+    bloomery_plan plan = {
+        .kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .bits = lines * 512};
     struct bench_pages pages = {NULL, NULL, lines * BLOOMERY_BLOCK_BYTES};
     bloomery_error error;
     if (bloomery_create(&plan, NULL, &pages.filter, &error) != BLOOMERY_OK)

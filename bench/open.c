@@ -10,7 +10,8 @@ static void open_row(FILE *json, uint64_t bytes, const char *separator)
 {
     enum { TIMES = 2000 };
     static const char path[] = "bench-open.bloom";
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = bytes * 8, .lines = 1, .probes = 6};
+    bloomery_plan plan = {
+        .kind = BLOOMERY_BLOCKED, .bits = bytes * 8, .blocks_per_key = 1, .probes = 6};
     bloomery_filter *filter;
     bloomery_error error;
     if (bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK ||

@@ -11,9 +11,9 @@
  */
 #include "bench.h"
 
-enum { CLASSIC = 0, LINES_MOST = 4, CONCURRENT = LINES_MOST + 1 };
+enum { CLASSIC = 0, LINES_MAX = 4, CONCURRENT = LINES_MAX + 1 };
 
-static bloomery_filter *alive[LINES_MOST + 1];
+static bloomery_filter *alive[LINES_MAX + 1];
 
 const bloomery_filter *bench_our_filter(uint32_t lines)
 {
@@ -36,7 +36,7 @@ bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kin
                                    uint32_t lines, bloomery_plan *plan)
 {
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.lines = lines;
+    options.blocks_per_key = lines;
     return create(wanted, kind, &options, plan);
 }
 
@@ -46,7 +46,7 @@ static void fill_facts(const bloomery_filter *filter, struct bench_facts *facts)
     bloomery_info_get(filter, false, &info);
     snprintf(facts->layout, sizeof facts->layout, "%s",
              info.kind == BLOOMERY_CLASSIC ? "flat" : "512-bit lines");
-    facts->lines = info.lines;
+    facts->lines = info.blocks_per_key;
     facts->probes = info.probes;
     facts->bytes = info.bytes;
     facts->planned = info.planned_rate;
@@ -58,7 +58,7 @@ bloomery_filter *bench_blocked_make(const struct bench_case *wanted, uint32_t li
 {
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_plan plan;
-    options.lines = lines;
+    options.blocks_per_key = lines;
     options.concurrent_adds = concurrent;
     bloomery_filter *filter = create(wanted, BLOOMERY_BLOCKED, &options, &plan);
     fill_facts(filter, facts);
@@ -84,7 +84,7 @@ void bench_clear(void *context)
 
 void bench_release(void *context)
 {
-    for (int i = 0; i <= LINES_MOST; i++)
+    for (int i = 0; i <= LINES_MAX; i++)
         if (alive[i] == context)
             alive[i] = NULL;
     bloomery_free(context);
@@ -110,7 +110,7 @@ uint64_t bench_add_batch(void *context, const struct bench_chunk *chunk)
     return chunk->count;
 }
 
-uint64_t bench_ask_one(void *context, const struct bench_chunk *chunk)
+uint64_t bench_query_one(void *context, const struct bench_chunk *chunk)
 {
     uint64_t found = 0;
     if (chunk->numbers != NULL)
@@ -122,13 +122,13 @@ uint64_t bench_ask_one(void *context, const struct bench_chunk *chunk)
     return found;
 }
 
-uint64_t bench_ask_batch(void *context, const struct bench_chunk *chunk)
+uint64_t bench_query_batch(void *context, const struct bench_chunk *chunk)
 {
     return bloomery_may_contain_batch(context, chunk->keys, chunk->count, NULL);
 }
 
 /* The caller's own loop: hash, prefetch, and query 128 keys later. */
-static uint64_t ask_pair(void *context, const struct bench_chunk *chunk)
+static uint64_t query_pair(void *context, const struct bench_chunk *chunk)
 {
     enum { AHEAD = 128 };
     bloomery_hash hashes[AHEAD];
@@ -170,7 +170,7 @@ static void *borrow(uint32_t variant, const struct bench_case *wanted, struct be
     {                                                                                            \
         .name = title, .role = BENCH_OURS, .variant = lines, .make = make, .clear = bench_clear, \
         .release = bench_release,                                                                \
-        .operations = {bench_add_one, bench_add_batch, bench_ask_one, bench_ask_batch},          \
+        .operations = {bench_add_one, bench_add_batch, bench_query_one, bench_query_batch},      \
         __VA_ARGS__                                                                              \
     }
 
@@ -188,7 +188,7 @@ const struct bench_contestant bench_ours[] = {
         .make = borrow,
         .clear = bench_leave,
         .release = bench_leave,
-        .operations = {NULL, NULL, NULL, ask_pair},
+        .operations = {NULL, NULL, NULL, query_pair},
     },
     {.name = NULL},
 };

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PARTS_MOST = 25, FILES = 2 };
+enum { PARTS_MAX = 25, FILES = 2 };
 
 static const char *const paths[FILES] = {"bench-one.bloom", "bench-other.bloom"};
 static const char merged_path[] = "bench-merged.bloom";
@@ -47,7 +47,7 @@ void bench_remove(FILE *json, uint64_t keys, uint32_t parts)
 {
     const char *separator = "";
     bloomery_filter *filter = filled(BLOOMERY_COUNTING, keys, 0);
-    double ns[PARTS_MOST];
+    double ns[PARTS_MAX];
     for (uint32_t part = 0; part < parts; part++) {
         uint64_t first = keys / parts * part;
         uint64_t count = keys / parts;
@@ -181,7 +181,7 @@ void bench_several(FILE *json, uint64_t keys, uint32_t parts)
         {"drop counters of 4 bits", drop_counters, 0},
     };
     enum { ROWS = sizeof rows / sizeof rows[0] };
-    static double seconds[ROWS][PARTS_MOST];
+    static double seconds[ROWS][PARTS_MAX];
     struct several several = {.sum = 0};
     bloomery_options copy = BLOOMERY_OPTIONS;
     bloomery_error error;
@@ -198,8 +198,9 @@ void bench_several(FILE *json, uint64_t keys, uint32_t parts)
             seconds[row][part] = bench_seconds() - begin;
         }
     for (size_t i = 0; i < ROWS; i++) {
-        const uint64_t bytes = rows[i].files == 0 ? bloomery_bytes(several.counting)
-                                                  : rows[i].files * bloomery_bytes(several.into);
+        const uint64_t bytes = rows[i].files == 0
+                                   ? bloomery_file_bytes(several.counting)
+                                   : rows[i].files * bloomery_file_bytes(several.into);
         report(json, i == 0, rows[i].what, bytes, seconds[i], parts);
     }
     if (!(several.sum > 0))

@@ -47,7 +47,7 @@ struct run {
     uint64_t die_after;
     uint64_t memory; /* of the process */
     uint64_t url_bytes;
-    uint64_t disk_most;
+    uint64_t disk_max;
     uint64_t twice; /* came out twice, or was never pushed */
     double push_seconds;
     double flush_seconds;
@@ -75,7 +75,7 @@ static bloomery_sieve_info info_of(struct run *run)
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(run->sieve, &info);
     const uint64_t disk = info.seen_bytes + info.pending_bytes + info.queue_bytes;
-    run->disk_most = disk > run->disk_most ? disk : run->disk_most;
+    run->disk_max = disk > run->disk_max ? disk : run->disk_max;
     return info;
 }
 
@@ -248,7 +248,7 @@ static void tell(const struct run *run, const struct outcome *outcome)
     printf("disk      seen-set %.3f bytes a key; all %" PRIu64 " bytes at the end, %" PRIu64
            " at most\n",
            (double)info->seen_bytes / (double)(info->distinct == 0 ? 1 : info->distinct),
-           outcome->disk, run->disk_most);
+           outcome->disk, run->disk_max);
     printf("traffic   read %" PRIu64 ", written %" PRIu64
            "; the formula says %.4g together, %.3f of it came (seen "
            "%.4g, pending %.4g, queue %.4g); of the process %" PRIu64 " and %" PRIu64 "\n",
@@ -287,7 +287,7 @@ static void write_row(FILE *json, const struct run *run, const struct outcome *o
             ", \"read\": %" PRIu64 ", \"written\": %" PRIu64 ", \"process_read\": %" PRIu64
             ", \"process_written\": %" PRIu64 ", \"disk_read\": %" PRIu64
             ", \"disk_written\": %" PRIu64 ",\n",
-            outcome->disk, run->disk_most, info->seen_bytes, info->bytes_read, info->bytes_written,
+            outcome->disk, run->disk_max, info->seen_bytes, info->bytes_read, info->bytes_written,
             process->read, process->written, process->disk_read, process->disk_written);
     fprintf(json,
             " \"planned\": %.0f, \"planned_seen\": %.0f, \"planned_pending\": %.0f, "

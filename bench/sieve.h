@@ -21,9 +21,9 @@
 
 #include <stdio.h>
 
-enum { SIEVE_URL_MOST = 64, SIEVE_CHUNK = 1024, SIEVE_RECENT = 50000 };
+enum { SIEVE_URL_MAX = 64, SIEVE_CHUNK = 1024, SIEVE_RECENT = 50000 };
 
-/* Writes the URL of a number; the bytes written, at most SIEVE_URL_MOST. */
+/* Writes the URL of a number; the bytes written, at most SIEVE_URL_MAX. */
 size_t sieve_url(uint64_t number, char *to);
 /* The number of a URL; false where it is none. */
 bool sieve_url_number(bloomery_key url, uint64_t *number);
@@ -47,7 +47,7 @@ struct sieve_chunk {
     uint64_t first; /* the number from which on they are new */
     uint64_t numbers[SIEVE_CHUNK];
     bloomery_key keys[SIEVE_CHUNK];
-    char text[SIEVE_CHUNK * SIEVE_URL_MOST];
+    char text[SIEVE_CHUNK * SIEVE_URL_MAX];
 };
 size_t sieve_stream_next(struct sieve_stream *stream, struct sieve_chunk *chunk);
 

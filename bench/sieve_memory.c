@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BATCH = 1024, THREADS_MOST = 16, PARTS_MOST = 25, POPPED = 1024 };
+enum { BATCH = 1024, THREADS_MAX = 16, PARTS_MAX = 25, POPPED = 1024 };
 
 enum what { NEW_KEYS, SEEN_KEYS, TAKEN, WHATS };
 
@@ -44,7 +44,7 @@ struct job {
     struct sieve_set set;
     uint64_t bytes;
     uint64_t found[WHATS];
-    double ns[WHATS][PARTS_MOST];
+    double ns[WHATS][PARTS_MAX];
 };
 
 /* ---- Contestants ------------------------------------------------------------------------------ */
@@ -211,7 +211,7 @@ static void *work(void *context)
 /* Pushes all keys; nanoseconds a key from the first start to the last end. */
 static double push_all(struct job *job, uint64_t *found)
 {
-    struct worker workers[THREADS_MOST];
+    struct worker workers[THREADS_MAX];
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, job->threads);
     for (uint32_t i = 0; i < job->threads; i++) {
@@ -261,7 +261,7 @@ static int compare(const void *left, const void *right)
 
 static double median(const double *values, uint32_t count)
 {
-    double sorted[PARTS_MOST];
+    double sorted[PARTS_MAX];
     memcpy(sorted, values, count * sizeof *values);
     qsort(sorted, count, sizeof *sorted, compare);
     return sorted[count / 2];
@@ -305,8 +305,8 @@ int sieve_memory(int argc, char **argv)
     const uint64_t count = sieve_number(sieve_option(argc, argv, "--keys", "20M"));
     const uint32_t threads = (uint32_t)sieve_number(sieve_option(argc, argv, "--threads", "2"));
     const uint32_t parts = (uint32_t)sieve_number(sieve_option(argc, argv, "--parts", "5"));
-    if (count < 1 || threads < 1 || threads > THREADS_MOST || parts < 1 || parts > PARTS_MOST)
-        sieve_fail("at least one key, 1 to %d threads, 1 to %d parts", THREADS_MOST, PARTS_MOST);
+    if (count < 1 || threads < 1 || threads > THREADS_MAX || parts < 1 || parts > PARTS_MAX)
+        sieve_fail("at least one key, 1 to %d threads, 1 to %d parts", THREADS_MAX, PARTS_MAX);
     char *text = malloc((size_t)count * SIEVE_ID_BYTES);
     bloomery_key *keys = malloc((size_t)count * sizeof *keys);
     static struct job jobs[2 * CONTESTANTS];

@@ -7,13 +7,13 @@
 #include <assert.h>
 #include <string.h>
 
-enum { PREFIXES = 64, PREFIX_LEAST = 26, PREFIX_MOST = 42, HEX_DIGITS = 16 };
+enum { PREFIXES = 64, PREFIX_MIN = 26, PREFIX_MAX = 42, HEX_DIGITS = 16 };
 
-_Static_assert(PREFIX_MOST + HEX_DIGITS <= SIEVE_URL_MOST, "a URL has room");
+_Static_assert(PREFIX_MAX + HEX_DIGITS <= SIEVE_URL_MAX, "a URL has room");
 
 struct prefix {
     size_t bytes;
-    char text[PREFIX_MOST + 22];
+    char text[PREFIX_MAX + 22];
 };
 
 /* 26 to 42 bytes, 34 on average. */
@@ -23,9 +23,9 @@ static const struct prefix *prefixes(void)
     for (unsigned i = 0; all[PREFIXES - 1].bytes == 0 && i < PREFIXES; i++) {
         int bytes = snprintf(all[i].text, sizeof all[i].text,
                              "https://node%02u.example.net/articles/by-number/", i);
-        assert(bytes >= PREFIX_MOST && bytes < (int)sizeof all[i].text);
+        assert(bytes >= PREFIX_MAX && bytes < (int)sizeof all[i].text);
         (void)bytes;
-        all[i].bytes = PREFIX_LEAST + i % (PREFIX_MOST - PREFIX_LEAST + 1);
+        all[i].bytes = PREFIX_MIN + i % (PREFIX_MAX - PREFIX_MIN + 1);
         all[i].text[all[i].bytes - 1] = '/';
     }
     return all;
@@ -53,10 +53,10 @@ static uint64_t unmix64(uint64_t x)
 
 bool sieve_url_number(bloomery_key url, uint64_t *number)
 {
-    char again[SIEVE_URL_MOST];
+    char again[SIEVE_URL_MAX];
     const char *text = url.data;
     uint64_t mixed = 0;
-    if (url.bytes < PREFIX_LEAST + HEX_DIGITS || url.bytes > SIEVE_URL_MOST)
+    if (url.bytes < PREFIX_MIN + HEX_DIGITS || url.bytes > SIEVE_URL_MAX)
         return false;
     for (unsigned digit = 0; digit < HEX_DIGITS; digit++) {
         const char letter = text[url.bytes - HEX_DIGITS + digit];

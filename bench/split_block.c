@@ -130,12 +130,12 @@ static struct bench_loop loop_of(const struct split_block *filter, const struct 
 
 OPERATION(add_one, one_by_one, SAME_HASH, true)
 OPERATION(add_batch, in_window, SAME_HASH, true)
-OPERATION(ask_one, one_by_one, SAME_HASH, false)
-OPERATION(ask_batch, in_window, SAME_HASH, false)
+OPERATION(query_one, one_by_one, SAME_HASH, false)
+OPERATION(query_batch, in_window, SAME_HASH, false)
 OPERATION(product_add_one, one_by_one, ONE_PRODUCT, true)
 OPERATION(product_add_batch, in_window, ONE_PRODUCT, true)
-OPERATION(product_ask_one, one_by_one, ONE_PRODUCT, false)
-OPERATION(product_ask_batch, in_window, ONE_PRODUCT, false)
+OPERATION(product_query_one, one_by_one, ONE_PRODUCT, false)
+OPERATION(product_query_batch, in_window, ONE_PRODUCT, false)
 
 /* The rate: a block has a Poisson number j of keys, and each of the eight words of an absent key
  * finds its bit set with probability 1 - (31/32)^j. */
@@ -202,9 +202,9 @@ static void release(void *context)
     }
 
 const struct bench_contestant bench_split_block[] = {
-    SPLIT_BLOCK("split-block", BENCH_PEER, SAME_HASH, add_one, add_batch, ask_one, ask_batch),
+    SPLIT_BLOCK("split-block", BENCH_PEER, SAME_HASH, add_one, add_batch, query_one, query_batch),
     SPLIT_BLOCK("split-block-1mul", BENCH_COMPARISON, ONE_PRODUCT, product_add_one,
-                product_add_batch, product_ask_one, product_ask_batch),
+                product_add_batch, product_query_one, product_query_batch),
     {.name = NULL},
 };
 

@@ -2,7 +2,7 @@
 /*
  * One thread beside several. Integer keys at 1e-2, made before the clock starts; wall-clock time.
  *
- *     build       bloomery_build of a whole filter
+ *     build       bloomery_add_parallel of a whole filter
  *     query       each thread looks up its own part of the keys
  *     separate    each thread adds its own part of the keys, in one batch, to a filter of its own,
  *                 of the same size. They share nothing but the memory: what a build could be at
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { THREADS_MOST = 64, PARTS_MOST = 25 };
+enum { THREADS_MAX = 64, PARTS_MAX = 25 };
 
 struct key_set {
     uint64_t *numbers;
@@ -82,7 +82,7 @@ static void *work(void *context)
 static double run(bloomery_filter *const *filters, bool adds, const struct key_set *set,
                   uint32_t threads, uint64_t *found)
 {
-    struct worker workers[THREADS_MOST];
+    struct worker workers[THREADS_MAX];
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, threads);
     for (uint32_t i = 0; i < threads; i++) {
@@ -122,7 +122,8 @@ static double build(bloomery_filter *filter, const struct key_set *set, uint32_t
     bloomery_error error;
     bloomery_clear(filter);
     double begin = bench_seconds();
-    if (bloomery_build(filter, set->keys, (size_t)set->count, threads, &error) != BLOOMERY_OK)
+    if (bloomery_add_parallel(filter, set->keys, (size_t)set->count, threads, &error) !=
+        BLOOMERY_OK)
         bench_fail("%s", error.text);
     return (bench_seconds() - begin) * 1e9 / (double)set->count;
 }
@@ -147,7 +148,7 @@ enum { BUILD, SEPARATE, QUERY, OPERATIONS };
 static const char *const operation_names[OPERATIONS] = {"build", "separate", "query"};
 
 /* [0]: one thread, [1]: several. */
-static double times[OPERATIONS][2][PARTS_MOST];
+static double times[OPERATIONS][2][PARTS_MAX];
 
 static void measure_adds(bloomery_filter *const *filters, uint64_t keys, const uint32_t *threads,
                          uint32_t parts)
@@ -165,9 +166,9 @@ static void measure_adds(bloomery_filter *const *filters, uint64_t keys, const u
 static void measure_queries(bloomery_filter *const *filters, uint64_t keys, const uint32_t *threads,
                             uint32_t parts)
 {
-    const uint64_t asked = keys < 20000000 ? keys : 20000000;
+    const uint64_t queried = keys < 20000000 ? keys : 20000000;
     uint64_t found[2] = {0, 0};
-    struct key_set others = key_set_make(keys, asked);
+    struct key_set others = key_set_make(keys, queried);
     for (uint32_t part = 0; part < parts; part++)
         for (uint32_t i = 0; i < 2; i++) {
             uint32_t which = (i + part) % 2;
@@ -182,10 +183,10 @@ void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts)
 {
     const struct bench_case wanted = {BENCH_INTEGERS, keys, 0.01};
     const uint32_t numbers[2] = {1, threads};
-    bloomery_filter *filters[THREADS_MOST];
+    bloomery_filter *filters[THREADS_MAX];
     bloomery_plan plan;
-    if (threads < 1 || threads > THREADS_MOST)
-        bench_fail("1 to %d threads", THREADS_MOST);
+    if (threads < 1 || threads > THREADS_MAX)
+        bench_fail("1 to %d threads", THREADS_MAX);
     for (uint32_t i = 0; i < threads; i++)
         filters[i] = bench_filter_make(&wanted, BLOOMERY_BLOCKED, 1, &plan);
     measure_adds(filters, keys, numbers, parts);

@@ -6,13 +6,13 @@
  *
  * Visits START and all pages that are reached from it, each once, and prints how far each is from START, and the page. What
  * there is to visit and what was seen lies in DIRECTORY: the same command again goes on, or has nothing to do. So that
- * no network is needed, the web is a file, a line for each page: its address, and those that it links to. MILLISECONDS
+ * no network is needed, the web is a file, a line for each page: its address, and those that it names. MILLISECONDS
  * are waited after each page, as a polite crawler does.
  *
  * Introduces: bloomery_sieve_open, _push_batch, _pop, _ack, _commit, _close; payloads; a canonicaliser.
  *
- * The order matters. A page's links are pushed, then the page is acknowledged, then both are committed together. A
- * crash before the commit makes the page come again, and its links with it, of which those that were kept are seen. A
+ * The order matters. A page's urls are pushed, then the page is acknowledged, then both are committed together. A
+ * crash before the commit makes the page come again, and its urls with it, of which those that were kept are seen. A
  * crash after it has lost nothing. Nothing is left out, and at most one batch is visited twice.
  */
 #include <bloomery/sieve.h>
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCH = 10, LINKS_MOST = 1000, DEPTH_BYTES = 12 };
+enum { BATCH = 10, URLS_MAX = 1000, DEPTH_BYTES = 12 };
 
 static const char blanks[] = " \t\r\n";
 
@@ -32,9 +32,9 @@ static int fail(const char *text)
     return 2;
 }
 
-/* "Fetches" a page: the line of the file that begins with its address becomes `line`, what comes behind is its links.
+/* "Fetches" a page: the line of the file that begins with its address becomes `line`, what comes behind is its urls.
  * How many, or -1 where there is no such page. */
-static int fetch(FILE *web, bloomery_key page, char **line, size_t *room, bloomery_key *links)
+static int fetch(FILE *web, bloomery_key page, char **line, size_t *room, bloomery_key *urls)
 {
     rewind(web);
     while (getline(line, room, web) >= 0) {
@@ -43,28 +43,28 @@ static int fetch(FILE *web, bloomery_key page, char **line, size_t *room, bloome
         if (name == NULL || strlen(name) != page.bytes || memcmp(name, page.data, page.bytes) != 0)
             continue;
         int count = 0;
-        while (count < LINKS_MOST && (name = strtok_r(NULL, blanks, &rest)) != NULL)
-            links[count++] = bloomery_key_of(name, strlen(name));
+        while (count < URLS_MAX && (name = strtok_r(NULL, blanks, &rest)) != NULL)
+            urls[count++] = bloomery_key_of(name, strlen(name));
         return count;
     }
     return -1;
 }
 
-/* Visits one page and pushes what it links to. */
+/* Visits one page and pushes the URLs that it names. */
 static bloomery_status visit(bloomery_sieve *sieve, FILE *web, const bloomery_sieve_item *item,
                              bloomery_error *error)
 {
     static char *line = NULL; /* getline's, and reused for every page */
     static size_t room = 0;
-    static bloomery_key links[LINKS_MOST];
-    static bloomery_key payloads[LINKS_MOST];
-    static uint8_t results[LINKS_MOST];
+    static bloomery_key urls[URLS_MAX];
+    static bloomery_key payloads[URLS_MAX];
+    static uint8_t results[URLS_MAX];
     char depth[DEPTH_BYTES] = "0";
     size_t done = 0;
     /* The payload is what we gave with the push: how far that page was. */
     if (item->payload.bytes < sizeof depth)
         memcpy(depth, item->payload.data, item->payload.bytes);
-    const int count = fetch(web, item->key, &line, &room, links);
+    const int count = fetch(web, item->key, &line, &room, urls);
     printf("%s %.*s%s\n", depth, (int)item->key.bytes, (const char *)item->key.data,
            count < 0 ? " (not found)" : "");
     fflush(stdout);
@@ -73,7 +73,7 @@ static bloomery_status visit(bloomery_sieve *sieve, FILE *web, const bloomery_si
     snprintf(depth, sizeof depth, "%d", atoi(depth) + 1);
     for (int i = 0; i < count; i++)
         payloads[i] = bloomery_key_of(depth, strlen(depth));
-    return bloomery_sieve_push_batch(sieve, links, payloads, (size_t)count, results, &done, NULL,
+    return bloomery_sieve_push_batch(sieve, urls, payloads, (size_t)count, results, &done, NULL,
                                      error);
 }
 
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     }
     bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
     bloomery_sieve_info_get(sieve, &info);
-    fprintf(stderr, "crawler: %llu links, %llu pages\n", (unsigned long long)info.pushed,
+    fprintf(stderr, "crawler: %llu urls, %llu pages\n", (unsigned long long)info.pushed,
             (unsigned long long)info.acked);
     if (bloomery_sieve_close(sieve, &error) != BLOOMERY_OK)
         return fail(error.text);

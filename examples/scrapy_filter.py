@@ -79,8 +79,8 @@ def load_library():
     sieve, error = ctypes.c_void_p, ctypes.POINTER(Error)
     number = ctypes.POINTER(ctypes.c_uint64)
     library.bloomery_sieve_open.argtypes = [ctypes.POINTER(Options), ctypes.POINTER(sieve), error]
-    library.bloomery_sieve_note.argtypes = [sieve, Key, number, error]
-    library.bloomery_sieve_note_batch.argtypes = [
+    library.bloomery_sieve_mark_seen.argtypes = [sieve, Key, number, error]
+    library.bloomery_sieve_mark_seen_batch.argtypes = [
         sieve, ctypes.POINTER(Key), ctypes.c_size_t, ctypes.c_char_p, ctypes.POINTER(ctypes.c_size_t),
         number, error]
     library.bloomery_sieve_info_get.argtypes = [sieve, ctypes.POINTER(Info)]
@@ -152,7 +152,7 @@ class SieveDupeFilter:
         keys = (Key * len(prints))(*[Key(each, len(each)) for each in prints])
         results = ctypes.create_string_buffer(max(len(prints), 1))
         done = ctypes.c_size_t()
-        self.must(self.library.bloomery_sieve_note_batch(self.sieve, keys, len(prints), results, done, None,
+        self.must(self.library.bloomery_sieve_mark_seen_batch(self.sieve, keys, len(prints), results, done, None,
                                                          self.error))
         self.must(self.library.bloomery_sieve_commit(self.sieve, self.error))
 
@@ -169,7 +169,7 @@ class SieveDupeFilter:
         """True: drop it."""
         fingerprint = self.request_fingerprint(request)
         key = Key(fingerprint, len(fingerprint))
-        return self.must(self.library.bloomery_sieve_note(self.sieve, key, None, self.error)) == SEEN
+        return self.must(self.library.bloomery_sieve_mark_seen(self.sieve, key, None, self.error)) == SEEN
 
     def open(self):
         """Scrapy calls it when the spider begins; the state is open since __init__."""

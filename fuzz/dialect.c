@@ -194,7 +194,7 @@ static void check_kept(const bloomery_filter *filter, const bloomery_dialect *di
     free(ours.data);
 }
 
-static void add_and_ask(bloomery_filter *filter, const uint8_t *data, size_t size)
+static void add_and_query(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     const bloomery_key key = bloomery_key_of(data, size % 97);
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
@@ -238,7 +238,7 @@ static void try_one(const bloomery_dialect *dialect, const bloomery_dialect_para
     } else {
         check_written(filter, dialect, data, size, whole);
         check_kept(filter, dialect);
-        add_and_ask(filter, data, size);
+        add_and_query(filter, data, size);
         /* The expected rate of a small filter takes milliseconds, a hundred times all the rest. */
         describe(filter, sum_of(data, size) % 8 == 0);
         check_kept(filter, dialect);

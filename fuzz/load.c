@@ -124,14 +124,14 @@ static int append(void *context, const void *data, size_t size)
 
 static struct bytes write_out(const bloomery_filter *filter)
 {
-    struct bytes bytes = {.room = (size_t)bloomery_bytes(filter)};
+    struct bytes bytes = {.room = (size_t)bloomery_file_bytes(filter)};
     must(posix_memalign((void **)&bytes.data, 64, bytes.room) == 0, "memory for the test");
     must(bloomery_write(filter, append, &bytes, NULL) == BLOOMERY_OK, "a filter can be written");
-    must(bytes.size == bytes.room, "bloomery_bytes is what bloomery_write writes");
+    must(bytes.size == bytes.room, "bloomery_file_bytes is what bloomery_write writes");
     return bytes;
 }
 
-static void ask(const bloomery_filter *filter, const uint8_t *data, size_t size)
+static void query(const bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     bloomery_key keys[70];
     uint64_t answers[2];
@@ -178,7 +178,7 @@ static void read_facts(const bloomery_filter *filter)
     must(info.expected_rate >= 0 && info.expected_rate <= 1, "an expected rate is 0 to 1");
     must(info.estimated_keys >= 0, "an estimate is not negative");
     must(info.note == NULL || strlen(info.note) <= BLOOMERY_NOTE_BYTES, "a note ends");
-    must(info.file_bytes == bloomery_bytes(filter), "file bytes");
+    must(info.file_bytes == bloomery_file_bytes(filter), "file bytes");
     if (bloomery_verify(filter, &error) != BLOOMERY_OK)
         must(error.status == BLOOMERY_CORRUPT && error.text[0] != '\0', "verify says why");
 }
@@ -198,14 +198,14 @@ static void round_trip(const bloomery_filter *filter, const bloomery_options *op
     free(second.data);
 }
 
-/* Whether it was added. A chain can be full, or plan a link that there is no memory for. */
+/* Whether it was added. A chain can be full, or plan a layer that there is no memory for. */
 static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
     int result = bloomery_add(filter, key, NULL);
     if (result == BLOOMERY_FULL || result == BLOOMERY_OUT_OF_MEMORY)
         return false;
-    must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_KEY_NEEDED,
+    must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_SECRET_NEEDED,
          "a loaded filter takes keys");
     must(bloomery_may_contain(filter, key), "an added key is not denied");
     return true;
@@ -217,7 +217,7 @@ static void take_away(bloomery_filter *filter, const bloomery_options *options, 
 {
     bloomery_key key = bloomery_key_of(data, size);
     bloomery_filter *dropped = NULL;
-    const uint32_t count = bloomery_count(filter, key);
+    const uint32_t count = bloomery_key_count(filter, key);
     must(count >= 1 && count <= 255, "an added key is counted");
     if (bloomery_drop_counters(filter, NULL, &dropped, NULL) == BLOOMERY_OK) {
         must(bloomery_may_contain(dropped, key), "dropping counters loses no key");
@@ -226,23 +226,23 @@ static void take_away(bloomery_filter *filter, const bloomery_options *options, 
     }
     int result = bloomery_remove(filter, key, NULL);
     must(result == BLOOMERY_REMOVED || result == BLOOMERY_UNSUPPORTED ||
-             result == BLOOMERY_KEY_NEEDED,
+             result == BLOOMERY_SECRET_NEEDED,
          "an added key can be removed");
-    must(bloomery_count(filter, key) + 1 >= count, "a removal takes one");
+    must(bloomery_key_count(filter, key) + 1 >= count, "a removal takes one");
 }
 
 /* ---- The target -------------------------------------------------------------------------- */
 
 static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
 {
-    static const uint8_t key[BLOOMERY_KEY_BYTES] = "a golden secret!";
+    static const uint8_t key[BLOOMERY_SECRET_BYTES] = "a golden secret!";
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error = {.status = BLOOMERY_OK};
     memset(&memory, 0, sizeof memory);
     options.allocator = (bloomery_allocator){take, give, NULL};
     options.open_flags = flags;
-    options.key = size % 2 != 0 ? key : NULL;
+    options.secret = size % 2 != 0 ? key : NULL;
     bloomery_status status = load ? bloomery_load(data, size, &options, &filter, &error)
                                   : bloomery_view(data, size, &options, &filter, &error);
     must((status == BLOOMERY_OK) == (filter != NULL), "a filter if and only if it opened");
@@ -254,7 +254,7 @@ static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
         must(memory.requests == 0 || load, "nothing is allocated before a refusal");
     } else {
         must(get(data, 8, 2) == VERSION, "inputs are mended to the version that opens");
-        ask(filter, data, size);
+        query(filter, data, size);
         /* The expected rate of a small filter takes milliseconds, a hundred times all the rest. */
         if (XXH3_64bits(data, size) % 16 == 0)
             read_facts(filter);

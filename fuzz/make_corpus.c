@@ -47,8 +47,8 @@ static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint3
     struct file file = {.size = 0};
     bloomery_filter *filter = NULL;
     bloomery_error error;
-    bloomery_plan plan = {.kind = kind, .bits = bits, .lines = lines, .probes = probes};
-    if (kind == BLOOMERY_SCALABLE) { /* of three links in the end */
+    bloomery_plan plan = {.kind = kind, .bits = bits, .blocks_per_key = lines, .probes = probes};
+    if (kind == BLOOMERY_SCALABLE) { /* of three layers in the end */
         plan.keys = 3;
         plan.rate = 0.25;
     }
@@ -122,7 +122,7 @@ static void make_hostile(const struct file *valid)
 
 int main(int count, char **arguments)
 {
-    static const uint8_t key[BLOOMERY_KEY_BYTES] = "a golden secret!";
+    static const uint8_t key[BLOOMERY_SECRET_BYTES] = "a golden secret!";
     bloomery_options options = BLOOMERY_OPTIONS;
     if (count != 2) {
         fprintf(stderr, "usage: %s DIRECTORY\n", arguments[0]);
@@ -152,10 +152,10 @@ int main(int count, char **arguments)
     options.rule = (bloomery_key_rule){BLOOMERY_RULE_HEX | BLOOMERY_RULE_CSV, ',', -1, '#'};
     file = make(BLOOMERY_BLOCKED, 1024, 2, 4, &options);
     save("valid-note-and-rule", &file);
-    options.key = key;
+    options.secret = key;
     file = make(BLOOMERY_BLOCKED, 512, 1, 6, &options);
     save("valid-keyed", &file);
-    options.key_outside = true;
+    options.secret_outside = true;
     file = make(BLOOMERY_CLASSIC, 512, 0, 6, &options);
     save("valid-key-outside", &file);
     return 0;

@@ -91,7 +91,7 @@ static void use(struct life *life, unsigned flags)
 {
     if ((flags & VERIFY) != 0)
         life_verify(life);
-    life_ask(life);
+    life_query(life);
     if ((flags & FLUSH) != 0)
         life_flush(life);
     if ((flags & PUSH_NOTHING) == 0) {
@@ -185,7 +185,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     life = (struct life){.shape = &story->shape,
                          .sound = sound,
                          .mended = !sound && flags % 4 >= 2,
-                         .most_bytes = 2 * bytes_of(&image)};
+                         .max_bytes = 2 * bytes_of(&image)};
     directory_write(&image);
     /* Where a commit is in one copy alone, a damaged one cannot be told from a torn one. */
     const bool opened =

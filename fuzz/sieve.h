@@ -113,12 +113,12 @@ const struct story *story_get(unsigned number);
 struct life {
     const struct shape *shape;
     bloomery_sieve *sieve;
-    uint64_t most_bytes; /* that may be allocated */
-    bool sound;          /* nothing was changed: no failure is right */
-    bool mended;         /* the content may be anything */
-    bool told;           /* damage, or another failure */
-    bool verified;       /* and nothing was found */
-    bool lost;           /* what the last commit holds is not known */
+    uint64_t max_bytes; /* that may be allocated */
+    bool sound;         /* nothing was changed: no failure is right */
+    bool mended;        /* the content may be anything */
+    bool told;          /* damage, or another failure */
+    bool verified;      /* and nothing was found */
+    bool lost;          /* what the last commit holds is not known */
     struct moment state;
     uint8_t came[IDS]; /* in this life */
     uint64_t last;     /* number of the last item that came for the first time */
@@ -146,7 +146,7 @@ void life_flush(struct life *life);
 void life_commit(struct life *life);
 void life_verify(struct life *life);
 /* Asks for some keys, walks seen-set and queue. */
-void life_ask(struct life *life);
+void life_query(struct life *life);
 /* Everything, past what is damaged. */
 void life_drain(struct life *life);
 void life_close(struct life *life);

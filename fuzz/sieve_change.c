@@ -3,9 +3,9 @@
  * What an input does to a sound directory. A change is two bytes, what and where, then what it
  * needs:
  *
- *     what   the low four bits: which change; the highest: places are counted in blocks and fields
+ *     what   the low four bits: which change; the highest: places are counted in frames and fields
  *     where  0 the newest slot of MANIFEST, 1 the older one, from 2 on all of a file, by its name
- *     place  three bytes: the offset; or, in blocks, the block and the byte in it
+ *     place  three bytes: the offset; or, in frames, the frame and the byte in it
  *
  * All numbers wrap, so that every input is one.
  */
@@ -18,8 +18,8 @@
 enum {
     BY_FIELDS = 128,
     FILE_HEADER = 64,
-    BLOCK_HEADER = 48,
-    HEADS = BLOCK_HEADER + 24, /* bytes of a block that are chosen among by fields */
+    FRAME_HEADER = 48,
+    HEADS = FRAME_HEADER + 24, /* bytes of a frame that are chosen among by fields */
     SECTOR = 512,
     CHANGES = 12,
     LARGEST = 1 << 17,
@@ -83,13 +83,13 @@ static struct area take_area(struct input *input, struct image *image, bool fiel
     return area;
 }
 
-/* Where block `number` begins, counted round. */
-static size_t block_at(const struct file *file, size_t number)
+/* Where frame `number` begins, counted round. */
+static size_t frame_at(const struct file *file, size_t number)
 {
     size_t at = FILE_HEADER;
     for (; number > 0; number--) {
-        uint64_t bytes = BLOCK_HEADER;
-        if (file->size - at < BLOCK_HEADER)
+        uint64_t bytes = FRAME_HEADER;
+        if (file->size - at < FRAME_HEADER)
             return FILE_HEADER;
         bytes += get(file->bytes, at + 4, 4) + get(file->bytes, at + 8, 4);
         if (bytes >= file->size - at)
@@ -112,7 +112,7 @@ static size_t take_place(struct input *input, const struct area *area)
         return area->from + (size_t)(place * 4 % area->size);
     if (file->size <= FILE_HEADER + HEADS)
         return (size_t)(place % file->size);
-    const size_t at = block_at(file, (size_t)place % 16) + (size_t)(place >> 8) % HEADS;
+    const size_t at = frame_at(file, (size_t)place % 16) + (size_t)(place >> 8) % HEADS;
     return at < file->size ? at : FILE_HEADER;
 }
 

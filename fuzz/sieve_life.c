@@ -82,7 +82,7 @@ static uint32_t id_of(const struct shape *shape, bloomery_key key)
 static struct {
     uint64_t bytes;
     uint64_t most;
-    size_t blocks;
+    size_t frames;
     bool refuses; /* more than the most, and does not call it a broken promise */
 } memory;
 
@@ -96,36 +96,36 @@ static struct {
 #ifdef WATCHED
 #include <sanitizer/asan_interface.h>
 #else
-#define ASAN_POISON_MEMORY_REGION(block, bytes)   ((void)(block), (void)(bytes))
-#define ASAN_UNPOISON_MEMORY_REGION(block, bytes) ((void)(block), (void)(bytes))
+#define ASAN_POISON_MEMORY_REGION(frame, bytes)   ((void)(frame), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(frame, bytes) ((void)(frame), (void)(bytes))
 #endif
 
-/* Large blocks for the next life: fresh pages would take half of the time. */
+/* Large frames for the next life: fresh pages would take half of the time. */
 enum { KEPT = 48, WORTH_KEEPING = 65536 };
 static struct {
-    void *block;
+    void *frame;
     size_t bytes;
 } kept[KEPT];
 
 static void *find_kept(size_t bytes)
 {
     for (size_t i = 0; i < KEPT; i++)
-        if (kept[i].block != NULL && kept[i].bytes == bytes) {
-            void *block = kept[i].block;
-            kept[i].block = NULL;
-            ASAN_UNPOISON_MEMORY_REGION(block, bytes);
-            return block;
+        if (kept[i].frame != NULL && kept[i].bytes == bytes) {
+            void *frame = kept[i].frame;
+            kept[i].frame = NULL;
+            ASAN_UNPOISON_MEMORY_REGION(frame, bytes);
+            return frame;
         }
     return NULL;
 }
 
-static bool keep(void *block, size_t bytes)
+static bool keep(void *frame, size_t bytes)
 {
     for (size_t i = 0; i < KEPT && bytes >= WORTH_KEEPING; i++)
-        if (kept[i].block == NULL) {
-            kept[i].block = block;
+        if (kept[i].frame == NULL) {
+            kept[i].frame = frame;
             kept[i].bytes = bytes;
-            ASAN_POISON_MEMORY_REGION(block, bytes);
+            ASAN_POISON_MEMORY_REGION(frame, bytes);
             return true;
         }
     return false;
@@ -136,25 +136,25 @@ static void *take(void *context, size_t bytes, size_t alignment)
     (void)context;
     if (memory.refuses && bytes > memory.most - memory.bytes)
         return NULL;
-    void *block = find_kept(bytes);
+    void *frame = find_kept(bytes);
     memory.bytes += bytes;
-    memory.blocks++;
+    memory.frames++;
     must(memory.bytes <= memory.most, "no more memory is taken than was given");
     must(alignment <= 4096, "pages are aligned enough");
-    if (block == NULL && posix_memalign(&block, 4096, bytes) != 0)
+    if (frame == NULL && posix_memalign(&frame, 4096, bytes) != 0)
         return NULL;
-    return block;
+    return frame;
 }
 
-static void give(void *context, void *block, size_t bytes, size_t alignment)
+static void give(void *context, void *frame, size_t bytes, size_t alignment)
 {
     (void)context;
     (void)alignment;
-    must(memory.blocks > 0 && memory.bytes >= bytes, "memory is given back once");
+    must(memory.frames > 0 && memory.bytes >= bytes, "memory is given back once");
     memory.bytes -= bytes;
-    memory.blocks--;
-    if (!keep(block, bytes))
-        free(block);
+    memory.frames--;
+    if (!keep(frame, bytes))
+        free(frame);
 }
 
 /* The number that the next file gets. */
@@ -196,7 +196,7 @@ bool life_exact(const struct life *life)
 /* ---- Opening and closing --------------------------------------------------------------------- */
 
 /* Planning takes longer than all the rest: once for each number of partitions. */
-static uint64_t least_memory(const struct shape *shape)
+static uint64_t min_memory(const struct shape *shape)
 {
     static uint64_t least[8];
     bloomery_sieve_plan plan = {.keys = 1000, .partitions = shape->partitions, .memory = AMPLE};
@@ -206,7 +206,7 @@ static uint64_t least_memory(const struct shape *shape)
     uint64_t *known = &least[shape->partitions % 8];
     if (*known == 0) {
         must(bloomery_sieve_plan_solve(&plan, &error) == BLOOMERY_OK, "a plan");
-        *known = plan.least_memory;
+        *known = plan.min_memory;
     }
     return *known;
 }
@@ -217,7 +217,7 @@ static bloomery_sieve_options options_of(const struct life *life, const struct o
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     options.allocator = (bloomery_allocator){take, give, NULL};
     options.directory = directory_path();
-    options.memory = opening->ample ? AMPLE : least_memory(shape);
+    options.memory = opening->ample ? AMPLE : min_memory(shape);
     options.existing = !opening->make;
     options.keep_leases = opening->keep_leases;
     /* Long enough for both lives; commits are those that are called for. */
@@ -258,7 +258,7 @@ struct facts life_facts(const struct life *life)
     bloomery_sieve_info_get(life->sieve, &info);
     must(info.memory <= memory.most, "its memory is what was given");
     return (struct facts){info.pushed, info.new_keys, info.seen,   info.pending, info.forced,
-                          info.noted,  info.queued,   info.leased, info.acked};
+                          info.marked, info.queued,   info.leased, info.acked};
 }
 
 static void check_facts(const struct life *life)
@@ -281,9 +281,9 @@ bool life_open(struct life *life, const struct opening *opening)
     const bloomery_sieve_options options = options_of(life, opening);
     const int descriptor = next_descriptor();
     bloomery_error error = {.text = ""};
-    must(memory.blocks == 0 && memory.bytes == 0, "memory is given back");
+    must(memory.frames == 0 && memory.bytes == 0, "memory is given back");
     /* Its budget, and once more where the filter is read into memory beside an empty one. */
-    memory.most = 2 * options.memory + life->most_bytes + (1 << 16);
+    memory.most = 2 * options.memory + life->max_bytes + (1 << 16);
     if (life->shape->engine == BLOOMERY_SIEVE_DISK)
         memory.most -= options.memory;
     /* A filter of another system is made before its bytes are known, and then refused. */
@@ -292,7 +292,7 @@ bool life_open(struct life *life, const struct opening *opening)
     const bloomery_status status = bloomery_sieve_open(&options, &life->sieve, &error);
     must((status == BLOOMERY_OK) == (life->sieve != NULL), "a sieve if and only if it opened");
     if (!hear(life, status, &error)) {
-        must(memory.blocks == 0, "memory is given back where opening fails");
+        must(memory.frames == 0, "memory is given back where opening fails");
         must(next_descriptor() == descriptor, "files are closed where opening fails");
         return false;
     }
@@ -314,7 +314,7 @@ void life_close(struct life *life)
     life->sieve = NULL;
     if (!hear(life, status, &error))
         life->lost = true;
-    must(memory.blocks == 0 && memory.bytes == 0, "memory is given back");
+    must(memory.frames == 0 && memory.bytes == 0, "memory is given back");
 }
 
 /* ---- Pushing --------------------------------------------------------------------------------- */
@@ -328,7 +328,7 @@ static int push(struct life *life, uint32_t id, enum push_kind kind, bloomery_er
     if (kind == PUSH_FORCE)
         return bloomery_sieve_push_force(life->sieve, key, payload, NULL, error);
     if (kind == PUSH_NOTE)
-        return bloomery_sieve_note(life->sieve, key, NULL, error);
+        return bloomery_sieve_mark_seen(life->sieve, key, NULL, error);
     return bloomery_sieve_push(life->sieve, key, payload, NULL, error);
 }
 
@@ -519,7 +519,7 @@ static void walk(struct life *life)
         must((double)seen == bloomery_sieve_estimate(life->sieve), "what is seen is counted");
 }
 
-void life_ask(struct life *life)
+void life_query(struct life *life)
 {
     char room[KEY_ROOM];
     for (uint32_t id = 0; id < IDS; id += id < 8 ? 3 : 67) {

@@ -7,10 +7,10 @@
 #include <string.h>
 
 enum {
-    SLOT_LEAST = 320, /* bytes of a manifest before its state */
+    SLOT_MIN = 320, /* bytes of a manifest before its state */
     FILE_HEADER = 64,
-    BLOCK_HEADER = 48,
-    SEEN_BLOCK = 4096,
+    FRAME_HEADER = 48,
+    SEEN_FRAME = 4096,
     ROW = 56,
 };
 
@@ -30,7 +30,7 @@ static struct {
 void mend_learn(const struct file *manifest)
 {
     const uint64_t room = get(manifest->bytes, 16, 8);
-    must(room >= SLOT_LEAST && manifest->size % (2 * room) == 0, "a manifest has two slots");
+    must(room >= SLOT_MIN && manifest->size % (2 * room) == 0, "a manifest has two slots");
     layout.version = (uint32_t)get(manifest->bytes, 8, 4);
     layout.copies = (unsigned)(manifest->size / room);
 }
@@ -43,7 +43,7 @@ unsigned mend_copies(void)
 size_t mend_room(const struct file *manifest)
 {
     const size_t room = manifest->size / layout.copies;
-    return room < SLOT_LEAST ? 0 : room;
+    return room < SLOT_MIN ? 0 : room;
 }
 
 uint8_t *mend_newest(const struct file *manifest)
@@ -67,8 +67,8 @@ static void mend_copy_places(uint8_t *copy, size_t room, unsigned slot)
     put(copy, 8, layout.version, 4);
     put(copy, 12, slot, 4);
     put(copy, 16, room, 8);
-    if (queue < room && engine < room && SLOT_LEAST + queue + engine <= room)
-        put(copy, 24, SLOT_LEAST + queue + engine, 8);
+    if (queue < room && engine < room && SLOT_MIN + queue + engine <= room)
+        put(copy, 24, SLOT_MIN + queue + engine, 8);
 }
 
 static void mend_manifest(struct file *manifest, bool places)
@@ -86,12 +86,12 @@ static void mend_manifest(struct file *manifest, bool places)
             mend_copy_places(copy, room, 2 * i / layout.copies);
         const uint64_t used = get(copy, 24, 8);
         put(copy, 40, 0, 8);
-        put(copy, 40,
-            checksum(copy, used < SLOT_LEAST || used > room ? SLOT_LEAST : (size_t)used, 0), 8);
+        put(copy, 40, checksum(copy, used < SLOT_MIN || used > room ? SLOT_MIN : (size_t)used, 0),
+            8);
     }
 }
 
-/* ---- Files of blocks ------------------------------------------------------------------------- */
+/* ---- Files of frames ------------------------------------------------------------------------- */
 
 struct mending {
     const uint8_t *slot;
@@ -115,21 +115,21 @@ static void mend_header(const struct mending *mending, uint8_t *header, unsigned
     put(header, 56, checksum(header, 56, 0), 8);
 }
 
-static void mend_blocks(struct file *file, uint64_t seed)
+static void mend_frames(struct file *file, uint64_t seed)
 {
-    for (size_t at = FILE_HEADER; file->size - at >= BLOCK_HEADER;) {
-        uint8_t *block = file->bytes + at;
-        const uint64_t fixed = get(block, 4, 4);
-        const uint64_t body = get(block, 8, 4);
-        const bool whole = BLOCK_HEADER + fixed + body <= file->size - at;
+    for (size_t at = FILE_HEADER; file->size - at >= FRAME_HEADER;) {
+        uint8_t *frame = file->bytes + at;
+        const uint64_t fixed = get(frame, 4, 4);
+        const uint64_t body = get(frame, 8, 4);
+        const bool whole = FRAME_HEADER + fixed + body <= file->size - at;
         if (whole) {
-            put(block, 24, checksum(block + BLOCK_HEADER, (size_t)fixed, seed + at), 8);
-            put(block, 32, checksum(block + BLOCK_HEADER + fixed, (size_t)body, seed + at), 8);
+            put(frame, 24, checksum(frame + FRAME_HEADER, (size_t)fixed, seed + at), 8);
+            put(frame, 32, checksum(frame + FRAME_HEADER + fixed, (size_t)body, seed + at), 8);
         }
-        put(block, 40, checksum(block, 40, seed + at), 8);
+        put(frame, 40, checksum(frame, 40, seed + at), 8);
         if (!whole)
             return;
-        at += (size_t)(BLOCK_HEADER + fixed + body);
+        at += (size_t)(FRAME_HEADER + fixed + body);
     }
 }
 
@@ -138,18 +138,18 @@ static void mend_seen(const struct mending *mending, struct file *file, uint64_t
                       uint64_t seed)
 {
     const size_t width = get(mending->slot, 68, 4) == 48 ? 6 : 8;
-    const size_t full = (SEEN_BLOCK - 8) / width;
+    const size_t full = (SEEN_FRAME - 8) / width;
     const uint64_t queue = get(mending->slot, 248, 8);
-    const uint64_t row = SLOT_LEAST + queue + partition * ROW;
+    const uint64_t row = SLOT_MIN + queue + partition * ROW;
     uint64_t entries = UINT64_MAX;
     if (queue < mending->room && partition < 256 && row + ROW <= mending->room)
         entries = get(mending->slot, (size_t)row + 48, 8);
-    for (size_t at = FILE_HEADER; entries > 0 && file->size - at > 8; at += SEEN_BLOCK) {
-        size_t bytes = entries < full ? (size_t)entries * width : SEEN_BLOCK - 8;
+    for (size_t at = FILE_HEADER; entries > 0 && file->size - at > 8; at += SEEN_FRAME) {
+        size_t bytes = entries < full ? (size_t)entries * width : SEEN_FRAME - 8;
         bytes = bytes < file->size - at - 8 ? bytes : file->size - at - 8;
         put(file->bytes, at, checksum(file->bytes + at + 8, bytes, seed + at), 8);
         entries -= entries < full ? entries : full;
-        if (file->size - at < SEEN_BLOCK)
+        if (file->size - at < SEEN_FRAME)
             return;
     }
 }
@@ -189,7 +189,7 @@ static void mend_file(const struct mending *mending, struct file *file)
     if (kind == 1)
         mend_seen(mending, file, number, seed);
     else
-        mend_blocks(file, seed);
+        mend_frames(file, seed);
 }
 
 void mend_all(struct image *image, bool places)

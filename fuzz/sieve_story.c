@@ -330,7 +330,7 @@ const struct story *story_get(unsigned number)
     if (story->moment_count > 0)
         return story;
     story->shape = shapes[number % STORIES];
-    life = (struct life){.shape = &story->shape, .sound = true, .most_bytes = 1 << 20};
+    life = (struct life){.shape = &story->shape, .sound = true, .max_bytes = 1 << 20};
     chance = 1000 + number % STORIES;
     remove_files();
     tell(&life, story);

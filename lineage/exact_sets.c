@@ -121,7 +121,7 @@ static void string_set_add(void *set, const char *keys, size_t count)
     }
 }
 
-static uint64_t string_set_ask_portion(const void *set, const char *keys, size_t count)
+static uint64_t string_set_query_portion(const void *set, const char *keys, size_t count)
 {
     const struct string_set *strings = set;
     uint64_t tags[TOOL_PORTION];
@@ -169,9 +169,9 @@ static void *string_set_make(struct tool_digits keys, double rate, struct tool_m
     return strings;
 }
 
-static void string_set_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void string_set_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
-    tool_ask_by_portions(set, keys, answers, string_set_ask_portion);
+    tool_query_by_portions(set, keys, answers, string_set_query_portion);
 }
 
 const struct tool_structure tool_string_set = {
@@ -180,7 +180,7 @@ const struct tool_structure tool_string_set = {
     .exact = true,
     .make = string_set_make,
     .release = string_set_release,
-    .ask = string_set_ask,
+    .query = string_set_query,
 };
 
 /* ---- Sorted list ----------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static unsigned __int128 string_order(const char *key)
 
 /* Sixty-four binary searches in step. All have the same lengths to halve, so that each step is a
  * choice without a branch, and the string that comes next can be fetched for all of them. */
-static uint64_t sorted_list_ask_portion(const void *set, const char *keys, size_t count)
+static uint64_t sorted_list_query_portion(const void *set, const char *keys, size_t count)
 {
     const struct sorted_list *list = set;
     unsigned __int128 wanted[TOOL_PORTION];
@@ -307,9 +307,9 @@ static uint64_t sorted_list_ask_portion(const void *set, const char *keys, size_
     return answers;
 }
 
-static void sorted_list_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void sorted_list_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
-    tool_ask_by_portions(set, keys, answers, sorted_list_ask_portion);
+    tool_query_by_portions(set, keys, answers, sorted_list_query_portion);
 }
 
 const struct tool_structure tool_sorted_list = {
@@ -318,7 +318,7 @@ const struct tool_structure tool_sorted_list = {
     .exact = true,
     .make = sorted_list_make,
     .release = sorted_list_release,
-    .ask = sorted_list_ask,
+    .query = sorted_list_query,
 };
 
 /* ---- Set of 64-bit integers ------------------------------------------------------------------ */
@@ -364,7 +364,7 @@ static void integer_set_add(void *set, const char *keys, size_t count)
         integers->slots[integer_set_find(integers, slots[i], entries[i])] = entries[i];
 }
 
-static uint64_t integer_set_ask_portion(const void *set, const char *keys, size_t count)
+static uint64_t integer_set_query_portion(const void *set, const char *keys, size_t count)
 {
     const struct integer_set *integers = set;
     uint64_t entries[TOOL_PORTION];
@@ -396,9 +396,9 @@ static void *integer_set_make(struct tool_digits keys, double rate, struct tool_
     return integers;
 }
 
-static void integer_set_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void integer_set_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
-    tool_ask_by_portions(set, keys, answers, integer_set_ask_portion);
+    tool_query_by_portions(set, keys, answers, integer_set_query_portion);
 }
 
 const struct tool_structure tool_integer_set = {
@@ -407,5 +407,5 @@ const struct tool_structure tool_integer_set = {
     .exact = true,
     .make = integer_set_make,
     .release = integer_set_release,
-    .ask = integer_set_ask,
+    .query = integer_set_query,
 };

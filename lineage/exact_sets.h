@@ -37,8 +37,8 @@ struct tool_structure {
     const char *name;  /* on the command line and in JSON */
     const char *title; /* in the table */
     bool exact;
-    bool asked_rate; /* made for the rate asked for; false: it has its own, or none */
-    bool on_jvm;     /* tool_jvm_sets_start comes first */
+    bool requested_rate; /* made for the rate asked for; false: it has its own, or none */
+    bool on_jvm;         /* tool_jvm_sets_start comes first */
 
     /* Whether this machine can make it; NULL: always. */
     bool (*available)(void);
@@ -50,7 +50,7 @@ struct tool_structure {
 
     /* Sets bit i & 63 of answers[i >> 6] where key i may be in; the bits after the last are
      * cleared. Any number of threads may ask at once. */
-    void (*ask)(const void *set, struct tool_digits keys, uint64_t *answers);
+    void (*query)(const void *set, struct tool_digits keys, uint64_t *answers);
 
     /* NULL for exact structures, whose rate is nil. The rate predicted for this many keys; that of
      * the very bits as they came out; and by which factor the second may exceed the first because

@@ -125,7 +125,7 @@ uint64_t tool_experiment_absent(const struct tool_experiment *experiment)
 
 enum {
     CHECK_KEYS = 4096, /* asked at once; a multiple of 64 */
-    THREADS_MOST = 16,
+    THREADS_MAX = 16,
 };
 
 /* One thread's part of asking every key that was added. */
@@ -147,7 +147,7 @@ static void *check_keys(void *argument)
         size_t left = check->keys.count - from;
         struct tool_digits some = {tool_key_at(check->keys, from),
                                    left < CHECK_KEYS ? left : (size_t)CHECK_KEYS};
-        check->structure->ask(check->set, some, answers);
+        check->structure->query(check->set, some, answers);
         for (size_t i = 0; i < some.count && !check->missing; i++)
             if ((answers[i / 64] >> i % 64 & 1) == 0) {
                 check->missing = true;
@@ -170,11 +170,11 @@ static bool report_missing(const struct tool_experiment *experiment,
 static bool check_members(const struct tool_experiment *experiment,
                           const struct tool_structure *structure, const void *set)
 {
-    struct check checks[THREADS_MOST];
+    struct check checks[THREADS_MAX];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t threads = processors < 1              ? 1
-                     : processors > THREADS_MOST ? (size_t)THREADS_MOST
-                                                 : (size_t)processors;
+    size_t threads = processors < 1             ? 1
+                     : processors > THREADS_MAX ? (size_t)THREADS_MAX
+                                                : (size_t)processors;
     const struct tool_digits keys = experiment->keys;
     for (size_t i = 0, from = 0; i < threads; i++) {
         size_t count = keys.count / threads + (i < keys.count % threads ? 1 : 0);
@@ -261,9 +261,8 @@ static void judge_rate(const struct tool_experiment *experiment, const void *set
         trial->verdict = TOOL_AS_PREDICTED;
         return;
     }
-    tool_plausible_hits(absent, trial->predicted_rate, &trial->least_expected,
-                        &trial->most_expected);
-    if (found >= trial->least_expected && found <= trial->most_expected)
+    tool_plausible_hits(absent, trial->predicted_rate, &trial->min_expected, &trial->max_expected);
+    if (found >= trial->min_expected && found <= trial->max_expected)
         trial->verdict = TOOL_AS_PREDICTED;
     else if (tool_plausible(found, absent, trial->live_rate) &&
              trial->live_rate <= trial->predicted_rate * structure->allowed_factor(set))
@@ -287,7 +286,7 @@ static int run_built(struct tool_experiment *experiment, void *set, struct tool_
     }
     say(experiment, "asking the ", structure->title);
     double begin = now();
-    structure->ask(set, experiment->queries, answers);
+    structure->query(set, experiment->queries, answers);
     trial->query_seconds = now() - begin;
 
     int code = judge_answers(experiment, answers, trial) ? TOOL_FOUND : TOOL_NONE;
@@ -318,7 +317,7 @@ int tool_experiment_run(struct tool_experiment *experiment, const struct tool_st
         return TOOL_ERROR;
     }
     trial->bytes = meter.bytes;
-    trial->most_bytes = meter.most;
+    trial->max_bytes = meter.most;
     int code = run_built(experiment, set, trial);
     structure->release(set, &meter);
     assert(meter.bytes == 0);

@@ -36,14 +36,14 @@ enum tool_verdict {
 struct tool_trial {
     const struct tool_structure *structure;
     uint64_t bytes;
-    uint64_t most_bytes;  /* while it was built */
+    uint64_t max_bytes;   /* while it was built */
     double build_seconds; /* of the thread that did it */
     double query_seconds;
     uint64_t false_positives;
     double predicted_rate;
     double live_rate;
-    uint64_t least_expected; /* false positives that chance makes of the predicted rate */
-    uint64_t most_expected;
+    uint64_t min_expected; /* false positives that chance makes of the predicted rate */
+    uint64_t max_expected;
     enum tool_verdict verdict;
 
     /* Of filters of other systems; else 0. */
@@ -66,7 +66,7 @@ extern const struct tool_structure
 /* All trials, and which of them to show. */
 struct tool_results {
     struct tool_trial trials[TOOL_STRUCTURES];
-    bool asked[TOOL_STRUCTURES];
+    bool queried[TOOL_STRUCTURES];
 };
 
 /* Makes keys and queries. False after a message. keys: 1 to tool_ids_maximum(). */

@@ -22,7 +22,7 @@ static const struct tool_trial *trial_of(const struct tool_results *results,
                                          const struct tool_structure *structure)
 {
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
-        if (results->asked[i] && results->trials[i].structure == structure)
+        if (results->queried[i] && results->trials[i].structure == structure)
             return &results->trials[i];
     return NULL;
 }
@@ -30,7 +30,7 @@ static const struct tool_trial *trial_of(const struct tool_results *results,
 static int final_code(const struct tool_results *results)
 {
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
-        if (results->asked[i] && results->trials[i].verdict == TOOL_OFF)
+        if (results->queried[i] && results->trials[i].verdict == TOOL_OFF)
             return TOOL_NONE;
     return same_bytes(trial_of(results, &tool_guava_filter),
                       trial_of(results, &tool_guava_on_jvm)) &&
@@ -98,7 +98,7 @@ static void print_table(struct tool_out *out, const struct tool_experiment *expe
     tool_out_format(out, "%-24s %10s %9s %7s %7s %11s %10s %10s %10s\n", "structure", "memory",
                     "bits/key", "ns/key", "ns/key", "positives", "absent", "all", "predicted");
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
-        if (results->asked[i])
+        if (results->queried[i])
             print_row(out, experiment, &results->trials[i]);
     tool_out_text(out, "\n");
 }
@@ -115,8 +115,8 @@ static void print_verdict(struct tool_out *out, const struct tool_trial *trial)
         verdict = "NOT AS PREDICTED";
     tool_out_format(out, "%s: %s false positives where chance allows %s to %s: %s.\n",
                     trial->structure->title, tool_format_count(found, trial->false_positives),
-                    tool_format_count(least, trial->least_expected),
-                    tool_format_count(most, trial->most_expected), verdict);
+                    tool_format_count(least, trial->min_expected),
+                    tool_format_count(most, trial->max_expected), verdict);
 }
 
 /* ---- The original experiment ----------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void print_conclusion(struct tool_out *out, const struct tool_experiment 
     bool first = true;
     for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
         const struct tool_trial *trial = &results->trials[i];
-        if (!results->asked[i] || !trial->structure->asked_rate)
+        if (!results->queried[i] || !trial->structure->requested_rate)
             continue;
         if (first)
             tool_out_format(out, ". Asked for a rate of %s",
@@ -287,7 +287,7 @@ int tool_experiment_text(const struct tool_experiment *experiment,
     tool_out_text(&out, "(No set of MD5 digests: this program was built without libcrypto.)\n\n");
 #endif
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
-        if (results->asked[i] && results->trials[i].verdict != TOOL_EXACT)
+        if (results->queried[i] && results->trials[i].verdict != TOOL_EXACT)
             print_verdict(&out, &results->trials[i]);
     print_processes(&out, results);
     print_lineage(&out, experiment, results);
@@ -332,7 +332,7 @@ static json_t *trial_object(const struct tool_experiment *experiment,
     tool_json_add(object, "name", tool_json_text(trial->structure->name));
     tool_json_add(object, "exact", tool_json_bool(trial->structure->exact));
     tool_json_add(object, "bytes", tool_json_count(trial->bytes));
-    tool_json_add(object, "most_bytes", tool_json_count(trial->most_bytes));
+    tool_json_add(object, "most_bytes", tool_json_count(trial->max_bytes));
     tool_json_add(object, "bits_per_key", tool_json_number(bits_per_key(experiment, trial)));
     tool_json_add(object, "build_ns_per_key",
                   tool_json_number(nanoseconds(trial->build_seconds, experiment->keys.count)));
@@ -345,8 +345,8 @@ static json_t *trial_object(const struct tool_experiment *experiment,
     if (!trial->structure->exact) {
         tool_json_add(object, "predicted_rate", tool_json_number(trial->predicted_rate));
         tool_json_add(object, "live_rate", tool_json_number(trial->live_rate));
-        tool_json_add(object, "least_expected", tool_json_count(trial->least_expected));
-        tool_json_add(object, "most_expected", tool_json_count(trial->most_expected));
+        tool_json_add(object, "least_expected", tool_json_count(trial->min_expected));
+        tool_json_add(object, "most_expected", tool_json_count(trial->max_expected));
     }
     tool_json_add(object, "verdict", tool_json_text(verdicts[trial->verdict]));
     if (trial->bits > 0)
@@ -384,7 +384,7 @@ int tool_experiment_json(const struct tool_experiment *experiment,
     tool_json_add(report, "seed", tool_json_text(seed));
     json_t *rows = tool_json_array();
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
-        if (results->asked[i])
+        if (results->queried[i])
             tool_json_append(rows, trial_object(experiment, &results->trials[i]));
     tool_json_add(report, "structures", rows);
     tool_json_add(report, "lineage", lineage_object());

@@ -109,7 +109,7 @@ static void *classic_make(struct tool_digits keys, double rate, struct tool_mete
     return filter_set_make(BLOOMERY_CLASSIC, keys, rate, meter, told);
 }
 
-void tool_filter_ask(const bloomery_filter *filter, struct tool_digits keys, uint64_t *answers)
+void tool_filter_query(const bloomery_filter *filter, struct tool_digits keys, uint64_t *answers)
 {
     bloomery_key batch[BATCH];
     _Static_assert(BATCH % 64 == 0, "batches begin at words of answers");
@@ -119,10 +119,10 @@ void tool_filter_ask(const bloomery_filter *filter, struct tool_digits keys, uin
     }
 }
 
-static void filter_set_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void filter_set_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
     const struct filter_set *own = set;
-    tool_filter_ask(own->filter, keys, answers);
+    tool_filter_query(own->filter, keys, answers);
 }
 
 static double filter_set_predicted(const void *set)
@@ -149,10 +149,10 @@ const struct tool_structure tool_blocked_filter = {
     .name = "blocked",
     .title = "Bloomery, blocked",
     .exact = false,
-    .asked_rate = true,
+    .requested_rate = true,
     .make = blocked_make,
     .release = filter_set_release,
-    .ask = filter_set_ask,
+    .query = filter_set_query,
     .predicted_rate = filter_set_predicted,
     .live_rate = filter_set_live,
     .allowed_factor = filter_set_allowed_factor,
@@ -162,10 +162,10 @@ const struct tool_structure tool_classic_filter = {
     .name = "classic",
     .title = "Bloomery, classic",
     .exact = false,
-    .asked_rate = true,
+    .requested_rate = true,
     .make = classic_make,
     .release = filter_set_release,
-    .ask = filter_set_ask,
+    .query = filter_set_query,
     .predicted_rate = filter_set_predicted,
     .live_rate = filter_set_live,
     .allowed_factor = filter_set_allowed_factor,
@@ -305,10 +305,10 @@ const struct tool_structure tool_guava_filter = {
     .name = "guava",
     .title = "Guava's filter, here",
     .exact = false,
-    .asked_rate = true,
+    .requested_rate = true,
     .make = guava_make,
     .release = filter_set_release,
-    .ask = filter_set_ask,
+    .query = filter_set_query,
     .predicted_rate = dialect_set_predicted,
     .live_rate = dialect_set_live,
     .allowed_factor = dialect_set_allowed_factor,
@@ -323,7 +323,7 @@ const struct tool_structure tool_sha384_filter = {
     .available = sha384_available,
     .make = sha384_make,
     .release = filter_set_release,
-    .ask = filter_set_ask,
+    .query = filter_set_query,
     .predicted_rate = dialect_set_predicted,
     .live_rate = dialect_set_live,
     .allowed_factor = dialect_set_allowed_factor,

@@ -26,6 +26,6 @@ void tool_filter_facts_tell(const struct tool_filter_facts *facts, struct tool_t
 double tool_filter_steps_stray(const struct tool_filter_facts *facts);
 
 /* Asks a filter as a structure is asked. */
-void tool_filter_ask(const bloomery_filter *filter, struct tool_digits keys, uint64_t *answers);
+void tool_filter_query(const bloomery_filter *filter, struct tool_digits keys, uint64_t *answers);
 
 #endif /* BLOOMERY_LINEAGE_FILTER_SETS_H */

@@ -115,7 +115,7 @@ static void digest_set_add(void *set, const char *keys, size_t count)
     }
 }
 
-static uint64_t digest_set_ask_portion(const void *set, const char *keys, size_t count)
+static uint64_t digest_set_query_portion(const void *set, const char *keys, size_t count)
 {
     const struct digest_set *all = set;
     struct digest digests[TOOL_PORTION];
@@ -154,9 +154,9 @@ static void *digest_set_make(struct tool_digits keys, double rate, struct tool_m
     return digests;
 }
 
-static void digest_set_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void digest_set_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
-    tool_ask_by_portions(set, keys, answers, digest_set_ask_portion);
+    tool_query_by_portions(set, keys, answers, digest_set_query_portion);
 }
 
 const struct tool_structure tool_digest_set = {
@@ -165,7 +165,7 @@ const struct tool_structure tool_digest_set = {
     .exact = true,
     .make = digest_set_make,
     .release = digest_set_release,
-    .ask = digest_set_ask,
+    .query = digest_set_query,
 };
 
 #endif /* BLOOMERY_HAVE_LIBCRYPTO */
@@ -206,7 +206,7 @@ static void bitmap_add(void *set, const char *keys, size_t count)
         bitmap->words[positions[i] / 64] |= UINT64_C(1) << positions[i] % 64;
 }
 
-static uint64_t bitmap_ask_portion(const void *set, const char *keys, size_t count)
+static uint64_t bitmap_query_portion(const void *set, const char *keys, size_t count)
 {
     const struct bitmap *bitmap = set;
     uint64_t positions[TOOL_PORTION];
@@ -236,9 +236,9 @@ static void *bitmap_make(struct tool_digits keys, double rate, struct tool_meter
     return bitmap;
 }
 
-static void bitmap_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void bitmap_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
-    tool_ask_by_portions(set, keys, answers, bitmap_ask_portion);
+    tool_query_by_portions(set, keys, answers, bitmap_query_portion);
 }
 
 /* A bit stays zero if every one of the n keys misses it. */
@@ -271,7 +271,7 @@ const struct tool_structure tool_one_hash_bitmap = {
     .exact = false,
     .make = bitmap_make,
     .release = bitmap_release,
-    .ask = bitmap_ask,
+    .query = bitmap_query,
     .predicted_rate = bitmap_predicted,
     .live_rate = bitmap_live,
     .allowed_factor = bitmap_allowed_factor,

@@ -30,7 +30,7 @@
 enum {
     GREETING = 0x424C4D31,
     KEYS_AT_ONCE = 1 << 15, /* of one command; a multiple of 64 */
-    WORDS_MOST = 16,        /* of a command line */
+    WORDS_MAX = 16,         /* of a command line */
 };
 
 static const char needs[] =
@@ -189,7 +189,7 @@ static bool greeted(const struct tool_jvm *jvm)
 bool tool_jvm_start(const struct tool_jvm_program *program, const char *const *arguments,
                     struct tool_jvm *jvm)
 {
-    const char *words[WORDS_MOST] = {"java", "-cp", program->path, CLASS};
+    const char *words[WORDS_MAX] = {"java", "-cp", program->path, CLASS};
     for (size_t i = 0; i < 7 && arguments[i] != NULL; i++)
         words[4 + i] = arguments[i];
     int ends[2];
@@ -244,7 +244,7 @@ bool tool_jvm_add(struct tool_jvm *jvm, struct tool_digits keys)
     return true;
 }
 
-bool tool_jvm_ask(struct tool_jvm *jvm, struct tool_digits keys, uint64_t *answers)
+bool tool_jvm_query(struct tool_jvm *jvm, struct tool_digits keys, uint64_t *answers)
 {
     _Static_assert(KEYS_AT_ONCE % 64 == 0, "commands begin at words of answers");
     for (size_t from = 0, count; from < keys.count; from += count) {
@@ -265,9 +265,9 @@ bool tool_jvm_tell_state(struct tool_jvm *jvm, struct tool_jvm_state *state)
         return false;
     *state = (struct tool_jvm_state){
         .add_seconds = 1e-9 * (double)be64toh(numbers[0]),
-        .ask_seconds = 1e-9 * (double)be64toh(numbers[1]),
+        .query_seconds = 1e-9 * (double)be64toh(numbers[1]),
         .processor_seconds = 1e-9 * (double)be64toh(numbers[2]),
-        .most_bytes = be64toh(numbers[3]),
+        .max_bytes = be64toh(numbers[3]),
     };
     return true;
 }

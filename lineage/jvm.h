@@ -7,7 +7,7 @@
  *     tool_jvm_compile(NULL, &program)
  *     tool_jvm_start(&program, (const char *const[]){"sha384", NULL}, &jvm)
  *     tool_jvm_forget(&program);                            after the last start
- *     tool_jvm_add(&jvm, keys); tool_jvm_ask(&jvm, queries, answers); ... tool_jvm_end(&jvm);
+ *     tool_jvm_add(&jvm, keys); tool_jvm_query(&jvm, queries, answers); ... tool_jvm_end(&jvm);
  *
  * All functions print their own message before they report failure. A process is one thread's at a
  * time.
@@ -37,9 +37,9 @@ struct tool_jvm {
 /* What such a process knows of itself. */
 struct tool_jvm_state {
     double add_seconds; /* of its thread, without the making of strings */
-    double ask_seconds;
+    double query_seconds;
     double processor_seconds; /* of the whole process */
-    uint64_t most_bytes;      /* of memory, so far; 0: not known */
+    uint64_t max_bytes;       /* of memory, so far; 0: not known */
 };
 
 /* Compiles the program into a new folder among the temporary ones. `guava`: the jar; NULL: Debian's. */
@@ -55,7 +55,7 @@ bool tool_jvm_start(const struct tool_jvm_program *program, const char *const *a
 
 /* Adds keys, or asks them: then answers come as a structure has them (exact_sets.h). */
 bool tool_jvm_add(struct tool_jvm *jvm, struct tool_digits keys);
-bool tool_jvm_ask(struct tool_jvm *jvm, struct tool_digits keys, uint64_t *answers);
+bool tool_jvm_query(struct tool_jvm *jvm, struct tool_digits keys, uint64_t *answers);
 
 bool tool_jvm_tell_state(struct tool_jvm *jvm, struct tool_jvm_state *state);
 

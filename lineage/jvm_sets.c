@@ -105,12 +105,12 @@ static void *sha384_make(struct tool_digits keys, double rate, struct tool_meter
     return jvm_set_make(SHA384, "sha384-slices", keys, meter, told);
 }
 
-static void jvm_set_ask(const void *set, struct tool_digits keys, uint64_t *answers)
+static void jvm_set_query(const void *set, struct tool_digits keys, uint64_t *answers)
 {
     /* The set is ours, and was never const; that it is here is for the other structures. */
     struct jvm_set *own = (struct jvm_set *)(uintptr_t)set;
     pthread_mutex_lock(&own->lock);
-    bool well = tool_jvm_ask(&own->jvm, keys, answers);
+    bool well = tool_jvm_query(&own->jvm, keys, answers);
     pthread_mutex_unlock(&own->lock);
     if (!well)
         exit(TOOL_ERROR); /* a message was printed, and the processes end with this one */
@@ -156,11 +156,11 @@ static bool same_answers(const bloomery_filter *filter, struct tool_digits queri
     const size_t words = (queries.count + 63) / 64;
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
-    if (!info.key_known) /* its hash can't be computed here, so it can't be asked */
+    if (!info.secret_known) /* its hash can't be computed here, so it can't be asked */
         return true;
     uint64_t *here = tool_allocate(words * sizeof(*here));
     here[words - 1] = 0;
-    tool_filter_ask(filter, queries, here);
+    tool_filter_query(filter, queries, here);
     const bool same = memcmp(here, answers, words * sizeof(*here)) == 0;
     free(here);
     if (!same)
@@ -185,12 +185,12 @@ static int jvm_set_tell(void *set, struct tool_digits queries, const uint64_t *a
     trial->written_crc = sum; /* not of what is written here */
     bloomery_free(filter);
     trial->build_seconds = state.add_seconds;
-    trial->query_seconds = state.ask_seconds;
+    trial->query_seconds = state.query_seconds;
     trial->bytes = (trial->bits + 7) / 8;
-    trial->most_bytes = trial->bytes;
+    trial->max_bytes = trial->bytes;
     trial->process = true;
     trial->process_seconds = state.processor_seconds;
-    trial->process_bytes = state.most_bytes;
+    trial->process_bytes = state.max_bytes;
     return same ? TOOL_FOUND : TOOL_NONE;
 }
 
@@ -222,11 +222,11 @@ const struct tool_structure tool_guava_on_jvm = {
     .name = "jvm-guava",
     .title = "Guava itself, on a JVM",
     .exact = false,
-    .asked_rate = true,
+    .requested_rate = true,
     .on_jvm = true,
     .make = guava_make,
     .release = jvm_set_release,
-    .ask = jvm_set_ask,
+    .query = jvm_set_query,
     .predicted_rate = jvm_set_predicted,
     .live_rate = jvm_set_live,
     .allowed_factor = jvm_set_allowed_factor,
@@ -241,7 +241,7 @@ const struct tool_structure tool_sha384_on_jvm = {
     .on_jvm = true,
     .make = sha384_make,
     .release = jvm_set_release,
-    .ask = jvm_set_ask,
+    .query = jvm_set_query,
     .predicted_rate = jvm_set_predicted,
     .live_rate = jvm_set_live,
     .allowed_factor = jvm_set_allowed_factor,

@@ -71,7 +71,7 @@ const struct tool_structure *const tool_structures[TOOL_STRUCTURES] = {
 
 /* ---- Choosing structures --------------------------------------------------------------------- */
 
-static bool mark_one(const char *name, size_t length, bool asked, struct tool_results *results)
+static bool mark_one(const char *name, size_t length, bool queried, struct tool_results *results)
 {
     const char *names[TOOL_STRUCTURES];
     size_t count = 0;
@@ -80,7 +80,7 @@ static bool mark_one(const char *name, size_t length, bool asked, struct tool_re
             continue;
         names[count] = tool_structures[i]->name;
         if (strlen(names[count]) == length && memcmp(names[count], name, length) == 0) {
-            results->asked[i] = asked;
+            results->queried[i] = queried;
             return true;
         }
         count++;
@@ -100,12 +100,12 @@ static bool mark_one(const char *name, size_t length, bool asked, struct tool_re
 }
 
 /* Marks those of a list as asked for, or as not. */
-static bool mark(const char *list, bool asked, struct tool_results *results)
+static bool mark(const char *list, bool queried, struct tool_results *results)
 {
     while (list != NULL) {
         const char *comma = strchr(list, ',');
         size_t length = comma != NULL ? (size_t)(comma - list) : strlen(list);
-        if (!mark_one(list, length, asked, results))
+        if (!mark_one(list, length, queried, results))
             return false;
         list = comma != NULL ? comma + 1 : NULL;
     }
@@ -118,15 +118,15 @@ static bool choose(const struct request *request, struct tool_results *results)
     for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
         const struct tool_structure *structure = tool_structures[i];
         if (structure != NULL)
-            results->asked[i] = structure->on_jvm
-                                    ? request->jvm
-                                    : request->structures == NULL &&
-                                          (structure->available == NULL || structure->available());
+            results->queried[i] =
+                structure->on_jvm ? request->jvm
+                                  : request->structures == NULL &&
+                                        (structure->available == NULL || structure->available());
     }
     if (!mark(request->structures, true, results) || !mark(request->without, false, results))
         return false;
     for (size_t i = 0; i < TOOL_STRUCTURES; i++)
-        any |= results->asked[i];
+        any |= results->queried[i];
     if (!any)
         tool_usage("no structure is left");
     return any;
@@ -140,8 +140,8 @@ static bool start_jvm(const struct request *request, const struct tool_results *
     bool guava = false;
     bool sha384 = false;
     for (size_t i = 0; i < TOOL_STRUCTURES; i++) {
-        guava |= results->asked[i] && tool_structures[i] == &tool_guava_on_jvm;
-        sha384 |= results->asked[i] && tool_structures[i] == &tool_sha384_on_jvm;
+        guava |= results->queried[i] && tool_structures[i] == &tool_guava_on_jvm;
+        sha384 |= results->queried[i] && tool_structures[i] == &tool_sha384_on_jvm;
     }
     return (!guava && !sha384) ||
            tool_jvm_sets_start(request->guava, guava, sha384, request->keys, request->rate);
@@ -155,7 +155,7 @@ static int run_all(struct tool_experiment *experiment, struct tool_results *resu
         if (tool_structures[i] == &tool_integer_set)
             code = tool_experiment_run(experiment, tool_structures[i], &results->trials[i]);
     for (size_t i = 0; i < TOOL_STRUCTURES && code == TOOL_FOUND; i++)
-        if (results->asked[i] && tool_structures[i] != &tool_integer_set)
+        if (results->queried[i] && tool_structures[i] != &tool_integer_set)
             code = tool_experiment_run(experiment, tool_structures[i], &results->trials[i]);
     return code;
 }
@@ -200,7 +200,7 @@ static const struct option options[] = {
 };
 
 /* More queries than this would not fit into the memory of any machine. */
-#define QUERIES_MOST UINT64_C(1000000000000)
+#define QUERIES_MAX UINT64_C(1000000000000)
 
 static bool take_option(struct request *request, int option)
 {
@@ -208,7 +208,7 @@ static bool take_option(struct request *request, int option)
     case 'n':
         return tool_option_count("--keys", optarg, 1, tool_ids_maximum(), &request->keys);
     case OPTION_QUERIES:
-        return tool_option_count("--queries", optarg, 1, QUERIES_MOST, &request->queries);
+        return tool_option_count("--queries", optarg, 1, QUERIES_MAX, &request->queries);
     case 'p':
         return tool_option_rate("-p", optarg, &request->rate);
     case OPTION_SEED:
@@ -245,7 +245,7 @@ static int experiment_main(int argc, char **argv)
     }
     if (optind < argc)
         return tool_usage("'%s': there are no operands", argv[optind]);
-    struct tool_results results = {.asked = {false}};
+    struct tool_results results = {.queried = {false}};
     if (!choose(&request, &results) || !start_jvm(&request, &results))
         return TOOL_ERROR;
     int code = run(&request, &results);

@@ -45,7 +45,7 @@ static inline uint64_t tool_key_number(const char *key)
 
 /* Portions of a set's keys, and the answers to one. */
 typedef void (*tool_add_portion)(void *set, const char *keys, size_t count);
-typedef uint64_t (*tool_ask_portion)(const void *set, const char *keys, size_t count);
+typedef uint64_t (*tool_query_portion)(const void *set, const char *keys, size_t count);
 
 static inline size_t tool_portion_at(struct tool_digits keys, size_t from)
 {
@@ -58,12 +58,12 @@ static inline void tool_add_by_portions(void *set, struct tool_digits keys, tool
         add(set, tool_key_at(keys, from), tool_portion_at(keys, from));
 }
 
-static inline void tool_ask_by_portions(const void *set, struct tool_digits keys, uint64_t *answers,
-                                        tool_ask_portion ask)
+static inline void tool_query_by_portions(const void *set, struct tool_digits keys,
+                                          uint64_t *answers, tool_query_portion query)
 {
     for (size_t from = 0; from < keys.count; from += TOOL_PORTION)
         answers[from / TOOL_PORTION] =
-            ask(set, tool_key_at(keys, from), tool_portion_at(keys, from));
+            query(set, tool_key_at(keys, from), tool_portion_at(keys, from));
 }
 
 /* Slots of a table for `count` keys: two thirds full, never entirely. */

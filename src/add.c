@@ -27,24 +27,24 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
         return bloomery_fail(
             error, BLOOMERY_READ_ONLY, 0,
             "the filter is read-only: open it with BLOOMERY_OPEN_COPY to add keys");
-    if (!filter->key_known && filter->foreign)
+    if (!filter->secret_known && filter->foreign)
         return bloomery_dialect_no_hash(filter->hash, error);
-    if (!filter->key_known)
-        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+    if (!filter->secret_known)
+        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
                              "keys can't be added: the filter is keyed and its key was not given");
     return BLOOMERY_OK;
 }
 
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
 {
-    struct bloomery_link *link = bloomery_newest_link(filter);
-    /* Chains count by themselves: only grow.c knows which link was the newest. */
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    /* Chains count by themselves: only grow.c knows which layer was the newest. */
     if (filter->kind->grows)
         return;
     if (filter->concurrent)
-        __atomic_fetch_add(&link->adds, adds, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
     else
-        link->adds += adds;
+        layer->adds += adds;
 }
 
 /* Not hi or lo alone: the number of the lock must tell nothing about lines or positions. */
@@ -54,7 +54,7 @@ struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloome
         return NULL;
     uint64_t mixed = bloomery_mix64(hash.hi ^ (hash.lo << 32 | hash.lo >> 32));
     struct bloomery_lock *stripe = &filter->stripes[bloomery_fastrange(mixed, BLOOMERY_STRIPES)];
-    bloomery_lock_take(stripe);
+    bloomery_lock(stripe);
     return stripe;
 }
 
@@ -69,17 +69,17 @@ struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bl
 void bloomery_stripe_open(struct bloomery_lock *stripe)
 {
     if (stripe != NULL)
-        bloomery_lock_open(stripe);
+        bloomery_unlock(stripe);
 }
 
 /* Adds a key: BLOOMERY_NEW or BLOOMERY_SEEN, or why a chain could not grow. */
 static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                     bloomery_error *error)
 {
-    struct bloomery_link *link = bloomery_newest_link(filter);
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
     if (filter->kind->grows)
         return bloomery_chain_add(filter, hash, new_bits, error);
-    *new_bits = filter->operations.add(link, link->payload, hash);
+    *new_bits = filter->operations.add(layer, layer->payload, hash);
     return *new_bits > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
 }
 
@@ -160,12 +160,12 @@ struct adding {
 typedef size_t add_some(struct adding *adding, const bloomery_hash *hashes, size_t count,
                         uint64_t *answers);
 
-static size_t add_to_link(struct adding *adding, const bloomery_hash *hashes, size_t count,
-                          uint64_t *answers)
+static size_t add_to_layer(struct adding *adding, const bloomery_hash *hashes, size_t count,
+                           uint64_t *answers)
 {
     bloomery_filter *filter = adding->filter;
-    struct bloomery_link *link = bloomery_newest_link(filter);
-    *answers = filter->operations.add_word(link, link->payload, hashes, count, adding->new_bits);
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
+    *answers = filter->operations.add_word(layer, layer->payload, hashes, count, adding->new_bits);
     return count;
 }
 
@@ -211,7 +211,7 @@ static inline __attribute__((always_inline)) void add_word(struct adding *adding
 
 static void add_word_plain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
-    add_word(context, word, hashes, count, add_to_link);
+    add_word(context, word, hashes, count, add_to_layer);
 }
 
 static void add_word_once(void *context, size_t word, const bloomery_hash *hashes, size_t count)

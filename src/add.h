@@ -5,7 +5,7 @@
 
 #include "batch/keys.h"
 
-/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
+/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
  * system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
@@ -27,7 +27,7 @@ bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomer
 bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloomery_column *column,
                                      struct bloomery_keys *keys, bloomery_error *error);
 
-/* bloomery_build of keys in any form. */
+/* bloomery_add_parallel of keys in any form. */
 bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
                                     size_t count, uint32_t threads, bloomery_error *error);
 

@@ -57,9 +57,9 @@ struct member {
 static void add_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
     const struct team *team = context;
-    const struct bloomery_link *link = bloomery_newest_link(team->filter);
+    const struct bloomery_layer *layer = bloomery_newest_layer(team->filter);
     (void)word;
-    team->operations->add_word(link, link->payload, hashes, count, NULL);
+    team->operations->add_word(layer, layer->payload, hashes, count, NULL);
 }
 
 static void add_portion(struct team *team, struct bloomery_aside *aside,
@@ -150,7 +150,7 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     const size_t bytes = count * sizeof(struct member);
     struct member *members = bloomery_allocate(&filter->allocator, bytes, 64);
     team->by_range =
-        bloomery_newest_link(filter)->blocks > 0 && !filter->concurrent && !filter->foreign;
+        bloomery_newest_layer(filter)->blocks > 0 && !filter->concurrent && !filter->foreign;
     team->operations = filter->kind->operations(filter->shape.cell_bits, true);
     if (members == NULL ||
         (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count, team->narrow))) {
@@ -213,8 +213,8 @@ static size_t next_of_caller(void *context, uint32_t share, struct bloomery_keys
     return count;
 }
 
-bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source, void *context,
-                                    uint32_t threads, bloomery_error *error)
+bloomery_status bloomery_add_from(bloomery_filter *filter, bloomery_source source, void *context,
+                                  uint32_t threads, bloomery_error *error)
 {
     struct caller caller = {source, context};
     return build(filter, next_of_caller, &caller, false, threads > 0 ? threads : bloomery_threads(),
@@ -256,15 +256,15 @@ bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloome
                  portions < threads ? (uint32_t)portions : threads, error);
 }
 
-bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                               uint32_t threads, bloomery_error *error)
+bloomery_status bloomery_add_parallel(bloomery_filter *filter, const bloomery_key *keys,
+                                      size_t count, uint32_t threads, bloomery_error *error)
 {
     const struct bloomery_keys list = bloomery_keys_of(keys);
     return bloomery_build_keys(filter, &list, count, threads, error);
 }
 
-bloomery_status bloomery_build_column(bloomery_filter *filter, const bloomery_column *column,
-                                      uint32_t threads, bloomery_error *error)
+bloomery_status bloomery_add_column_parallel(bloomery_filter *filter, const bloomery_column *column,
+                                             uint32_t threads, bloomery_error *error)
 {
     struct bloomery_keys keys;
     const bloomery_status status = bloomery_column_read(filter, column, &keys, error);

@@ -184,12 +184,12 @@ static void spread_all(const uint64_t *answers, const uint64_t *valid, size_t wo
 }
 
 /* The answers of a word of keys that hand out positions, or of a filter without its key. */
-static uint64_t ask_singly(const bloomery_filter *filter, const struct bloomery_keys *keys,
-                           size_t first, size_t count)
+static uint64_t query_singly(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                             size_t first, size_t count)
 {
     const uint64_t valid = bloomery_keys_valid(keys, first, count);
     uint64_t word = 0;
-    if (!filter->key_known) /* "maybe" is never wrong */
+    if (!filter->secret_known) /* "maybe" is never wrong */
         return valid;
     for (uint64_t left = valid; left != 0; left &= left - 1)
         if (bloomery_may_contain(filter,
@@ -198,10 +198,10 @@ static uint64_t ask_singly(const bloomery_filter *filter, const struct bloomery_
     return word;
 }
 
-static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_keys *keys,
-                        size_t count, uint64_t *answers)
+static size_t query_valid(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                          size_t count, uint64_t *answers)
 {
-    const bool singly = !filter->key_known || bloomery_by_positions(filter);
+    const bool singly = !filter->secret_known || bloomery_by_positions(filter);
     struct bloomery_compact compact;
     const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
     uint64_t compacted[BLOOMERY_COMPACT / WORD + 1] = {0};
@@ -211,12 +211,13 @@ static size_t ask_valid(const bloomery_filter *filter, const struct bloomery_key
         const size_t now = count - i < BLOOMERY_COMPACT ? count - i : BLOOMERY_COMPACT;
         if (singly) {
             for (size_t j = 0; j < now; j += WORD) {
-                placed[j / WORD] = ask_singly(filter, keys, i + j, now - j < WORD ? now - j : WORD);
+                placed[j / WORD] =
+                    query_singly(filter, keys, i + j, now - j < WORD ? now - j : WORD);
                 found += (size_t)__builtin_popcountll(placed[j / WORD]);
             }
         } else {
             const size_t kept = bloomery_keys_compact(keys, filter, i, now, &compact);
-            found += bloomery_ask_keys(filter, &list, kept, compacted);
+            found += bloomery_query_keys(filter, &list, kept, compacted);
             spread_all(compacted, compact.valid, words_of(now), placed);
         }
         if (answers != NULL)
@@ -304,12 +305,12 @@ bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
     if (status != BLOOMERY_OK)
         return status;
     const size_t yes = keys.valid != NULL
-                           ? ask_valid(filter, &keys, column->count, answers)
-                           : bloomery_ask_keys(filter, &keys, column->count, answers);
+                           ? query_valid(filter, &keys, column->count, answers)
+                           : bloomery_query_keys(filter, &keys, column->count, answers);
     if (found != NULL)
         *found = yes;
-    if (!filter->key_known)
-        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+    if (!filter->secret_known)
+        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
                              "the filter is keyed and its key was not given: every answer is "
                              "\"maybe\"");
     return BLOOMERY_OK;
@@ -366,8 +367,8 @@ bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloome
     const bloomery_status status = bloomery_column_read(filter, column, &keys, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (!filter->key_known)
-        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+    if (!filter->secret_known)
+        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
                              "the filter is keyed and its key was not given: keys can't be hashed");
     if (bloomery_by_positions(filter))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,

@@ -35,20 +35,20 @@ static void count_all(const struct bloomery_cells *one, const struct bloomery_ce
     }
 }
 
-/* `link` has the size at which the cells were counted. */
-static void estimate(const struct bloomery_kind_row *kind, const struct bloomery_link *link,
+/* `layer` has the size at which the cells were counted. */
+static void estimate(const struct bloomery_kind_row *kind, const struct bloomery_layer *layer,
                      const struct counts *counts, bloomery_comparison *comparison)
 {
-    const double keys[2] = {kind->estimate(link, counts->set[0]),
-                            kind->estimate(link, counts->set[1])};
-    const double all = kind->estimate(link, counts->either);
+    const double keys[2] = {kind->estimate(layer, counts->set[0]),
+                            kind->estimate(layer, counts->set[1])};
+    const double all = kind->estimate(layer, counts->either);
     const bool known = !isinf(all);
     const double common = known ? fmax(0, keys[0] + keys[1] - all) : NAN;
     const struct bloomery_overlap overlap = {
-        .bits = link->bits,
-        .blocks = link->blocks,
-        .lines = link->lines,
-        .probes = link->probes,
+        .bits = layer->bits,
+        .blocks = layer->blocks,
+        .blocks_per_key = layer->blocks_per_key,
+        .probes = layer->probes,
         .keys = {keys[0], keys[1]},
         .union_keys = all,
         .common_keys = common,
@@ -72,15 +72,15 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     bloomery_status status = bloomery_compatible(one, other, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (one->foreign && one->links->blocks > 0)
+    if (one->foreign && one->layers->blocks > 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of blocks of another system can't be compared");
     if (one->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "scalable filters can't be compared: the same keys in another order "
                              "lie in other links");
-    const struct bloomery_link *lesser =
-        one->links->bits <= other->links->bits ? one->links : other->links;
+    const struct bloomery_layer *lesser =
+        one->layers->bits <= other->layers->bits ? one->layers : other->layers;
     const struct bloomery_cells first = bloomery_cells_at(one, lesser->bits);
     const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);

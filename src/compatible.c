@@ -56,11 +56,12 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
                              bloomery_hash_find(one->hash)->name,
                              bloomery_hash_find(other->hash)->name);
     bloomery_status status = compare_numbers(&seed, 1, error);
-    if (status == BLOOMERY_OK && one->key_fingerprint != other->key_fingerprint)
+    if (status == BLOOMERY_OK && one->secret_fingerprint != other->secret_fingerprint)
         status = bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,
             "the secret keys differ: one with fingerprint %016llx, and one with %016llx",
-            (unsigned long long)one->key_fingerprint, (unsigned long long)other->key_fingerprint);
+            (unsigned long long)one->secret_fingerprint,
+            (unsigned long long)other->secret_fingerprint);
     return status;
 }
 
@@ -146,8 +147,8 @@ bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds)
     return larger == smaller;
 }
 
-static bloomery_status compare_sizes(const struct bloomery_link *one,
-                                     const struct bloomery_link *other, const char *cells,
+static bloomery_status compare_sizes(const struct bloomery_layer *one,
+                                     const struct bloomery_layer *other, const char *cells,
                                      bool foreign, bloomery_error *error)
 {
     uint32_t folds;
@@ -168,13 +169,13 @@ static bloomery_status compare_sizes(const struct bloomery_link *one,
         (unsigned long long)one->bits, cells, (unsigned long long)other->bits);
 }
 
-/* Links of a chain differ among themselves in all of this. */
-static bloomery_status compare_links(const struct bloomery_link *one,
-                                     const struct bloomery_link *other, const char *cells,
-                                     bool foreign, bloomery_error *error)
+/* Layers of a chain differ among themselves in all of this. */
+static bloomery_status compare_layers(const struct bloomery_layer *one,
+                                      const struct bloomery_layer *other, const char *cells,
+                                      bool foreign, bloomery_error *error)
 {
     const struct number numbers[] = {
-        {"the lines of a key", "", "", one->lines, other->lines},
+        {"the lines of a key", "", "", one->blocks_per_key, other->blocks_per_key},
         {one->blocks > 0 ? "the bits of a key in a line" : "the bits of a key", "", "", one->probes,
          other->probes},
     };
@@ -197,8 +198,8 @@ static bloomery_status compare_geometry(const bloomery_filter *one, const bloome
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
     if (status != BLOOMERY_OK || one->kind->grows)
         return status;
-    return compare_links(one->links, other->links, first->cell_bits > 1 ? "counters" : "bits",
-                         one->foreign, error);
+    return compare_layers(one->layers, other->layers, first->cell_bits > 1 ? "counters" : "bits",
+                          one->foreign, error);
 }
 
 bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_filter *other,

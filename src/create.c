@@ -19,13 +19,13 @@ static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_opt
 {
     bloomery_hash_id id = options->hash;
     if (id == BLOOMERY_HASH_DEFAULT)
-        id = options->key != NULL                  ? BLOOMERY_HASH_SIPHASH
+        id = options->secret != NULL               ? BLOOMERY_HASH_SIPHASH
              : plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash
                                                    : BLOOMERY_HASH_XXH3_64;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
-    if (!hash->keyed && (options->key != NULL || options->key_outside))
+    if (!hash->keyed && (options->secret != NULL || options->secret_outside))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no key", hash->name);
     if (hash->keyed && options->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -34,24 +34,24 @@ static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_opt
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "this build has no hash %s: it was made without libsodium",
                              hash->name);
-    if (options->key_outside && options->key == NULL)
+    if (options->secret_outside && options->secret == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a key kept outside the file must be given");
     shape->hash = id;
     shape->seed = traits->secret.seed = options->seed;
-    traits->key_known = true;
+    traits->secret_known = true;
     if (!hash->keyed)
         return BLOOMERY_OK;
-    if (options->key != NULL)
-        memcpy(traits->secret.key, options->key, BLOOMERY_KEY_BYTES);
-    else if (!bloomery_key_draw(traits->secret.key))
+    if (options->secret != NULL)
+        memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
+    else if (!bloomery_secret_draw(traits->secret.key))
         return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random key");
-    traits->key_in_file = !options->key_outside;
-    shape->key_fingerprint = bloomery_key_fingerprint(traits->secret.key);
+    traits->secret_in_file = !options->secret_outside;
+    shape->secret_fingerprint = bloomery_secret_fingerprint(traits->secret.key);
     return BLOOMERY_OK;
 }
 
-/* What a chain needs to know, and whether its first link fits in its limit. */
+/* What a chain needs to know, and whether its first layer fits in its limit. */
 static bloomery_status check_chain(double rate, uint64_t bytes, uint64_t memory_limit,
                                    bloomery_error *error)
 {
@@ -81,16 +81,16 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
     if (row == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of kind %u are not available in this version", kind);
-    struct bloomery_link link = {.bits = plan->bits,
-                                 .probes = plan->probes,
-                                 .lines = plan->lines,
-                                 .keys = plan->keys,
-                                 .rate = plan->rate * (row->grows ? BLOOMERY_CHAIN_FIRST : 1)};
+    struct bloomery_layer layer = {.bits = plan->bits,
+                                   .probes = plan->probes,
+                                   .blocks_per_key = plan->blocks_per_key,
+                                   .keys = plan->keys,
+                                   .rate = plan->rate * (row->grows ? BLOOMERY_CHAIN_FIRST : 1)};
     struct bloomery_shape shape = {.kind = kind,
                                    .block_bits = row->block_bits,
                                    .cell_bits = bloomery_cell_bits(plan),
-                                   .link_count = 1,
-                                   .links = &link};
+                                   .layer_count = 1,
+                                   .layers = &layer};
     struct bloomery_traits traits = {.allocator = options.allocator,
                                      .concurrent = options.concurrent_adds,
                                      .exactly_once = options.exactly_once,
@@ -120,17 +120,17 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
     return status;
 }
 
-/* Gives the links back that have memory of their own. */
+/* Gives the layers back that have memory of their own. */
 static void release_grown(bloomery_filter *filter)
 {
-    for (uint32_t i = 0; i < filter->shape.link_count; i++)
-        if (filter->links[i].own_memory)
-            bloomery_release(&filter->allocator, filter->links[i].payload,
-                             (size_t)filter->links[i].bytes, BLOOMERY_PAYLOAD_UNIT);
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+        if (filter->layers[i].own_memory)
+            bloomery_release(&filter->allocator, filter->layers[i].payload,
+                             (size_t)filter->layers[i].bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Back to the link that the chain began with, which lies where its payload begins; a chain that was
- * read has all of its links there. Their memory is given back, where there is some for the first
+/* Back to the layer that the chain began with, which lies where its payload begins; a chain that was
+ * read has all of its layers there. Their memory is given back, where there is some for the first
  * alone. */
 static void clear_chain(bloomery_filter *filter)
 {
@@ -146,10 +146,10 @@ static void clear_chain(bloomery_filter *filter)
         }
     }
     memset(filter->payload, 0, bytes);
-    filter->links[0] = filter->first;
-    filter->links[0].payload = filter->payload;
-    filter->links[0].adds = 0;
-    filter->shape.link_count = 1;
+    filter->layers[0] = filter->first;
+    filter->layers[0].payload = filter->payload;
+    filter->layers[0].adds = 0;
+    filter->shape.layer_count = 1;
     filter->next.keys = 0;
     bloomery_chain_open(filter);
 }
@@ -162,7 +162,7 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
         clear_chain(filter);
         return BLOOMERY_OK;
     }
-    filter->links[0].adds = 0;
+    filter->layers[0].adds = 0;
     memset(filter->payload, 0, (size_t)filter->payload_bytes);
     return BLOOMERY_OK;
 }

@@ -96,8 +96,8 @@ const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creatin
 
 static bloomery_status check_options(const bloomery_options *options, bloomery_error *error)
 {
-    if (options->hash != BLOOMERY_HASH_DEFAULT || options->seed != 0 || options->key != NULL ||
-        options->key_outside)
+    if (options->hash != BLOOMERY_HASH_DEFAULT || options->seed != 0 || options->secret != NULL ||
+        options->secret_outside)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "the hash of a dialect is its own: options name no other hash, seed or "
@@ -109,12 +109,12 @@ static bloomery_status check_options(const bloomery_options *options, bloomery_e
 
 static void copy_bits(const struct bloomery_design *design, bloomery_filter *filter)
 {
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        assert(design->bit_bytes[i] <= filter->links[i].bytes);
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        assert(design->bit_bytes[i] <= filter->layers[i].bytes);
         if (design->gather != NULL)
-            design->gather(design, i, filter->links[i].payload);
+            design->gather(design, i, filter->layers[i].payload);
         else if (design->bits[i] != NULL)
-            bloomery_turn_bits(design->layout, design->bits[i], filter->links[i].payload,
+            bloomery_turn_bits(design->layout, design->bits[i], filter->layers[i].payload,
                                (size_t)design->bit_bytes[i]);
     }
 }
@@ -147,8 +147,8 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_hash_row *hash = bloomery_hash_find(design->shape.hash);
-    traits.key_known = bloomery_hash_usable(hash);
-    if (!traits.key_known && (options->open_flags & BLOOMERY_OPEN_INSPECT) == 0)
+    traits.secret_known = bloomery_hash_usable(hash);
+    if (!traits.secret_known && (options->open_flags & BLOOMERY_OPEN_INSPECT) == 0)
         return bloomery_dialect_no_hash(hash, error);
     status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
@@ -167,7 +167,7 @@ bloomery_status bloomery_design_begin(const bloomery_options *given, bloomery_op
 {
     bloomery_status status = bloomery_options_read(given, options, error);
     memset(design, 0, sizeof *design);
-    design->shape.links = design->links;
+    design->shape.layers = design->layers;
     return status == BLOOMERY_OK ? check_options(options, error) : status;
 }
 
@@ -329,28 +329,28 @@ const char *bloomery_hash_name(uint32_t id)
 }
 
 /* Ours, as core/derive.h has them. */
-static void native_positions(const struct bloomery_link *link, bloomery_hash hash,
+static void native_positions(const struct bloomery_layer *layer, bloomery_hash hash,
                              uint64_t *positions)
 {
     size_t count = 0;
-    for (uint32_t line = 0; line < link->lines; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
-        for (uint32_t i = 0; i < link->probes; i++)
+    for (uint32_t line = 0; line < layer->blocks_per_key; line++) {
+        const struct bloomery_place place = bloomery_place_of(hash, line, layer->blocks);
+        for (uint32_t i = 0; i < layer->probes; i++)
             positions[count++] =
-                place.line * BLOOMERY_BLOCK_BITS + bloomery_line_position(place.word, i);
+                place.block * BLOOMERY_BLOCK_BITS + bloomery_block_position(place.word, i);
     }
-    for (uint32_t i = 0; link->lines == 0 && i < link->probes; i++)
-        positions[count++] = bloomery_classic_position(hash, i, link->bits);
+    for (uint32_t i = 0; layer->blocks_per_key == 0 && i < layer->probes; i++)
+        positions[count++] = bloomery_classic_position(hash, i, layer->bits);
 }
 
-size_t bloomery_positions(const bloomery_filter *filter, uint32_t link, bloomery_key key,
+size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomery_key key,
                           uint64_t *positions, size_t room)
 {
     uint64_t all[BLOOMERY_POSITIONS_MAX];
-    if (link >= bloomery_link_count(filter) || !filter->key_known)
+    if (layer >= bloomery_layer_count(filter) || !filter->secret_known)
         return 0;
-    const struct bloomery_link *at = &filter->links[link];
-    const size_t count = (size_t)at->probes * (at->lines > 1 ? at->lines : 1);
+    const struct bloomery_layer *at = &filter->layers[layer];
+    const size_t count = (size_t)at->probes * (at->blocks_per_key > 1 ? at->blocks_per_key : 1);
     assert(count <= BLOOMERY_POSITIONS_MAX);
     if (bloomery_by_positions(filter)) {
         filter->hash->positions(&filter->secret, key, at->bits, at->probes, all);

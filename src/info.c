@@ -11,54 +11,54 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a chain, what its links make up. Others may be adding to a filter made for it, and another link
+/* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another layer
  * may come meanwhile: then once more. */
-static void read_links(const bloomery_filter *filter, bloomery_info *info)
+static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 {
     do {
-        info->links = bloomery_link_count(filter);
+        info->layers = bloomery_layer_count(filter);
         info->bits = info->planned_keys = info->adds = 0;
-        for (uint32_t i = 0; i < info->links; i++) {
-            info->bits += filter->links[i].bits;
-            info->planned_keys += filter->links[i].keys;
-            info->adds += __atomic_load_n(&filter->links[i].adds, __ATOMIC_RELAXED);
+        for (uint32_t i = 0; i < info->layers; i++) {
+            info->bits += filter->layers[i].bits;
+            info->planned_keys += filter->layers[i].keys;
+            info->adds += __atomic_load_n(&filter->layers[i].adds, __ATOMIC_RELAXED);
         }
         info->bytes = bloomery_payload_bytes(filter);
-        info->file_bytes = bloomery_bytes(filter);
-    } while (info->links != bloomery_link_count(filter));
+        info->file_bytes = bloomery_file_bytes(filter);
+    } while (info->layers != bloomery_layer_count(filter));
 }
 
-/* In chains of other systems each link has `tightening` times the rate of the one before. */
-static double planned_rate(const bloomery_filter *filter, uint32_t links)
+/* In chains of other systems each layer has `tightening` times the rate of the one before. */
+static double planned_rate(const bloomery_filter *filter, uint32_t layers)
 {
     const struct bloomery_shape *shape = &filter->shape;
     if (!filter->kind->grows)
-        return filter->links[links - 1].rate;
+        return filter->layers[layers - 1].rate;
     if (!filter->foreign)
-        return bloomery_chain_rate(filter->links, links);
+        return bloomery_chain_rate(filter->layers, layers);
     if (shape->growth == 0)
-        return filter->links[0].rate;
-    return fmin(1, filter->links[0].rate / (1 - shape->tightening));
+        return filter->layers[0].rate;
+    return fmin(1, filter->layers[0].rate / (1 - shape->tightening));
 }
 
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    read_links(filter, info);
-    const struct bloomery_link *newest = &filter->links[info->links - 1];
+    read_layers(filter, info);
+    const struct bloomery_layer *newest = &filter->layers[info->layers - 1];
     info->kind = (bloomery_kind)shape->kind;
     info->format_version = BLOOMERY_FORMAT_VERSION;
-    info->lines = newest->lines;
+    info->blocks_per_key = newest->blocks_per_key;
     info->probes = newest->probes;
     info->cell_bits = shape->cell_bits;
-    info->counter_most = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
-    info->planned_rate = planned_rate(filter, info->links);
+    info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
+    info->planned_rate = planned_rate(filter, info->layers);
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
-    info->key_fingerprint = shape->key_fingerprint;
-    info->key_in_file = filter->key_in_file;
-    info->key_known = filter->key_known;
-    info->writable = filter->storage == BLOOMERY_OWNED && filter->key_known;
+    info->secret_fingerprint = shape->secret_fingerprint;
+    info->secret_in_file = filter->secret_in_file;
+    info->secret_known = filter->secret_known;
+    info->writable = filter->storage == BLOOMERY_OWNED && filter->secret_known;
     info->mapped = filter->storage == BLOOMERY_MAPPED;
     info->rule = filter->rule;
     info->note = filter->note_bytes > 0 ? filter->note : NULL;
@@ -78,29 +78,29 @@ static double with_hash(const bloomery_filter *filter, double keys, double rate)
 }
 
 /* The rate with this many keys, which may be infinite. */
-static double expected_rate(const bloomery_filter *filter, const struct bloomery_link *link,
+static double expected_rate(const bloomery_filter *filter, const struct bloomery_layer *layer,
                             double keys)
 {
-    return isinf(keys) ? 1 : filter->kind->expected_rate(link, (uint64_t)llround(keys));
+    return isinf(keys) ? 1 : filter->kind->expected_rate(layer, (uint64_t)llround(keys));
 }
 
-/* A chain says "maybe" where one of its links does: 1 - product of (1 - rate), written so that
+/* A chain says "maybe" where one of its layers does: 1 - product of (1 - rate), written so that
  * small rates are not lost to rounding. */
 static void read_bits(const bloomery_filter *filter, bloomery_info *info)
 {
     double no_live = 0;
     double no_expected = 0;
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        const struct bloomery_link *link = &filter->links[i];
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
         struct bloomery_scan scan;
-        filter->kind->scan(&filter->shape, link, link->payload, &scan);
-        assert(scan.bits_set <= link->bits);
-        const double keys = filter->kind->estimate(link, scan.bits_set);
+        filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
+        assert(scan.bits_set <= layer->bits);
+        const double keys = filter->kind->estimate(layer, scan.bits_set);
         info->bits_set += scan.bits_set;
-        info->stuck_cells += scan.stuck;
+        info->saturated_cells += scan.saturated;
         info->estimated_keys += keys;
         no_live += log1p(-scan.live_rate);
-        no_expected += log1p(-expected_rate(filter, link, keys));
+        no_expected += log1p(-expected_rate(filter, layer, keys));
     }
     /* Not -expm1, which makes -0 of an empty filter. */
     info->live_rate = with_hash(filter, info->estimated_keys, 0 - expm1(no_live));
@@ -120,56 +120,56 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
     memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
 }
 
-bloomery_status bloomery_link_info_get(const bloomery_filter *filter, uint32_t index, bool scan,
-                                       bloomery_link_info *out)
+bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t index, bool scan,
+                                        bloomery_layer_info *out)
 {
     const size_t bytes = out->struct_bytes;
-    const uint32_t links = bloomery_link_count(filter);
-    if (index >= links)
+    const uint32_t layers = bloomery_layer_count(filter);
+    if (index >= layers)
         return BLOOMERY_BAD_ARGUMENT;
-    const struct bloomery_link *link = &filter->links[index];
-    bloomery_link_info info = {
+    const struct bloomery_layer *layer = &filter->layers[index];
+    bloomery_layer_info info = {
         .struct_bytes = bytes,
-        .lines = link->lines,
-        .probes = link->probes,
-        .bits = link->bits,
-        .bytes = link->bytes,
-        .planned_keys = link->keys,
-        .planned_rate = link->rate,
-        .adds = __atomic_load_n(&link->adds, __ATOMIC_RELAXED),
+        .blocks_per_key = layer->blocks_per_key,
+        .probes = layer->probes,
+        .bits = layer->bits,
+        .bytes = layer->bytes,
+        .planned_keys = layer->keys,
+        .planned_rate = layer->rate,
+        .adds = __atomic_load_n(&layer->adds, __ATOMIC_RELAXED),
     };
     if (scan) {
         struct bloomery_scan found;
-        filter->kind->scan(&filter->shape, link, link->payload, &found);
+        filter->kind->scan(&filter->shape, layer, layer->payload, &found);
         info.bits_set = found.bits_set;
-        info.estimated_keys = filter->kind->estimate(link, found.bits_set);
+        info.estimated_keys = filter->kind->estimate(layer, found.bits_set);
         info.live_rate = with_hash(filter, info.estimated_keys, found.live_rate);
     }
     memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
     return BLOOMERY_OK;
 }
 
-/* The bits of a chain's older links are known where it can grow: it counts them. */
-static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_link *link)
+/* The bits of a chain's older layers are known where it can grow: it counts them. */
+static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_layer *layer)
 {
     struct bloomery_scan scan;
     if (filter->kind->grows && !filter->foreign && filter->storage == BLOOMERY_OWNED &&
-        link->unsure == 0)
-        return __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
-    filter->kind->scan(&filter->shape, link, link->payload, &scan);
+        layer->unsure == 0)
+        return __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
+    filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
     return scan.bits_set;
 }
 
 double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set)
 {
-    const uint32_t newest = bloomery_link_count(filter) - 1;
+    const uint32_t newest = bloomery_layer_count(filter) - 1;
     double keys = 0;
     for (uint32_t i = 0; i < newest; i++) {
-        uint64_t bits = older_bits(filter, &filter->links[i]);
-        keys += filter->kind->estimate(&filter->links[i], bits);
+        uint64_t bits = older_bits(filter, &filter->layers[i]);
+        keys += filter->kind->estimate(&filter->layers[i], bits);
         bits_set -= bits < bits_set ? bits : bits_set;
     }
     /* A caller's sum may be more than there are bits: then all are set. */
-    const struct bloomery_link *last = &filter->links[newest];
+    const struct bloomery_layer *last = &filter->layers[newest];
     return keys + filter->kind->estimate(last, bits_set < last->bits ? bits_set : last->bits);
 }

@@ -13,7 +13,7 @@ bloomery_status bloomery_inline_of(const bloomery_filter *filter, bloomery_inlin
                                    bloomery_error *error)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     memset(taken, 0, sizeof *taken);
     if (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -29,11 +29,11 @@ bloomery_status bloomery_inline_of(const bloomery_filter *filter, bloomery_inlin
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "inlined queries are not for filters to which several threads add");
     *taken = (bloomery_inline){
-        .words = (const uint64_t *)(const void *)link->payload,
-        .count = link->blocks,
+        .words = (const uint64_t *)(const void *)layer->payload,
+        .count = layer->blocks,
         .seed = filter->secret.seed,
-        .lines = link->lines,
-        .probes = link->probes,
+        .blocks_per_key = layer->blocks_per_key,
+        .probes = layer->probes,
     };
     return BLOOMERY_OK;
 }

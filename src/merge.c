@@ -24,10 +24,10 @@
 struct bloomery_cells bloomery_cells_at(const bloomery_filter *filter, uint64_t bits)
 {
     uint32_t folds = 0;
-    bool fits = bloomery_folds_between(filter->links->bits, bits, &folds);
-    assert(fits && filter->shape.link_count == 1);
+    bool fits = bloomery_folds_between(filter->layers->bits, bits, &folds);
+    assert(fits && filter->shape.layer_count == 1);
     (void)fits;
-    return bloomery_cells_of(&filter->shape, filter->links, folds);
+    return bloomery_cells_of(&filter->shape, filter->layers, folds);
 }
 
 static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
@@ -80,22 +80,22 @@ static bloomery_status check_join(const bloomery_filter *into, const bloomery_fi
                              "the filter is read-only: open it with BLOOMERY_OPEN_COPY to merge "
                              "others into it");
     bloomery_status status = bloomery_compatible(into, from, error);
-    if (status == BLOOMERY_OK && !into->kind->grows && into->links->bits > from->links->bits)
+    if (status == BLOOMERY_OK && !into->kind->grows && into->layers->bits > from->layers->bits)
         status = bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                                "the filter to merge into is the larger one: %llu cells, and %llu; "
                                "fold it first",
-                               (unsigned long long)into->links->bits,
-                               (unsigned long long)from->links->bits);
+                               (unsigned long long)into->layers->bits,
+                               (unsigned long long)from->layers->bits);
     return status == BLOOMERY_OK ? bloomery_verify(from, error) : status;
 }
 
 /* A filter that was opened without its key learns it from one that has it. */
 static void learn_key(bloomery_filter *into, const bloomery_filter *from)
 {
-    if (into->key_known || !from->key_known)
+    if (into->secret_known || !from->secret_known)
         return;
     into->secret = from->secret;
-    into->key_known = true;
+    into->secret_known = true;
 }
 
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
@@ -109,9 +109,9 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
     if (into->kind->grows) {
         status = from == into ? BLOOMERY_OK : bloomery_chain_join(into, from, error);
     } else {
-        const struct bloomery_cells cells = bloomery_cells_at(from, into->links->bits);
-        join(into->links->payload, &cells, 0, (size_t)into->links->bytes, intersect);
-        into->links->adds = adds_of(into->links->adds, from->links->adds, intersect);
+        const struct bloomery_cells cells = bloomery_cells_at(from, into->layers->bits);
+        join(into->layers->payload, &cells, 0, (size_t)into->layers->bytes, intersect);
+        into->layers->adds = adds_of(into->layers->adds, from->layers->adds, intersect);
     }
     if (status == BLOOMERY_OK)
         learn_key(into, from);
@@ -133,39 +133,39 @@ bloomery_status bloomery_intersect(bloomery_filter *into, const bloomery_filter 
 
 /* ---- Folding -------------------------------------------------------------------------------- */
 
-/* The rate of a link with its planned keys, as a plan has it. */
-static double rate_of(const bloomery_filter *filter, const struct bloomery_link *link)
+/* The rate of a layer with its planned keys, as a plan has it. */
+static double rate_of(const bloomery_filter *filter, const struct bloomery_layer *layer)
 {
-    const double rate = filter->kind->expected_rate(link, link->keys);
+    const double rate = filter->kind->expected_rate(layer, layer->keys);
     return filter->foreign
                ? rate
-               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, link->keys, rate);
+               : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash, layer->keys, rate);
 }
 
-/* The shape of a filter of `bits` cells, which `filter` folds to; its link is `link`. */
+/* The shape of a filter of `bits` cells, which `filter` folds to; its layer is `layer`. */
 static struct bloomery_shape shape_at(const bloomery_filter *filter, uint64_t bits,
-                                      struct bloomery_link *link, uint64_t *payload_bytes)
+                                      struct bloomery_layer *layer, uint64_t *payload_bytes)
 {
     struct bloomery_shape shape = filter->shape;
-    *link = *filter->links;
-    link->bits = bits;
-    link->offset = 0;
-    shape.links = link;
+    *layer = *filter->layers;
+    layer->bits = bits;
+    layer->offset = 0;
+    shape.layers = layer;
     bloomery_status status = bloomery_shape_lay_out(&shape, payload_bytes, NULL);
-    assert(status == BLOOMERY_OK && *payload_bytes <= filter->links->bytes);
+    assert(status == BLOOMERY_OK && *payload_bytes <= filter->layers->bytes);
     (void)status;
-    if (bits != filter->links->bits) /* 0: unknown, where the keys are */
-        link->rate = link->keys > 0 ? rate_of(filter, link) : 0;
+    if (bits != filter->layers->bits) /* 0: unknown, where the keys are */
+        layer->rate = layer->keys > 0 ? rate_of(filter, layer) : 0;
     return shape;
 }
 
 static bloomery_status check_folds(const bloomery_filter *filter, uint32_t times,
                                    bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
-    const uint64_t size = link->blocks > 0 ? link->blocks : link->bits;
+    const struct bloomery_layer *layer = filter->layers;
+    const uint64_t size = layer->blocks > 0 ? layer->blocks : layer->bits;
     const uint32_t most = (uint32_t)__builtin_ctzll(size);
-    const char *unit = link->blocks > 0 ? "line" : "bit";
+    const char *unit = layer->blocks > 0 ? "line" : "bit";
     if (times < 1 || times > 30)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter is folded 1 to 30 times, not %u", times);
@@ -185,7 +185,7 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
                               bloomery_error *error)
 {
     bloomery_options options;
-    struct bloomery_link link;
+    struct bloomery_layer layer;
     uint64_t payload_bytes;
     *folded = NULL;
     bloomery_status status = bloomery_options_read(given, &options, error);
@@ -202,7 +202,7 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_shape shape =
-        shape_at(filter, filter->links->bits >> times, &link, &payload_bytes);
+        shape_at(filter, filter->layers->bits >> times, &layer, &payload_bytes);
     struct bloomery_traits traits = bloomery_traits_of(filter);
     traits.allocator = options.allocator;
     traits.concurrent = options.concurrent_adds;
@@ -211,8 +211,8 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
-    const struct bloomery_cells cells = bloomery_cells_of(&filter->shape, filter->links, times);
-    join((*folded)->links->payload, &cells, 0, (size_t)payload_bytes, false);
+    const struct bloomery_cells cells = bloomery_cells_of(&filter->shape, filter->layers, times);
+    join((*folded)->layers->payload, &cells, 0, (size_t)payload_bytes, false);
     return BLOOMERY_OK;
 }
 
@@ -251,16 +251,16 @@ static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no filter to write");
     const bloomery_filter *first = stream->filters[0];
     status = no_chain(first, "merged on their way to a file: merge them in memory", error);
-    stream->bits = first->links->bits;
-    *adds = first->links->adds;
+    stream->bits = first->layers->bits;
+    *adds = first->layers->adds;
     for (size_t i = 1; i < stream->count && status == BLOOMERY_OK; i++) {
-        const struct bloomery_link *link = stream->filters[i]->links;
+        const struct bloomery_layer *layer = stream->filters[i]->layers;
         if (bloomery_compatible(first, stream->filters[i], &why) != BLOOMERY_OK)
             return bloomery_fail(error, why.status, 0, "filter %zu does not fit the first: %s",
                                  i + 1, why.text);
-        if (link->bits < stream->bits)
-            stream->bits = link->bits;
-        *adds = adds_of(*adds, link->adds, stream->intersect);
+        if (layer->bits < stream->bits)
+            stream->bits = layer->bits;
+        *adds = adds_of(*adds, layer->adds, stream->intersect);
     }
     for (size_t i = 0; i < stream->count && status == BLOOMERY_OK; i++)
         if (bloomery_verify(stream->filters[i], &why) != BLOOMERY_OK)
@@ -272,18 +272,18 @@ bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_
                                     bool intersect, const char *path, bloomery_error *error)
 {
     struct stream stream = {.filters = filters, .count = count, .intersect = intersect};
-    struct bloomery_link link;
+    struct bloomery_layer layer;
     bloomery_filter *head;
     uint64_t adds = 0, payload_bytes;
     bloomery_status status = check_all(&stream, &adds, error);
     if (status != BLOOMERY_OK)
         return status;
-    const struct bloomery_shape shape = shape_at(filters[0], stream.bits, &link, &payload_bytes);
-    link.adds = adds;
+    const struct bloomery_shape shape = shape_at(filters[0], stream.bits, &layer, &payload_bytes);
+    layer.adds = adds;
     struct bloomery_traits traits = bloomery_traits_of(filters[0]);
     /* What the file's head is written from: the payload that it views is not looked at. */
-    status = bloomery_filter_make(&shape, &traits, filters[0]->links->payload, payload_bytes, &head,
-                                  error);
+    status = bloomery_filter_make(&shape, &traits, filters[0]->layers->payload, payload_bytes,
+                                  &head, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;

@@ -30,27 +30,28 @@ static bloomery_status find_key(const struct bloomery_parsed *parsed,
     const struct bloomery_hash_row *hash = bloomery_hash_find(parsed->shape.hash);
     assert(hash != NULL);
     traits->secret.seed = parsed->shape.seed;
-    traits->key_in_file = parsed->has_key;
+    traits->secret_in_file = parsed->has_key;
     if (parsed->has_key)
-        memcpy(traits->secret.key, parsed->key, BLOOMERY_KEY_BYTES);
-    traits->key_known = !hash->keyed && bloomery_hash_usable(hash);
+        memcpy(traits->secret.key, parsed->key, BLOOMERY_SECRET_BYTES);
+    traits->secret_known = !hash->keyed && bloomery_hash_usable(hash);
     if (!hash->keyed)
-        return traits->key_known || inspect ? BLOOMERY_OK : bloomery_dialect_no_hash(hash, error);
+        return traits->secret_known || inspect ? BLOOMERY_OK
+                                               : bloomery_dialect_no_hash(hash, error);
     if (!hash->available)
         return inspect ? BLOOMERY_OK
                        : bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                                        "the filter is keyed, and this build has no hash %s: it was "
                                        "made without libsodium",
                                        hash->name);
-    if (options->key != NULL &&
-        bloomery_key_fingerprint(options->key) != parsed->shape.key_fingerprint)
-        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+    if (options->secret != NULL &&
+        bloomery_secret_fingerprint(options->secret) != parsed->shape.secret_fingerprint)
+        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
                              "the key given is not the one that the filter was made with");
-    if (options->key != NULL)
-        memcpy(traits->secret.key, options->key, BLOOMERY_KEY_BYTES);
-    traits->key_known = parsed->has_key || options->key != NULL;
-    if (!traits->key_known && !inspect)
-        return bloomery_fail(error, BLOOMERY_KEY_NEEDED, 0,
+    if (options->secret != NULL)
+        memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
+    traits->secret_known = parsed->has_key || options->secret != NULL;
+    if (!traits->secret_known && !inspect)
+        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
                              "the filter is keyed and does not carry its key, which must be given");
     return BLOOMERY_OK;
 }
@@ -174,7 +175,7 @@ bloomery_status bloomery_open(const char *path, const bloomery_options *given,
 {
     bloomery_options options;
     struct bloomery_parsed parsed;
-    struct bloomery_traits traits = {.key_known = false};
+    struct bloomery_traits traits = {.secret_known = false};
     uint8_t prefix[BLOOMERY_PREFIX_MAX];
     uint64_t file_bytes = 0;
     int file = -1;
@@ -221,7 +222,7 @@ bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_opt
                               bloomery_filter **filter, bloomery_error *error)
 {
     struct bloomery_parsed parsed;
-    struct bloomery_traits traits = {.key_known = false};
+    struct bloomery_traits traits = {.secret_known = false};
     *filter = NULL;
     if ((uintptr_t)data % BLOOMERY_PAYLOAD_UNIT != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -238,7 +239,7 @@ bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_opt
                               bloomery_filter **filter, bloomery_error *error)
 {
     struct bloomery_parsed parsed;
-    struct bloomery_traits traits = {.key_known = false};
+    struct bloomery_traits traits = {.secret_known = false};
     const uint8_t *from = data;
     *filter = NULL;
     bloomery_status status = parse_span(data, bytes, given, true, &parsed, &traits, error);

@@ -27,12 +27,14 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
                              "filters of kind %d are not available in this version",
                              (int)solved.kind);
     bloomery_hash_id hash = given.hash;
-    if (hash == BLOOMERY_HASH_DEFAULT && (given.key != NULL || given.key_outside))
+    if (hash == BLOOMERY_HASH_DEFAULT && (given.secret != NULL || given.secret_outside))
         hash = BLOOMERY_HASH_SIPHASH;
     if (bloomery_kind_row(solved.kind)->grows)
-        status = bloomery_chain_first(&solved, given.lines, given.probes, given.folds, hash, error);
+        status = bloomery_chain_first(&solved, given.blocks_per_key, given.probes, given.folds,
+                                      hash, error);
     else
-        status = bloomery_solve(&solved, given.lines, given.probes, given.folds, hash, error);
+        status =
+            bloomery_solve(&solved, given.blocks_per_key, given.probes, given.folds, hash, error);
     if (status == BLOOMERY_OK)
         *plan = solved;
     return status;
@@ -41,11 +43,12 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
 double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys)
 {
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
-    return bloomery_geometry_rate(kind, plan->bits, plan->lines, plan->probes, plan->hash, keys);
+    return bloomery_geometry_rate(kind, plan->bits, plan->blocks_per_key, plan->probes, plan->hash,
+                                  keys);
 }
 
-bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bloomery_plan *link,
-                                   bloomery_error *error)
+bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index, bloomery_plan *layer,
+                                    bloomery_error *error)
 {
     if (plan->kind != BLOOMERY_SCALABLE || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
         !(plan->rate > 0))
@@ -58,11 +61,11 @@ bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index, bl
         plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash : BLOOMERY_HASH_XXH3_64;
     now.hash = hash;
     for (uint32_t i = 0; i < index; i++) {
-        const struct bloomery_link newest = {.keys = now.keys, .rate = now.rate};
+        const struct bloomery_layer newest = {.keys = now.keys, .rate = now.rate};
         bloomery_status status = bloomery_chain_next(&newest, &now, hash, error);
         if (status != BLOOMERY_OK)
             return status;
     }
-    *link = now;
+    *layer = now;
     return BLOOMERY_OK;
 }

@@ -14,8 +14,8 @@
 bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
                                   bloomery_hash *hash)
 {
-    if (!filter->key_known)
-        return BLOOMERY_KEY_NEEDED;
+    if (!filter->secret_known)
+        return BLOOMERY_SECRET_NEEDED;
     if (bloomery_by_positions(filter))
         return BLOOMERY_UNSUPPORTED;
     *hash = filter->shape.hash == BLOOMERY_HASH_XXH3_64
@@ -27,8 +27,8 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
 bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                     size_t count, bloomery_hash *hashes)
 {
-    if (!filter->key_known)
-        return BLOOMERY_KEY_NEEDED;
+    if (!filter->secret_known)
+        return BLOOMERY_SECRET_NEEDED;
     if (bloomery_by_positions(filter))
         return BLOOMERY_UNSUPPORTED;
     if (count > 0)
@@ -38,15 +38,15 @@ bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomer
 
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
-    const uint32_t links = bloomery_link_count(filter);
+    const uint32_t layers = bloomery_layer_count(filter);
     if (filter->operations.may_contain == NULL) /* no hash gives its positions */
         return true;
-    if (__builtin_expect(links == 1, 1))
-        return filter->operations.may_contain(&filter->links[0], filter->links[0].payload, hash);
-    /* The newest link first: it is the largest, and holds what was added last. */
-    for (uint32_t i = links; i-- > 0;) {
-        const struct bloomery_link *link = &filter->links[i];
-        if (filter->operations.may_contain(link, link->payload, hash))
+    if (__builtin_expect(layers == 1, 1))
+        return filter->operations.may_contain(&filter->layers[0], filter->layers[0].payload, hash);
+    /* The newest layer first: it is the largest, and holds what was added last. */
+    for (uint32_t i = layers; i-- > 0;) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        if (filter->operations.may_contain(layer, layer->payload, hash))
             return true;
     }
     return false;
@@ -56,15 +56,15 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
     if (filter->operations.prefetch_add == NULL)
         return;
-    for (uint32_t i = bloomery_link_count(filter); i-- > 0;) {
-        const struct bloomery_link *link = &filter->links[i];
-        filter->operations.prefetch_add(link, link->payload, &hash, 1);
+    for (uint32_t i = bloomery_layer_count(filter); i-- > 0;) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        filter->operations.prefetch_add(layer, layer->payload, &hash, 1);
     }
 }
 
-bool bloomery_ask_key_any(const bloomery_filter *filter, bloomery_key key)
+bool bloomery_query_key_any(const bloomery_filter *filter, bloomery_key key)
 {
-    if (!filter->key_known) /* whatever was added, "maybe" is never wrong */
+    if (!filter->secret_known) /* whatever was added, "maybe" is never wrong */
         return true;
     if (bloomery_by_positions(filter))
         return bloomery_positions_may_contain(filter, key);
@@ -73,30 +73,30 @@ bool bloomery_ask_key_any(const bloomery_filter *filter, bloomery_key key)
 
 bool bloomery_may_contain(const bloomery_filter *filter, bloomery_key key)
 {
-    return filter->ask_key(filter, key);
+    return filter->query_key(filter, key);
 }
 
-struct asking {
+struct querying {
     const bloomery_filter *filter;
     uint64_t *answers;
     size_t found;
 };
 
-/* A key may be in a chain if it may be in one of its links. */
-static void ask_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
+/* A key may be in a chain if it may be in one of its layers. */
+static void query_word(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
-    struct asking *asking = context;
-    const bloomery_filter *filter = asking->filter;
+    struct querying *querying = context;
+    const bloomery_filter *filter = querying->filter;
     const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
     uint64_t answers = 0;
-    for (uint32_t i = bloomery_link_count(filter); i-- > 0 && answers != all;) {
-        const struct bloomery_link *link = &filter->links[i];
-        answers |= filter->operations.ask_word(link, link->payload, hashes, count);
+    for (uint32_t i = bloomery_layer_count(filter); i-- > 0 && answers != all;) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        answers |= filter->operations.query_word(layer, layer->payload, hashes, count);
     }
     assert(count == BLOOMERY_WORD || answers >> count == 0);
-    asking->found += (size_t)__builtin_popcountll(answers);
-    if (asking->answers != NULL)
-        asking->answers[word] = answers;
+    querying->found += (size_t)__builtin_popcountll(answers);
+    if (querying->answers != NULL)
+        querying->answers[word] = answers;
 }
 
 /* Every answer "maybe". */
@@ -110,8 +110,8 @@ static size_t all_maybe(size_t count, uint64_t *answers)
     return count;
 }
 
-static size_t ask_positions(const bloomery_filter *filter, const struct bloomery_keys *keys,
-                            size_t count, uint64_t *answers)
+static size_t query_positions(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                              size_t count, uint64_t *answers)
 {
     size_t found = 0;
     if (answers != NULL && count > 0)
@@ -125,31 +125,31 @@ static size_t ask_positions(const bloomery_filter *filter, const struct bloomery
     return found;
 }
 
-size_t bloomery_ask_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,
-                         size_t count, uint64_t *answers)
+size_t bloomery_query_keys(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                           size_t count, uint64_t *answers)
 {
-    struct asking asking = {filter, answers, 0};
-    if (!filter->key_known)
+    struct querying querying = {filter, answers, 0};
+    if (!filter->secret_known)
         return all_maybe(count, answers);
     if (bloomery_by_positions(filter))
         return bloomery_keys_are_hashes(keys) ? all_maybe(count, answers)
-                                              : ask_positions(filter, keys, count, answers);
+                                              : query_positions(filter, keys, count, answers);
     if (filter->native != NULL)
-        return filter->native->ask(filter, keys, count, answers);
-    bloomery_walk(filter, keys, count, false, ask_word, &asking);
-    return asking.found;
+        return filter->native->query(filter, keys, count, answers);
+    bloomery_walk(filter, keys, count, false, query_word, &querying);
+    return querying.found;
 }
 
 size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                   size_t count, uint64_t *answers)
 {
     const struct bloomery_keys list = bloomery_keys_of(keys);
-    return bloomery_ask_keys(filter, &list, count, answers);
+    return bloomery_query_keys(filter, &list, count, answers);
 }
 
 size_t bloomery_may_contain_hashes(const bloomery_filter *filter, const bloomery_hash *hashes,
                                    size_t count, uint64_t *answers)
 {
     const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
-    return bloomery_ask_keys(filter, &list, count, answers);
+    return bloomery_query_keys(filter, &list, count, answers);
 }

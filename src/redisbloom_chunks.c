@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RedisBloom's chunks. Iterators count the bytes of bits that were handed out, plus 1: links lie in that
+ * RedisBloom's chunks. Iterators count the bytes of bits that were handed out, plus 1: layers lie in that
  * count one behind the other, without what rounds them up in our payload.
  *
  *     iterator asked    0        1           1+b0                1+b0+b1
@@ -15,13 +15,13 @@
 #include <assert.h>
 #include <string.h>
 
-/* The link in which byte `at` of all bits lies, and where in it; NULL past the end. */
-static const struct bloomery_link *link_at(const bloomery_filter *filter, uint64_t *at)
+/* The layer in which byte `at` of all bits lies, and where in it; NULL past the end. */
+static const struct bloomery_layer *layer_at(const bloomery_filter *filter, uint64_t *at)
 {
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        const uint64_t bytes = filter->links[i].bits / 8;
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const uint64_t bytes = filter->layers[i].bits / 8;
         if (*at < bytes)
-            return &filter->links[i];
+            return &filter->layers[i];
         *at -= bytes;
     }
     return NULL;
@@ -44,11 +44,11 @@ bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint
         return BLOOMERY_OK;
     }
     uint64_t at = iterator - 1;
-    const struct bloomery_link *link = link_at(filter, &at);
-    if (link == NULL)
+    const struct bloomery_layer *layer = layer_at(filter, &at);
+    if (layer == NULL)
         return BLOOMERY_OK;
-    const uint64_t left = link->bits / 8 - at;
-    *data = link->payload + at;
+    const uint64_t left = layer->bits / 8 - at;
+    *data = layer->payload + at;
     *bytes = left < BLOOMERY_REDISBLOOM_CHUNK ? (size_t)left : BLOOMERY_REDISBLOOM_CHUNK;
     *next = iterator + *bytes;
     return BLOOMERY_OK;
@@ -71,11 +71,11 @@ static bloomery_status load_header(bloomery_filter **filter, const void *data, s
     if (status == BLOOMERY_OK && header != bytes)
         status = bloomery_fail(error, BLOOMERY_CORRUPT, header,
                                "a header of %u links has %zu bytes, not %zu",
-                               design.shape.link_count, header, bytes);
+                               design.shape.layer_count, header, bytes);
     if (status != BLOOMERY_OK)
         return status;
-    for (uint32_t i = 0; i < design.shape.link_count; i++)
-        payload += design.links[i].bits / 8;
+    for (uint32_t i = 0; i < design.shape.layer_count; i++)
+        payload += design.layers[i].bits / 8;
     if (options.memory_limit > 0 && payload > options.memory_limit)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "a filter of %llu bytes would pass the limit of memory",
@@ -104,14 +104,14 @@ bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t
                              "%zu bytes can't end at iterator %llu", bytes,
                              (unsigned long long)iterator);
     uint64_t at = iterator - 1 - bytes;
-    const struct bloomery_link *link = link_at(*filter, &at);
-    if (link == NULL || bytes > link->bits / 8 - at)
+    const struct bloomery_layer *layer = layer_at(*filter, &at);
+    if (layer == NULL || bytes > layer->bits / 8 - at)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "%zu bytes that end at iterator %llu are not in one link of this filter", bytes,
             (unsigned long long)iterator);
-    assert(at + bytes <= link->bytes);
+    assert(at + bytes <= layer->bytes);
     if (bytes > 0)
-        memcpy(link->payload + at, data, bytes);
+        memcpy(layer->payload + at, data, bytes);
     return BLOOMERY_OK;
 }

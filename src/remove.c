@@ -26,11 +26,11 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
 
 static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
 {
-    struct bloomery_link *link = bloomery_newest_link(filter);
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
     struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
     uint32_t zero = 0;
-    assert(filter->shape.link_count == 1);
-    const bool removed = filter->operations.remove(link, link->payload, hash, &zero);
+    assert(filter->shape.layer_count == 1);
+    const bool removed = filter->operations.remove(layer, layer->payload, hash, &zero);
     bloomery_stripe_open(stripe);
     assert(zero <= 64 && (removed || zero == 0));
     if (cleared != NULL)
@@ -70,16 +70,16 @@ int bloomery_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
-uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key)
+uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->operations.count == NULL && filter->operations.count_positions == NULL)
         return bloomery_may_contain(filter, key) ? 1 : 0;
-    if (!filter->key_known) /* whatever was added, that is never too low */
-        return bloomery_counter_most(filter->shape.cell_bits);
+    if (!filter->secret_known) /* whatever was added, that is never too low */
+        return bloomery_counter_max(filter->shape.cell_bits);
     if (filter->operations.count == NULL)
         return bloomery_positions_count(filter, key);
-    return filter->operations.count(link, link->payload, filter->hash->one(&filter->secret, key));
+    return filter->operations.count(layer, layer->payload, filter->hash->one(&filter->secret, key));
 }
 
 /* ---- Without counters ------------------------------------------------------------------------ */
@@ -105,11 +105,11 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloo
         if (status != BLOOMERY_OK)
             return status;
     }
-    struct bloomery_link link = filter->links[0];
+    struct bloomery_layer layer = filter->layers[0];
     struct bloomery_shape shape = filter->shape;
     shape.kind = BLOOMERY_BLOCKED;
     shape.cell_bits = 1;
-    shape.links = &link;
+    shape.layers = &layer;
     struct bloomery_traits traits = bloomery_traits_of(filter);
     traits.allocator = options.allocator;
     status = bloomery_shape_lay_out(&shape, &bytes, error);
@@ -119,7 +119,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloo
         status = bloomery_filter_make(&shape, &traits, NULL, bytes, dropped, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status == BLOOMERY_OK)
-        bloomery_counting_drop(&filter->links[0], filter->shape.cell_bits, filter->links[0].payload,
-                               (*dropped)->payload);
+        bloomery_counting_drop(&filter->layers[0], filter->shape.cell_bits,
+                               filter->layers[0].payload, (*dropped)->payload);
     return status;
 }

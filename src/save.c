@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-uint64_t bloomery_bytes(const bloomery_filter *filter)
+uint64_t bloomery_file_bytes(const bloomery_filter *filter)
 {
     const uint64_t payload_bytes = bloomery_payload_bytes(filter);
     return bloomery_format_payload_offset(filter) + payload_bytes +
@@ -40,23 +40,23 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* Where a span lies in one link it is handed out as it is; where it passes the end of one, it is put
+/* Where a span lies in one layer it is handed out as it is; where it passes the end of one, it is put
  * together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const bloomery_filter *filter = context;
-    const struct bloomery_link *link = filter->links;
-    while (at >= link->offset + link->bytes)
-        link++;
-    assert(link < filter->links + filter->shape.link_count);
-    uint64_t left = link->offset + link->bytes - at;
+    const struct bloomery_layer *layer = filter->layers;
+    while (at >= layer->offset + layer->bytes)
+        layer++;
+    assert(layer < filter->layers + filter->shape.layer_count);
+    uint64_t left = layer->offset + layer->bytes - at;
     if (left >= bytes)
-        return link->payload + (at - link->offset);
-    for (size_t done = 0; done < bytes; link++) {
-        assert(link < filter->links + filter->shape.link_count);
-        left = link->offset + link->bytes - (at + done);
+        return layer->payload + (at - layer->offset);
+    for (size_t done = 0; done < bytes; layer++) {
+        assert(layer < filter->layers + filter->shape.layer_count);
+        left = layer->offset + layer->bytes - (at + done);
         size_t now = left < bytes - done ? (size_t)left : bytes - done;
-        memcpy(room + done, link->payload + (at + done - link->offset), now);
+        memcpy(room + done, layer->payload + (at + done - layer->offset), now);
         done += now;
     }
     return room;
@@ -112,7 +112,7 @@ static bloomery_status write_all(const struct source *source, struct writer *wri
     uint64_t seed;
     const bloomery_filter *filter = source->filter;
     /* A payload that lies in one piece needs no room to put spans together. */
-    const bool whole = source->spans == bloomery_filter_spans && filter->shape.link_count == 1;
+    const bool whole = source->spans == bloomery_filter_spans && filter->shape.layer_count == 1;
     const size_t bytes = (size_t)bloomery_checksums_bytes(bloomery_payload_bytes(filter)) +
                          (whole ? 0 : BLOOMERY_SPAN);
     uint8_t *memory = bloomery_allocate(&filter->allocator, bytes, 8);
@@ -151,7 +151,7 @@ static bloomery_status save(const struct source *source, const char *path, bloom
     bloomery_status status = check_unread(source, error);
     if (status == BLOOMERY_OK)
         status = bloomery_replacement_begin(&replacement, path,
-                                            source->filter->key_in_file ? 0600 : 0666, error);
+                                            source->filter->secret_in_file ? 0600 : 0666, error);
     if (status != BLOOMERY_OK)
         return status;
     struct writer writer = {.write = write_to_file, .replacement = &replacement, .error = error};

@@ -12,7 +12,7 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
                                      bloomery_error *error);
 
 /* The long way, for any filter (query.c, add.c). */
-bloomery_native_ask_key bloomery_ask_key_any;
+bloomery_native_query_key bloomery_query_key_any;
 bloomery_native_add_key bloomery_add_key_any;
 
 #endif

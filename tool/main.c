@@ -87,7 +87,7 @@ static int print_command_help(const char *name, const char *part)
  * where there is no such filter. */
 static const char *kernel_with(bloomery_hash_id hash)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 1, .bits = 512};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .bits = 512};
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_info info = BLOOMERY_INFO;

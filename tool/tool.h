@@ -76,7 +76,7 @@ int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The same with "note: ", for what one should know and can't be helped. */
-void tool_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tool_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A sentence on stderr without a prefix: the success line of a command that changed something. The
  * caller leaves it out under -q. */

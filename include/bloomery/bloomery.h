@@ -30,7 +30,7 @@
  *   probe   one bit position that a key touches
  *   plan    the numbers of a filter before it exists
  *   rate    the false-positive rate
- *   link    one array of cells; a filter is a chain of 1 to 64 links, a plain filter of one
+ *   layer    one array of cells; a filter is a chain of 1 to 64 layers, a plain filter of one
  *
  * Conventions
  *
@@ -118,7 +118,8 @@ extern "C" {
     ROW(BLOOMERY_READ_ONLY, -9, "the filter is read-only")                                         \
     ROW(BLOOMERY_FULL, -10, "the filter is full")                                                  \
     ROW(BLOOMERY_UNSUPPORTED, -11, "this filter or this build cannot do that")                     \
-    ROW(BLOOMERY_KEY_NEEDED, -12, "the filter is keyed and its key was not given, or is another")  \
+    ROW(BLOOMERY_SECRET_NEEDED, -12,                                                               \
+        "the filter is keyed and its key was not given, or is another")                            \
     ROW(BLOOMERY_BUSY, -13, "another process is using it")
 
 typedef enum bloomery_status {
@@ -184,7 +185,7 @@ typedef enum bloomery_hash_id {
     BLOOMERY_HASH_XXH3_64 = 3,  /* XXH3, 64 bits, 64-bit seed: {lo, hi} are 0 and the hash */
 } bloomery_hash_id;
 
-enum { BLOOMERY_KEY_BYTES = 16 }; /* the length of a secret key */
+enum { BLOOMERY_SECRET_BYTES = 16 }; /* the length of a secret key */
 
 /* ---- Memory --------------------------------------------------------------------------------- */
 
@@ -235,7 +236,7 @@ enum {
                                   adding; the file itself does not change */
     BLOOMERY_OPEN_INSPECT = 2, /* open even where keys can't be hashed (a keyed filter without its
                                   key): facts can be read, may_contain always says true, adding
-                                  is BLOOMERY_KEY_NEEDED */
+                                  is BLOOMERY_SECRET_NEEDED */
 };
 
 /* What a caller may choose. Zero fields take the default. The struct may grow at its end. */
@@ -244,32 +245,32 @@ typedef struct bloomery_options {
     bloomery_allocator allocator; /* for the filter and everything it owns */
     bloomery_hash_id hash;        /* plan, create: BLOOMERY_HASH_... */
     uint64_t seed;                /* create: for XXH3; must be 0 with SipHash */
-    const uint8_t *key;           /* BLOOMERY_KEY_BYTES bytes, or NULL. create: the secret key; NULL
+    const uint8_t *secret;   /* BLOOMERY_SECRET_BYTES bytes, or NULL. create: the secret key; NULL
                                      with SipHash draws a random one. open, view, load: the key of a
                                      filter that does not carry it */
-    bool key_outside;             /* create: keep the key out of the file; the caller keeps it */
-    bool concurrent_adds;         /* create, load, open with COPY: any number of threads may add and
+    bool secret_outside;     /* create: keep the key out of the file; the caller keeps it */
+    bool concurrent_adds;    /* create, load, open with COPY: any number of threads may add and
                                      query at once. Of threads that add the same key at once at
                                      least one gets NEW, perhaps several; none is lost. Costs an
                                      atomic OR per bit that is newly set: batches of new keys take
                                      two to six times as long as in a plain filter, queries and
                                      keys that are there hardly longer. Without meaning for maps
                                      and views, to which nobody adds */
-    uint32_t folds;               /* plan: the filter can be halved this many times (0 to 30) */
-    uint32_t lines;         /* plan: L, lines per key of a blocked filter (0: choose; 1 to 4) */
-    uint32_t probes;        /* plan: k, per line if blocked (0: choose; 1 to 8; classic: to 64) */
-    uint32_t open_flags;    /* open, view, load: BLOOMERY_OPEN_... */
-    bloomery_key_rule rule; /* create: kept in the file */
-    const char *note;       /* create: a remark kept in the file, UTF-8, NULL: none. At most
+    uint32_t folds;          /* plan: the filter can be halved this many times (0 to 30) */
+    uint32_t blocks_per_key; /* plan: L, lines per key of a blocked filter (0: choose; 1 to 4) */
+    uint32_t probes;         /* plan: k, per line if blocked (0: choose; 1 to 8; classic: to 64) */
+    uint32_t open_flags;     /* open, view, load: BLOOMERY_OPEN_... */
+    bloomery_key_rule rule;  /* create: kept in the file */
+    const char *note;        /* create: a remark kept in the file, UTF-8, NULL: none. At most
                                BLOOMERY_NOTE_BYTES bytes */
-    bool exactly_once;      /* with concurrent_adds, else BLOOMERY_BAD_ARGUMENT: of all calls that
+    bool exactly_once;       /* with concurrent_adds, else BLOOMERY_BAD_ARGUMENT: of all calls that
                                add a key one gets NEW and no second, whatever the threads; none
                                where other keys, or a build, had set all its bits before. Costs a
                                lock per key added, one of 256, chosen by the key's hash, and
                                16 KiB */
-    uint64_t memory_limit;  /* create, load, open with COPY of a scalable filter: the bytes that its
-                               links may take together; 0: no limit. Not kept in the file. A key
-                               that would need a link beyond it is BLOOMERY_FULL; one that takes
+    uint64_t memory_limit; /* create, load, open with COPY of a scalable filter: the bytes that its
+                               layers may take together; 0: no limit. Not kept in the file. A key
+                               that would need a layer beyond it is BLOOMERY_FULL; one that takes
                                more already is opened all the same */
 } bloomery_options;
 
@@ -286,7 +287,7 @@ typedef enum bloomery_kind {
     BLOOMERY_CLASSIC = 2,      /* k bits over one flat array: least memory, k cache misses */
     BLOOMERY_COUNTING = 3,     /* as blocked, with a counter in the place of each bit: keys can be
                               removed. 4 times the memory, or 8 */
-    BLOOMERY_SCALABLE = 4, /* a chain of blocked links that grows: for an unknown number of keys */
+    BLOOMERY_SCALABLE = 4, /* a chain of blocked layers that grows: for an unknown number of keys */
     BLOOMERY_STATIC = 5,
     BLOOMERY_CUCKOO = 6,
 } bloomery_kind;
@@ -297,20 +298,20 @@ BLOOMERY_PUBLIC const char *bloomery_kind_name(int kind);
 BLOOMERY_PUBLIC bloomery_kind bloomery_kind_find(const char *name);
 
 typedef struct bloomery_plan {
-    bloomery_kind kind;   /* set by the caller, 0 for blocked */
-    uint32_t lines;       /* L: lines per key (blocked, counting, scalable 1 to 4, classic 0) */
-    uint32_t probes;      /* k: bits per key and line, 1 to 8 (classic: per key, 1 to 64) */
-    uint32_t cell_bits;   /* may be set by the caller. 1; counting: 4 (the default) or 8 */
-    uint64_t keys;        /* n: distinct keys it is made for */
-    double rate;          /* p: false-positive rate with n keys in it, of the filter as built */
-    uint64_t bytes;       /* memory of the array; a filter takes some hundred bytes more (a scalable
+    bloomery_kind kind;      /* set by the caller, 0 for blocked */
+    uint32_t blocks_per_key; /* L: lines per key (blocked, counting, scalable 1 to 4, classic 0) */
+    uint32_t probes;         /* k: bits per key and line, 1 to 8 (classic: per key, 1 to 64) */
+    uint32_t cell_bits;      /* may be set by the caller. 1; counting: 4 (the default) or 8 */
+    uint64_t keys;           /* n: distinct keys it is made for */
+    double rate;             /* p: false-positive rate with n keys in it, of the filter as built */
+    uint64_t bytes;      /* memory of the array; a filter takes some hundred bytes more (a scalable
                            one 7 KiB), its file these and 8 bytes per 64 KiB */
-    uint64_t bits;        /* m: the cells of the array, bits or counters; a multiple of 512 but in a
+    uint64_t bits;       /* m: the cells of the array, bits or counters; a multiple of 512 but in a
                            classic filter */
-    double bits_per_key;  /* memory: m cell_bits / n */
-    double limit_ratio;   /* that memory over the least any structure can do, n log2(1/p) */
-    double absent_lines;  /* cache lines read, on average, to answer for an absent key */
-    double present_lines; /* and for a present one */
+    double bits_per_key; /* memory: m cell_bits / n */
+    double limit_ratio;  /* that memory over the least any structure can do, n log2(1/p) */
+    double absent_cache_lines;  /* cache lines read, on average, to answer for an absent key */
+    double present_cache_lines; /* and for a present one */
     /* The hash that `rate` is planned with. XXH3-64, unless options say otherwise, or 64 bits are
      * too few: an absent key shares all of them with one of n keys with probability n / 2^64. That
      * is part of the rate, and where it is over 1 % of the rate the plan takes XXH3-128. */
@@ -327,9 +328,9 @@ typedef struct bloomery_plan {
  *                Refused where that rate would be over 0.5.
  *   rate, bytes  the most keys for which the rate holds within `bytes`.
  *
- * A scalable filter is planned by its first link: `keys` are those after which it grows for the
+ * A scalable filter is planned by its first layer: `keys` are those after which it grows for the
  * first time, and `rate` is the one that the whole chain stays under however far it grows; the
- * other numbers are of the first link, which is planned for a quarter of that rate, and `bytes`
+ * other numbers are of the first layer, which is planned for a quarter of that rate, and `bytes`
  * can't be given (options.memory_limit bounds the chain). Its rate is at least 1e-12.
  *
  * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 to 2^47.
@@ -346,17 +347,17 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
                                                     bloomery_error *error);
 
 /* The expected rate if the filter of this plan (kind, bits, probes, lines and hash are read; of a
- * scalable one: its first link alone) held `keys` distinct keys. 0 keys: 0. What is no plan: 1. */
+ * scalable one: its first layer alone) held `keys` distinct keys. 0 keys: 0. What is no plan: 1. */
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
 /*
- * What a scalable filter of this solved plan will be when it has grown: the plan of link number
- * `index`, 0 the first, as a blocked filter's; its rate is the link's own. Solves as many plans as
- * there are links up to it. BLOOMERY_BAD_ARGUMENT where the plan is not scalable or `index` is not
+ * What a scalable filter of this solved plan will be when it has grown: the plan of layer number
+ * `index`, 0 the first, as a blocked filter's; its rate is the layer's own. Solves as many plans as
+ * there are layers up to it. BLOOMERY_BAD_ARGUMENT where the plan is not scalable or `index` is not
  * 0 to 63.
  */
-BLOOMERY_PUBLIC bloomery_status bloomery_plan_link(const bloomery_plan *plan, uint32_t index,
-                                                   bloomery_plan *link, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
+                                                    bloomery_plan *layer, bloomery_error *error);
 
 /* ---- Making and freeing --------------------------------------------------------------------- */
 
@@ -382,16 +383,16 @@ BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
 /* ---- Adding and asking ---------------------------------------------------------------------- */
 
 /*
- * Adds a key. BLOOMERY_NEW, BLOOMERY_SEEN, or BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED. SEEN for a
+ * Adds a key. BLOOMERY_NEW, BLOOMERY_SEEN, or BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED. SEEN for a
  * key never added happens as often as a false positive. Where `new_bits` is not NULL it receives
  * how many bits were newly set (counters that left 0), 0 to k L. Adding past the planned keys is
  * allowed; the rate then rises as bloomery_plan_rate says.
  *
  * Counting: each counter of the key is one more, whatever the answer (a key added twice can be
- * removed twice); see bloomery_remove. Scalable: a key that one of the links may have is SEEN and
- * not added again; a new one goes to the newest link and, where that holds the keys it is planned
- * for, to another for twice the keys, made by this call. BLOOMERY_FULL where that link would pass
- * `memory_limit` or the chain its 64 links, BLOOMERY_OUT_OF_MEMORY where there is no memory for it:
+ * removed twice); see bloomery_remove. Scalable: a key that one of the layers may have is SEEN and
+ * not added again; a new one goes to the newest layer and, where that holds the keys it is planned
+ * for, to another for twice the keys, made by this call. BLOOMERY_FULL where that layer would pass
+ * `memory_limit` or the chain its 64 layers, BLOOMERY_OUT_OF_MEMORY where there is no memory for it:
  * the key was not added then, and all others stay.
  */
 BLOOMERY_PUBLIC int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
@@ -422,7 +423,7 @@ BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
 
 /*
  * Hash once, ask many filters: all those with the same hash id, seed and key, which is the caller's
- * to make sure (bloomery_info tells them). BLOOMERY_KEY_NEEDED for a filter opened without its key,
+ * to make sure (bloomery_info tells them). BLOOMERY_SECRET_NEEDED for a filter opened without its key,
  * BLOOMERY_UNSUPPORTED where positions are no function of 128 bits of hash.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
@@ -519,7 +520,7 @@ typedef struct bloomery_column {
  * Where a column is refused, nothing is written but the error.
  *
  * may_contain_column: `found` receives how many answers are true. A filter opened without its key
- * says "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_KEY_NEEDED.
+ * says "maybe" for each key, as bloomery_may_contain does, and the status is BLOOMERY_SECRET_NEEDED.
  * add_column: as bloomery_add_batch.
  * remove_column: as bloomery_remove for one key after the other; an answer is true where the key
  * was REMOVED, and `removed` receives how many were.
@@ -546,7 +547,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_hash_column(const bloomery_filter *filt
 /*
  * Removes a key from a counting filter: each of its counters is one less. BLOOMERY_REMOVED;
  * BLOOMERY_ABSENT where a counter shows that the key surely is not in the filter, and nothing is
- * changed; BLOOMERY_UNSUPPORTED for other kinds, BLOOMERY_READ_ONLY, BLOOMERY_KEY_NEEDED. Where
+ * changed; BLOOMERY_UNSUPPORTED for other kinds, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED. Where
  * `cleared` is not NULL it receives how many counters reached 0, the opposite of `new_bits`.
  *
  * The promise: so long as only keys are removed that were added, and no more often, no key that is
@@ -562,11 +563,11 @@ BLOOMERY_PUBLIC int bloomery_remove_hash(bloomery_filter *filter, bloomery_hash 
 
 /*
  * How often a key was added, less its removals: its least counter, which is never too low while it
- * is below the maximum (bloomery_info.counter_most); at the maximum: that often or more. Too high
+ * is below the maximum (bloomery_info.counter_max); at the maximum: that often or more. Too high
  * as often as a false positive, or where others share all its counters. In kinds without counters 1
  * where the key may be in the filter. Opened without its key: the maximum.
  */
-BLOOMERY_PUBLIC uint32_t bloomery_count(const bloomery_filter *filter, bloomery_key key);
+BLOOMERY_PUBLIC uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key);
 
 /*
  * A blocked filter of the same keys, of the same lines and positions: every counter that is not 0
@@ -600,12 +601,12 @@ BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *fi
  * Failures: those of bloomery_add_batch, and BLOOMERY_OUT_OF_MEMORY; nothing was added then, and no
  * source was asked. Where the system gives fewer threads, the build goes on with those.
  *
- * In a scalable filter the link of a key depends on the order in which keys come: there the calling
+ * In a scalable filter the layer of a key depends on the order in which keys come: there the calling
  * thread works alone, takes the shares one after the other, and stops where the filter can't grow.
  */
-BLOOMERY_PUBLIC bloomery_status bloomery_build(bloomery_filter *filter, const bloomery_key *keys,
-                                               size_t count, uint32_t threads,
-                                               bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_add_parallel(bloomery_filter *filter,
+                                                      const bloomery_key *keys, size_t count,
+                                                      uint32_t threads, bloomery_error *error);
 
 /*
  * The same for keys that come in portions. A source hands out the next portion of thread `thread`
@@ -619,15 +620,16 @@ BLOOMERY_PUBLIC bloomery_status bloomery_build(bloomery_filter *filter, const bl
  */
 typedef size_t (*bloomery_source)(void *context, uint32_t thread, const bloomery_key **keys);
 
-BLOOMERY_PUBLIC bloomery_status bloomery_build_from(bloomery_filter *filter, bloomery_source source,
-                                                    void *context, uint32_t threads,
-                                                    bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_add_from(bloomery_filter *filter, bloomery_source source,
+                                                  void *context, uint32_t threads,
+                                                  bloomery_error *error);
 
 /* The same for a column: its keys in portions, whichever thread comes first. Failures: those of
- * bloomery_build and of bloomery_add_column. */
-BLOOMERY_PUBLIC bloomery_status bloomery_build_column(bloomery_filter *filter,
-                                                      const bloomery_column *column,
-                                                      uint32_t threads, bloomery_error *error);
+ * bloomery_add_parallel and of bloomery_add_column. */
+BLOOMERY_PUBLIC bloomery_status bloomery_add_column_parallel(bloomery_filter *filter,
+                                                             const bloomery_column *column,
+                                                             uint32_t threads,
+                                                             bloomery_error *error);
 
 /* How many threads the process may run at once: what 0 threads stands for. At least 1. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
@@ -647,7 +649,7 @@ BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
  *   load   a filter that owns a copy of these bytes, checksums checked, to which keys can be added.
  *
  * Failures: BLOOMERY_IO_FAILED, BLOOMERY_TRUNCATED, BLOOMERY_NOT_A_FILTER, BLOOMERY_WRONG_VERSION,
- * BLOOMERY_CORRUPT, BLOOMERY_KEY_NEEDED, BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY; `error` says
+ * BLOOMERY_CORRUPT, BLOOMERY_SECRET_NEEDED, BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY; `error` says
  * which check at which offset.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_open(const char *path, const bloomery_options *options,
@@ -660,7 +662,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_load(const void *data, size_t bytes,
                                               bloomery_filter **filter, bloomery_error *error);
 
 /* The exact number of bytes that bloomery_write produces. */
-BLOOMERY_PUBLIC uint64_t bloomery_bytes(const bloomery_filter *filter);
+BLOOMERY_PUBLIC uint64_t bloomery_file_bytes(const bloomery_filter *filter);
 
 /* Takes the next chunk of a file's bytes; anything but 0 stops the writing. */
 typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
@@ -696,7 +698,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_verify(const bloomery_filter *filter,
  * first field that differs and both its values. These must be the same, and are compared in this
  * order: kind, cell bits, dialect, hash, seed, secret key (by its fingerprint), key rule, and then
  * lines and probes; of the sizes one must be the other's, or fold to it. In scalable filters each
- * link has its own lines, probes and size: those need not be the same.
+ * layer has its own lines, probes and size: those need not be the same.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     const bloomery_filter *other,
@@ -709,8 +711,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
  * it is BLOOMERY_MISMATCH: fold it first. Counters are added up and stay at their maximum. The two
  * may be the same filter: its counters double, bits stay as they are.
  *
- * A scalable filter takes over copies of the links of the other, and their rates add up; keys are
- * then added to the larger of the two newest links. BLOOMERY_FULL past 64 links or `memory_limit`.
+ * A scalable filter takes over copies of the layers of the other, and their rates add up; keys are
+ * then added to the larger of the two newest layers. BLOOMERY_FULL past 64 layers or `memory_limit`.
  * Merged with itself it stays as it is.
  *
  * Adds are summed. Plan, key rule, note and the place where a secret key is kept stay those of
@@ -719,7 +721,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
  * view are compared first, so its damage can't get a new checksum here.
  *
  * BLOOMERY_MISMATCH, BLOOMERY_READ_ONLY, BLOOMERY_CORRUPT (`from`), BLOOMERY_FULL,
- * BLOOMERY_OUT_OF_MEMORY; on failure `into` is unchanged. Memory is allocated for links only.
+ * BLOOMERY_OUT_OF_MEMORY; on failure `into` is unchanged. Memory is allocated for layers only.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloomery_filter *from,
                                                bloomery_error *error);
@@ -796,9 +798,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
  * of an info on, knows the keys at any moment. Within 1 % or four standard deviations, at
  * any fill between 0.1 % and 95 % (docs/mathematics.md). Infinity where all bits are set; more
  * than there are count as all. Of a
- * scalable filter `bits_set` is that of the whole chain; the keys of its links are summed up, so in
+ * scalable filter `bits_set` is that of the whole chain; the keys of its layers are summed up, so in
  * one into which another was merged those that both had count twice. In a map or a view of several
- * links the older ones are read by each call.
+ * layers the older ones are read by each call.
  */
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 
@@ -808,22 +810,22 @@ typedef struct bloomery_info {
     /* the cheap part: read off the header */
     bloomery_kind kind;
     uint32_t format_version; /* of the file it came from or would be written as */
-    uint32_t links;          /* 1 for a plain filter */
-    uint32_t lines;          /* L of the newest link */
-    uint32_t probes;         /* k of the newest link */
-    uint64_t bits;           /* m, the cells of all links */
+    uint32_t layers;         /* 1 for a plain filter */
+    uint32_t blocks_per_key; /* L of the newest layer */
+    uint32_t probes;         /* k of the newest layer */
+    uint64_t bits;           /* m, the cells of all layers */
     uint64_t bytes;          /* memory of the bit arrays */
-    uint64_t file_bytes;     /* as bloomery_bytes */
-    uint64_t planned_keys;   /* 0: unknown; scalable: those of all its links */
+    uint64_t file_bytes;     /* as bloomery_file_bytes */
+    uint64_t planned_keys;   /* 0: unknown; scalable: those of all its layers */
     double planned_rate;     /* 0: unknown; scalable: of the whole chain, however long */
     uint64_t adds;           /* calls of add that succeeded, repeated keys included */
     bloomery_hash_id hash;
     uint64_t seed;
-    uint64_t key_fingerprint; /* 0: not keyed */
-    bool key_in_file;         /* whoever has the file has the key */
-    bool key_known;           /* false only with BLOOMERY_OPEN_INSPECT */
-    bool writable;            /* keys can be added */
-    bool mapped;              /* a map of a file */
+    uint64_t secret_fingerprint; /* 0: not keyed */
+    bool secret_in_file;         /* whoever has the file has the key */
+    bool secret_known;           /* false only with BLOOMERY_OPEN_INSPECT */
+    bool writable;               /* keys can be added */
+    bool mapped;                 /* a map of a file */
     bloomery_key_rule rule;
     const char *note;   /* belongs to the filter, NULL: none */
     uint32_t dialect;   /* 0: our own */
@@ -837,9 +839,9 @@ typedef struct bloomery_info {
     double estimated_keys; /* distinct keys, from the bits; infinity where every bit is set */
     double expected_rate;  /* of this shape with that many keys */
 
-    uint32_t cell_bits;    /* bits of a cell: 1, or of a counter */
-    uint32_t counter_most; /* the maximum of a counter, at which it stays; 0: no counters */
-    uint64_t stuck_cells;  /* scanned: counters at their maximum */
+    uint32_t cell_bits;       /* bits of a cell: 1, or of a counter */
+    uint32_t counter_max;     /* the maximum of a counter, at which it stays; 0: no counters */
+    uint64_t saturated_cells; /* scanned: counters at their maximum */
 } bloomery_info;
 
 #define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)
@@ -849,29 +851,29 @@ typedef struct bloomery_info {
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
 
-/* One link of a chain. */
-typedef struct bloomery_link_info {
-    size_t struct_bytes; /* sizeof(bloomery_link_info), set by the caller */
-    uint32_t lines;
+/* One layer of a chain. */
+typedef struct bloomery_layer_info {
+    size_t struct_bytes; /* sizeof(bloomery_layer_info), set by the caller */
+    uint32_t blocks_per_key;
     uint32_t probes;
     uint64_t bits;
     uint64_t bytes;
     uint64_t planned_keys;
-    double planned_rate; /* of this link alone */
+    double planned_rate; /* of this layer alone */
     uint64_t adds;
 
     /* scanned */
     uint64_t bits_set;
     double live_rate;
     double estimated_keys;
-} bloomery_link_info;
+} bloomery_layer_info;
 
-#define BLOOMERY_LINK_INFO BLOOMERY_SIZED(bloomery_link_info)
+#define BLOOMERY_LAYER_INFO BLOOMERY_SIZED(bloomery_layer_info)
 
-/* The facts of link `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT where there is no such link. */
-BLOOMERY_PUBLIC bloomery_status bloomery_link_info_get(const bloomery_filter *filter,
-                                                       uint32_t index, bool scan,
-                                                       bloomery_link_info *info);
+/* The facts of layer `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT where there is no such layer. */
+BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *filter,
+                                                        uint32_t index, bool scan,
+                                                        bloomery_layer_info *info);
 
 #ifdef __cplusplus
 }

@@ -67,7 +67,7 @@ typedef enum bloomery_dialect_id {
 typedef struct bloomery_dialect {
     uint32_t id; /* BLOOMERY_DIALECT_..., as in bloomery_info.dialect */
     const char *name;
-    const char *note;       /* what it is: a phrase */
+    const char *description; /* what it is: a phrase */
     const char *variants;   /* names for parameters.variant, the default first, separated by commas;
                                NULL: there is one only */
     const char *parameters; /* what of bloomery_dialect_parameters _load needs, by the names of its
@@ -111,7 +111,7 @@ typedef struct bloomery_dialect_parameters {
     uint32_t probes;     /* k */
     double bits_per_key;
     uint64_t seed;
-    uint32_t growth;    /* of chains: each next link is for so many times the keys */
+    uint32_t growth;    /* of chains: each next layer is for so many times the keys */
     uint32_t columns;   /* of an index: how many filters lie side by side in one part of it */
     uint64_t index;     /* which of the filters in the bytes; 0 the first */
     uint32_t cell_bits; /* 1; 4 or 8 for counters in the place of bits */
@@ -170,8 +170,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_save(const bloomery_filter *fil
                                                       const char *path, bloomery_error *error);
 
 /*
- * RedisBloom hands a filter out, and takes one, in chunks: the header first, then the links' bits, at most
- * 16 MiB at once and never of two links. These are its BF.SCANDUMP and BF.LOADCHUNK; all chunks, one behind
+ * RedisBloom hands a filter out, and takes one, in chunks: the header first, then the layers' bits, at most
+ * 16 MiB at once and never of two layers. These are its BF.SCANDUMP and BF.LOADCHUNK; all chunks, one behind
  * the other, are the bytes that bloomery_dialect_load and _write of dialect "redisbloom" know.
  *
  *     uint64_t iterator = 0;
@@ -186,7 +186,7 @@ enum { BLOOMERY_REDISBLOOM_HEADER = 3412, BLOOMERY_REDISBLOOM_CHUNK = 16777216 }
  * The chunk that BF.SCANDUMP replies to an iterator: 0 asks for the header, what `next` was asks for what
  * follows. `next` is what BF.LOADCHUNK wants with this chunk, and 0, with no bytes, past the end. `data`
  * points to `header` or into the filter, until that is changed or freed. BLOOMERY_MISMATCH where the filter is
- * none of RedisBloom's. O(links).
+ * none of RedisBloom's. O(layers).
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(
     const bloomery_filter *filter, uint64_t iterator, uint8_t header[BLOOMERY_REDISBLOOM_HEADER],
@@ -229,12 +229,12 @@ BLOOMERY_PUBLIC double bloomery_table_rate(uint32_t bits_per_key, uint32_t probe
 BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 
 /*
- * The cells that a key touches in link `link` (0 the oldest), in the order in which they are
+ * The cells that a key touches in layer `layer` (0 the oldest), in the order in which they are
  * touched, repeats included: their number is returned, and the first `room` of them are written to
- * `positions`. Of any filter, our own kinds too. 0 where there is no such link or keys can't be
+ * `positions`. Of any filter, our own kinds too. 0 where there is no such layer or keys can't be
  * hashed. At most BLOOMERY_POSITIONS_MAX.
  */
-BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t link,
+BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
                                           bloomery_key key, uint64_t *positions, size_t room);
 
 enum { BLOOMERY_POSITIONS_MAX = 1024 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The query of one key, compiled into the calling program: hash, line and test, without a call. For
+ * The query of one key, compiled into the calling program: hash, block and test, without a call. For
  * loops over single keys that have no batch to give; a batch (bloomery_may_contain_batch) hides
  * more of the memory's latency than any inlining.
  *
@@ -52,11 +52,11 @@ extern "C" {
  * belongs to nobody and holds nothing; it is valid as long as the filter is, and sees what is
  * added. */
 typedef struct bloomery_inline {
-    const uint64_t *words; /* of all lines, eight each */
-    uint64_t count;        /* N: lines */
+    const uint64_t *words; /* of all blocks, eight each */
+    uint64_t count;        /* N: blocks */
     uint64_t seed;
-    uint32_t lines;  /* L */
-    uint32_t probes; /* k */
+    uint32_t blocks_per_key; /* L */
+    uint32_t probes;         /* k */
 } bloomery_inline;
 
 /*
@@ -85,7 +85,7 @@ static inline uint64_t bloomery_inline_fold(uint64_t a, uint64_t b)
     return (a * b) ^ bloomery_inline_high(a, b);
 }
 
-/* Whether the k bits of w are set in the line at `words`: one bit in each of k words from number
+/* Whether the k bits of w are set in the block at `words`: one bit in each of k words from number
  * (w >> 48) & 7 on, that of word c being bit (w >> 6 c) & 63. */
 static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint32_t probes)
 {
@@ -132,7 +132,7 @@ static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint3
 #endif
 }
 
-/* Whether the line that x chooses has the bits that x chooses. */
+/* Whether the block that x chooses has the bits that x chooses. */
 static inline bool bloomery_inline_in_line(const bloomery_inline *taken, uint64_t x)
 {
     return bloomery_inline_hits(taken->words + bloomery_inline_high(x, taken->count) * 8,
@@ -144,9 +144,9 @@ static inline bool bloomery_inline_in_line(const bloomery_inline *taken, uint64_
 static inline bool bloomery_inline_may_contain_hash(const bloomery_inline *taken, uint64_t hash)
 {
     bool hit = bloomery_inline_in_line(taken, hash);
-    for (uint32_t line = 1; line < taken->lines && hit; line++)
+    for (uint32_t block = 1; block < taken->blocks_per_key && hit; block++)
         hit = bloomery_inline_in_line(
-            taken, bloomery_inline_fold(hash ^ line * UINT64_C(0x9E3779B97F4A7C15),
+            taken, bloomery_inline_fold(hash ^ block * UINT64_C(0x9E3779B97F4A7C15),
                                         UINT64_C(0x94D049BB133111EB)));
     return hit;
 }

@@ -79,7 +79,7 @@ typedef enum bloomery_sieve_engine {
 /* What the memory engine does at its capacity. */
 typedef enum bloomery_sieve_full {
     BLOOMERY_SIEVE_GROW =
-        0, /* the filter grows by links; the rate holds. BLOOMERY_FULL where `memory` is used up */
+        0, /* the filter grows by layers; the rate holds. BLOOMERY_FULL where `memory` is used up */
     BLOOMERY_SIEVE_STOP =
         1, /* new keys are refused with BLOOMERY_FULL; seen ones are still answered */
     BLOOMERY_SIEVE_WARN = 2, /* goes on, and the rate rises; says so once */
@@ -226,7 +226,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloo
  * and writing a partition. Else some 100 ns.
  *
  * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX), BLOOMERY_FULL (memory engine: over capacity or memory),
- * BLOOMERY_IO_FAILED, BLOOMERY_CORRUPT (a damaged block of the seen-set was met; the text says which, and what it held).
+ * BLOOMERY_IO_FAILED, BLOOMERY_CORRUPT (a damaged frame of the seen-set was met; the text says which, and what it held).
  */
 BLOOMERY_PUBLIC int bloomery_sieve_push(bloomery_sieve *sieve, bloomery_key key,
                                         bloomery_key payload, uint64_t *number,
@@ -240,8 +240,8 @@ BLOOMERY_PUBLIC int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_ke
 
 /* Marks a key seen and does not queue it. NEW: it was not seen before; SEEN; PENDING. A key that was pushed before
  * and is still pending comes out all the same. */
-BLOOMERY_PUBLIC int bloomery_sieve_note(bloomery_sieve *sieve, bloomery_key key, uint64_t *number,
-                                        bloomery_error *error);
+BLOOMERY_PUBLIC int bloomery_sieve_mark_seen(bloomery_sieve *sieve, bloomery_key key,
+                                             uint64_t *number, bloomery_error *error);
 
 /*
  * The same as many pushes, in this order, and faster. `payloads` may be NULL. results[i] becomes NEW, SEEN or
@@ -251,15 +251,16 @@ BLOOMERY_PUBLIC int bloomery_sieve_note(bloomery_sieve *sieve, bloomery_key key,
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push_batch(
     bloomery_sieve *sieve, const bloomery_key *keys, const bloomery_key *payloads, size_t count,
     uint8_t *results, size_t *done, uint64_t *last, bloomery_error *error);
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve,
-                                                          const bloomery_key *keys, size_t count,
-                                                          uint8_t *results, size_t *done,
-                                                          uint64_t *last, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_mark_seen_batch(bloomery_sieve *sieve,
+                                                               const bloomery_key *keys,
+                                                               size_t count, uint8_t *results,
+                                                               size_t *done, uint64_t *last,
+                                                               bloomery_error *error);
 
 /*
  * Whether a key was seen, without pushing it: SEEN, NEW (surely not), or PENDING: it is not among
  * the decided ones, and others of its partition are pending, of which it may be one. Disk engine:
- * reads two or three blocks of 4 KiB, and where keys of its partition were decided without a merge
+ * reads two or three frames of 4 KiB, and where keys of its partition were decided without a merge
  * their fingerprints, up to 8 bytes times the batch. Keys that were popped were seen. Negative on
  * failure: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX), BLOOMERY_CORRUPT,
  * BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY.
@@ -275,7 +276,7 @@ BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key 
  * 24 bytes each besides, of up to 16,384, while it runs; without that memory it is slower. `count`
  * may be 0.
  *
- * On failure, as of bloomery_sieve_contains, no result counts: a damaged block that one key needs
+ * On failure, as of bloomery_sieve_contains, no result counts: a damaged frame that one key needs
  * fails the batch, and asking one by one answers the others.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve,
@@ -313,7 +314,7 @@ typedef struct bloomery_sieve_item {
  * a commit is tried, which removes what was read and acknowledged, then it is decided again; what
  * was decided comes out. BLOOMERY_IO_FAILED where nothing was.
  *
- * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a block of the queue is damaged; the text says
+ * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a frame of the queue is damaged; the text says
  * which and how many items it held. bloomery_sieve_skip goes on behind it.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
@@ -321,7 +322,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
                                                    size_t *count, bloomery_error *error);
 
 /* The same of what is queued now or comes again, and never decides: 0 items mean that nothing is
- * queued, and keys may be pending. Takes no longer than reading a block of the queue. */
+ * queued, and keys may be pending. Takes no longer than reading a frame of the queue. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve,
                                                           bloomery_sieve_item *items, size_t room,
                                                           size_t *count, bloomery_error *error);
@@ -337,7 +338,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       size_t *unknown, bloomery_error *error);
 
-/* Gives up a damaged block at the head of the queue, and no other: `lost` becomes the number of
+/* Gives up a damaged frame at the head of the queue, and no other: `lost` becomes the number of
  * items it held. 0 where it is not damaged. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost,
                                                     bloomery_error *error);
@@ -358,7 +359,7 @@ typedef struct bloomery_sieve_info {
     uint64_t
         pending; /* pushes not decided; forced and noted ones, undecided too, are not among them */
     uint64_t forced;
-    uint64_t noted;
+    uint64_t marked;
     /* the queue */
     uint64_t queued; /* not popped yet */
     uint64_t leased; /* popped, not acknowledged, those that wait to come again included */
@@ -408,9 +409,9 @@ BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sie
 BLOOMERY_PUBLIC double bloomery_sieve_estimate(bloomery_sieve *sieve);
 
 /*
- * Reads every block of every file of the directory that the last commit counts, and calls `report` for each that is
+ * Reads every frame of every file of the directory that the last commit counts, and calls `report` for each that is
  * damaged, with a sentence that says which and what it held. `damaged` becomes their number. BLOOMERY_OK even then;
- * failures are those of reading. The memory engine's filter counts as one block.
+ * failures are those of reading. The memory engine's filter counts as one frame.
  */
 typedef void (*bloomery_sieve_report)(void *context, const char *text);
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
@@ -420,7 +421,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
 /* What was lost, as far as it is known. */
 typedef struct bloomery_sieve_recovery {
     size_t struct_bytes; /* sizeof(bloomery_sieve_recovery), set by the caller */
-    uint64_t damaged;    /* blocks, headers and files that were not whole */
+    uint64_t damaged;    /* frames, headers and files that were not whole */
     bool older;          /* the last commit could not be read, and the one before it was taken */
     uint64_t pending;    /* pushes that were not decided, and never will be */
     uint64_t queued;     /* items of the queue, popped ones that may have come again included */
@@ -440,10 +441,10 @@ typedef struct bloomery_sieve_recovery {
  * and `warning`.
  *
  *   the last commit             where no copy of it is whole, the one before it counts
- *   a block of the queue        its items are lost, and popping passes over them
- *   a block of pending keys     these pushes are lost: not seen, not queued
- *   a block of the seen-set     its keys are forgotten; pushed again, they come out again
- *   a missing file              as all blocks of it
+ *   a frame of the queue        its items are lost, and popping passes over them
+ *   a frame of pending keys     these pushes are lost: not seen, not queued
+ *   a frame of the seen-set     its keys are forgotten; pushed again, they come out again
+ *   a missing file              as all frames of it
  *   the memory engine's filter  only what the queue's files still hold stays seen
  *
  * Nothing is deleted: what is damaged, and what the state before the last commit does not name, is
@@ -489,13 +490,13 @@ typedef struct bloomery_sieve_plan {
     double cache_hit;          /* share of the repeated pushes that the cache answers, 0 to 1 */
     double disk_speed;         /* bytes a second, read and write alike; 0: 500e6 */
     /* filled */
-    uint64_t least_memory; /* with so many partitions */
-    uint64_t batch;        /* pending keys of a partition that fit, r */
-    uint64_t pending_most; /* keys that may be pending at a time, about P r / 2 on average */
-    double seen_disk;      /* bytes */
-    double pending_disk;   /* at most */
-    double queue_disk;     /* where nobody pops */
-    double seen_traffic;   /* bytes read and written for merging, all together */
+    uint64_t min_memory;  /* with so many partitions */
+    uint64_t batch;       /* pending keys of a partition that fit, r */
+    uint64_t pending_max; /* keys that may be pending at a time, about P r / 2 on average */
+    double seen_disk;     /* bytes */
+    double pending_disk;  /* at most */
+    double queue_disk;    /* where nobody pops */
+    double seen_traffic;  /* bytes read and written for merging, all together */
     double pending_traffic;
     double queue_traffic;
     double seconds;       /* all traffic at disk_speed */
@@ -506,7 +507,7 @@ typedef struct bloomery_sieve_plan {
     double budget_rate;   /* the best possible rate of any structure in `memory`, without a disk */
 } bloomery_sieve_plan;
 
-/* BLOOMERY_BAD_ARGUMENT where keys is 0 or over 2^48, pushes below keys, the memory below least_memory (the text says
+/* BLOOMERY_BAD_ARGUMENT where keys is 0 or over 2^48, pushes below keys, the memory below min_memory (the text says
  * it), or another field out of its range. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan,
                                                           bloomery_error *error);

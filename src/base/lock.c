@@ -35,19 +35,19 @@ void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lo
 }
 
 /* Taking and opening fail only for locks that were never made or that the caller does not hold. */
-void bloomery_lock_take(struct bloomery_lock *lock)
+void bloomery_lock(struct bloomery_lock *lock)
 {
     int result = pthread_mutex_lock(&lock->mutex);
     assert(result == 0);
     (void)result;
 }
 
-bool bloomery_lock_try(struct bloomery_lock *lock)
+bool bloomery_try_lock(struct bloomery_lock *lock)
 {
     return pthread_mutex_trylock(&lock->mutex) == 0;
 }
 
-void bloomery_lock_open(struct bloomery_lock *lock)
+void bloomery_unlock(struct bloomery_lock *lock)
 {
     int result = pthread_mutex_unlock(&lock->mutex);
     assert(result == 0);

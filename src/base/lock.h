@@ -19,8 +19,8 @@ struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, u
 void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
                          uint32_t count);
 
-void bloomery_lock_take(struct bloomery_lock *lock);
-bool bloomery_lock_try(struct bloomery_lock *lock);
-void bloomery_lock_open(struct bloomery_lock *lock);
+void bloomery_lock(struct bloomery_lock *lock);
+bool bloomery_try_lock(struct bloomery_lock *lock);
+void bloomery_unlock(struct bloomery_lock *lock);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short ways of blocked filters of one link: whole batches, and single keys, each compiled in
+ * The short ways of blocked filters of one layer: whole batches, and single keys, each compiled in
  * one piece for every processor (native_template.h). Everything else - chains, classic filters,
  * counters, filters of other systems - goes through window.h, to the same answers.
  */
@@ -10,22 +10,23 @@
 #include "batch/keys.h"
 
 /* `answers` as in bloomery_may_contain_batch; how many are true. */
-typedef size_t bloomery_native_ask(const bloomery_filter *filter, const struct bloomery_keys *keys,
-                                   size_t count, uint64_t *answers);
+typedef size_t bloomery_native_query(const bloomery_filter *filter,
+                                     const struct bloomery_keys *keys, size_t count,
+                                     uint64_t *answers);
 
 /* `answers` and `new_bits` as in bloomery_add_batch, or NULL. */
 typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_keys *keys,
                                  size_t count, uint64_t *answers, uint64_t *new_bits);
 
 /* One key, of a filter that takes XXH3-64, and where `add_key` is called can be added to. */
-typedef bool bloomery_native_ask_key(const bloomery_filter *filter, bloomery_key key);
+typedef bool bloomery_native_query_key(const bloomery_filter *filter, bloomery_key key);
 typedef int bloomery_native_add_key(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
 
 /* Of a level of base/cpu.h; [1] for filters that several threads write. */
 struct bloomery_native {
-    bloomery_native_ask *ask;
+    bloomery_native_query *query;
     bloomery_native_add *add[2];
-    bloomery_native_ask_key *ask_key;
+    bloomery_native_query_key *query_key;
     bloomery_native_add_key *add_key[2];
 };
 

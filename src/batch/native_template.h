@@ -5,17 +5,17 @@
  *
  * Keys flow through a ring of 256 places, in groups of eight:
  *
- *     keys ─ hash ─┬─> ring: line, word ── window of 128 keys ── test or set ── 64 answers a word
- *                  └─> prefetch of the first line, of all lines where keys are added
+ *     keys ─ hash ─┬─> ring: block, word ── window of 128 keys ── test or set ── 64 answers a word
+ *                  └─> prefetch of the first block, of all blocks where keys are added
  *
- * so that at any time the lines of 128 keys are on their way, and the flow never stops.
+ * so that at any time the blocks of 128 keys are on their way, and the flow never stops.
  *
- * Queries of several lines. Most absent keys end at their first line, so only that is prefetched.
- * When a word of 64 keys is through, the other lines of those that survived are prefetched, and
+ * Queries of several blocks. Most absent keys end at their first block, so only that is prefetched.
+ * When a word of 64 keys is through, the other blocks of those that survived are prefetched, and
  * read when the next word is through.
  *
  * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), where it is defined, does for eight integers
- * at once what place() does for one: XXH3-64, first line and w, with fewer than 2^32 lines.
+ * at once what place() does for one: XXH3-64, first block and w, with fewer than 2^32 blocks.
  *
  * A last group of fewer than eight keys is filled up with its last key: looked up or added twice it
  * changes nothing, and the answers past the end are cut off.
@@ -23,7 +23,7 @@
 
 enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 
-/* Of each key its first line and, where there are more, its hash. */
+/* Of each key its first block and, where there are more, its hash. */
 struct OF_LEVEL(ring) {
     uint64_t at[RING] __attribute__((aligned(64)));
     uint64_t word[RING] __attribute__((aligned(64)));
@@ -36,13 +36,13 @@ LEVEL_INLINE bloomery_hash OF_LEVEL(hash_in)(const struct OF_LEVEL(ring) * ring,
     return (bloomery_hash){ring->lo[slot], ring->hi[slot]};
 }
 
-/* What is looked up or added. Where a constant says that a key has one line, or that keys are
+/* What is looked up or added. Where a constant says that a key has one block, or that keys are
  * integers behind one another, the compiler leaves out all that is for others. */
 struct OF_LEVEL(batch) {
     const bloomery_filter *filter;
     const struct bloomery_keys *keys;
     size_t count;
-    struct bloomery_link link;
+    struct bloomery_layer layer;
     bloomery_take *take;
     struct bloomery_short_secret secret;
     bool list;   /* descriptors, and XXH3-64 */
@@ -57,10 +57,10 @@ LEVEL_INLINE struct OF_LEVEL(batch)
         .filter = filter,
         .keys = keys,
         .count = count,
-        .link = {.payload = filter->links->payload,
-                 .blocks = filter->links->blocks,
-                 .lines = filter->links->lines,
-                 .probes = filter->links->probes},
+        .layer = {.payload = filter->layers->payload,
+                  .blocks = filter->layers->blocks,
+                  .blocks_per_key = filter->layers->blocks_per_key,
+                  .probes = filter->layers->probes},
         .take = bloomery_take_of(keys, filter),
         .secret = filter->short_secret,
         .list = keys->form == BLOOMERY_KEYS_LIST && filter->shape.hash == BLOOMERY_HASH_XXH3_64,
@@ -102,20 +102,20 @@ LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) * b
     return (const uint8_t *)(const void *)copies;
 }
 
-/* A key goes into the ring, and its lines are prefetched: the first, or where it is added all. */
-LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_link *link, struct OF_LEVEL(ring) * ring,
+/* A key goes into the ring, and its blocks are prefetched: the first, or where it is added all. */
+LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_layer *layer, struct OF_LEVEL(ring) * ring,
                                   size_t slot, bloomery_hash hash, const bool adding)
 {
-    const struct bloomery_place place = bloomery_place_of(hash, 0, link->blocks);
-    ring->at[slot] = place.line * BLOOMERY_BLOCK_BYTES;
+    const struct bloomery_place place = bloomery_place_of(hash, 0, layer->blocks);
+    ring->at[slot] = place.block * BLOOMERY_BLOCK_BYTES;
     ring->word[slot] = place.word;
-    __builtin_prefetch(link->payload + place.line * BLOOMERY_BLOCK_BYTES);
-    if (link->lines > 1) {
+    __builtin_prefetch(layer->payload + place.block * BLOOMERY_BLOCK_BYTES);
+    if (layer->blocks_per_key > 1) {
         ring->lo[slot] = hash.lo;
         ring->hi[slot] = hash.hi;
     }
     if (adding)
-        bloomery_blocked_prefetch_rest(link, link->payload, hash);
+        bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
 }
 
 /* Eight keys of any length, by XXH3-64, in the instructions of this processor. */
@@ -133,20 +133,20 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
                                   const bool adding)
 {
     if (OF_LEVEL(are_eights)(batch, i, integers)) {
-        const struct bloomery_link *link = &batch->link;
+        const struct bloomery_layer *layer = &batch->layer;
         uint64_t copies[GROUP];
         const uint8_t *words = OF_LEVEL(eights_at)(batch, i, integers, copies);
 #if defined(LEVEL_EIGHTS)
-        if (link->blocks <= UINT32_MAX) {
+        if (layer->blocks <= UINT32_MAX) {
             const size_t slot = i % RING;
-            LEVEL_EIGHTS(&batch->secret, words, link->blocks, ring->at + slot, ring->word + slot,
+            LEVEL_EIGHTS(&batch->secret, words, layer->blocks, ring->at + slot, ring->word + slot,
                          ring->hi + slot);
             for (size_t j = 0; j < GROUP; j++) {
-                __builtin_prefetch(link->payload + ring->at[slot + j]);
-                if (link->lines > 1)
+                __builtin_prefetch(layer->payload + ring->at[slot + j]);
+                if (layer->blocks_per_key > 1)
                     ring->lo[slot + j] = 0;
                 if (adding)
-                    bloomery_blocked_prefetch_rest(link, link->payload,
+                    bloomery_blocked_prefetch_rest(layer, layer->payload,
                                                    (bloomery_hash){0, ring->hi[slot + j]});
             }
             return;
@@ -154,7 +154,7 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
 #endif
         for (size_t j = 0; j < GROUP; j++) {
             const uint64_t hash = bloomery_xxh3_8(&batch->secret, bloomery_load_u64(words + 8 * j));
-            OF_LEVEL(place)(link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+            OF_LEVEL(place)(layer, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
         }
         return;
     }
@@ -163,7 +163,7 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
         OF_LEVEL(hash_list)
         ((const bloomery_key *)(const void *)batch->keys->data + i, batch->filter, own);
         for (size_t j = 0; j < GROUP; j++)
-            OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, own[j]}, adding);
+            OF_LEVEL(place)(&batch->layer, ring, i % RING + j, (bloomery_hash){0, own[j]}, adding);
         return;
     }
     const size_t now = batch->count - i < GROUP ? batch->count - i : GROUP;
@@ -173,13 +173,13 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
         for (size_t j = 0; j < GROUP; j++) {
             uint64_t hash;
             memcpy(&hash, words + j * sizeof hash, sizeof hash);
-            OF_LEVEL(place)(&batch->link, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
+            OF_LEVEL(place)(&batch->layer, ring, i % RING + j, (bloomery_hash){0, hash}, adding);
         }
         return;
     }
     batch->take(batch->keys, batch->filter, i, now, hashes);
     for (size_t j = 0; j < GROUP; j++)
-        OF_LEVEL(place)(&batch->link, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
+        OF_LEVEL(place)(&batch->layer, ring, i % RING + j, hashes[j < now ? j : now - 1], adding);
 }
 
 /* The answers of the last word: what lies behind the end is none. */
@@ -191,37 +191,37 @@ LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t cou
 
 /* ---- Queries --------------------------------------------------------------------------------- */
 
-/* Prefetches the other lines of the keys of a word that `alive` has. */
-LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_link *link,
+/* Prefetches the other blocks of the keys of a word that `alive` has. */
+LEVEL_INLINE void OF_LEVEL(follow)(const struct bloomery_layer *layer,
                                    const struct OF_LEVEL(ring) * ring, size_t word, uint64_t alive)
 {
     for (; alive != 0; alive &= alive - 1)
         bloomery_blocked_prefetch_rest(
-            link, link->payload,
+            layer, layer->payload,
             OF_LEVEL(hash_in)(ring, (word * WORD + (size_t)__builtin_ctzll(alive)) % RING));
 }
 
-/* Those of them whose other lines hold them too. */
-LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct bloomery_link *link,
+/* Those of them whose other blocks hold them too. */
+LEVEL_INLINE uint64_t OF_LEVEL(settle)(const struct bloomery_layer *layer,
                                        const struct OF_LEVEL(ring) * ring, size_t word,
                                        uint64_t alive)
 {
     for (uint64_t left = alive; left != 0; left &= left - 1) {
         const size_t slot = (word * WORD + (size_t)__builtin_ctzll(left)) % RING;
-        if (!OF_LEVEL(holds)(link, link->payload, OF_LEVEL(hash_in)(ring, slot), 1))
+        if (!OF_LEVEL(holds)(layer, layer->payload, OF_LEVEL(hash_in)(ring, slot), 1))
             alive &= ~(left & -left);
     }
     return alive;
 }
 
-LEVEL_INLINE size_t OF_LEVEL(ask_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
-                                        const bool integers)
+LEVEL_INLINE size_t OF_LEVEL(query_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
+                                          const bool integers)
 {
-    const struct bloomery_link *link = &batch.link;
+    const struct bloomery_layer *layer = &batch.layer;
     const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
     struct OF_LEVEL(ring) ring;
     uint64_t hits = 0;
-    uint64_t before = 0; /* of the word before, those that survived their first line */
+    uint64_t before = 0; /* of the word before, those that survived their first block */
     size_t found = 0;
     for (size_t i = 0; i < end + WINDOW; i += GROUP) {
         if (i < end)
@@ -233,26 +233,26 @@ LEVEL_INLINE size_t OF_LEVEL(ask_shape)(const struct OF_LEVEL(batch) batch, uint
         for (size_t j = GROUP; j-- > 0;) { /* so the first key ends in the lowest bit */
             const size_t slot = ready % RING + j;
             eight += eight +
-                     OF_LEVEL(hits)(link->payload + ring.at[slot], ring.word[slot], link->probes);
+                     OF_LEVEL(hits)(layer->payload + ring.at[slot], ring.word[slot], layer->probes);
         }
         hits |= eight << ready % WORD;
         if (ready % WORD != WORD - GROUP && ready + GROUP != end)
             continue;
         const size_t word = ready / WORD;
         uint64_t done = hits = OF_LEVEL(within)(hits, word, batch.count);
-        if (link->lines > 1) {
-            OF_LEVEL(follow)(link, &ring, word, hits);
-            done = word > 0 ? OF_LEVEL(settle)(link, &ring, word - 1, before) : 0;
+        if (layer->blocks_per_key > 1) {
+            OF_LEVEL(follow)(layer, &ring, word, hits);
+            done = word > 0 ? OF_LEVEL(settle)(layer, &ring, word - 1, before) : 0;
             before = hits;
         }
         found += (size_t)__builtin_popcountll(done);
-        if (answers != NULL && (link->lines == 1 || word > 0))
-            answers[link->lines == 1 ? word : word - 1] = done;
+        if (answers != NULL && (layer->blocks_per_key == 1 || word > 0))
+            answers[layer->blocks_per_key == 1 ? word : word - 1] = done;
         hits = 0;
     }
-    if (link->lines > 1 && end > 0) {
+    if (layer->blocks_per_key > 1 && end > 0) {
         const size_t last = (end - 1) / WORD;
-        before = OF_LEVEL(settle)(link, &ring, last, before);
+        before = OF_LEVEL(settle)(layer, &ring, last, before);
         found += (size_t)__builtin_popcountll(before);
         if (answers != NULL)
             answers[last] = before;
@@ -260,26 +260,26 @@ LEVEL_INLINE size_t OF_LEVEL(ask_shape)(const struct OF_LEVEL(batch) batch, uint
     return found;
 }
 
-LEVEL_INLINE size_t OF_LEVEL(ask_line)(struct OF_LEVEL(batch) batch, uint64_t *answers,
-                                       const bool integers)
+LEVEL_INLINE size_t OF_LEVEL(query_block)(struct OF_LEVEL(batch) batch, uint64_t *answers,
+                                          const bool integers)
 {
-    batch.link.lines = 1;
-    if (batch.link.probes != BLOOMERY_LINE_PROBES)
-        return OF_LEVEL(ask_shape)(batch, answers, integers);
-    batch.link.probes = BLOOMERY_LINE_PROBES;
-    return OF_LEVEL(ask_shape)(batch, answers, integers);
+    batch.layer.blocks_per_key = 1;
+    if (batch.layer.probes != BLOOMERY_BLOCK_PROBES)
+        return OF_LEVEL(query_shape)(batch, answers, integers);
+    batch.layer.probes = BLOOMERY_BLOCK_PROBES;
+    return OF_LEVEL(query_shape)(batch, answers, integers);
 }
 
-LEVEL_TARGET static size_t OF_LEVEL(ask)(const bloomery_filter *filter,
-                                         const struct bloomery_keys *keys, size_t count,
-                                         uint64_t *answers)
+LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
+                                           const struct bloomery_keys *keys, size_t count,
+                                           uint64_t *answers)
 {
     const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
-    if (batch.link.lines > 1)
-        return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(ask_shape)(batch, answers, true)
-                                                    : OF_LEVEL(ask_shape)(batch, answers, false);
-    return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(ask_line)(batch, answers, true)
-                                                : OF_LEVEL(ask_line)(batch, answers, false);
+    if (batch.layer.blocks_per_key > 1)
+        return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(query_shape)(batch, answers, true)
+                                                    : OF_LEVEL(query_shape)(batch, answers, false);
+    return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(query_block)(batch, answers, true)
+                                                : OF_LEVEL(query_block)(batch, answers, false);
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
@@ -289,7 +289,7 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
                                       uint64_t *new_bits, const bool integers, const bool counted,
                                       const bool shared)
 {
-    const struct bloomery_link *link = &batch.link;
+    const struct bloomery_layer *layer = &batch.layer;
     const size_t end = (batch.count + GROUP - 1) / GROUP * GROUP;
     struct OF_LEVEL(ring) ring;
     uint64_t hits = 0;
@@ -302,11 +302,11 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
         const size_t ready = i - WINDOW;
         for (size_t j = 0; j < GROUP; j++) {
             const size_t slot = ready % RING + j;
-            uint8_t *at = link->payload + ring.at[slot];
-            uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, ring.word[slot], link->probes)
-                                    : OF_LEVEL(set)(at, ring.word[slot], link->probes);
-            for (uint32_t line = 1; line < link->lines; line++)
-                fresh += OF_LEVEL(put)(link, link->payload, OF_LEVEL(hash_in)(&ring, slot), line,
+            uint8_t *at = layer->payload + ring.at[slot];
+            uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, ring.word[slot], layer->probes)
+                                    : OF_LEVEL(set)(at, ring.word[slot], layer->probes);
+            for (uint32_t block = 1; block < layer->blocks_per_key; block++)
+                fresh += OF_LEVEL(put)(layer, layer->payload, OF_LEVEL(hash_in)(&ring, slot), block,
                                        shared);
             if (counted) {
                 total += fresh;
@@ -323,14 +323,14 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
         *new_bits = total;
 }
 
-/* The usual way to build a filter: one line, and nobody wants to know what was new. */
+/* The usual way to build a filter: one block, and nobody wants to know what was new. */
 LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bool integers)
 {
-    batch.link.lines = 1;
-    if (batch.link.probes != BLOOMERY_LINE_PROBES) {
+    batch.layer.blocks_per_key = 1;
+    if (batch.layer.probes != BLOOMERY_BLOCK_PROBES) {
         OF_LEVEL(add_shape)(batch, NULL, NULL, integers, false, false);
     } else {
-        batch.link.probes = BLOOMERY_LINE_PROBES;
+        batch.layer.probes = BLOOMERY_BLOCK_PROBES;
         OF_LEVEL(add_shape)(batch, NULL, NULL, integers, false, false);
     }
 }
@@ -339,12 +339,12 @@ LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct blo
                                        size_t count, uint64_t *answers, uint64_t *new_bits)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
-    if (batch.link.lines > 1 && OF_LEVEL(all_integers)(filter, keys)) {
+    if (batch.layer.blocks_per_key > 1 && OF_LEVEL(all_integers)(filter, keys)) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, true, true, false);
-    } else if (batch.link.lines > 1) {
+    } else if (batch.layer.blocks_per_key > 1) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
     } else if (answers != NULL || new_bits != NULL) {
-        batch.link.lines = 1;
+        batch.layer.blocks_per_key = 1;
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
     } else if (OF_LEVEL(all_integers)(filter, keys)) {
         OF_LEVEL(add_uncounted)(batch, true);
@@ -358,13 +358,13 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
                                               uint64_t *answers, uint64_t *new_bits)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
-    if (batch.link.lines > 1) {
+    if (batch.layer.blocks_per_key > 1) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
     } else if (answers != NULL || new_bits != NULL) {
-        batch.link.lines = 1;
+        batch.layer.blocks_per_key = 1;
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, true);
     } else {
-        batch.link.lines = 1;
+        batch.layer.blocks_per_key = 1;
         OF_LEVEL(add_shape)(batch, NULL, NULL, false, false, true);
     }
 }
@@ -375,7 +375,7 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
  * One key at a time, a program has as many keys on their way to memory as fit into what the
  * processor looks ahead: some hundred instructions. Every instruction less is a key more, hence
  * functions that neither loop nor call nor keep anything on the stack for the usual key: of 4 to 16
- * bytes, with one line. All others leave by a jump.
+ * bytes, with one block. All others leave by a jump.
  */
 
 #define USUAL(key) __builtin_expect((key).bytes - 4 <= 12, 1)
@@ -386,40 +386,40 @@ LEVEL_INLINE bloomery_hash OF_LEVEL(usual_hash)(const bloomery_filter *filter, b
 }
 
 LEVEL_TARGET static __attribute__((noinline)) bool
-OF_LEVEL(ask_from)(const struct bloomery_link *link, bloomery_hash hash, uint32_t first)
+OF_LEVEL(query_from)(const struct bloomery_layer *layer, bloomery_hash hash, uint32_t first)
 {
-    bloomery_blocked_prefetch_rest(link, link->payload, hash);
-    return OF_LEVEL(holds)(link, link->payload, hash, first);
+    bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
+    return OF_LEVEL(holds)(layer, layer->payload, hash, first);
 }
 
 LEVEL_TARGET static __attribute__((noinline)) bool
-OF_LEVEL(ask_other)(const bloomery_filter *filter, bloomery_key key)
+OF_LEVEL(query_other)(const bloomery_filter *filter, bloomery_key key)
 {
-    return OF_LEVEL(ask_from)(filter->links, filter->hash->one(&filter->secret, key), 0);
+    return OF_LEVEL(query_from)(filter->layers, filter->hash->one(&filter->secret, key), 0);
 }
 
-LEVEL_TARGET static bool OF_LEVEL(ask_key)(const bloomery_filter *filter, bloomery_key key)
+LEVEL_TARGET static bool OF_LEVEL(query_key)(const bloomery_filter *filter, bloomery_key key)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (!USUAL(key))
-        return OF_LEVEL(ask_other)(filter, key);
+        return OF_LEVEL(query_other)(filter, key);
     const bloomery_hash hash = OF_LEVEL(usual_hash)(filter, key);
-    const struct bloomery_place place = bloomery_place_of(hash, 0, link->blocks);
-    const bool hit =
-        OF_LEVEL(hits)(link->payload + place.line * BLOOMERY_BLOCK_BYTES, place.word, link->probes);
-    if (__builtin_expect(link->lines > 1, 0) && hit)
-        return OF_LEVEL(ask_from)(link, hash, 1);
+    const struct bloomery_place place = bloomery_place_of(hash, 0, layer->blocks);
+    const bool hit = OF_LEVEL(hits)(layer->payload + place.block * BLOOMERY_BLOCK_BYTES, place.word,
+                                    layer->probes);
+    if (__builtin_expect(layer->blocks_per_key > 1, 0) && hit)
+        return OF_LEVEL(query_from)(layer, hash, 1);
     return hit;
 }
 
 /* What adding a key leaves behind: its count, and its answer. */
-LEVEL_INLINE int OF_LEVEL(added)(struct bloomery_link *link, uint32_t fresh, uint32_t *new_bits,
+LEVEL_INLINE int OF_LEVEL(added)(struct bloomery_layer *layer, uint32_t fresh, uint32_t *new_bits,
                                  const bool shared)
 {
     if (shared)
-        __atomic_fetch_add(&link->adds, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&layer->adds, 1, __ATOMIC_RELAXED);
     else
-        link->adds++;
+        layer->adds++;
     if (new_bits != NULL)
         *new_bits = fresh;
     return fresh > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
@@ -428,18 +428,18 @@ LEVEL_INLINE int OF_LEVEL(added)(struct bloomery_link *link, uint32_t fresh, uin
 LEVEL_TARGET static __attribute__((noinline)) int
 OF_LEVEL(add_all)(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
 {
-    struct bloomery_link *link = filter->links;
-    bloomery_blocked_prefetch_rest(link, link->payload, hash);
-    return OF_LEVEL(added)(link, OF_LEVEL(put_all)(link, link->payload, hash, false), new_bits,
+    struct bloomery_layer *layer = filter->layers;
+    bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
+    return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, false), new_bits,
                            false);
 }
 
 LEVEL_TARGET static __attribute__((noinline)) int
 OF_LEVEL(add_all_shared)(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
 {
-    struct bloomery_link *link = filter->links;
-    bloomery_blocked_prefetch_rest(link, link->payload, hash);
-    return OF_LEVEL(added)(link, OF_LEVEL(put_all)(link, link->payload, hash, true), new_bits,
+    struct bloomery_layer *layer = filter->layers;
+    bloomery_blocked_prefetch_rest(layer, layer->payload, hash);
+    return OF_LEVEL(added)(layer, OF_LEVEL(put_all)(layer, layer->payload, hash, true), new_bits,
                            true);
 }
 
@@ -454,13 +454,13 @@ OF_LEVEL(add_other)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bit
 LEVEL_TARGET static int OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key key,
                                           uint32_t *new_bits)
 {
-    struct bloomery_link *link = filter->links;
+    struct bloomery_layer *layer = filter->layers;
     if (!USUAL(key))
         return OF_LEVEL(add_other)(filter, key, new_bits);
     const bloomery_hash hash = OF_LEVEL(usual_hash)(filter, key);
-    if (__builtin_expect(link->lines > 1, 0))
+    if (__builtin_expect(layer->blocks_per_key > 1, 0))
         return OF_LEVEL(add_all)(filter, hash, new_bits);
-    return OF_LEVEL(added)(link, OF_LEVEL(put)(link, link->payload, hash, 0, false), new_bits,
+    return OF_LEVEL(added)(layer, OF_LEVEL(put)(layer, layer->payload, hash, 0, false), new_bits,
                            false);
 }
 
@@ -475,8 +475,8 @@ LEVEL_TARGET static int OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloome
 #undef USUAL
 
 const struct bloomery_native OF_LEVEL(bloomery_native) = {
-    .ask = OF_LEVEL(ask),
+    .query = OF_LEVEL(query),
     .add = {OF_LEVEL(add), OF_LEVEL(add_shared)},
-    .ask_key = OF_LEVEL(ask_key),
+    .query_key = OF_LEVEL(query_key),
     .add_key = {OF_LEVEL(add_key), OF_LEVEL(add_key_shared)},
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several threads, one blocked filter, and not one atomic operation per key. The lines are divided
- * into ranges, and a line is only touched by the thread that holds the lock of its range:
+ * Several threads, one blocked filter, and not one atomic operation per key. The blocks are divided
+ * into ranges, and a block is only touched by the thread that holds the lock of its range:
  *
  *     the filter    |  range 0  |  range 1  |  range 2  |  range 3  | ...
  *                                 thread 1                thread 0      hold locks
@@ -13,7 +13,7 @@
  *     thread 1      |##.....    |#######    |##.....    |###....    | ...
  *
  * When half of its places are full, the thread takes the fullest range whose lock is free and adds
- * what it has for it. It knows before which range that will most likely be, and prefetches a line
+ * what it has for it. It knows before which range that will most likely be, and prefetches a block
  * of it with each hash that it sets aside: so the memory has work while keys are hashed, and a
  * build of two threads takes three fifths of one's time instead of three quarters. There are
  * several times more ranges than threads, so that a free one is nearly always found; where not, the
@@ -21,7 +21,7 @@
  * no lock is held while hashing or while a source is called. And a thread that is not given a
  * processor holds up one range, not all.
  *
- * A key of L lines goes to L places, one for each of its lines, and line j of a hash in a place
+ * A key of L blocks goes to L places, one for each of its blocks, and block j of a hash in a place
  * (j, r) is what will be set from there. Since bits are only ever set, their order does not matter,
  * and the filter is the one that a single thread makes.
  */
@@ -45,7 +45,7 @@ enum {
     THREAD_BYTES_MIN = 64 << 10,
     ROOM_MIN = 64, /* fewer are not worth a lock; this decides where threads are many */
     /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
-     * few lines of the first-level cache: five lines more keep them apart. */
+     * few blocks of the first-level cache: five blocks more keep them apart. */
     GAP_BYTES = 5 * 64,
 };
 
@@ -63,21 +63,21 @@ static size_t place_bytes(const struct bloomery_ranges *ranges)
 
 static uint32_t places(const struct bloomery_ranges *ranges)
 {
-    return ranges->count * ranges->link->lines;
+    return ranges->count * ranges->layer->blocks_per_key;
 }
 
 bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filter,
                            uint32_t threads, bool narrow)
 {
-    struct bloomery_link *link = bloomery_newest_link(filter);
+    struct bloomery_layer *layer = bloomery_newest_layer(filter);
     const uint32_t most =
         threads < RANGES_MAX / RANGES_PER_THREAD ? threads * RANGES_PER_THREAD : RANGES_MAX;
-    assert(link->blocks > 0 && link->lines > 0 && threads > 0);
-    *ranges = (struct bloomery_ranges){.filter = filter, .link = link, .narrow = narrow};
-    while ((link->blocks - 1) >> ranges->shift >= most)
+    assert(layer->blocks > 0 && layer->blocks_per_key > 0 && threads > 0);
+    *ranges = (struct bloomery_ranges){.filter = filter, .layer = layer, .narrow = narrow};
+    while ((layer->blocks - 1) >> ranges->shift >= most)
         ranges->shift++;
-    ranges->count = (uint32_t)((link->blocks - 1) >> ranges->shift) + 1;
-    uint64_t bytes = link->bytes / 32;
+    ranges->count = (uint32_t)((layer->blocks - 1) >> ranges->shift) + 1;
+    uint64_t bytes = layer->bytes / 32;
     bytes = bytes > THREAD_BYTES_MAX ? THREAD_BYTES_MAX : bytes;
     bytes = bytes < THREAD_BYTES_MIN ? THREAD_BYTES_MIN : bytes;
     ranges->room =
@@ -118,7 +118,7 @@ void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ra
                                      .held = (uint32_t *)(void *)(memory + hash_bytes)};
 }
 
-/* How many keys surely find room: as many as fit if all have a line in the fullest place. */
+/* How many keys surely find room: as many as fit if all have a block in the fullest place. */
 static size_t find_space(const struct bloomery_aside *aside)
 {
     uint32_t most = 0;
@@ -135,7 +135,7 @@ static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size
                                     ranges->narrow};
 }
 
-/* Sets a word of keys aside, for which there is room. Between them the lines of as many hashes
+/* Sets a word of keys aside, for which there is room. Between them the blocks of as many hashes
  * of the range that will be added next are prefetched, which so have arrived by then. `narrow` is a
  * constant where this is called. */
 static inline __attribute__((always_inline)) void set_aside(struct bloomery_aside *aside,
@@ -143,18 +143,18 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
                                                             size_t count, const bool narrow)
 {
     const struct bloomery_ranges *ranges = aside->ranges;
-    const uint64_t blocks = ranges->link->blocks;
-    const size_t line_bytes = ranges->link->bytes / blocks;
+    const uint64_t blocks = ranges->layer->blocks;
+    const size_t block_bytes = ranges->layer->bytes / blocks;
     const uint32_t shift = ranges->shift;
     const size_t stride = place_bytes(ranges) / sizeof(uint64_t);
     assert(count <= BLOOMERY_WORD && count <= aside->space);
-    for (uint32_t line = 0; line < ranges->link->lines; line++) {
-        const size_t first = (size_t)line * ranges->count;
+    for (uint32_t block = 0; block < ranges->layer->blocks_per_key; block++) {
+        const size_t first = (size_t)block * ranges->count;
         uint64_t *to = aside->words + first * stride;
         uint32_t *held = aside->held + first;
         const struct bloomery_hashes next = {to + aside->next * stride, narrow};
         for (size_t i = 0; i < count; i++) {
-            size_t range = (size_t)(bloomery_line_of(hashes[i], line, blocks) >> shift);
+            size_t range = (size_t)(bloomery_block_of(hashes[i], block, blocks) >> shift);
             assert(range < ranges->count && held[range] < ranges->room);
             uint64_t *place = to + range * stride;
             const size_t at = held[range]++;
@@ -164,37 +164,37 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
                 place[2 * at] = hashes[i].lo;
                 place[2 * at + 1] = hashes[i].hi;
             }
-            if (aside->asked + i < held[aside->next])
+            if (aside->queried + i < held[aside->next])
                 __builtin_prefetch(
-                    ranges->link->payload +
-                    bloomery_line_of(bloomery_hashes_at(next, aside->asked + i), line, blocks) *
-                        line_bytes);
+                    ranges->layer->payload +
+                    bloomery_block_of(bloomery_hashes_at(next, aside->queried + i), block, blocks) *
+                        block_bytes);
         }
     }
-    aside->asked += (uint32_t)count;
-    aside->total += count * ranges->link->lines;
+    aside->queried += (uint32_t)count;
+    aside->total += count * ranges->layer->blocks_per_key;
     aside->space -= count;
 }
 
 /* Adds what is in the place of a range whose lock is held. */
-static void add_place(struct bloomery_aside *aside, uint32_t line, uint32_t range)
+static void add_place(struct bloomery_aside *aside, uint32_t block, uint32_t range)
 {
     const struct bloomery_ranges *ranges = aside->ranges;
-    const struct bloomery_link *link = ranges->link;
-    const size_t place = (size_t)line * ranges->count + range;
+    const struct bloomery_layer *layer = ranges->layer;
+    const size_t place = (size_t)block * ranges->count + range;
     const struct bloomery_hashes hashes = hashes_of(aside, place);
     const size_t count = aside->held[place];
     aside->held[place] = 0;
     aside->total -= count;
-    ranges->filter->operations.add_line(link, link->payload, hashes, count, line);
+    ranges->filter->operations.add_block(layer, layer->payload, hashes, count, block);
 }
 
-/* What is set aside for all lines of a range. */
+/* What is set aside for all blocks of a range. */
 static uint64_t held_for(const struct bloomery_aside *aside, uint32_t range)
 {
     uint64_t sum = 0;
-    for (uint32_t line = 0; line < aside->ranges->link->lines; line++)
-        sum += aside->held[line * aside->ranges->count + range];
+    for (uint32_t block = 0; block < aside->ranges->layer->blocks_per_key; block++)
+        sum += aside->held[block * aside->ranges->count + range];
     return sum;
 }
 
@@ -216,21 +216,21 @@ static uint32_t take_range(const struct bloomery_aside *aside)
     const uint64_t enough = held_for(aside, fullest) / 2 + 1;
     for (uint32_t i = 0; i < ranges->count; i++) {
         uint32_t range = (aside->next + i) % ranges->count;
-        if (held_for(aside, range) >= enough && bloomery_lock_try(&ranges->locks[range]))
+        if (held_for(aside, range) >= enough && bloomery_try_lock(&ranges->locks[range]))
             return range;
     }
-    bloomery_lock_take(&ranges->locks[fullest]);
+    bloomery_lock(&ranges->locks[fullest]);
     return fullest;
 }
 
 static void add_range(struct bloomery_aside *aside)
 {
     const uint32_t range = take_range(aside);
-    for (uint32_t line = 0; line < aside->ranges->link->lines; line++)
-        add_place(aside, line, range);
-    bloomery_lock_open(&aside->ranges->locks[range]);
+    for (uint32_t block = 0; block < aside->ranges->layer->blocks_per_key; block++)
+        add_place(aside, block, range);
+    bloomery_unlock(&aside->ranges->locks[range]);
     aside->next = fullest_of(aside);
-    aside->asked = 0;
+    aside->queried = 0;
 }
 
 void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys *keys,
@@ -249,7 +249,7 @@ void bloomery_aside_add(struct bloomery_aside *aside, const struct bloomery_keys
             set_aside(aside, hashes, now, true);
         else
             set_aside(aside, hashes, now, false);
-        if (aside->total >= enough && aside->asked >= aside->held[aside->next])
+        if (aside->total >= enough && aside->queried >= aside->held[aside->next])
             add_range(aside);
     }
 }

@@ -7,8 +7,8 @@
 
 struct bloomery_ranges {
     bloomery_filter *filter;
-    struct bloomery_link *link;
-    uint32_t shift;              /* a range is 2^shift lines, the last one what is left */
+    struct bloomery_layer *layer;
+    uint32_t shift;              /* a range is 2^shift blocks, the last one what is left */
     uint32_t count;              /* R */
     uint32_t room;               /* K: the hashes that a thread can set aside in one place */
     bool narrow;                 /* of 64 bits: 8 bytes each, else 16 */
@@ -18,15 +18,15 @@ struct bloomery_ranges {
     size_t thread_bytes; /* of each */
 };
 
-/* What one thread has set aside. Place (j, r) is for hashes whose line number j is in range r. */
+/* What one thread has set aside. Place (j, r) is for hashes whose block number j is in range r. */
 struct bloomery_aside {
     const struct bloomery_ranges *ranges;
-    uint64_t *words; /* [L][R][K], one or two for each hash */
-    uint32_t *held;  /* [L][R]: how many in each place */
-    uint64_t total;  /* in all places */
-    size_t space;    /* keys that surely find room before `held` has to be looked at */
-    uint32_t next;   /* the range to be added next, */
-    uint32_t asked;  /* and how many of its hashes have their lines prefetched */
+    uint64_t *words;  /* [L][R][K], one or two for each hash */
+    uint32_t *held;   /* [L][R]: how many in each place */
+    uint64_t total;   /* in all places */
+    size_t space;     /* keys that surely find room before `held` has to be looked at */
+    uint32_t next;    /* the range to be added next, */
+    uint32_t queried; /* and how many of its hashes have their blocks prefetched */
 };
 
 /* Ranges for so many threads, and their memory; false: there is none, and nothing to end. `narrow`:

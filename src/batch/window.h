@@ -28,18 +28,18 @@ static inline size_t bloomery_word_count(size_t keys, size_t word)
                                                        : BLOOMERY_WORD;
 }
 
-/* What will be touched of all links: an older one is asked before a key is added to the newest. */
+/* What will be touched of all layers: an older one is asked before a key is added to the newest. */
 static inline __attribute__((always_inline)) void
 bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
                        bool adding)
 {
-    const uint32_t links = bloomery_link_count(filter);
-    for (uint32_t i = links; i-- > 0;) {
-        const struct bloomery_link *link = &filter->links[i];
-        if (adding && i == links - 1)
-            filter->operations.prefetch_add(link, link->payload, hashes, count);
+    const uint32_t layers = bloomery_layer_count(filter);
+    for (uint32_t i = layers; i-- > 0;) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        if (adding && i == layers - 1)
+            filter->operations.prefetch_add(layer, layer->payload, hashes, count);
         else
-            filter->operations.prefetch_ask(link, link->payload, hashes, count);
+            filter->operations.prefetch_query(layer, layer->payload, hashes, count);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of a key in filters of other systems, where it is another than that of a hash in one link:
- * where hashes hand out positions, which differ from link to link, and in chains, which those systems
+ * The way of a key in filters of other systems, where it is another than that of a hash in one layer:
+ * where hashes hand out positions, which differ from layer to layer, and in chains, which those systems
  * let grow by rules of their own.
  */
 #ifndef BLOOMERY_FOREIGN_CHAIN_H
@@ -23,7 +23,7 @@ static inline bool bloomery_counts_new(const bloomery_filter *filter)
 }
 
 /* Whether keys must be added one after the other by one thread at a time: in chains, where it depends
- * on the order of keys in which link they are, and where hashes hand out positions. */
+ * on the order of keys in which layer they are, and where hashes hand out positions. */
 static inline bool bloomery_adds_in_order(const bloomery_filter *filter)
 {
     return filter->kind->grows || bloomery_by_positions(filter) || bloomery_counts_new(filter);
@@ -35,7 +35,7 @@ int bloomery_positions_add(bloomery_filter *filter, bloomery_key key, uint32_t *
 
 bool bloomery_positions_may_contain(const bloomery_filter *filter, bloomery_key key);
 
-/* Counters: as bloomery_remove and bloomery_count. */
+/* Counters: as bloomery_remove and bloomery_key_count. */
 bool bloomery_positions_remove(bloomery_filter *filter, bloomery_key key, uint32_t *cleared);
 uint32_t bloomery_positions_count(const bloomery_filter *filter, bloomery_key key);
 

@@ -1,48 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scalable filter: a chain of blocked links, each for twice the keys of the one before and with
+ * The scalable filter: a chain of blocked layers, each for twice the keys of the one before and with
  * a lower rate.
  *
- *     link      0          1               2
+ *     layer      0          1               2
  *     keys      n          2 n             4 n                              ...
  *     rate      p/4        3/4 p/4         (3/4)^2 p/4                      ...
  *               ├──────┤   ├───────────┤   ├─────────────────────┤
  *                  full         full            keys are added here
  *
- * An absent key is taken for a member where one of the links does, so the rate of the chain is at
- * most the sum of the links' rates, and
+ * An absent key is taken for a member where one of the layers does, so the rate of the chain is at
+ * most the sum of the layers' rates, and
  *
  *     p/4 (1 + 3/4 + (3/4)^2 + ...)  =  p/4 / (1 - 3/4)  =  p,
  *
- * however many links there are. The factor is a choice between those who never grow and those who
- * grow a lot: with 1/2 the first link would be planned for p/2 and not p/4 (a bit per key less), and
+ * however many layers there are. The factor is a choice between those who never grow and those who
+ * grow a lot: with 1/2 the first layer would be planned for p/2 and not p/4 (a bit per key less), and
  * the eighth for p/256 and not p/30 (three bits more, for half of all keys).
  *
- * Full is a link when as many of its bits are set as n + sqrt(n) keys set on average, n being those
+ * Full is a layer when as many of its bits are set as n + sqrt(n) keys set on average, n being those
  * that it was planned for,
  *
  *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = k / (512 N),
  *
  * which each add knows without reading anything, since it knows how many bits it set itself. A batch
  * need not even look: its new keys set at most k L bits each, and only where so many might make the
- * link full the bits are counted, from time to time first and near the end with each add. Calls
- * of add would be a wrong measure: keys come again. The next link is made when a key that is in none
- * comes to a full one, so where links begin depends on the sequence of the keys alone. How many bits
+ * layer full the bits are counted, from time to time first and near the end with each add. Calls
+ * of add would be a wrong measure: keys come again. The next layer is made when a key that is in none
+ * comes to a full one, so where layers begin depends on the sequence of the keys alone. How many bits
  * n keys set varies, by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2): without the margin of
  * four times that every other filter that gets just what it was planned for would grow, to three
- * times its memory. Links are made large enough for n + sqrt(n), so the rate holds there too.
+ * times its memory. Layers are made large enough for n + sqrt(n), so the rate holds there too.
  *
- * All links have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h),
- * whatever the links are like, so a chain whose 10th doubling would make that more than 1 % of what
- * its newest link is then planned for takes 128.
+ * All layers have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h),
+ * whatever the layers are like, so a chain whose 10th doubling would make that more than 1 % of what
+ * its newest layer is then planned for takes 128.
  *
- * A key that an older link may have is not added again: it would take the place of a new one, and
+ * A key that an older layer may have is not added again: it would take the place of a new one, and
  * the answer for it is "maybe" already.
  *
- * Where several threads add, a link is made by one of them, under a lock, and becomes visible to all
- * others with the number of links. Links never move. Some keys may then still go to the link that
+ * Where several threads add, a layer is made by one of them, under a lock, and becomes visible to all
+ * others with the number of layers. Layers never move. Some keys may then still go to the layer that
  * was full, one for each thread at the most: who adds a word of keys counts their bits before, and takes
- * back what they did not set. While others do so a link can seem full some words of keys early.
+ * back what they did not set. While others do so a layer can seem full some words of keys early.
  */
 #include "chain/grow.h"
 
@@ -60,7 +60,7 @@
 
 /* ---- Plans ---------------------------------------------------------------------------------- */
 
-/* The keys with which a link for `keys` is full. */
+/* The keys with which a layer for `keys` is full. */
 static double full_keys(uint64_t keys)
 {
     return (double)keys + sqrt((double)keys);
@@ -77,15 +77,15 @@ bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate)
     return bloomery_hash_for(keys << DOUBLINGS_AHEAD, rate);
 }
 
-/* A plan for keys and rate, with room for those by which a full link exceeds its plan. */
-static bloomery_status solve_link(bloomery_plan *plan, uint32_t lines, uint32_t probes,
-                                  uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
+/* A plan for keys and rate, with room for those by which a full layer exceeds its plan. */
+static bloomery_status solve_layer(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
+                                   uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
     const uint64_t keys = plan->keys;
     const double full = ceil(full_keys(keys));
     if (keys <= BLOOMERY_KEYS_MAX) /* else the planner says what is wrong */
         plan->keys = full < (double)BLOOMERY_KEYS_MAX ? (uint64_t)full : BLOOMERY_KEYS_MAX;
-    bloomery_status status = bloomery_solve(plan, lines, probes, folds, hash, error);
+    bloomery_status status = bloomery_solve(plan, blocks_per_key, probes, folds, hash, error);
     if (status != BLOOMERY_OK)
         return status;
     plan->bits_per_key *= (double)plan->keys / (double)keys;
@@ -94,10 +94,10 @@ static bloomery_status solve_link(bloomery_plan *plan, uint32_t lines, uint32_t 
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32_t probes,
+bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                      uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
-    bloomery_plan link = {
+    bloomery_plan layer = {
         .kind = BLOOMERY_BLOCKED, .keys = plan->keys, .cell_bits = plan->cell_bits};
     const double rate = plan->rate;
     if (plan->bytes != 0)
@@ -113,17 +113,17 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t lines, uint32
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "keys must be 1 to 2^48");
     if (hash == BLOOMERY_HASH_DEFAULT)
         hash = bloomery_chain_hash(plan->keys, rate);
-    link.rate = rate * BLOOMERY_CHAIN_FIRST;
-    bloomery_status status = solve_link(&link, lines, probes, folds, hash, error);
+    layer.rate = rate * BLOOMERY_CHAIN_FIRST;
+    bloomery_status status = solve_layer(&layer, blocks_per_key, probes, folds, hash, error);
     if (status != BLOOMERY_OK)
         return status;
-    *plan = link;
+    *plan = layer;
     plan->kind = BLOOMERY_SCALABLE;
     plan->rate = rate;
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery_plan *plan,
+bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomery_plan *plan,
                                     bloomery_hash_id hash, bloomery_error *error)
 {
     /* No lower than any plan: a file may name any rate, and one of 0 would be none. */
@@ -134,43 +134,45 @@ bloomery_status bloomery_chain_next(const struct bloomery_link *newest, bloomery
         .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
         .rate = rate,
     };
-    /* Far beyond the doublings that the hash was chosen for no link makes up for what it lacks. */
+    /* Far beyond the doublings that the hash was chosen for no layer makes up for what it lacks. */
     const bool wide = bloomery_hash_rate(hash, plan->keys) > rate / 2;
-    bloomery_status status = solve_link(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
+    bloomery_status status =
+        solve_layer(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
     plan->hash = hash;
     plan->rate = rate; /* as asked for: the next one follows from it */
     return status;
 }
 
 /*
- * Where each link follows from the one before it is what the chain was planned for, to the last bit.
- * Where chains were merged it is the sum of the links' rates and of those that are still to come:
- * r (a + a^2 + ...) = r a / (1 - a) after a last link of rate r.
+ * Where each layer follows from the one before it is what the chain was planned for, to the last bit.
+ * Where chains were merged it is the sum of the layers' rates and of those that are still to come:
+ * r (a + a^2 + ...) = r a / (1 - a) after a last layer of rate r.
  */
-double bloomery_chain_rate(const struct bloomery_link *links, uint32_t count)
+double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count)
 {
     const double coming = BLOOMERY_CHAIN_FACTOR / (1 - BLOOMERY_CHAIN_FACTOR);
     double sum = 0;
     bool planned = true;
     for (uint32_t i = 0; i < count; i++) {
-        const double next = i > 0 ? links[i - 1].rate * BLOOMERY_CHAIN_FACTOR : links[i].rate;
-        planned = planned && links[i].rate == (next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN);
-        sum += links[i].rate;
+        const double next = i > 0 ? layers[i - 1].rate * BLOOMERY_CHAIN_FACTOR : layers[i].rate;
+        planned =
+            planned && layers[i].rate == (next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN);
+        sum += layers[i].rate;
     }
-    sum += links[count - 1].rate * coming;
+    sum += layers[count - 1].rate * coming;
     if (planned)
-        sum = links[0].rate / BLOOMERY_CHAIN_FIRST;
+        sum = layers[0].rate / BLOOMERY_CHAIN_FIRST;
     return sum < 1 ? sum : 1;
 }
 
 /* ---- Growing -------------------------------------------------------------------------------- */
 
-static uint64_t full_at(const struct bloomery_link *link)
+static uint64_t full_at(const struct bloomery_layer *layer)
 {
-    const double hit = bloomery_blocked_hit(link->blocks, link->probes);
-    double fill = -expm1(full_keys(link->keys) * link->lines * log1p(-hit));
-    uint64_t bits = (uint64_t)ceil(fill * (double)link->bits);
-    return bits < link->bits ? bits : link->bits;
+    const double hit = bloomery_blocked_hit(layer->blocks, layer->probes);
+    double fill = -expm1(full_keys(layer->keys) * layer->blocks_per_key * log1p(-hit));
+    uint64_t bits = (uint64_t)ceil(fill * (double)layer->bits);
+    return bits < layer->bits ? bits : layer->bits;
 }
 
 void bloomery_chain_open(struct bloomery_filter *filter)
@@ -178,48 +180,48 @@ void bloomery_chain_open(struct bloomery_filter *filter)
     if (!filter->kind->grows || filter->foreign || filter->storage != BLOOMERY_OWNED)
         return;
     filter->next.keys = 0;
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        struct bloomery_link *link = &filter->links[i];
-        link->bits_set = bloomery_count_payload(link->payload, (size_t)(link->bytes / 8));
-        link->unsure = 0;
-        link->full_at = full_at(link);
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &filter->layers[i];
+        layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
+        layer->unsure = 0;
+        layer->full_at = full_at(layer);
     }
 }
 
-/* Why there is no further link, and where the chain stands. */
+/* Why there is no further layer, and where the chain stands. */
 static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted, bool no_memory,
                               bloomery_error *error)
 {
     struct bloomery_phrase now = {{0}}, more = {{0}}, limit = {{0}};
-    const uint32_t links = bloomery_link_count(filter);
-    const char *plural = links == 1 ? "" : "s";
+    const uint32_t layers = bloomery_layer_count(filter);
+    const char *plural = layers == 1 ? "" : "s";
     double keys = 0;
-    for (uint32_t i = 0; i < links; i++)
+    for (uint32_t i = 0; i < layers; i++)
         keys += filter->kind->estimate(
-            &filter->links[i], __atomic_load_n(&filter->links[i].bits_set, __ATOMIC_RELAXED));
+            &filter->layers[i], __atomic_load_n(&filter->layers[i].bits_set, __ATOMIC_RELAXED));
     bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
     bloomery_phrase_bytes(&more, wanted);
     if (no_memory)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "full with about %llu keys in %u link%s of %s; there is no memory "
                              "for another link of %s",
-                             (unsigned long long)keys, links, plural, now.text, more.text);
-    if (links == BLOOMERY_CHAIN_MAX || wanted == 0)
+                             (unsigned long long)keys, layers, plural, now.text, more.text);
+    if (layers == BLOOMERY_CHAIN_MAX || wanted == 0)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
                              "full with about %llu keys in %u link%s: a chain has no more",
-                             (unsigned long long)keys, links, plural);
+                             (unsigned long long)keys, layers, plural);
     return bloomery_fail(error, BLOOMERY_FULL, 0,
                          "full with about %llu keys in %u link%s of %s; another link of %s would "
                          "pass the limit of %s",
-                         (unsigned long long)keys, links, plural, now.text, more.text,
+                         (unsigned long long)keys, layers, plural, now.text, more.text,
                          bloomery_phrase_bytes(&limit, filter->memory_limit));
 }
 
-/* Adds a link. Nobody else does so meanwhile. */
+/* Adds a layer. Nobody else does so meanwhile. */
 static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *error)
 {
-    const uint32_t count = filter->shape.link_count;
-    const struct bloomery_link *newest = &filter->links[count - 1];
+    const uint32_t count = filter->shape.layer_count;
+    const struct bloomery_layer *newest = &filter->layers[count - 1];
     const uint64_t now = bloomery_payload_bytes(filter);
     uint64_t total;
     /* Planned once: a full chain is asked again and again. */
@@ -233,117 +235,117 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     if (__builtin_add_overflow(now, plan.bytes, &total) || total > SIZE_MAX ||
         (filter->memory_limit > 0 && total > filter->memory_limit))
         return refuse(filter, plan.bytes, false, error);
-    struct bloomery_link *link = &filter->links[count];
-    *link = (struct bloomery_link){
+    struct bloomery_layer *layer = &filter->layers[count];
+    *layer = (struct bloomery_layer){
         .bits = plan.bits,
         .blocks = plan.bits / BLOOMERY_BLOCK_BITS,
         .probes = plan.probes,
-        .lines = plan.lines,
+        .blocks_per_key = plan.blocks_per_key,
         .keys = plan.keys,
         .rate = plan.rate,
         .offset = now,
         .bytes = plan.bytes,
         .own_memory = true,
     };
-    link->full_at = full_at(link);
-    link->payload =
-        bloomery_allocate(&filter->allocator, (size_t)link->bytes, BLOOMERY_PAYLOAD_UNIT);
-    if (link->payload == NULL)
+    layer->full_at = full_at(layer);
+    layer->payload =
+        bloomery_allocate(&filter->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (layer->payload == NULL)
         return refuse(filter, plan.bytes, true, error);
     filter->next.keys = 0;
-    __atomic_store_n(&filter->shape.link_count, count + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == total);
     return BLOOMERY_OK;
 }
 
-/* Adds a link to a chain that had `count` of them, unless another thread was faster. */
+/* Adds a layer to a chain that had `count` of them, unless another thread was faster. */
 static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
                                  bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
     if (filter->growing == NULL)
         return grow(filter, error);
-    bloomery_lock_take(filter->growing);
-    if (bloomery_link_count(filter) == count)
+    bloomery_lock(filter->growing);
+    if (bloomery_layer_count(filter) == count)
         status = grow(filter, error);
-    bloomery_lock_open(filter->growing);
+    bloomery_unlock(filter->growing);
     return status;
 }
 
-/* Counts the bits of a link to which nobody adds meanwhile, where their number is not known. */
-static void recount(struct bloomery_link *link)
+/* Counts the bits of a layer to which nobody adds meanwhile, where their number is not known. */
+static void recount(struct bloomery_layer *layer)
 {
-    if (link->unsure == 0)
+    if (layer->unsure == 0)
         return;
-    link->bits_set = bloomery_count_payload(link->payload, (size_t)(link->bytes / 8));
-    link->unsure = 0;
+    layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
+    layer->unsure = 0;
 }
 
-/* Whether the link holds the keys that it was planned for. */
-static bool is_full(struct bloomery_link *link)
+/* Whether the layer holds the keys that it was planned for. */
+static bool is_full(struct bloomery_layer *layer)
 {
-    const uint64_t known = __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
-    if (known + link->unsure < link->full_at)
+    const uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
+    if (known + layer->unsure < layer->full_at)
         return false;
-    recount(link);
-    return __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED) >= link->full_at;
+    recount(layer);
+    return __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED) >= layer->full_at;
 }
 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
-/* Adds are counted in the link that is the newest when they come, wherever the key is: so the counts
+/* Adds are counted in the layer that is the newest when they come, wherever the key is: so the counts
  * follow from the sequence of the keys too. */
-static void count(const struct bloomery_filter *filter, struct bloomery_link *link, uint64_t adds,
+static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,
                   uint64_t bits)
 {
     if (filter->concurrent) {
-        __atomic_fetch_add(&link->adds, adds, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&link->bits_set, bits, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&layer->bits_set, bits, __ATOMIC_RELAXED);
     } else {
-        link->adds += adds;
-        link->bits_set += bits;
+        layer->adds += adds;
+        layer->bits_set += bits;
     }
-    assert(filter->concurrent || link->bits_set <= link->bits);
+    assert(filter->concurrent || layer->bits_set <= layer->bits);
 }
 
 static bool may_contain(const struct bloomery_filter *filter, uint32_t index, bloomery_hash hash)
 {
-    const struct bloomery_link *link = &filter->links[index];
-    return filter->operations.may_contain(link, link->payload, hash);
+    const struct bloomery_layer *layer = &filter->layers[index];
+    return filter->operations.may_contain(layer, layer->payload, hash);
 }
 
 int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                        bloomery_error *error)
 {
-    uint32_t links = bloomery_link_count(filter);
-    struct bloomery_link *link = &filter->links[links - 1];
+    uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
     uint32_t set = 0;
     bool seen = false;
     if (filter->foreign)
         return bloomery_foreign_chain_add(filter, hash, new_bits, error);
-    for (uint32_t i = links - 1; i-- > 0 && !seen;)
+    for (uint32_t i = layers - 1; i-- > 0 && !seen;)
         seen = may_contain(filter, i, hash);
-    while (!seen && is_full(link)) {
-        seen = may_contain(filter, links - 1, hash);
+    while (!seen && is_full(layer)) {
+        seen = may_contain(filter, layers - 1, hash);
         if (seen)
             break;
-        bloomery_status status = grow_past(filter, links, error);
+        bloomery_status status = grow_past(filter, layers, error);
         if (status != BLOOMERY_OK)
             return status;
-        link = &filter->links[links++];
+        layer = &filter->layers[layers++];
     }
     if (!seen)
-        set = filter->operations.add(link, link->payload, hash);
-    count(filter, link, 1, set);
+        set = filter->operations.add(layer, layer->payload, hash);
+    count(filter, layer, 1, set);
     *new_bits = set;
     return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
 }
 
-/* Leaves those in `hashes` that `link` surely does not have; `place` says where they were. */
-static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_link *link,
+/* Leaves those in `hashes` that `layer` surely does not have; `place` says where they were. */
+static size_t keep_absent(const struct bloomery_filter *filter, const struct bloomery_layer *layer,
                           bloomery_hash *hashes, uint8_t *place, size_t count)
 {
-    uint64_t found = filter->operations.ask_word(link, link->payload, hashes, count);
+    uint64_t found = filter->operations.query_word(layer, layer->payload, hashes, count);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         hashes[kept] = hashes[i];
@@ -353,8 +355,8 @@ static size_t keep_absent(const struct bloomery_filter *filter, const struct blo
     return kept;
 }
 
-/* The keys of a word that no older link has; their places in it. */
-static size_t find_new(const struct bloomery_filter *filter, uint32_t links,
+/* The keys of a word that no older layer has; their places in it. */
+static size_t find_new(const struct bloomery_filter *filter, uint32_t layers,
                        const bloomery_hash *hashes, size_t count, bloomery_hash left[64],
                        uint8_t place[64])
 {
@@ -362,83 +364,84 @@ static size_t find_new(const struct bloomery_filter *filter, uint32_t links,
         left[i] = hashes[i];
         place[i] = (uint8_t)i;
     }
-    for (uint32_t i = links - 1; i-- > 0 && count > 0;)
-        count = keep_absent(filter, &filter->links[i], left, place, count);
+    for (uint32_t i = layers - 1; i-- > 0 && count > 0;)
+        count = keep_absent(filter, &filter->layers[i], left, place, count);
     return count;
 }
 
-/* Adds keys, none of which can make the newest link full, in order. `set`: how many bits, unless
+/* Adds keys, none of which can make the newest layer full, in order. `set`: how many bits, unless
  * NULL. */
-static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t links,
+static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t layers,
                               const bloomery_hash *hashes, size_t keys, uint64_t *set)
 {
-    const struct bloomery_link *link = &filter->links[links - 1];
+    const struct bloomery_layer *layer = &filter->layers[layers - 1];
     bloomery_hash left[64];
     uint8_t place[64];
     uint64_t answers = 0;
-    if (links == 1)
-        return filter->operations.add_word(link, link->payload, hashes, keys, set);
-    const size_t rest = find_new(filter, links, hashes, keys, left, place);
+    if (layers == 1)
+        return filter->operations.add_word(layer, layer->payload, hashes, keys, set);
+    const size_t rest = find_new(filter, layers, hashes, keys, left, place);
     const uint64_t found =
-        rest > 0 ? filter->operations.add_word(link, link->payload, left, rest, set) : 0;
+        rest > 0 ? filter->operations.add_word(layer, layer->payload, left, rest, set) : 0;
     for (size_t i = 0; i < rest; i++)
         answers |= (found >> i & 1) << place[i];
     return answers;
 }
 
-/* Whether the bits that keys set may go uncounted: they must not make the link full, and counting
- * them all later must pay. That reads the whole link: a sixteenth of its bits apart, it is a few ns
+/* Whether the bits that keys set may go uncounted: they must not make the layer full, and counting
+ * them all later must pay. That reads the whole layer: a sixteenth of its bits apart, it is a few ns
  * a key. Others may add to a concurrent chain, and counting would miss theirs. */
-static bool may_guess(const struct bloomery_filter *filter, struct bloomery_link *link,
+static bool may_guess(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                       uint64_t most)
 {
     if (filter->concurrent)
         return false;
-    if (link->bits_set + link->unsure + most <= link->full_at)
-        return link->unsure > 0 || link->full_at - link->bits_set > link->bits / 16;
-    recount(link);
-    return link->bits_set + most <= link->full_at &&
-           link->full_at - link->bits_set > link->bits / 16;
+    if (layer->bits_set + layer->unsure + most <= layer->full_at)
+        return layer->unsure > 0 || layer->full_at - layer->bits_set > layer->bits / 16;
+    recount(layer);
+    return layer->bits_set + most <= layer->full_at &&
+           layer->full_at - layer->bits_set > layer->bits / 16;
 }
 
-/* Counts the most bits that some keys can set as set, where the link has room for so many; what they
+/* Counts the most bits that some keys can set as set, where the layer has room for so many; what they
  * did not set is taken back after. So threads that add at once do not fill the same room. */
-static bool reserve(const struct bloomery_filter *filter, struct bloomery_link *link, uint64_t most)
+static bool reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
+                    uint64_t most)
 {
-    uint64_t known = __atomic_load_n(&link->bits_set, __ATOMIC_RELAXED);
+    uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
     do {
-        if (known + link->unsure + most > link->full_at)
+        if (known + layer->unsure + most > layer->full_at)
             return false;
     } while (filter->concurrent &&
-             !__atomic_compare_exchange_n(&link->bits_set, &known, known + most, true,
+             !__atomic_compare_exchange_n(&layer->bits_set, &known, known + most, true,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED));
     if (!filter->concurrent)
-        link->bits_set = known + most;
+        layer->bits_set = known + most;
     return true;
 }
 
 bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                              size_t keys, uint64_t *answers, uint64_t *new_bits)
 {
-    const uint32_t links = bloomery_link_count(filter);
-    struct bloomery_link *link = &filter->links[links - 1];
-    const uint32_t each = link->probes * link->lines;
+    const uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
+    const uint32_t each = layer->probes * layer->blocks_per_key;
     const uint64_t most = (uint64_t)keys * each;
     uint64_t set = 0;
     assert(keys <= 64 && filter->stripes == NULL);
     if (filter->foreign)
         return false;
-    if (new_bits == NULL && may_guess(filter, link, most)) {
-        *answers = add_to_newest(filter, links, hashes, keys, NULL);
-        link->unsure += (uint64_t)__builtin_popcountll(*answers) * each;
-        count(filter, link, keys, 0);
+    if (new_bits == NULL && may_guess(filter, layer, most)) {
+        *answers = add_to_newest(filter, layers, hashes, keys, NULL);
+        layer->unsure += (uint64_t)__builtin_popcountll(*answers) * each;
+        count(filter, layer, keys, 0);
         return true;
     }
-    if (!reserve(filter, link, most))
+    if (!reserve(filter, layer, most))
         return false;
-    *answers = add_to_newest(filter, links, hashes, keys, &set);
+    *answers = add_to_newest(filter, layers, hashes, keys, &set);
     assert(set <= most);
-    count(filter, link, keys, set - most);
+    count(filter, layer, keys, set - most);
     if (new_bits != NULL)
         *new_bits += set;
     return true;

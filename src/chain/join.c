@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The union of two chains is a chain of the links of both:
+ * The union of two chains is a chain of the layers of both:
  *
  *     into    a0  a1  a2            ┐
  *     from        b0  b1            ┴──>    a0  a1  b0  b1  a2
  *
- * An absent key is taken for a member where one of the links does, so the rates add up, and each
- * link keeps its own. Keys go on to the last link: of the two newest ones the larger is put there,
- * and of equal ones the own. The link after it is planned from it, so the rate of the whole stays
- * under the sum of what the two chains were planned for: those of their links so far are parts of
+ * An absent key is taken for a member where one of the layers does, so the rates add up, and each
+ * layer keeps its own. Keys go on to the last layer: of the two newest ones the larger is put there,
+ * and of equal ones the own. The layer after it is planned from it, so the rate of the whole stays
+ * under the sum of what the two chains were planned for: those of their layers so far are parts of
  * the two sums, and those to come of one of them.
  *
- * Links are copied, since the other chain remains, and all memory is taken before anything changes.
+ * Layers are copied, since the other chain remains, and all memory is taken before anything changes.
  */
 #include "chain/join.h"
 #include "chain/grow.h"
@@ -23,7 +23,7 @@
 #include <assert.h>
 #include <string.h>
 
-static void release_copies(const bloomery_filter *into, struct bloomery_link *copies,
+static void release_copies(const bloomery_filter *into, struct bloomery_layer *copies,
                            uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -31,23 +31,23 @@ static void release_copies(const bloomery_filter *into, struct bloomery_link *co
                          BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Copies of all links; none where there is no memory. */
-static bloomery_status copy_links(const bloomery_filter *into, const bloomery_filter *from,
-                                  struct bloomery_link *copies, bloomery_error *error)
+/* Copies of all layers; none where there is no memory. */
+static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
+                                   struct bloomery_layer *copies, bloomery_error *error)
 {
-    for (uint32_t i = 0; i < from->shape.link_count; i++) {
-        const struct bloomery_link *link = &from->links[i];
-        copies[i] = *link;
+    for (uint32_t i = 0; i < from->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &from->layers[i];
+        copies[i] = *layer;
         copies[i].own_memory = true;
         copies[i].payload =
-            bloomery_allocate(&into->allocator, (size_t)link->bytes, BLOOMERY_PAYLOAD_UNIT);
+            bloomery_allocate(&into->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
         if (copies[i].payload == NULL) {
             release_copies(into, copies, i);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                                  "not enough memory for a copy of a link of %llu bytes",
-                                 (unsigned long long)link->bytes);
+                                 (unsigned long long)layer->bytes);
         }
-        memcpy(copies[i].payload, link->payload, (size_t)link->bytes);
+        memcpy(copies[i].payload, layer->payload, (size_t)layer->bytes);
     }
     return BLOOMERY_OK;
 }
@@ -55,13 +55,13 @@ static bloomery_status copy_links(const bloomery_filter *into, const bloomery_fi
 static bloomery_status check_room(const bloomery_filter *into, const bloomery_filter *from,
                                   bloomery_error *error)
 {
-    const uint32_t links = into->shape.link_count + from->shape.link_count;
+    const uint32_t layers = into->shape.layer_count + from->shape.layer_count;
     struct bloomery_phrase all = {{0}}, limit = {{0}};
     uint64_t bytes;
-    if (links > BLOOMERY_CHAIN_MAX)
+    if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
                              "the two chains have %u and %u links, and one has %d at most",
-                             into->shape.link_count, from->shape.link_count, BLOOMERY_CHAIN_MAX);
+                             into->shape.layer_count, from->shape.layer_count, BLOOMERY_CHAIN_MAX);
     if (__builtin_add_overflow(bloomery_payload_bytes(into), bloomery_payload_bytes(from),
                                &bytes) ||
         bytes > SIZE_MAX)
@@ -77,28 +77,28 @@ static bloomery_status check_room(const bloomery_filter *into, const bloomery_fi
 bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter *from,
                                     bloomery_error *error)
 {
-    struct bloomery_link copies[BLOOMERY_CHAIN_MAX];
-    const uint32_t more = from->shape.link_count;
-    uint32_t count = into->shape.link_count;
+    struct bloomery_layer copies[BLOOMERY_CHAIN_MAX];
+    const uint32_t more = from->shape.layer_count;
+    uint32_t count = into->shape.layer_count;
     assert(into != from && into->kind->grows && from->kind->grows);
     assert(count > 0 && more > 0);
     bloomery_status status = check_room(into, from, error);
     if (status == BLOOMERY_OK)
-        status = copy_links(into, from, copies, error);
+        status = copy_layers(into, from, copies, error);
     if (status != BLOOMERY_OK)
         return status;
-    const struct bloomery_link newest = into->links[count - 1];
-    const bool own_last = newest.bits >= from->links[more - 1].bits;
+    const struct bloomery_layer newest = into->layers[count - 1];
+    const bool own_last = newest.bits >= from->layers[more - 1].bits;
     count -= own_last;
-    memcpy(&into->links[count], copies, more * sizeof copies[0]);
+    memcpy(&into->layers[count], copies, more * sizeof copies[0]);
     count += more;
     if (own_last)
-        into->links[count++] = newest;
-    into->shape.link_count = count;
+        into->layers[count++] = newest;
+    into->shape.layer_count = count;
     uint64_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
-        into->links[i].offset = end;
-        end += into->links[i].bytes;
+        into->layers[i].offset = end;
+        end += into->layers[i].bytes;
     }
     bloomery_chain_open(into);
     assert(bloomery_payload_bytes(into) == end);

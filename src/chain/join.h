@@ -5,7 +5,7 @@
 
 #include "core/filter.h"
 
-/* Puts a chain's links, or copies of them, behind those of another. Nothing changes on failure. */
+/* Puts a chain's layers, or copies of them, behind those of another. Nothing changes on failure. */
 bloomery_status bloomery_chain_join(struct bloomery_filter *into,
                                     const struct bloomery_filter *from, bloomery_error *error);
 

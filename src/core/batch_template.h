@@ -9,29 +9,29 @@
  *
  * in a file that has
  *
- *     uint32_t add_with(setter, link, payload, hash)    adds; how many bits were newly set
- *     bool test_with(test, link, payload, hash)
+ *     uint32_t add_with(setter, layer, payload, hash)    adds; how many bits were newly set
+ *     bool test_with(test, layer, payload, hash)
  */
 
-static uint32_t BATCH_NAME(add)(const struct bloomery_link *link, uint8_t *payload,
+static uint32_t BATCH_NAME(add)(const struct bloomery_layer *layer, uint8_t *payload,
                                 bloomery_hash hash)
 {
-    return add_with(BATCH_SET, link, payload, hash);
+    return add_with(BATCH_SET, layer, payload, hash);
 }
 
-static bool BATCH_NAME(may_contain)(const struct bloomery_link *link, const uint8_t *payload,
+static bool BATCH_NAME(may_contain)(const struct bloomery_layer *layer, const uint8_t *payload,
                                     bloomery_hash hash)
 {
-    return test_with(BATCH_TEST, link, payload, hash);
+    return test_with(BATCH_TEST, layer, payload, hash);
 }
 
-static uint64_t BATCH_NAME(add_word)(const struct bloomery_link *link, uint8_t *payload,
+static uint64_t BATCH_NAME(add_word)(const struct bloomery_layer *layer, uint8_t *payload,
                                      const bloomery_hash *hashes, size_t count, uint64_t *new_bits)
 {
     uint64_t answers = 0;
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        uint32_t set = add_with(BATCH_SET, link, payload, hashes[i]);
+        uint32_t set = add_with(BATCH_SET, layer, payload, hashes[i]);
         total += set;
         answers |= (uint64_t)(set > 0) << i;
     }
@@ -40,12 +40,12 @@ static uint64_t BATCH_NAME(add_word)(const struct bloomery_link *link, uint8_t *
     return answers;
 }
 
-static uint64_t BATCH_NAME(ask_word)(const struct bloomery_link *link, const uint8_t *payload,
-                                     const bloomery_hash *hashes, size_t count)
+static uint64_t BATCH_NAME(query_word)(const struct bloomery_layer *layer, const uint8_t *payload,
+                                       const bloomery_hash *hashes, size_t count)
 {
     uint64_t answers = 0;
     for (size_t i = 0; i < count; i++)
-        answers |= (uint64_t)test_with(BATCH_TEST, link, payload, hashes[i]) << i;
+        answers |= (uint64_t)test_with(BATCH_TEST, layer, payload, hashes[i]) << i;
     return answers;
 }
 

@@ -27,7 +27,7 @@ static inline uint32_t bloomery_bit_set(uint8_t *bytes, uint64_t bit)
     return (before & mask) == 0;
 }
 
-/* The same while other threads set and test bits. Reading first keeps the line shared where the bit
+/* The same while other threads set and test bits. Reading first keeps the block shared where the bit
  * is set already, and an atomic OR costs several times a plain one. Exactly one of the threads that
  * set a bit is told 1. Relaxed order does: bits only ever appear, and publish nothing but
  * themselves. */

@@ -1,62 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocked filter: N lines of 64 bytes; L of them for a key, and k bits in each, one to a word.
+ * The blocked filter: N blocks of 64 bytes; L of them for a key, and k bits in each, one to a word.
  *
- *     payload   | line 0 | line 1 | ...                | line N-1 |     64 bytes each
+ *     payload   | block 0 | block 1 | ...                | block N-1 |     64 bytes each
  *                             ^ fastrange(x, N)
  *                   ··1···  ··1···  1·····  ······  ······  ······  ····1·  ·····1
  *                   word 0       1       2       3       4       5       6       7
  *                   k = 5 words from word 6 on, a bit in each (core/derive.h)
  *
- * core/line.h has a line and a key in plain C, which is the definition of the kind's answers;
- * core/blocked_template.h a key in its lines, once for every processor.
+ * core/block.h has a block and a key in plain C, which is the definition of the kind's answers;
+ * core/blocked_template.h a key in its blocks, once for every processor.
  */
 #include "core/blocked.h"
 
 #include "base/cpu.h"
 #include "base/error.h"
 #include "core/bits.h"
-#include "core/line.h"
+#include "core/block.h"
 #include "plan/blocked_rate.h"
 
 #include <assert.h>
 #include <math.h>
 
 bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
-                                       const struct bloomery_link *link, bloomery_error *error)
+                                       const struct bloomery_layer *layer, bloomery_error *error)
 {
     if (shape->block_bits != BLOOMERY_BLOCK_BITS)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 0,
             "a filter of lines with blocks of %u cells is not known to this version",
             shape->block_bits);
-    if (link->lines < 1 || link->lines > BLOOMERY_LINES_MAX)
+    if (layer->blocks_per_key < 1 || layer->blocks_per_key > BLOOMERY_BLOCKS_PER_KEY_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a blocked filter has 1 to %d lines per key, not %u",
-                             BLOOMERY_LINES_MAX, link->lines);
-    if (link->probes > BLOOMERY_LINE_PROBES)
+                             BLOOMERY_BLOCKS_PER_KEY_MAX, layer->blocks_per_key);
+    if (layer->probes > BLOOMERY_BLOCK_PROBES)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a blocked filter has 1 to %d bits per line of a key, not %u",
-                             BLOOMERY_LINE_PROBES, link->probes);
-    if (link->bits % BLOOMERY_BLOCK_BITS != 0 || link->blocks != link->bits / BLOOMERY_BLOCK_BITS)
+                             BLOOMERY_BLOCK_PROBES, layer->probes);
+    if (layer->bits % BLOOMERY_BLOCK_BITS != 0 ||
+        layer->blocks != layer->bits / BLOOMERY_BLOCK_BITS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a blocked filter has a multiple of 512 bits, not %llu",
-                             (unsigned long long)link->bits);
+                             (unsigned long long)layer->bits);
     return BLOOMERY_OK;
 }
 
-void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
+void bloomery_blocked_prefetch_first(const struct bloomery_layer *layer, const uint8_t *payload,
                                      const bloomery_hash *hashes, size_t count)
 {
-    bloomery_blocked_prefetch_line(link, payload, hashes, count, 0);
+    bloomery_blocked_prefetch_block(layer, payload, hashes, count, 0);
 }
 
-void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
+void bloomery_blocked_prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bloomery_blocked_prefetch_line(link, payload, hashes + i, 1, 0);
-        bloomery_blocked_prefetch_rest(link, payload, hashes[i]);
+        bloomery_blocked_prefetch_block(layer, payload, hashes + i, 1, 0);
+        bloomery_blocked_prefetch_rest(layer, payload, hashes[i]);
     }
 }
 
@@ -83,81 +84,81 @@ const struct bloomery_operations *bloomery_blocked_operations(uint32_t cell_bits
     return &bloomery_blocked_scalar[concurrent];
 }
 
-double bloomery_blocked_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_blocked_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_blocked_rate(link->blocks, link->lines, link->probes, keys);
+    return bloomery_blocked_rate(layer->blocks, layer->blocks_per_key, layer->probes, keys);
 }
 
 /*
- * The live rate: an absent key's lines are uniform and independent, and in a line b its k bits are
+ * The live rate: an absent key's blocks are uniform and independent, and in a block b its k bits are
  * in one of eight windows of words, one bit in each word. With x_c bits set in word c they are all
  * set with probability
  *
  *     f(b) = mean over the windows of the product of x_c / 64 over its words
  *
- * so the rate of these very bits is (mean over lines of f)^L, coinciding lines included. The
+ * so the rate of these very bits is (mean over blocks of f)^L, coinciding blocks included. The
  * filter-wide fill^k would be too low.
  */
-double bloomery_line_live_rate(const uint8_t set_in_word[BLOOMERY_LINE_WORDS], uint32_t probes)
+double bloomery_block_live_rate(const uint8_t set_in_word[BLOOMERY_BLOCK_WORDS], uint32_t probes)
 {
-    double fill[2 * BLOOMERY_LINE_WORDS];
-    double window[BLOOMERY_LINE_WORDS];
+    double fill[2 * BLOOMERY_BLOCK_WORDS];
+    double window[BLOOMERY_BLOCK_WORDS];
     double sum = 0;
-    for (uint32_t i = 0; i < 2 * BLOOMERY_LINE_WORDS; i++)
-        fill[i] = (double)set_in_word[i % BLOOMERY_LINE_WORDS] / BLOOMERY_WORD_BITS;
-    for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++)
+    for (uint32_t i = 0; i < 2 * BLOOMERY_BLOCK_WORDS; i++)
+        fill[i] = (double)set_in_word[i % BLOOMERY_BLOCK_WORDS] / BLOOMERY_WORD_BITS;
+    for (uint32_t first = 0; first < BLOOMERY_BLOCK_WORDS; first++)
         window[first] = 1;
     for (uint32_t i = 0; i < probes; i++)
-        for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++)
+        for (uint32_t first = 0; first < BLOOMERY_BLOCK_WORDS; first++)
             window[first] *= fill[first + i];
-    for (uint32_t first = 0; first < BLOOMERY_LINE_WORDS; first++)
+    for (uint32_t first = 0; first < BLOOMERY_BLOCK_WORDS; first++)
         sum += window[first];
-    return sum / BLOOMERY_LINE_WORDS;
+    return sum / BLOOMERY_BLOCK_WORDS;
 }
 
 static inline __attribute__((always_inline)) void
-scan_lines(const struct bloomery_link *link, const uint8_t *payload, struct bloomery_scan *scan)
+scan_blocks(const struct bloomery_layer *layer, const uint8_t *payload, struct bloomery_scan *scan)
 {
     double sum = 0;
     scan->bits_set = 0;
-    scan->stuck = 0;
-    for (uint64_t block = 0; block < link->blocks; block++) {
-        uint8_t set[BLOOMERY_LINE_WORDS];
-        for (uint32_t word = 0; word < BLOOMERY_LINE_WORDS; word++) {
+    scan->saturated = 0;
+    for (uint64_t block = 0; block < layer->blocks; block++) {
+        uint8_t set[BLOOMERY_BLOCK_WORDS];
+        for (uint32_t word = 0; word < BLOOMERY_BLOCK_WORDS; word++) {
             set[word] = (uint8_t)bloomery_count_bits(payload, 1);
             scan->bits_set += set[word];
             payload += sizeof(uint64_t);
         }
-        sum += bloomery_line_live_rate(set, link->probes);
+        sum += bloomery_block_live_rate(set, layer->probes);
     }
-    assert(scan->bits_set <= link->bits);
-    scan->live_rate = pow(sum / (double)link->blocks, link->lines);
+    assert(scan->bits_set <= layer->bits);
+    scan->live_rate = pow(sum / (double)layer->blocks, layer->blocks_per_key);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2,popcnt"))) static void scan_lines_avx2(const struct bloomery_link *link,
-                                                                   const uint8_t *payload,
-                                                                   struct bloomery_scan *scan)
+__attribute__((target("avx2,popcnt"))) static void
+scan_blocks_avx2(const struct bloomery_layer *layer, const uint8_t *payload,
+                 struct bloomery_scan *scan)
 {
-    scan_lines(link, payload, scan);
+    scan_blocks(layer, payload, scan);
 }
 #endif
 
-void bloomery_blocked_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_blocked_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                            const uint8_t *payload, struct bloomery_scan *scan)
 {
     (void)shape;
 #if defined(__x86_64__)
     if (bloomery_cpu_level() >= BLOOMERY_CPU_AVX2) {
-        scan_lines_avx2(link, payload, scan);
+        scan_blocks_avx2(layer, payload, scan);
         return;
     }
 #endif
-    scan_lines(link, payload, scan);
+    scan_blocks(layer, payload, scan);
 }
 
-double bloomery_blocked_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_blocked_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_blocked_estimate_keys(link->bits, link->blocks, link->lines, link->probes,
-                                          bits_set);
+    return bloomery_blocked_estimate_keys(layer->bits, layer->blocks, layer->blocks_per_key,
+                                          layer->probes, bits_set);
 }

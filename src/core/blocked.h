@@ -10,38 +10,38 @@
 /* Keys in flight: the memory of so many is on its way while one is looked at. */
 enum { BLOOMERY_AHEAD = 128 };
 
-/* All lines of each key. */
-void bloomery_blocked_prefetch(const struct bloomery_link *link, const uint8_t *payload,
+/* All blocks of each key. */
+void bloomery_blocked_prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count);
 
-/* First lines only: for asking line by line. */
-void bloomery_blocked_prefetch_first(const struct bloomery_link *link, const uint8_t *payload,
+/* First blocks only: for asking block by block. */
+void bloomery_blocked_prefetch_first(const struct bloomery_layer *layer, const uint8_t *payload,
                                      const bloomery_hash *hashes, size_t count);
 
-/* Line number `line` of each key. */
+/* Block number `block` of each key. */
 static inline __attribute__((always_inline)) void
-bloomery_blocked_prefetch_line(const struct bloomery_link *link, const uint8_t *payload,
-                               const bloomery_hash *hashes, size_t count, uint32_t line)
+bloomery_blocked_prefetch_block(const struct bloomery_layer *layer, const uint8_t *payload,
+                                const bloomery_hash *hashes, size_t count, uint32_t block)
 {
     for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(payload +
-                           bloomery_line_of(hashes[i], line, link->blocks) * BLOOMERY_BLOCK_BYTES);
+        __builtin_prefetch(payload + bloomery_block_of(hashes[i], block, layer->blocks) *
+                                         BLOOMERY_BLOCK_BYTES);
 }
 
-/* All lines of a key but its first. */
+/* All blocks of a key but its first. */
 static inline __attribute__((always_inline)) void
-bloomery_blocked_prefetch_rest(const struct bloomery_link *link, const uint8_t *payload,
+bloomery_blocked_prefetch_rest(const struct bloomery_layer *layer, const uint8_t *payload,
                                bloomery_hash hash)
 {
-    for (uint32_t line = 1; line < link->lines; line++)
-        bloomery_blocked_prefetch_line(link, payload, &hash, 1, line);
+    for (uint32_t block = 1; block < layer->blocks_per_key; block++)
+        bloomery_blocked_prefetch_block(layer, payload, &hash, 1, block);
 }
 
-/* The chance that a key that comes to a line finds its k bits set there, from how many of its
+/* The chance that a key that comes to a block finds its k bits set there, from how many of its
  * words' bits are set. */
-double bloomery_line_live_rate(const uint8_t set_in_word[8], uint32_t probes);
+double bloomery_block_live_rate(const uint8_t set_in_word[8], uint32_t probes);
 
-/* By core/line.h, plain and for several threads. Scalar code is the definition; the others run only
+/* By core/block.h, plain and for several threads. Scalar code is the definition; the others run only
  * where base/cpu.h says so, and give the same answers. */
 extern const struct bloomery_operations bloomery_blocked_scalar[2];
 extern const struct bloomery_operations bloomery_blocked_avx2[2];

@@ -5,43 +5,44 @@
  * is for filters that several threads write.
  */
 
-LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_link *link,
+LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_layer *layer,
                                                const uint8_t *payload, bloomery_hash hash)
 {
-    return OF_LEVEL(holds)(link, payload, hash, 0);
+    return OF_LEVEL(holds)(layer, payload, hash, 0);
 }
 
 /*
- * Line by line over the whole word: most absent keys end at their first line, so only that was
+ * Block by block over the whole word: most absent keys end at their first block, so only that was
  * prefetched; the others are prefetched as soon as a key survives it, and looked at when the word
  * is through.
  */
-LEVEL_TARGET static uint64_t OF_LEVEL(ask_word)(const struct bloomery_link *link,
-                                                const uint8_t *payload, const bloomery_hash *hashes,
-                                                size_t count)
+LEVEL_TARGET static uint64_t OF_LEVEL(query_word)(const struct bloomery_layer *layer,
+                                                  const uint8_t *payload,
+                                                  const bloomery_hash *hashes, size_t count)
 {
-    const struct bloomery_link first = {.blocks = link->blocks, .lines = 1, .probes = link->probes};
+    const struct bloomery_layer first = {
+        .blocks = layer->blocks, .blocks_per_key = 1, .probes = layer->probes};
     uint64_t answers = 0;
     for (size_t i = 0; i < count; i++)
         answers |= (uint64_t)OF_LEVEL(holds)(&first, payload, hashes[i], 0) << i;
-    if (link->lines == 1)
+    if (layer->blocks_per_key == 1)
         return answers;
     for (uint64_t left = answers; left != 0; left &= left - 1)
-        bloomery_blocked_prefetch_rest(link, payload, hashes[__builtin_ctzll(left)]);
+        bloomery_blocked_prefetch_rest(layer, payload, hashes[__builtin_ctzll(left)]);
     for (uint64_t left = answers; left != 0; left &= left - 1)
-        if (!OF_LEVEL(holds)(link, payload, hashes[__builtin_ctzll(left)], 1))
+        if (!OF_LEVEL(holds)(layer, payload, hashes[__builtin_ctzll(left)], 1))
             answers &= ~(left & -left);
     return answers;
 }
 
-LEVEL_INLINE uint64_t OF_LEVEL(add_some)(const struct bloomery_link *link, uint8_t *payload,
+LEVEL_INLINE uint64_t OF_LEVEL(add_some)(const struct bloomery_layer *layer, uint8_t *payload,
                                          const bloomery_hash *hashes, size_t count,
                                          uint64_t *new_bits, const bool shared)
 {
     uint64_t answers = 0;
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t fresh = OF_LEVEL(put_all)(link, payload, hashes[i], shared);
+        const uint32_t fresh = OF_LEVEL(put_all)(layer, payload, hashes[i], shared);
         total += fresh;
         answers |= (uint64_t)(fresh > 0) << i;
     }
@@ -50,51 +51,51 @@ LEVEL_INLINE uint64_t OF_LEVEL(add_some)(const struct bloomery_link *link, uint8
     return answers;
 }
 
-LEVEL_TARGET static uint32_t OF_LEVEL(add)(const struct bloomery_link *link, uint8_t *payload,
+LEVEL_TARGET static uint32_t OF_LEVEL(add)(const struct bloomery_layer *layer, uint8_t *payload,
                                            bloomery_hash hash)
 {
-    return OF_LEVEL(put_all)(link, payload, hash, false);
+    return OF_LEVEL(put_all)(layer, payload, hash, false);
 }
 
-LEVEL_TARGET static uint64_t OF_LEVEL(add_word)(const struct bloomery_link *link, uint8_t *payload,
-                                                const bloomery_hash *hashes, size_t count,
-                                                uint64_t *new_bits)
+LEVEL_TARGET static uint64_t OF_LEVEL(add_word)(const struct bloomery_layer *layer,
+                                                uint8_t *payload, const bloomery_hash *hashes,
+                                                size_t count, uint64_t *new_bits)
 {
-    return OF_LEVEL(add_some)(link, payload, hashes, count, new_bits, false);
+    return OF_LEVEL(add_some)(layer, payload, hashes, count, new_bits, false);
 }
 
-LEVEL_INLINE void OF_LEVEL(fetch_line)(const struct bloomery_link *link, const uint8_t *payload,
-                                       struct bloomery_hashes hashes, size_t i, uint32_t line)
+LEVEL_INLINE void OF_LEVEL(fetch_block)(const struct bloomery_layer *layer, const uint8_t *payload,
+                                        struct bloomery_hashes hashes, size_t i, uint32_t block)
 {
     const bloomery_hash hash = bloomery_hashes_at(hashes, i);
-    bloomery_blocked_prefetch_line(link, payload, &hash, 1, line);
+    bloomery_blocked_prefetch_block(layer, payload, &hash, 1, block);
 }
 
-LEVEL_TARGET static void OF_LEVEL(add_line)(const struct bloomery_link *link, uint8_t *payload,
-                                            struct bloomery_hashes hashes, size_t count,
-                                            uint32_t line)
+LEVEL_TARGET static void OF_LEVEL(add_block)(const struct bloomery_layer *layer, uint8_t *payload,
+                                             struct bloomery_hashes hashes, size_t count,
+                                             uint32_t block)
 {
     for (size_t i = 0; i < count && i < BLOOMERY_AHEAD; i++)
-        OF_LEVEL(fetch_line)(link, payload, hashes, i, line);
+        OF_LEVEL(fetch_block)(layer, payload, hashes, i, block);
     for (size_t i = 0; i < count; i++) {
         if (i + BLOOMERY_AHEAD < count)
-            OF_LEVEL(fetch_line)(link, payload, hashes, i + BLOOMERY_AHEAD, line);
-        OF_LEVEL(put)(link, payload, bloomery_hashes_at(hashes, i), line, false);
+            OF_LEVEL(fetch_block)(layer, payload, hashes, i + BLOOMERY_AHEAD, block);
+        OF_LEVEL(put)(layer, payload, bloomery_hashes_at(hashes, i), block, false);
     }
 }
 
-LEVEL_TARGET static uint32_t OF_LEVEL(add_shared)(const struct bloomery_link *link,
+LEVEL_TARGET static uint32_t OF_LEVEL(add_shared)(const struct bloomery_layer *layer,
                                                   uint8_t *payload, bloomery_hash hash)
 {
-    return OF_LEVEL(put_all)(link, payload, hash, true);
+    return OF_LEVEL(put_all)(layer, payload, hash, true);
 }
 
-LEVEL_TARGET static uint64_t OF_LEVEL(add_word_shared)(const struct bloomery_link *link,
+LEVEL_TARGET static uint64_t OF_LEVEL(add_word_shared)(const struct bloomery_layer *layer,
                                                        uint8_t *payload,
                                                        const bloomery_hash *hashes, size_t count,
                                                        uint64_t *new_bits)
 {
-    return OF_LEVEL(add_some)(link, payload, hashes, count, new_bits, true);
+    return OF_LEVEL(add_some)(layer, payload, hashes, count, new_bits, true);
 }
 
 const struct bloomery_operations OF_LEVEL(bloomery_blocked)[2] = {
@@ -103,18 +104,18 @@ const struct bloomery_operations OF_LEVEL(bloomery_blocked)[2] = {
         .add = OF_LEVEL(add),
         .may_contain = OF_LEVEL(may_contain),
         .prefetch_add = bloomery_blocked_prefetch,
-        .prefetch_ask = bloomery_blocked_prefetch_first,
+        .prefetch_query = bloomery_blocked_prefetch_first,
         .add_word = OF_LEVEL(add_word),
-        .ask_word = OF_LEVEL(ask_word),
-        .add_line = OF_LEVEL(add_line),
+        .query_word = OF_LEVEL(query_word),
+        .add_block = OF_LEVEL(add_block),
     },
     {
         .name = LEVEL_NAME "-concurrent",
         .add = OF_LEVEL(add_shared),
         .may_contain = OF_LEVEL(may_contain),
         .prefetch_add = bloomery_blocked_prefetch,
-        .prefetch_ask = bloomery_blocked_prefetch_first,
+        .prefetch_query = bloomery_blocked_prefetch_first,
         .add_word = OF_LEVEL(add_word_shared),
-        .ask_word = OF_LEVEL(ask_word),
+        .query_word = OF_LEVEL(query_word),
     },
 };

@@ -1,48 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A key in its lines, for a processor: a template, instantiated by defining before inclusion
+ * A key in its blocks, for a processor: a template, instantiated by defining before inclusion
  *
- *     LEVEL            the name that ends the functions of core/line.h and of these
+ *     LEVEL            the name that ends the functions of core/block.h and of these
  *     LEVEL_TARGET     attributes of functions for that processor
  *
  * Functions that set bits take `shared`: whether other threads write the filter meanwhile. It is a
  * constant wherever they are called, and leaves no branch behind.
  */
-#include "core/line.h"
+#include "core/block.h"
 
 #define LEVEL_PASTE_(name, level) name##_##level
 #define LEVEL_PASTE(name, level)  LEVEL_PASTE_(name, level)
 #define OF_LEVEL(name)            LEVEL_PASTE(name, LEVEL)
 #define LEVEL_INLINE              LEVEL_TARGET static inline __attribute__((always_inline))
 
-/* Whether all bits of a key are set in its lines from `first` on. */
-LEVEL_INLINE bool OF_LEVEL(holds)(const struct bloomery_link *link, const uint8_t *payload,
+/* Whether all bits of a key are set in its blocks from `first` on. */
+LEVEL_INLINE bool OF_LEVEL(holds)(const struct bloomery_layer *layer, const uint8_t *payload,
                                   bloomery_hash hash, uint32_t first)
 {
-    for (uint32_t line = first; line < link->lines; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
-        if (!OF_LEVEL(hits)(payload + place.line * BLOOMERY_BLOCK_BYTES, place.word, link->probes))
+    for (uint32_t block = first; block < layer->blocks_per_key; block++) {
+        const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
+        if (!OF_LEVEL(hits)(payload + place.block * BLOOMERY_BLOCK_BYTES, place.word,
+                            layer->probes))
             return false;
     }
     return true;
 }
 
-/* Sets line `line` of a key; how many bits were not set. */
-LEVEL_INLINE uint32_t OF_LEVEL(put)(const struct bloomery_link *link, uint8_t *payload,
-                                    bloomery_hash hash, uint32_t line, const bool shared)
+/* Sets block `block` of a key; how many bits were not set. */
+LEVEL_INLINE uint32_t OF_LEVEL(put)(const struct bloomery_layer *layer, uint8_t *payload,
+                                    bloomery_hash hash, uint32_t block, const bool shared)
 {
-    const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
-    uint8_t *at = payload + place.line * BLOOMERY_BLOCK_BYTES;
-    assert(place.line < link->blocks);
-    return shared ? OF_LEVEL(set_shared)(at, place.word, link->probes)
-                  : OF_LEVEL(set)(at, place.word, link->probes);
+    const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
+    uint8_t *at = payload + place.block * BLOOMERY_BLOCK_BYTES;
+    assert(place.block < layer->blocks);
+    return shared ? OF_LEVEL(set_shared)(at, place.word, layer->probes)
+                  : OF_LEVEL(set)(at, place.word, layer->probes);
 }
 
-LEVEL_INLINE uint32_t OF_LEVEL(put_all)(const struct bloomery_link *link, uint8_t *payload,
+LEVEL_INLINE uint32_t OF_LEVEL(put_all)(const struct bloomery_layer *layer, uint8_t *payload,
                                         bloomery_hash hash, const bool shared)
 {
-    uint32_t fresh = OF_LEVEL(put)(link, payload, hash, 0, shared);
-    for (uint32_t line = 1; line < link->lines; line++)
-        fresh += OF_LEVEL(put)(link, payload, hash, line, shared);
+    uint32_t fresh = OF_LEVEL(put)(layer, payload, hash, 0, shared);
+    for (uint32_t block = 1; block < layer->blocks_per_key; block++)
+        fresh += OF_LEVEL(put)(layer, payload, hash, block, shared);
     return fresh;
 }

@@ -4,11 +4,11 @@
  * half the size. That works because places are chosen by fastrange, whose high bits decide: a hash
  * that picks place i of N picks place floor(i / 2) of N / 2 (docs/mathematics.md, section 7).
  *
- * Lines: what moves is the whole line, and positions in it do not know N.
+ * Blocks: what moves is the whole block, and positions in it do not know N.
  *
- *     | line 0 | line 1 | line 2 | line 3 | line 4 | line 5 | line 6 | line 7 |
+ *     | block 0 | block 1 | block 2 | block 3 | block 4 | block 5 | block 6 | block 7 |
  *      └──────── ∪ ────────────┘           └──────── ∪ ────────────┘
- *     |             line 0                |             line 1                |     folded twice
+ *     |             block 0                |             block 1                |     folded twice
  *
  * Flat arrays: what moves is the single bit. Two neighbours become one, and a word of 64 bits one of
  * 32, by bringing the even bits of x | x >> 1 together:
@@ -35,13 +35,13 @@
 enum { WORD_BITS = 64, WORD_FOLDS = 6, UNIT = BLOOMERY_PAYLOAD_UNIT };
 
 struct bloomery_cells bloomery_cells_of(const struct bloomery_shape *shape,
-                                        const struct bloomery_link *link, uint32_t folds)
+                                        const struct bloomery_layer *layer, uint32_t folds)
 {
-    assert(folds < WORD_BITS && link->bits % ((uint64_t)1 << folds) == 0);
-    assert(link->blocks == 0 || link->blocks % ((uint64_t)1 << folds) == 0);
+    assert(folds < WORD_BITS && layer->bits % ((uint64_t)1 << folds) == 0);
+    assert(layer->blocks == 0 || layer->blocks % ((uint64_t)1 << folds) == 0);
     return (struct bloomery_cells){
-        .payload = link->payload,
-        .cells = link->bits,
+        .payload = layer->payload,
+        .cells = layer->bits,
         .cell_bits = shape->cell_bits,
         .block_bits = shape->block_bits,
         .folds = folds,
@@ -125,32 +125,34 @@ void bloomery_cells_intersect(uint32_t cell_bits, uint8_t *into, const uint8_t *
 
 typedef void unite_unit(uint8_t *into, const uint8_t *from, size_t bytes);
 
-/* A unit of 64 bytes lies in one line, whose share of it is a unit in each of the lines that fold
- * to it, a line apart. */
+/* A unit of 64 bytes lies in one block, whose share of it is a unit in each of the blocks that fold
+ * to it, a block apart. */
 static inline __attribute__((always_inline)) void
-fold_lines_with(unite_unit *unite, size_t line_bytes, const struct bloomery_cells *cells,
-                uint64_t at, size_t bytes, uint8_t *room)
+fold_blocks_with(unite_unit *unite, size_t block_bytes, const struct bloomery_cells *cells,
+                 uint64_t at, size_t bytes, uint8_t *room)
 {
-    const uint64_t lines = (uint64_t)1 << cells->folds;
+    const uint64_t blocks = (uint64_t)1 << cells->folds;
     for (size_t done = 0; done < bytes; done += UNIT) {
-        const uint64_t line = (at + done) / line_bytes;
-        const uint8_t *from = cells->payload + line * lines * line_bytes + (at + done) % line_bytes;
+        const uint64_t block = (at + done) / block_bytes;
+        const uint8_t *from =
+            cells->payload + block * blocks * block_bytes + (at + done) % block_bytes;
         memcpy(room + done, from, UNIT);
-        for (uint64_t i = 1; i < lines; i++)
-            unite(room + done, from + i * line_bytes, UNIT);
+        for (uint64_t i = 1; i < blocks; i++)
+            unite(room + done, from + i * block_bytes, UNIT);
     }
 }
 
-static void fold_lines(const struct bloomery_cells *cells, uint64_t at, size_t bytes, uint8_t *room)
+static void fold_blocks(const struct bloomery_cells *cells, uint64_t at, size_t bytes,
+                        uint8_t *room)
 {
-    const size_t line_bytes = (size_t)cells->block_bits * cells->cell_bits / 8;
-    assert(line_bytes % UNIT == 0);
+    const size_t block_bytes = (size_t)cells->block_bits * cells->cell_bits / 8;
+    assert(block_bytes % UNIT == 0);
     if (cells->cell_bits == 1)
-        fold_lines_with(unite_bits, line_bytes, cells, at, bytes, room);
+        fold_blocks_with(unite_bits, block_bytes, cells, at, bytes, room);
     else if (cells->cell_bits == 4)
-        fold_lines_with(unite_nibbles, line_bytes, cells, at, bytes, room);
+        fold_blocks_with(unite_nibbles, block_bytes, cells, at, bytes, room);
     else
-        fold_lines_with(unite_bytes, line_bytes, cells, at, bytes, room);
+        fold_blocks_with(unite_bytes, block_bytes, cells, at, bytes, room);
 }
 
 /* A word folded `folds` <= 6 times: 64 >> folds bits. */
@@ -215,7 +217,7 @@ const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t 
     if (cells->folds == 0)
         memcpy(room, cells->payload + at, bytes);
     else if (cells->block_bits > 0)
-        fold_lines(cells, at, bytes, room);
+        fold_blocks(cells, at, bytes, room);
     else
         fold_flat(cells, at, bytes, room);
     if (spare)

@@ -11,19 +11,19 @@
 
 #include "core/shape.h"
 
-/* One link's cells as they are (no folds), or as they are at half the size, that often. */
+/* One layer's cells as they are (no folds), or as they are at half the size, that often. */
 struct bloomery_cells {
     const uint8_t *payload;
     uint64_t
-        cells; /* of the link itself: a multiple of 2^folds, of whole blocks where it has them */
+        cells; /* of the layer itself: a multiple of 2^folds, of whole blocks where it has them */
     uint32_t cell_bits; /* 1, 4 or 8 */
     uint32_t block_bits;
     uint32_t folds;
 };
 
-/* The cells of a link of that shape, folded so often. */
+/* The cells of a layer of that shape, folded so often. */
 struct bloomery_cells bloomery_cells_of(const struct bloomery_shape *shape,
-                                        const struct bloomery_link *link, uint32_t folds);
+                                        const struct bloomery_layer *layer, uint32_t folds);
 
 /* The bytes of the folded cells: a multiple of 64. */
 uint64_t bloomery_cells_bytes(const struct bloomery_cells *cells);

@@ -15,36 +15,36 @@
 #include <math.h>
 
 bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
-                                       const struct bloomery_link *link, bloomery_error *error)
+                                       const struct bloomery_layer *layer, bloomery_error *error)
 {
-    if (shape->block_bits != 0 || link->blocks != 0)
+    if (shape->block_bits != 0 || layer->blocks != 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a classic filter has no blocks");
-    if (link->lines != 0)
+    if (layer->blocks_per_key != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a classic filter has no lines");
     return BLOOMERY_OK;
 }
 
 static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_setter *set,
-                                                               const struct bloomery_link *link,
+                                                               const struct bloomery_layer *layer,
                                                                uint8_t *payload, bloomery_hash hash)
 {
     uint32_t new_bits = 0;
-    for (uint32_t probe = 0; probe < link->probes; probe++) {
-        uint64_t position = bloomery_classic_position(hash, probe, link->bits);
-        assert(position < link->bits);
+    for (uint32_t probe = 0; probe < layer->probes; probe++) {
+        uint64_t position = bloomery_classic_position(hash, probe, layer->bits);
+        assert(position < layer->bits);
         new_bits += set(payload, position);
     }
     return new_bits;
 }
 
 static inline __attribute__((always_inline)) bool test_with(bool (*test)(const uint8_t *, uint64_t),
-                                                            const struct bloomery_link *link,
+                                                            const struct bloomery_layer *layer,
                                                             const uint8_t *payload,
                                                             bloomery_hash hash)
 {
-    for (uint32_t probe = 0; probe < link->probes; probe++) {
-        uint64_t position = bloomery_classic_position(hash, probe, link->bits);
-        assert(position < link->bits);
+    for (uint32_t probe = 0; probe < layer->probes; probe++) {
+        uint64_t position = bloomery_classic_position(hash, probe, layer->bits);
+        assert(position < layer->bits);
         if (!test(payload, position))
             return false;
     }
@@ -52,13 +52,13 @@ static inline __attribute__((always_inline)) bool test_with(bool (*test)(const u
 }
 
 /* A word's positions in the order in which they will be touched. */
-static void prefetch(const struct bloomery_link *link, const uint8_t *payload,
+static void prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                      const bloomery_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (uint32_t probe = 0; probe < link->probes; probe++)
+        for (uint32_t probe = 0; probe < layer->probes; probe++)
             __builtin_prefetch(payload +
-                               (bloomery_classic_position(hashes[i], probe, link->bits) >> 3));
+                               (bloomery_classic_position(hashes[i], probe, layer->bits) >> 3));
 }
 
 #define BATCH_NAME(name) plain_##name
@@ -79,49 +79,49 @@ const struct bloomery_operations *bloomery_classic_operations(uint32_t cell_bits
         .add = plain_add,
         .may_contain = plain_may_contain,
         .prefetch_add = prefetch,
-        .prefetch_ask = prefetch,
+        .prefetch_query = prefetch,
         .add_word = plain_add_word,
-        .ask_word = plain_ask_word,
+        .query_word = plain_query_word,
     };
     static const struct bloomery_operations atomic = {
         .name = "scalar-concurrent",
         .add = atomic_add,
         .may_contain = atomic_may_contain,
         .prefetch_add = prefetch,
-        .prefetch_ask = prefetch,
+        .prefetch_query = prefetch,
         .add_word = atomic_add_word,
-        .ask_word = atomic_ask_word,
+        .query_word = atomic_query_word,
     };
     return concurrent ? &atomic : &plain;
 }
 
-double bloomery_classic_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_classic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_classic_rate(link->bits, link->probes, keys);
+    return bloomery_classic_rate(layer->bits, layer->probes, keys);
 }
 
 /* Positions are uniform over all bits, so the live rate is fill^k. Bits past m in the last bytes are
  * not of the filter. */
-void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                            const uint8_t *payload, struct bloomery_scan *scan)
 {
     (void)shape;
-    uint64_t whole = link->bits / 64;
+    uint64_t whole = layer->bits / 64;
     uint64_t set = bloomery_count_payload(payload, whole);
-    for (uint64_t bit = whole * 64; bit < link->bits; bit++)
+    for (uint64_t bit = whole * 64; bit < layer->bits; bit++)
         set += bloomery_bit_test(payload, bit);
     scan->bits_set = set;
-    scan->stuck = 0;
-    scan->live_rate = pow((double)set / (double)link->bits, link->probes);
+    scan->saturated = 0;
+    scan->live_rate = pow((double)set / (double)layer->bits, layer->probes);
 }
 
 /* Solves E[fill] = 1 - (1 - 1/m)^(kn) for n. */
-double bloomery_classic_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_classic_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    if (bits_set >= link->bits)
+    if (bits_set >= layer->bits)
         return INFINITY;
-    if (link->bits == 1)
+    if (layer->bits == 1)
         return 0;
-    return log1p(-(double)bits_set / (double)link->bits) /
-           (link->probes * log1p(-1 / (double)link->bits));
+    return log1p(-(double)bits_set / (double)layer->bits) /
+           (layer->probes * log1p(-1 / (double)layer->bits));
 }

@@ -13,7 +13,7 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /* A counter of so many bits stays at this. */
-INLINE uint32_t bloomery_counter_most(const uint32_t bits)
+INLINE uint32_t bloomery_counter_max(const uint32_t bits)
 {
     return (1u << bits) - 1;
 }
@@ -35,7 +35,7 @@ INLINE uint32_t bloomery_counter_get(const uint8_t *cells, uint64_t position, co
 {
     const uint8_t *byte = cells + bloomery_counter_byte(position, bits);
     const uint32_t value = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
-    return value >> bloomery_counter_shift(position, bits) & bloomery_counter_most(bits);
+    return value >> bloomery_counter_shift(position, bits) & bloomery_counter_max(bits);
 }
 
 /* Relaxed order does: a counter publishes nothing but itself. */
@@ -53,7 +53,7 @@ INLINE uint32_t bloomery_counter_raise(uint8_t *cells, uint64_t position, uint32
                                        const uint32_t bits, const bool atomic)
 {
     const uint32_t shift = bloomery_counter_shift(position, bits);
-    const uint32_t most = bloomery_counter_most(bits);
+    const uint32_t most = bloomery_counter_max(bits);
     uint8_t *byte = cells + bloomery_counter_byte(position, bits);
     uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
     for (;;) {
@@ -73,8 +73,8 @@ INLINE uint32_t bloomery_counter_lower(uint8_t *cells, uint64_t position, uint32
     uint8_t *byte = cells + bloomery_counter_byte(position, bits);
     uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
     for (;;) {
-        const uint32_t value = (uint32_t)now >> shift & bloomery_counter_most(bits);
-        if (value == bloomery_counter_most(bits) || value < times ||
+        const uint32_t value = (uint32_t)now >> shift & bloomery_counter_max(bits);
+        if (value == bloomery_counter_max(bits) || value < times ||
             bloomery_swap_byte(byte, &now, now - (times << shift), atomic))
             return value;
     }

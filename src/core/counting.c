@@ -8,24 +8,24 @@
  *                      ^
  *                  counter 4 of the block is the low half of byte 2
  *
- * Lines and positions of a key are those of core/derive.h, so that with a bit in the place of every
+ * Blocks and positions of a key are those of core/derive.h, so that with a bit in the place of every
  * counter that is not 0 it is the blocked filter, bit for bit.
  *
- * What a key touches. In a line its k positions are in k words, so they differ; where two of its
- * lines coincide they may not, and a counter that both name is touched twice:
+ * What a key touches. In a block its k positions are in k words, so they differ; where two of its
+ * blocks coincide they may not, and a counter that both name is touched twice:
  *
- *     line 0, block 7:   positions 3 70 140       +1 for counters 3, 70, 140
- *     line 1, block 2:   positions 70 150 200     +1 for counters 70, 150, 200 of another block
- *     line 1, block 7:   positions 70 150 200     where the lines coincide: counter 70 gets 2
+ *     block 0, block 7:   positions 3 70 140       +1 for counters 3, 70, 140
+ *     block 1, block 2:   positions 70 150 200     +1 for counters 70, 150, 200 of another block
+ *     block 1, block 7:   positions 70 150 200     where the blocks coincide: counter 70 gets 2
  *
- * A line counts for itself alone because then counters are sums over lines: a thread can add line 1 of
- * a key without knowing where line 0 lies (ranges.c), and two blocks of a filter that is halved are
+ * A block counts for itself alone because then counters are sums over blocks: a thread can add block 1 of
+ * a key without knowing where block 0 lies (ranges.c), and two blocks of a filter that is halved are
  * added up to what the smaller filter would have counted.
  *
  * Sticky counters. At its maximum a counter no longer knows what it stands for, so nothing moves it
  * from there, up or down. Below, it is exactly the sum of what the keys in the filter touch it:
  *
- *     counter = maximum    or    counter = sum over keys of (lines that name it)
+ *     counter = maximum    or    counter = sum over keys of (blocks that name it)
  *
  * Adds keep that, and so do removals of keys that are there: each takes away what its add brought.
  * Hence no counter of a key that is still there ever becomes 0. A removal is refused where a
@@ -48,7 +48,7 @@
 
 enum {
     CELLS = BLOOMERY_BLOCK_BITS,
-    TOUCHED_MAX = BLOOMERY_LINES_MAX * BLOOMERY_LINE_PROBES_MAX,
+    TOUCHED_MAX = BLOOMERY_BLOCKS_PER_KEY_MAX * BLOOMERY_BLOCK_PROBES_MAX,
     FIRST_PROBES = 2,
     COUNTING_AHEAD = 64, /* keys, of up to k L cache lines each */
 };
@@ -57,14 +57,14 @@ enum {
 
 /* The geometry is that of blocked; which counters there are, the row of the kind says. */
 bloomery_status bloomery_counting_check(const struct bloomery_shape *shape,
-                                        const struct bloomery_link *link, bloomery_error *error)
+                                        const struct bloomery_layer *layer, bloomery_error *error)
 {
-    return bloomery_blocked_check(shape, link, error);
+    return bloomery_blocked_check(shape, layer, error);
 }
 
 /* ---- What a key touches ---------------------------------------------------------------------- */
 
-/* The counters of a key, each once, and how many of its lines name each. */
+/* The counters of a key, each once, and how many of its blocks name each. */
 struct touched {
     uint32_t count;
     struct {
@@ -74,7 +74,7 @@ struct touched {
     } at[TOUCHED_MAX];
 };
 
-/* Another line names this counter; only the lines before it, the first `known`, can have done so. */
+/* Another block names this counter; only the blocks before it, the first `known`, can have done so. */
 static void touch_again(struct touched *touched, uint32_t known, uint64_t block, uint32_t position)
 {
     for (uint32_t i = 0; i < known; i++)
@@ -88,16 +88,16 @@ static void touch_again(struct touched *touched, uint32_t known, uint64_t block,
     touched->at[touched->count++].times = 1;
 }
 
-static void touched_find(struct touched *touched, const struct bloomery_link *link,
+static void touched_find(struct touched *touched, const struct bloomery_layer *layer,
                          bloomery_hash hash)
 {
     touched->count = 0;
-    for (uint32_t line = 0; line < link->lines; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
+    for (uint32_t which = 0; which < layer->blocks_per_key; which++) {
+        const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
         const uint32_t known = touched->count;
-        assert(place.line < link->blocks);
-        for (uint32_t probe = 0; probe < link->probes; probe++)
-            touch_again(touched, known, place.line, bloomery_line_position(place.word, probe));
+        assert(place.block < layer->blocks);
+        for (uint32_t probe = 0; probe < layer->probes; probe++)
+            touch_again(touched, known, place.block, bloomery_block_position(place.word, probe));
     }
 }
 
@@ -137,14 +137,14 @@ const struct bloomery_operations *bloomery_counting_operations(uint32_t cell_bit
 
 /* Whether a key may be in depends on which counters are 0, and so do rates and estimates: they are
  * those of blocked. */
-double bloomery_counting_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_counting_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_blocked_expected_rate(link, keys);
+    return bloomery_blocked_expected_rate(layer, keys);
 }
 
-double bloomery_counting_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_counting_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_blocked_estimate(link, bits_set);
+    return bloomery_blocked_estimate(layer, bits_set);
 }
 
 /* The lowest bit of each counter of a word that is at its maximum. */
@@ -155,34 +155,34 @@ INLINE uint64_t all(uint64_t word, const uint32_t bits)
     return word & (bits == 4 ? UINT64_C(0x1111111111111111) : UINT64_C(0x0101010101010101));
 }
 
-INLINE void scan_with(const struct bloomery_link *link, const uint8_t *payload,
+INLINE void scan_with(const struct bloomery_layer *layer, const uint8_t *payload,
                       struct bloomery_scan *scan, const uint32_t bits)
 {
     double sum = 0;
-    scan->stuck = 0;
+    scan->saturated = 0;
     scan->bits_set = 0;
-    for (uint64_t block = 0; block < link->blocks; block++) {
-        uint8_t used[BLOOMERY_LINE_WORDS] = {0};
-        for (uint32_t i = 0; i < BLOOMERY_LINE_WORDS * bits; i++, payload += 8) {
+    for (uint64_t block = 0; block < layer->blocks; block++) {
+        uint8_t used[BLOOMERY_BLOCK_WORDS] = {0};
+        for (uint32_t i = 0; i < BLOOMERY_BLOCK_WORDS * bits; i++, payload += 8) {
             const uint64_t cells = bloomery_load_u64(payload);
             const int here = __builtin_popcountll(bloomery_used_cells(cells, bits));
             used[i / bits] = (uint8_t)(used[i / bits] + here);
             scan->bits_set += (uint64_t)here;
-            scan->stuck += (uint64_t)__builtin_popcountll(all(cells, bits));
+            scan->saturated += (uint64_t)__builtin_popcountll(all(cells, bits));
         }
-        sum += bloomery_line_live_rate(used, link->probes);
+        sum += bloomery_block_live_rate(used, layer->probes);
     }
-    scan->live_rate = pow(sum / (double)link->blocks, link->lines);
+    scan->live_rate = pow(sum / (double)layer->blocks, layer->blocks_per_key);
 }
 
-void bloomery_counting_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_counting_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                             const uint8_t *payload, struct bloomery_scan *scan)
 {
     if (shape->cell_bits == 4)
-        scan_with(link, payload, scan, 4);
+        scan_with(layer, payload, scan, 4);
     else
-        scan_with(link, payload, scan, 8);
-    assert(scan->stuck <= scan->bits_set && scan->bits_set <= link->bits);
+        scan_with(layer, payload, scan, 8);
+    assert(scan->saturated <= scan->bits_set && scan->bits_set <= layer->bits);
 }
 
 /* Bits 0, 4, 8, ... of a word, moved together: pairs, fours, eights. */
@@ -200,10 +200,10 @@ static uint8_t gather_bytes(uint64_t word)
     return (uint8_t)(word * UINT64_C(0x0102040810204080) >> 56);
 }
 
-void bloomery_counting_drop(const struct bloomery_link *link, uint32_t cell_bits,
+void bloomery_counting_drop(const struct bloomery_layer *layer, uint32_t cell_bits,
                             const uint8_t *payload, uint8_t *bits)
 {
-    const uint64_t words = link->blocks * (CELLS / 64) * cell_bits;
+    const uint64_t words = layer->blocks * (CELLS / 64) * cell_bits;
     assert(cell_bits == 4 || cell_bits == 8);
     for (uint64_t i = 0; i < words; i++) {
         const uint64_t word = bloomery_load_u64(payload + 8 * i);

@@ -15,46 +15,46 @@
 
 #define BLOCK_BYTES ((size_t)CELLS / 8 * COUNTING_BITS)
 
-/* Line `line` of a key: where its block begins; `word` says which of its counters. */
-INLINE size_t COUNTING_NAME(block_of)(const struct bloomery_link *link, bloomery_hash hash,
-                                      uint32_t line, uint64_t *word)
+/* Block `block` of a key: where its block begins; `word` says which of its counters. */
+INLINE size_t COUNTING_NAME(block_of)(const struct bloomery_layer *layer, bloomery_hash hash,
+                                      uint32_t which, uint64_t *word)
 {
-    const struct bloomery_place place = bloomery_place_of(hash, line, link->blocks);
-    assert(place.line < link->blocks);
+    const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
+    assert(place.block < layer->blocks);
     *word = place.word;
-    return place.line * BLOCK_BYTES;
+    return place.block * BLOCK_BYTES;
 }
 
-/* Adds a line of a key: how many counters left 0. */
-INLINE uint32_t COUNTING_NAME(raise_line)(const struct bloomery_link *link, uint8_t *payload,
-                                          bloomery_hash hash, uint32_t line)
+/* Adds a block of a key: how many counters left 0. */
+INLINE uint32_t COUNTING_NAME(raise_block)(const struct bloomery_layer *layer, uint8_t *payload,
+                                           bloomery_hash hash, uint32_t which)
 {
     uint64_t word;
-    uint8_t *block = payload + COUNTING_NAME(block_of)(link, hash, line, &word);
+    uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hash, which, &word);
     uint32_t fresh = 0;
-    for (uint32_t probe = 0; probe < link->probes; probe++)
-        fresh += bloomery_counter_raise(block, bloomery_line_position(word, probe), 1,
+    for (uint32_t probe = 0; probe < layer->probes; probe++)
+        fresh += bloomery_counter_raise(block, bloomery_block_position(word, probe), 1,
                                         COUNTING_BITS, COUNTING_ATOMIC) == 0;
     return fresh;
 }
 
-static uint32_t COUNTING_NAME(add)(const struct bloomery_link *link, uint8_t *payload,
+static uint32_t COUNTING_NAME(add)(const struct bloomery_layer *layer, uint8_t *payload,
                                    bloomery_hash hash)
 {
     uint32_t fresh = 0;
-    for (uint32_t line = 0; line < link->lines; line++)
-        fresh += COUNTING_NAME(raise_line)(link, payload, hash, line);
+    for (uint32_t which = 0; which < layer->blocks_per_key; which++)
+        fresh += COUNTING_NAME(raise_block)(layer, payload, hash, which);
     return fresh;
 }
 
-static uint64_t COUNTING_NAME(add_word)(const struct bloomery_link *link, uint8_t *payload,
+static uint64_t COUNTING_NAME(add_word)(const struct bloomery_layer *layer, uint8_t *payload,
                                         const bloomery_hash *hashes, size_t count,
                                         uint64_t *new_bits)
 {
     uint64_t answers = 0;
     uint64_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        const uint32_t fresh = COUNTING_NAME(add)(link, payload, hashes[i]);
+        const uint32_t fresh = COUNTING_NAME(add)(layer, payload, hashes[i]);
         total += fresh;
         answers |= (uint64_t)(fresh > 0) << i;
     }
@@ -63,99 +63,102 @@ static uint64_t COUNTING_NAME(add_word)(const struct bloomery_link *link, uint8_
     return answers;
 }
 
-/* Probes `first` to `end` - 1 of a line. */
-INLINE void COUNTING_NAME(prefetch_probes)(const struct bloomery_link *link, const uint8_t *payload,
-                                           bloomery_hash hash, uint32_t line, uint32_t first,
-                                           uint32_t end)
+/* Probes `first` to `end` - 1 of a block. */
+INLINE void COUNTING_NAME(prefetch_probes)(const struct bloomery_layer *layer,
+                                           const uint8_t *payload, bloomery_hash hash,
+                                           uint32_t which, uint32_t first, uint32_t end)
 {
     uint64_t word;
-    const uint8_t *block = payload + COUNTING_NAME(block_of)(link, hash, line, &word);
+    const uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hash, which, &word);
     for (uint32_t probe = first; probe < end; probe++)
         __builtin_prefetch(
-            block + bloomery_counter_byte(bloomery_line_position(word, probe), COUNTING_BITS));
+            block + bloomery_counter_byte(bloomery_block_position(word, probe), COUNTING_BITS));
 }
 
-static void COUNTING_NAME(prefetch_line)(const struct bloomery_link *link, const uint8_t *payload,
-                                         const bloomery_hash *hashes, size_t count, uint32_t line)
+static void COUNTING_NAME(prefetch_block)(const struct bloomery_layer *layer,
+                                          const uint8_t *payload, const bloomery_hash *hashes,
+                                          size_t count, uint32_t which)
 {
     for (size_t i = 0; i < count; i++)
-        COUNTING_NAME(prefetch_probes)(link, payload, hashes[i], line, 0, link->probes);
+        COUNTING_NAME(prefetch_probes)(layer, payload, hashes[i], which, 0, layer->probes);
 }
 
-static void COUNTING_NAME(add_line)(const struct bloomery_link *link, uint8_t *payload,
-                                    struct bloomery_hashes hashes, size_t count, uint32_t line)
+static void COUNTING_NAME(add_block)(const struct bloomery_layer *layer, uint8_t *payload,
+                                     struct bloomery_hashes hashes, size_t count, uint32_t which)
 {
     for (size_t i = 0; i < count && i < COUNTING_AHEAD; i++) {
         const bloomery_hash hash = bloomery_hashes_at(hashes, i);
-        COUNTING_NAME(prefetch_line)(link, payload, &hash, 1, line);
+        COUNTING_NAME(prefetch_block)(layer, payload, &hash, 1, which);
     }
     for (size_t i = 0; i < count; i++) {
         if (i + COUNTING_AHEAD < count) {
             const bloomery_hash next = bloomery_hashes_at(hashes, i + COUNTING_AHEAD);
-            COUNTING_NAME(prefetch_line)(link, payload, &next, 1, line);
+            COUNTING_NAME(prefetch_block)(layer, payload, &next, 1, which);
         }
-        COUNTING_NAME(raise_line)(link, payload, bloomery_hashes_at(hashes, i), line);
+        COUNTING_NAME(raise_block)(layer, payload, bloomery_hashes_at(hashes, i), which);
     }
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-/* Whether probes `first` to k - 1 of a line find counters that are not 0. */
+/* Whether probes `first` to k - 1 of a block find counters that are not 0. */
 INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, uint64_t word, uint32_t first,
                                       uint32_t end)
 {
     for (uint32_t probe = first; probe < end; probe++)
-        if (bloomery_counter_get(block, bloomery_line_position(word, probe), COUNTING_BITS,
+        if (bloomery_counter_get(block, bloomery_block_position(word, probe), COUNTING_BITS,
                                  COUNTING_ATOMIC) == 0)
             return false;
     return true;
 }
 
-static bool COUNTING_NAME(may_contain)(const struct bloomery_link *link, const uint8_t *payload,
+static bool COUNTING_NAME(may_contain)(const struct bloomery_layer *layer, const uint8_t *payload,
                                        bloomery_hash hash)
 {
-    for (uint32_t line = 0; line < link->lines; line++) {
+    for (uint32_t which = 0; which < layer->blocks_per_key; which++) {
         uint64_t word;
-        const uint8_t *block = payload + COUNTING_NAME(block_of)(link, hash, line, &word);
-        if (!COUNTING_NAME(probes_hit)(block, word, 0, link->probes))
+        const uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hash, which, &word);
+        if (!COUNTING_NAME(probes_hit)(block, word, 0, layer->probes))
             return false;
     }
     return true;
 }
 
-static void COUNTING_NAME(prefetch_add)(const struct bloomery_link *link, const uint8_t *payload,
+static void COUNTING_NAME(prefetch_add)(const struct bloomery_layer *layer, const uint8_t *payload,
                                         const bloomery_hash *hashes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (uint32_t line = 0; line < link->lines; line++)
-            COUNTING_NAME(prefetch_line)(link, payload, hashes + i, 1, line);
+        for (uint32_t which = 0; which < layer->blocks_per_key; which++)
+            COUNTING_NAME(prefetch_block)(layer, payload, hashes + i, 1, which);
 }
 
-static void COUNTING_NAME(prefetch_ask)(const struct bloomery_link *link, const uint8_t *payload,
-                                        const bloomery_hash *hashes, size_t count)
+static void COUNTING_NAME(prefetch_query)(const struct bloomery_layer *layer,
+                                          const uint8_t *payload, const bloomery_hash *hashes,
+                                          size_t count)
 {
-    const uint32_t first = link->probes < FIRST_PROBES ? link->probes : FIRST_PROBES;
+    const uint32_t first = layer->probes < FIRST_PROBES ? layer->probes : FIRST_PROBES;
     for (size_t i = 0; i < count; i++)
-        COUNTING_NAME(prefetch_probes)(link, payload, hashes[i], 0, 0, first);
+        COUNTING_NAME(prefetch_probes)(layer, payload, hashes[i], 0, 0, first);
 }
 
-static uint64_t COUNTING_NAME(ask_word)(const struct bloomery_link *link, const uint8_t *payload,
-                                        const bloomery_hash *hashes, size_t count)
+static uint64_t COUNTING_NAME(query_word)(const struct bloomery_layer *layer,
+                                          const uint8_t *payload, const bloomery_hash *hashes,
+                                          size_t count)
 {
-    const uint32_t first = link->probes < FIRST_PROBES ? link->probes : FIRST_PROBES;
+    const uint32_t first = layer->probes < FIRST_PROBES ? layer->probes : FIRST_PROBES;
     uint64_t answers = 0;
     for (size_t i = 0; i < count; i++) {
         uint64_t word;
-        const uint8_t *block = payload + COUNTING_NAME(block_of)(link, hashes[i], 0, &word);
+        const uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hashes[i], 0, &word);
         if (!COUNTING_NAME(probes_hit)(block, word, 0, first))
             continue;
         answers |= (uint64_t)1 << i;
-        COUNTING_NAME(prefetch_probes)(link, payload, hashes[i], 0, first, link->probes);
-        for (uint32_t line = 1; line < link->lines; line++)
-            COUNTING_NAME(prefetch_line)(link, payload, hashes + i, 1, line);
+        COUNTING_NAME(prefetch_probes)(layer, payload, hashes[i], 0, first, layer->probes);
+        for (uint32_t which = 1; which < layer->blocks_per_key; which++)
+            COUNTING_NAME(prefetch_block)(layer, payload, hashes + i, 1, which);
     }
     for (uint64_t left = answers; left != 0; left &= left - 1)
-        if (!COUNTING_NAME(may_contain)(link, payload, hashes[__builtin_ctzll(left)]))
+        if (!COUNTING_NAME(may_contain)(layer, payload, hashes[__builtin_ctzll(left)]))
             answers &= ~(left & -left);
     return answers;
 }
@@ -181,13 +184,13 @@ static void COUNTING_NAME(put_back)(const struct touched *touched, uint8_t *payl
                                    COUNTING_ATOMIC);
 }
 
-static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *payload,
+static bool COUNTING_NAME(remove)(const struct bloomery_layer *layer, uint8_t *payload,
                                   bloomery_hash hash, uint32_t *cleared)
 {
     struct touched touched;
     uint8_t taken[TOUCHED_MAX];
     uint32_t zero = 0;
-    touched_find(&touched, link, hash);
+    touched_find(&touched, layer, hash);
     *cleared = 0;
     for (uint32_t i = 0; i < touched.count; i++)
         if (COUNTING_NAME(value_of)(&touched, payload, i) < touched.at[i].times)
@@ -202,7 +205,7 @@ static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *pay
             COUNTING_NAME(put_back)(&touched, payload, taken, i);
             return false;
         }
-        taken[i] = before == bloomery_counter_most(COUNTING_BITS) ? 0 : (uint8_t)times;
+        taken[i] = before == bloomery_counter_max(COUNTING_BITS) ? 0 : (uint8_t)times;
         zero += before == times;
     }
     *cleared = zero;
@@ -210,15 +213,15 @@ static bool COUNTING_NAME(remove)(const struct bloomery_link *link, uint8_t *pay
 }
 
 /* A counter at its maximum says no more than "that often, or more". */
-static uint32_t COUNTING_NAME(count)(const struct bloomery_link *link, const uint8_t *payload,
+static uint32_t COUNTING_NAME(count)(const struct bloomery_layer *layer, const uint8_t *payload,
                                      bloomery_hash hash)
 {
     struct touched touched;
-    uint32_t least = bloomery_counter_most(COUNTING_BITS);
-    touched_find(&touched, link, hash);
+    uint32_t least = bloomery_counter_max(COUNTING_BITS);
+    touched_find(&touched, layer, hash);
     for (uint32_t i = 0; i < touched.count; i++) {
         const uint32_t value = COUNTING_NAME(value_of)(&touched, payload, i);
-        if (value != bloomery_counter_most(COUNTING_BITS) && value / touched.at[i].times < least)
+        if (value != bloomery_counter_max(COUNTING_BITS) && value / touched.at[i].times < least)
             least = value / touched.at[i].times;
     }
     return least;
@@ -229,10 +232,10 @@ static const struct bloomery_operations COUNTING_NAME(operations) = {
     .add = COUNTING_NAME(add),
     .may_contain = COUNTING_NAME(may_contain),
     .prefetch_add = COUNTING_NAME(prefetch_add),
-    .prefetch_ask = COUNTING_NAME(prefetch_ask),
+    .prefetch_query = COUNTING_NAME(prefetch_query),
     .add_word = COUNTING_NAME(add_word),
-    .ask_word = COUNTING_NAME(ask_word),
-    .add_line = COUNTING_NAME(add_line),
+    .query_word = COUNTING_NAME(query_word),
+    .add_block = COUNTING_NAME(add_block),
     .remove = COUNTING_NAME(remove),
     .count = COUNTING_NAME(count),
 };

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a hash to positions. This is part of the file format: change a line and no old file answers.
+ * From a hash to positions. This is part of the file format: change a block and no old file answers.
  *
  *     C1 = 0xBF58476D1CE4E5B9   C2 = 0x94D049BB133111EB   G = 0x9E3779B97F4A7C15
  *     fold(a, b)      = low 64 bits of a b XOR high 64 bits of a b
  *     fastrange(x, N) = floor(x N / 2^64), uniform in 0 .. N-1, decided by the high bits of x
  *     mix64(x)        = the finaliser of splitmix64, a bijection of 64 bits
  *
- * blocked   A line is eight words of 64 bits. In each of its L lines a key sets one bit in each of
- *           k words that follow one another, the first after the eighth. All of a line comes from
+ * blocked   A block is eight words of 64 bits. In each of its L blocks a key sets one bit in each of
+ *           k words that follow one another, the first after the eighth. All of a block comes from
  *           one number x:
  *
  *               x_0 = hi,   x_j = fold(hi XOR j G, C2)         j = 1 .. L-1
- *               line j    = fastrange(x_j, N)
+ *               block j    = fastrange(x_j, N)
  *               w_j       = fold(x_j XOR lo, C1)
  *
  *               63      51 50 48 47    42 41    36        11     6 5      0
@@ -28,9 +28,9 @@
  *
  *           So a vector unit shifts w by 0, 6, 12, .. 42, sets a bit in each word, and leaves the
  *           words out that are not of the k: no loop over the k bits. Positions do not know N, so
- *           halving N folds lines 2i and 2i+1 together:
+ *           halving N folds blocks 2i and 2i+1 together:
  *           floor(floor(x N / 2^64) / 2) = floor(x (N/2) / 2^64).
- *           The line takes the high bits of x, w mixes all of them: XXH3's 64 bits are enough, and
+ *           The block takes the high bits of x, w mixes all of them: XXH3's 64 bits are enough, and
  *           lo is 0 with them.
  *
  * classic   position i is fastrange(mix64(hi + i s), m) with the step s = mix64(hi XOR lo) | 1: the
@@ -38,7 +38,7 @@
  *           so no two words of a key are the same. It is mixed, so that with 64 bits of hash (lo is
  *           0) keys whose hi are neighbours do not walk one behind the other.
  *
- * Coinciding lines, and repeated positions of a classic key, stay as they fall; the rates of plan/
+ * Coinciding blocks, and repeated positions of a classic key, stay as they fall; the rates of plan/
  * count on it.
  */
 #ifndef BLOOMERY_CORE_DERIVE_H
@@ -49,7 +49,7 @@
 #define BLOOMERY_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
 enum {
-    BLOOMERY_LINE_WORDS = 8,
+    BLOOMERY_BLOCK_WORDS = 8,
     BLOOMERY_WORD_BITS = 64,
     BLOOMERY_CHOICE_BITS = 6, /* of w for each word */
     BLOOMERY_FIRST_WORD_SHIFT = 48,
@@ -73,30 +73,30 @@ static inline uint64_t bloomery_fastrange(uint64_t hash, uint64_t size)
     return (uint64_t)(((unsigned __int128)hash * size) >> 64);
 }
 
-/* What a key does in one of its lines. */
+/* What a key does in one of its blocks. */
 struct bloomery_place {
-    uint64_t line; /* its index */
-    uint64_t word; /* w: which bits of it */
+    uint64_t block; /* its index */
+    uint64_t word;  /* w: which bits of it */
 };
 
 /* x_j */
-static inline uint64_t bloomery_line_hash(bloomery_hash hash, uint32_t line)
+static inline uint64_t bloomery_block_hash(bloomery_hash hash, uint32_t block)
 {
-    return line == 0
+    return block == 0
                ? hash.hi
-               : bloomery_mix_fold(hash.hi ^ line * BLOOMERY_GOLDEN, UINT64_C(0x94D049BB133111EB));
+               : bloomery_mix_fold(hash.hi ^ block * BLOOMERY_GOLDEN, UINT64_C(0x94D049BB133111EB));
 }
 
-/* The index of line `line` (0 to L-1) among `blocks`. */
-static inline uint64_t bloomery_line_of(bloomery_hash hash, uint32_t line, uint64_t blocks)
+/* The index of block `block` (0 to L-1) among `blocks`. */
+static inline uint64_t bloomery_block_of(bloomery_hash hash, uint32_t block, uint64_t blocks)
 {
-    return bloomery_fastrange(bloomery_line_hash(hash, line), blocks);
+    return bloomery_fastrange(bloomery_block_hash(hash, block), blocks);
 }
 
-static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32_t line,
+static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32_t block,
                                                       uint64_t blocks)
 {
-    const uint64_t x = bloomery_line_hash(hash, line);
+    const uint64_t x = bloomery_block_hash(hash, block);
     return (struct bloomery_place){bloomery_fastrange(x, blocks),
                                    bloomery_mix_fold(x ^ hash.lo, UINT64_C(0xBF58476D1CE4E5B9))};
 }
@@ -104,7 +104,7 @@ static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32
 /* The first of the k words. */
 static inline uint32_t bloomery_first_word(uint64_t w)
 {
-    return (uint32_t)(w >> BLOOMERY_FIRST_WORD_SHIFT) & (BLOOMERY_LINE_WORDS - 1);
+    return (uint32_t)(w >> BLOOMERY_FIRST_WORD_SHIFT) & (BLOOMERY_BLOCK_WORDS - 1);
 }
 
 /* Which bit of word `word` (0 to 7). */
@@ -113,10 +113,10 @@ static inline uint32_t bloomery_bit_in_word(uint64_t w, uint32_t word)
     return (uint32_t)(w >> (BLOOMERY_CHOICE_BITS * word)) & (BLOOMERY_WORD_BITS - 1);
 }
 
-/* The position in the line, 0 to 511, of bit number `probe` (0 to k-1). */
-static inline uint32_t bloomery_line_position(uint64_t w, uint32_t probe)
+/* The position in the block, 0 to 511, of bit number `probe` (0 to k-1). */
+static inline uint32_t bloomery_block_position(uint64_t w, uint32_t probe)
 {
-    const uint32_t word = (bloomery_first_word(w) + probe) & (BLOOMERY_LINE_WORDS - 1);
+    const uint32_t word = (bloomery_first_word(w) + probe) & (BLOOMERY_BLOCK_WORDS - 1);
     return BLOOMERY_WORD_BITS * word + bloomery_bit_in_word(w, word);
 }
 

@@ -22,31 +22,32 @@ enum { BLOOMERY_STRIPES = 256 };
 
 struct bloomery_filter {
     bloomery_allocator allocator;
-    struct bloomery_shape shape; /* shape.links points to `links` */
+    struct bloomery_shape shape; /* shape.layers points to `layers` */
     struct bloomery_operations operations;
     const struct bloomery_kind_row *kind;
 
     const struct bloomery_hash_row *hash;
     struct bloomery_hash_secret secret;
     struct bloomery_short_secret short_secret; /* of its seed, where the hash is XXH3-64 */
-    bool key_known;                            /* keys can be hashed */
-    bool key_in_file;                          /* written with the filter */
+    bool secret_known;                         /* keys can be hashed */
+    bool secret_in_file;                       /* written with the filter */
     bool concurrent;
     bool foreign; /* by the rules of another system */
     /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
      * one. */
     const struct bloomery_native *native;
-    bool (*ask_key)(const bloomery_filter *filter, bloomery_key key);
+    bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
     /* BLOOMERY_STRIPES of them where each key is told NEW exactly once, else NULL. */
     struct bloomery_lock *stripes;
-    struct bloomery_lock *growing; /* in concurrent chains: held by who adds a link */
+    struct bloomery_lock *growing; /* in concurrent chains: held by who adds a layer */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    struct bloomery_link first; /* of a chain: what it begins with, and goes back to when cleared */
-    bloomery_plan next;         /* of a chain: its next link, once it was asked for; else 0 */
+    struct bloomery_layer
+        first;          /* of a chain: what it begins with, and goes back to when cleared */
+    bloomery_plan next; /* of a chain: its next layer, once it was asked for; else 0 */
 
     enum bloomery_storage storage;
-    /* Of the links that the filter was made with; later ones have memory of their own. */
+    /* Of the layers that the filter was made with; later ones have memory of their own. */
     uint8_t *payload; /* never written unless owned */
     uint64_t payload_bytes;
     struct bloomery_map map;  /* where storage is mapped */
@@ -61,16 +62,16 @@ struct bloomery_filter {
      * same block of memory as the filter. */
     uint8_t *extra;
     size_t extra_bytes;
-    size_t own_bytes; /* of that block: filter, links, extra and note */
-    struct bloomery_link links[];
+    size_t own_bytes; /* of that block: filter, layers, extra and note */
+    struct bloomery_layer layers[];
 };
 
 /* Everything about a filter that is neither shape nor bits. */
 struct bloomery_traits {
     bloomery_allocator allocator;
     struct bloomery_hash_secret secret;
-    bool key_known;
-    bool key_in_file;
+    bool secret_known;
+    bool secret_in_file;
     bool concurrent;
     bool exactly_once; /* only with concurrent */
     uint64_t memory_limit;
@@ -85,12 +86,12 @@ struct bloomery_traits {
  * the caller's to wipe. */
 struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
 
-/* Lays the links of a shape out in a payload: fills their offset and bytes and gives the total. For
- * shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a link has no bits or too many. */
+/* Lays the layers of a shape out in a payload: fills their offset and bytes and gives the total. For
+ * shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a layer has no bits or too many. */
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error);
 
-/* Whether this version can serve the shape, and whether its links fill exactly a payload of these
+/* Whether this version can serve the shape, and whether its layers fill exactly a payload of these
  * bytes: nothing else stands between a hostile file and the memory. Allocates nothing. */
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
                                      bloomery_error *error);
@@ -102,22 +103,22 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               uint64_t payload_bytes, struct bloomery_filter **out,
                               bloomery_error *error);
 
-/* How many links there are: with the order that makes all of a link visible to who sees its number. */
-static inline uint32_t bloomery_link_count(const struct bloomery_filter *filter)
+/* How many layers there are: with the order that makes all of a layer visible to who sees its number. */
+static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter)
 {
-    return __atomic_load_n(&filter->shape.link_count, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&filter->shape.layer_count, __ATOMIC_ACQUIRE);
 }
 
 /* Where keys are added. */
-static inline struct bloomery_link *bloomery_newest_link(struct bloomery_filter *filter)
+static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filter *filter)
 {
-    return &filter->links[bloomery_link_count(filter) - 1];
+    return &filter->layers[bloomery_layer_count(filter) - 1];
 }
 
-/* The bytes of all links: those of the payload in the filter's file. */
+/* The bytes of all layers: those of the payload in the filter's file. */
 static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filter)
 {
-    const struct bloomery_link *last = &filter->links[bloomery_link_count(filter) - 1];
+    const struct bloomery_layer *last = &filter->layers[bloomery_layer_count(filter) - 1];
     return last->offset + last->bytes;
 }
 

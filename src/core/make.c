@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* The bytes of m cells, in whole units; false where m is out of range. */
-static bool link_bytes(const struct bloomery_shape *shape, uint64_t cells, uint64_t *bytes)
+static bool layer_bytes(const struct bloomery_shape *shape, uint64_t cells, uint64_t *bytes)
 {
     if (shape->cell_bits == 0 || shape->cell_bits > BLOOMERY_CELL_BITS_MAX || cells == 0 ||
         cells > BLOOMERY_BITS_MAX / shape->cell_bits)
@@ -25,24 +25,24 @@ static bool link_bytes(const struct bloomery_shape *shape, uint64_t cells, uint6
     return bloomery_round_up((cells * shape->cell_bits + 7) / 8, BLOOMERY_PAYLOAD_UNIT, bytes);
 }
 
-static bloomery_status wrong_size(const struct bloomery_link *link, bloomery_error *error)
+static bloomery_status wrong_size(const struct bloomery_layer *layer, bloomery_error *error)
 {
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                          "a filter has 1 to 2^50 bits, and cells of 1 to 8, not %llu cells",
-                         (unsigned long long)link->bits);
+                         (unsigned long long)layer->bits);
 }
 
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error)
 {
     uint64_t end = 0;
-    for (uint32_t i = 0; i < shape->link_count; i++) {
-        struct bloomery_link *link = &shape->links[i];
-        if (!link_bytes(shape, link->bits, &link->bytes))
-            return wrong_size(link, error);
-        link->blocks = shape->block_bits > 0 ? link->bits / shape->block_bits : 0;
-        link->offset = end;
-        end += link->bytes;
+    for (uint32_t i = 0; i < shape->layer_count; i++) {
+        struct bloomery_layer *layer = &shape->layers[i];
+        if (!layer_bytes(shape, layer->bits, &layer->bytes))
+            return wrong_size(layer, error);
+        layer->blocks = shape->block_bits > 0 ? layer->bits / shape->block_bits : 0;
+        layer->offset = end;
+        end += layer->bytes;
     }
     *payload_bytes = end;
     return BLOOMERY_OK;
@@ -104,7 +104,7 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %u is not known to this version",
                              shape->hash);
-    if (hash->keyed != (shape->key_fingerprint != 0))
+    if (hash->keyed != (shape->secret_fingerprint != 0))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "a filter has a key fingerprint if and only if its hash is keyed");
     if (hash->keyed && shape->seed != 0)
@@ -115,47 +115,48 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
 
 static bloomery_status check_probes(const struct bloomery_shape *shape,
                                     const struct bloomery_kind_row *kind,
-                                    const struct bloomery_link *link, bloomery_error *error)
+                                    const struct bloomery_layer *layer, bloomery_error *error)
 {
-    const uint32_t lines = link->lines > 0 ? link->lines : 1;
-    const uint32_t most = kind->probes_most > 0 ? kind->probes_most : BLOOMERY_PROBES_MAX;
+    const uint32_t blocks_per_key = layer->blocks_per_key > 0 ? layer->blocks_per_key : 1;
+    const uint32_t most = kind->probes_max > 0 ? kind->probes_max : BLOOMERY_PROBES_MAX;
     const struct bloomery_hash_row *hash = bloomery_hash_find(shape->hash);
-    if (link->probes < 1 || link->probes > most || lines > BLOOMERY_PROBES_MAX ||
-        link->probes * lines > most)
+    if (layer->probes < 1 || layer->probes > most || blocks_per_key > BLOOMERY_PROBES_MAX ||
+        layer->probes * blocks_per_key > most)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a key sets 1 to %u bits, not %u in each of %u lines", most,
-                             link->probes, lines);
-    if (hash->fits != NULL && !hash->fits(link->bits, link->probes))
+                             layer->probes, blocks_per_key);
+    if (hash->fits != NULL && !hash->fits(layer->bits, layer->probes))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "hash %s has no %u positions in %llu bits", hash->name, link->probes,
-                             (unsigned long long)link->bits);
+                             "hash %s has no %u positions in %llu bits", hash->name, layer->probes,
+                             (unsigned long long)layer->bits);
     return BLOOMERY_OK;
 }
 
-static bloomery_status check_link(const struct bloomery_shape *shape,
-                                  const struct bloomery_kind_row *kind,
-                                  const struct bloomery_link *link, uint64_t expected_offset,
-                                  bloomery_error *error)
+static bloomery_status check_layer(const struct bloomery_shape *shape,
+                                   const struct bloomery_kind_row *kind,
+                                   const struct bloomery_layer *layer, uint64_t expected_offset,
+                                   bloomery_error *error)
 {
     uint64_t bytes;
-    if (!link_bytes(shape, link->bits, &bytes))
-        return wrong_size(link, error);
-    if (link->bytes != bytes || link->offset != expected_offset)
+    if (!layer_bytes(shape, layer->bits, &bytes))
+        return wrong_size(layer, error);
+    if (layer->bytes != bytes || layer->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
             "a link of %llu cells must take %llu bytes from byte %llu of the payload",
-            (unsigned long long)link->bits, (unsigned long long)bytes,
+            (unsigned long long)layer->bits, (unsigned long long)bytes,
             (unsigned long long)expected_offset);
-    bloomery_status status = check_probes(shape, kind, link, error);
+    bloomery_status status = check_probes(shape, kind, layer, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (!(link->rate >= 0 && link->rate <= 1)) /* so written, a value that is no number fails too */
+    if (!(layer->rate >= 0 &&
+          layer->rate <= 1)) /* so written, a value that is no number fails too */
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a planned rate is 0 to 1");
-    if (kind->grows && (link->keys == 0 || link->keys > BLOOMERY_KEYS_MAX || !(link->rate > 0)))
+    if (kind->grows && (layer->keys == 0 || layer->keys > BLOOMERY_KEYS_MAX || !(layer->rate > 0)))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a scalable filter needs to know the keys (1 to 2^48) and the rate of "
                              "its links");
-    return kind->check(shape, link, error);
+    return kind->check(shape, layer, error);
 }
 
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
@@ -171,9 +172,9 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
                                    "not known to this version"
                                  : "filters of kind %u are not available in this version",
                              shape->kind, shape->block_rule, shape->probe_rule);
-    if (shape->link_count < 1 || shape->link_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
+    if (shape->layer_count < 1 || shape->layer_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
-                             kind->grows ? "1 to 64 links" : "one link", shape->link_count);
+                             kind->grows ? "1 to 64 links" : "one link", shape->layer_count);
     if (shape->cell_bits > BLOOMERY_CELL_BITS_MAX ||
         (kind->cell_sizes >> shape->cell_bits & 1) == 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -183,9 +184,9 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     if (status == BLOOMERY_OK)
         status = check_hash(shape, error);
     uint64_t end = 0;
-    for (uint32_t i = 0; i < shape->link_count && status == BLOOMERY_OK; i++) {
-        status = check_link(shape, kind, &shape->links[i], end, error);
-        end += shape->links[i].bytes;
+    for (uint32_t i = 0; i < shape->layer_count && status == BLOOMERY_OK; i++) {
+        status = check_layer(shape, kind, &shape->layers[i], end, error);
+        end += shape->layers[i].bytes;
     }
     if (status == BLOOMERY_OK && (end != payload_bytes || end > SIZE_MAX))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
@@ -199,8 +200,8 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
     return (struct bloomery_traits){
         .allocator = filter->allocator,
         .secret = filter->secret,
-        .key_known = filter->key_known,
-        .key_in_file = filter->key_in_file,
+        .secret_known = filter->secret_known,
+        .secret_in_file = filter->secret_in_file,
         .rule = filter->rule,
         .note = filter->note,
         .note_bytes = filter->note_bytes,
@@ -209,14 +210,15 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
     };
 }
 
-/* The filter's own block: the struct, its links, what it has of another system, its note. A chain has room for all links it may ever get,
- * so that links never move while others ask. */
+/* The filter's own block: the struct, its layers, what it has of another system, its note. A chain has room for all layers it may ever get,
+ * so that layers never move while others ask. */
 static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
                                                const struct bloomery_traits *traits)
 {
     const bool grows = bloomery_row_of(shape)->grows;
-    size_t links = (grows ? BLOOMERY_CHAIN_MAX : shape->link_count) * sizeof(struct bloomery_link);
-    size_t bytes = sizeof(struct bloomery_filter) + links + traits->note_bytes + 1;
+    size_t layers =
+        (grows ? BLOOMERY_CHAIN_MAX : shape->layer_count) * sizeof(struct bloomery_layer);
+    size_t bytes = sizeof(struct bloomery_filter) + layers + traits->note_bytes + 1;
     struct bloomery_filter *filter = NULL;
     if (!__builtin_add_overflow(bytes, traits->extra_bytes, &bytes))
         filter = bloomery_allocate(&traits->allocator, bytes, 64);
@@ -224,9 +226,9 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
         return NULL;
     filter->own_bytes = bytes;
     filter->shape = *shape;
-    filter->shape.links = filter->links;
-    memcpy(filter->links, shape->links, shape->link_count * sizeof(struct bloomery_link));
-    filter->extra = (uint8_t *)filter + sizeof(struct bloomery_filter) + links;
+    filter->shape.layers = filter->layers;
+    memcpy(filter->layers, shape->layers, shape->layer_count * sizeof(struct bloomery_layer));
+    filter->extra = (uint8_t *)filter + sizeof(struct bloomery_filter) + layers;
     filter->extra_bytes = traits->extra_bytes;
     if (traits->extra_bytes > 0)
         memcpy(filter->extra, traits->extra, traits->extra_bytes);
@@ -265,8 +267,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->hash = bloomery_hash_find(shape->hash);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
     filter->secret = traits->secret;
-    filter->key_known = traits->key_known;
-    filter->key_in_file = traits->key_in_file;
+    filter->secret_known = traits->secret_known;
+    filter->secret_in_file = traits->secret_in_file;
     filter->concurrent = traits->concurrent;
     filter->memory_limit = traits->memory_limit;
     filter->rule = traits->rule;
@@ -291,9 +293,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         }
     }
     assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
-    for (uint32_t i = 0; i < shape->link_count; i++)
-        filter->links[i].payload = filter->payload + filter->links[i].offset;
-    filter->first = filter->links[0];
+    for (uint32_t i = 0; i < shape->layer_count; i++)
+        filter->layers[i].payload = filter->payload + filter->layers[i].offset;
+    filter->first = filter->layers[0];
     *out = filter;
     return BLOOMERY_OK;
 }

@@ -5,14 +5,14 @@
  * then gets memory. A dialect is values of these fields, not branches in core.
  *
  *     shape ── kind, hash, seed, cell and block geometry, rules
- *       └─ links[0 .. link_count-1] ── m, k, L, planned n and p, adds, place in the payload
+ *       └─ layers[0 .. layer_count-1] ── m, k, L, planned n and p, adds, place in the payload
  *
- * The payload of a file is one span; links lie in it one behind the other, each at a multiple of 64
+ * The payload of a file is one span; layers lie in it one behind the other, each at a multiple of 64
  * bytes:
  *
- *     | link 0: 64-byte units ........ | link 1 ............ |
+ *     | layer 0: 64-byte units ........ | layer 1 ............ |
  *
- * In memory a link that was added since has a block of its own; `payload` says where each link is.
+ * In memory a layer that was added since has a block of its own; `payload` says where each layer is.
  */
 #ifndef BLOOMERY_CORE_SHAPE_H
 #define BLOOMERY_CORE_SHAPE_H
@@ -21,20 +21,20 @@
 
 enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
 
-struct bloomery_link {
-    uint64_t bits;   /* m: cells */
-    uint64_t blocks; /* N = m / block bits; 0 in a flat link */
-    uint32_t probes; /* k, per line where there are lines */
-    uint32_t lines;  /* L; 0 in a flat link */
-    uint64_t keys;   /* planned; 0: unknown */
-    double rate;     /* planned; 0: unknown */
+struct bloomery_layer {
+    uint64_t bits;           /* m: cells */
+    uint64_t blocks;         /* N = m / block bits; 0 in a flat layer */
+    uint32_t probes;         /* k, per block where there are blocks */
+    uint32_t blocks_per_key; /* L; 0 in a flat layer */
+    uint64_t keys;           /* planned; 0: unknown */
+    double rate;             /* planned; 0: unknown */
     uint64_t adds;
     uint64_t offset; /* in the payload */
     uint64_t bytes;
 
     /* Of a filter, not of a shape: */
-    uint8_t *payload;  /* where the link's cells are; never written unless owned */
-    bool own_memory;   /* allocated for this link alone, after the filter was made */
+    uint8_t *payload;  /* where the layer's cells are; never written unless owned */
+    bool own_memory;   /* allocated for this layer alone, after the filter was made */
     uint64_t bits_set; /* in chains that can grow: the cells that are not 0; atomic if concurrent */
     uint64_t unsure;   /* and at most so many more, set since they were counted last */
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
@@ -48,20 +48,20 @@ struct bloomery_shape {
     uint32_t kind;
     uint32_t hash;
     uint32_t dialect;     /* 0: our own */
-    uint32_t block_bits;  /* cells of a block. 0: flat; 512: lines */
+    uint32_t block_bits;  /* cells of a block. 0: flat; 512: blocks */
     uint32_t cell_bits;   /* 1: bits; 4, 8: counters */
     uint32_t block_rule;  /* which blocks a key touches */
     uint32_t probe_rule;  /* which cells it touches there */
     uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */
     uint32_t repeat_rule; /* what a repeated position does */
     uint32_t count_rule;  /* which adds are counted */
-    uint32_t growth;   /* of chains of other systems: a link has so many times the keys of the one
+    uint32_t growth;   /* of chains of other systems: a layer has so many times the keys of the one
                            before, 0: there is no next one; */
     double tightening; /* and so many times its rate */
     uint64_t seed;
-    uint64_t key_fingerprint; /* 0: not keyed */
-    uint32_t link_count;
-    struct bloomery_link *links; /* not owned */
+    uint64_t secret_fingerprint; /* 0: not keyed */
+    uint32_t layer_count;
+    struct bloomery_layer *layers; /* not owned */
 };
 
 /* Whether rules of another system decide which cells a key touches. */

@@ -65,8 +65,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
             "filters of bits-and-blooms take keys and a rate above 0 and below 1, or bits "
             "and probes, that make at most 2^50 bits and 1024 probes");
     lay_out(design, order, (uint64_t)fmax(1, bits), (uint32_t)fmax(1, probes), (uint64_t)bits);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -155,32 +155,32 @@ static bool is_little_endian(const bloomery_filter *filter)
 /* As long as it was, or longer where a key was added past that. */
 static uint64_t length_of(const bloomery_filter *filter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const uint64_t kept =
-        filter->extra_bytes >= EXTRA ? bloomery_load_u64(filter->extra + 1) : link->bits;
-    uint64_t last = link->bits;
-    if (kept >= link->bits)
-        return kept <= (link->bits + 63) / 64 * 64 ? kept : link->bits;
-    while (last > kept && !bloomery_bit_test(link->payload, last - 1))
+        filter->extra_bytes >= EXTRA ? bloomery_load_u64(filter->extra + 1) : layer->bits;
+    uint64_t last = layer->bits;
+    if (kept >= layer->bits)
+        return kept <= (layer->bits + 63) / 64 * 64 ? kept : layer->bits;
+    while (last > kept && !bloomery_bit_test(layer->payload, last - 1))
         last--;
     return last;
 }
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const bool little = is_little_endian(filter);
     const uint64_t length = length_of(filter);
     uint8_t header[HEADER];
-    bloomery_store_be(header, link->bits, 8);
-    bloomery_store_be(header + 8, link->probes, 8);
+    bloomery_store_be(header, layer->bits, 8);
+    bloomery_store_be(header + 8, layer->probes, 8);
     if (little)
         bloomery_store_u64(header + 16, length);
     else
         bloomery_store_be(header + 16, length, 8);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, link, (length + 63) / 64 * 8,
+               ? bloomery_emit_bits(emitter, layer, (length + 63) / 64 * 8,
                                     little ? BLOOMERY_LAYOUT_BYTES : BLOOMERY_LAYOUT_BE_WORDS)
                : status;
 }
@@ -200,7 +200,8 @@ const struct bloomery_dialect_row bloomery_dialect_bits_and_blooms = {
         {
             .id = BLOOMERY_DIALECT_BITS_AND_BLOOMS,
             .name = "bits-and-blooms",
-            .note = "filters of the Go package bits-and-blooms/bloom, the bytes of its WriteTo",
+            .description =
+                "filters of the Go package bits-and-blooms/bloom, the bytes of its WriteTo",
             .variants = "big-endian, little-endian",
             .reads = true,
             .writes = true,

@@ -31,7 +31,7 @@
 enum { NEW = 0, OLD = 1, HASH_OLD = 17, HASH_NEW = 44, HEADER = 8, EXCESS = 20 };
 
 static const char variants[] = "new, old";
-static const uint64_t words_most = INT32_MAX;
+static const uint64_t words_max = INT32_MAX;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
 {
@@ -87,14 +87,14 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
             bits = UINT64_MAX;
     }
     const uint64_t words = bits / 64 + (bits % 64 != 0);
-    if (words < 1 || words > words_most || probes < 1 || probes > BLOOMERY_POSITIONS_MAX)
+    if (words < 1 || words > words_max || probes < 1 || probes > BLOOMERY_POSITIONS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "Cassandra's filters have 1 to 137,438,953,408 bits and here 1 to %d "
                              "probes; these numbers make another",
                              BLOOMERY_POSITIONS_MAX);
     lay_out(design, variant, words, probes);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -121,7 +121,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "not a Filter.db: %llu probes are not 1 to %d",
                              (unsigned long long)probes, BLOOMERY_POSITIONS_MAX);
-    if (words == 0 || words > words_most)
+    if (words == 0 || words > words_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 4, "damaged: %llu words are not 1 to 2^31-1",
                              (unsigned long long)words);
     if (words != (bytes - HEADER) / 8 || (bytes - HEADER) % 8 != 0)
@@ -143,13 +143,13 @@ static int variant_of(const bloomery_filter *filter)
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC ||
         (filter->shape.hash != HASH_OLD && filter->shape.hash != HASH_NEW) ||
         filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Cassandra hashes by its own murmur3 and takes signs away");
-    if (link->bits % 64 != 0 || link->bits / 64 > words_most)
+    if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Cassandra's filters have whole words of 64 bits, 2^31-1 at most");
     return BLOOMERY_OK;
@@ -157,14 +157,14 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
-    assert(link->bits % 64 == 0 && link->bits / 64 <= words_most);
-    bloomery_store_be(header, link->probes, 4);
-    bloomery_store_be(header + 4, link->bits / 64, 4);
+    assert(layer->bits % 64 == 0 && layer->bits / 64 <= words_max);
+    bloomery_store_be(header, layer->probes, 4);
+    bloomery_store_be(header + 4, layer->bits / 64, 4);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, link, link->bits / 8, layout_of(variant_of(filter)))
+               ? bloomery_emit_bits(emitter, layer, layer->bits / 8, layout_of(variant_of(filter)))
                : status;
 }
 
@@ -186,7 +186,7 @@ const struct bloomery_dialect_row bloomery_dialect_cassandra = {
         {
             .id = BLOOMERY_DIALECT_CASSANDRA,
             .name = "cassandra",
-            .note = "the Filter.db of Apache Cassandra's tables",
+            .description = "the Filter.db of Apache Cassandra's tables",
             .variants = variants,
             .reads = true,
             .writes = true,

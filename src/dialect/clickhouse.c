@@ -25,7 +25,7 @@
 
 enum { HASH = 18, DECIMAL = 0, DOUBLE = 1 };
 
-static const uint64_t bytes_most = UINT64_C(1) << 30;
+static const uint64_t bytes_max = UINT64_C(1) << 30;
 
 /* ---- What both dialects of ClickHouse plan and remark ---------------------------------------- */
 
@@ -67,23 +67,23 @@ bool bloomery_clickhouse_bytes(uint32_t bits_per_key, uint64_t keys, uint64_t *b
 /* Between the rates that 3 and 4 bits reach no row of the table qualifies. */
 static bool remark_gap(const bloomery_filter *filter, char *text, size_t room)
 {
-    const double rate = filter->links[0].rate;
+    const double rate = filter->layers[0].rate;
     const struct bloomery_practice taken = bloomery_best_practice(rate, BLOOMERY_PRACTICE_DOUBLE);
     const struct bloomery_practice sound = bloomery_sound_practice(rate);
-    struct bloomery_phrase asked;
-    if (!(rate >= BLOOMERY_PRACTICE_LEAST) || taken.bits_per_key <= sound.bits_per_key + 1)
+    struct bloomery_phrase queried;
+    if (!(rate >= BLOOMERY_PRACTICE_MIN) || taken.bits_per_key <= sound.bits_per_key + 1)
         return false;
     snprintf(text, room,
              "for a rate of %s no row of ClickHouse's table qualifies, and it takes the dearest "
              "one, %u bits per key and %u probes, where %u and %u would do",
-             bloomery_phrase_rate(&asked, rate), taken.bits_per_key, taken.probes,
+             bloomery_phrase_rate(&queried, rate), taken.bits_per_key, taken.probes,
              sound.bits_per_key, sound.probes);
     return true;
 }
 
 static bool remark_literals(const bloomery_filter *filter, char *text, size_t room)
 {
-    const double rate = filter->links[0].rate;
+    const double rate = filter->layers[0].rate;
     if (!(rate > 0))
         return false;
     const struct bloomery_practice now = bloomery_best_practice(rate, BLOOMERY_PRACTICE_DECIMAL);
@@ -125,7 +125,7 @@ bool bloomery_clickhouse_remark(const bloomery_filter *filter, uint32_t index, c
 
 static bloomery_status check_numbers(uint64_t bytes, uint32_t probes, bloomery_error *error)
 {
-    if (bytes >= 1 && bytes <= bytes_most && probes >= 1 && probes <= BLOOMERY_POSITIONS_MAX)
+    if (bytes >= 1 && bytes <= bytes_max && probes >= 1 && probes <= BLOOMERY_POSITIONS_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                          "ClickHouse's filters have 1 to 2^30 bytes, and at least 1 probe (here: "
@@ -138,8 +138,8 @@ static void lay_out(const bloomery_dialect_parameters *given, uint64_t bytes, ui
 {
     bloomery_design_flat(design, HASH, BLOOMERY_PROBES_QUADRATIC, bytes * 8, probes);
     design->shape.seed = given->seed;
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
 }
 
 static bloomery_status plan(const bloomery_dialect_parameters *given,
@@ -196,13 +196,13 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE || filter->shape.hash != HASH ||
         filter->shape.probe_rule != BLOOMERY_PROBES_QUADRATIC)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's filters are hashed by two CityHash64 and placed by a "
                              "quadratic rule");
-    if (link->bits % 8 != 0 || link->bits / 8 > bytes_most)
+    if (layer->bits % 8 != 0 || layer->bits / 8 > bytes_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's filters have whole bytes, 2^30 at most");
     return BLOOMERY_OK;
@@ -218,8 +218,9 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse = {
         {
             .id = BLOOMERY_DIALECT_CLICKHOUSE,
             .name = "clickhouse",
-            .note = "ClickHouse's BloomFilter (tokenbf_v1, ngrambf_v1), its bytes or the index's "
-                    "file",
+            .description =
+                "ClickHouse's BloomFilter (tokenbf_v1, ngrambf_v1), its bytes or the index's "
+                "file",
             .variants = "decimal, double",
             .parameters = "probes",
             .reads = true,

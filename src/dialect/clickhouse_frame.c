@@ -202,11 +202,11 @@ struct frame {
     struct bloomery_piece after;
 };
 
-static void copy_bits(const struct bloomery_design *design, uint32_t link, uint8_t *to)
+static void copy_bits(const struct bloomery_design *design, uint32_t layer, uint8_t *to)
 {
     struct bloomery_clickhouse_payload payload;
-    assert(link == 0 && design->extra_bytes >= EXTRA_HEAD);
-    (void)link;
+    assert(layer == 0 && design->extra_bytes >= EXTRA_HEAD);
+    (void)layer;
     /* The bits' own part of the data was checked when it was opened. */
     payload = (struct bloomery_clickhouse_payload){
         .data = design->bits[0], .data_bytes = SIZE_MAX, .in_blocks = true, .bytes = UINT64_MAX};
@@ -298,7 +298,7 @@ static bool read_frame(const bloomery_filter *filter, struct frame *frame)
     const uint8_t *around = frame->blocks + 4 * (size_t)frame->block_count;
     frame->before = (struct bloomery_piece){around, (size_t)before};
     frame->after = (struct bloomery_piece){around + before, (size_t)after};
-    uint64_t left = before + filter->links[0].bits / 8 + after;
+    uint64_t left = before + filter->layers[0].bits / 8 + after;
     for (uint32_t i = 0; i < frame->block_count; i++) {
         const uint32_t bytes = bloomery_load_u32(frame->blocks + 4 * (size_t)i);
         if (bytes == 0 || bytes > left || bytes > UINT32_MAX - SIZES)
@@ -357,7 +357,7 @@ static bloomery_status emit_block(struct bloomery_emitter *emitter, struct bloom
 bloomery_status bloomery_clickhouse_write(const bloomery_filter *filter, const uint8_t *head,
                                           size_t head_bytes, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     struct frame frame = {.count = 1, .before = {head, head_bytes}};
     if (filter->extra_bytes > 0 && !read_frame(filter, &frame))
         return bloomery_fail(emitter->error, BLOOMERY_CORRUPT, 0,
@@ -369,7 +369,7 @@ bloomery_status bloomery_clickhouse_write(const bloomery_filter *filter, const u
                              "to be kept with it: writing it alone would lose the others",
                              (unsigned long long)frame.index, (unsigned long long)frame.count);
     struct bloomery_piece pieces[PIECES] = {
-        frame.before, {link->payload, (size_t)(link->bits / 8)}, frame.after};
+        frame.before, {layer->payload, (size_t)(layer->bits / 8)}, frame.after};
     if (!frame.in_blocks)
         return emit_pieces(emitter, pieces, PIECES);
     bloomery_status status = BLOOMERY_OK;

@@ -27,14 +27,14 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { CITY64 = 19, FMIX64 = 20, COLUMNS_MOST = 65536, ROWS_BYTES = 9 };
-enum { BITS_LEAST = 2, BITS_MOST = 19 }; /* per key, by plan/foreign/best_practice.h */
+enum { CITY64 = 19, FMIX64 = 20, COLUMNS_MAX = 65536, ROWS_BYTES = 9 };
+enum { BITS_MIN = 2, BITS_MAX = 19 }; /* per key, by plan/foreign/best_practice.h */
 
 /* By its number; from the third on with the doubles of older releases. */
 enum { STRINGS, NUMBERS, STRINGS_DOUBLE, NUMBERS_DOUBLE };
 #define VARIANTS "strings, numbers, strings-double, numbers-double"
 
-static const uint64_t rows_most = UINT64_C(1) << 48;
+static const uint64_t rows_max = UINT64_C(1) << 48;
 
 static bloomery_status lay_out(int variant, double rate, uint64_t rows, uint64_t bytes,
                                uint32_t probes, struct bloomery_design *design,
@@ -51,8 +51,8 @@ static bloomery_status lay_out(int variant, double rate, uint64_t rows, uint64_t
                              probes);
     bloomery_design_flat(design, variant == NUMBERS || variant == NUMBERS_DOUBLE ? FMIX64 : CITY64,
                          BLOOMERY_PROBES_SALTED_PAIR, bytes * 8, probes);
-    design->links[0].keys = rows;
-    design->links[0].rate = rate;
+    design->layers[0].keys = rows;
+    design->layers[0].rate = rate;
     return BLOOMERY_OK;
 }
 
@@ -68,7 +68,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         bloomery_clickhouse_practice(given, variant >= STRINGS_DOUBLE, &practice, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (given->keys == 0 || given->keys > rows_most || (bytes != 0) == (practice.bits_per_key != 0))
+    if (given->keys == 0 || given->keys > rows_max || (bytes != 0) == (practice.bits_per_key != 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "ClickHouse's index takes keys (1 to 2^48) and a rate, or keys, "
                              "probes and one of bits_per_key and bytes");
@@ -103,7 +103,7 @@ static bloomery_status read_rows(struct bloomery_clickhouse_payload *payload,
         granule->rows |= (uint64_t)(byte & 0x7f) << (7 * i);
     }
     if ((byte & 0x80) != 0 || (byte == 0 && granule->bits > granule->at + 1) ||
-        granule->rows == 0 || granule->rows > rows_most)
+        granule->rows == 0 || granule->rows > rows_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: the number of rows at byte %llu is not 1 to 2^48, in as few "
                              "bytes as it needs",
@@ -119,7 +119,7 @@ static bloomery_status size_of_only(const struct bloomery_clickhouse_payload *pa
 {
     const uint64_t left = payload->bytes - granule->bits;
     granule->filter_bytes = left / columns;
-    for (uint32_t bits = BITS_LEAST; bits <= BITS_MOST && left % columns == 0; bits++) {
+    for (uint32_t bits = BITS_MIN; bits <= BITS_MAX && left % columns == 0; bits++) {
         uint64_t wanted;
         if (bloomery_clickhouse_bytes(bits, granule->rows, &wanted) &&
             wanted == granule->filter_bytes)
@@ -184,7 +184,7 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
     uint64_t count;
     if (variant < 0)
         return BLOOMERY_BAD_ARGUMENT;
-    if (columns > COLUMNS_MOST)
+    if (columns > COLUMNS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "an index has 1 to 65536 columns");
     bloomery_status status =
         bloomery_clickhouse_practice(given, variant >= STRINGS_DOUBLE, &practice, error);
@@ -214,12 +214,12 @@ static bloomery_status parse(const uint8_t *data, size_t data_bytes,
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE_INDEX ||
         filter->shape.probe_rule != BLOOMERY_PROBES_SALTED_PAIR)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's index has a hash and a rule of its own");
-    if (link->bits % 8 != 0 || link->keys == 0 || link->keys > rows_most)
+    if (layer->bits % 8 != 0 || layer->keys == 0 || layer->keys > rows_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's index has whole bytes, and says for how many rows");
     return BLOOMERY_OK;
@@ -229,8 +229,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     uint8_t head[ROWS_BYTES];
     size_t bytes = 0;
-    uint64_t rows = filter->links[0].keys;
-    assert(rows > 0 && rows <= rows_most);
+    uint64_t rows = filter->layers[0].keys;
+    assert(rows > 0 && rows <= rows_max);
     for (; rows >= 0x80; rows >>= 7)
         head[bytes++] = (uint8_t)(rows | 0x80);
     head[bytes++] = (uint8_t)rows;
@@ -264,7 +264,7 @@ const struct bloomery_dialect_row bloomery_dialect_clickhouse_index = {
         {
             .id = BLOOMERY_DIALECT_CLICKHOUSE_INDEX,
             .name = "clickhouse-index",
-            .note = "ClickHouse's skip index bloom_filter, a granule of it or its file",
+            .description = "ClickHouse's skip index bloom_filter, a granule of it or its file",
             .variants = VARIANTS,
             .parameters = "probes",
             .reads = true,

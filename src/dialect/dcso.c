@@ -64,8 +64,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         !(probes >= 1 && probes <= BLOOMERY_POSITIONS_MAX))
         return wrong_numbers(error);
     lay_out(design, (uint64_t)bits, (uint32_t)probes);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -114,9 +114,9 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              (unsigned long long)bits, (unsigned long long)words,
                              (bytes - HEADER) / 8);
     lay_out(design, bits, (uint32_t)probes);
-    design->links[0].keys = bloomery_load_u64(data + 8);
-    design->links[0].rate = rate;
-    design->links[0].adds = bloomery_load_u64(data + 40);
+    design->layers[0].keys = bloomery_load_u64(data + 8);
+    design->layers[0].rate = rate;
+    design->layers[0].adds = bloomery_load_u64(data + 40);
     design->bits[0] = data + HEADER;
     design->bit_bytes[0] = words * 8;
     design->extra = data + HEADER + (size_t)words * 8;
@@ -135,18 +135,18 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
     bloomery_store_u64(header, VERSION);
-    bloomery_store_u64(header + 8, link->keys);
-    bloomery_store_f64(header + 16, link->rate);
-    bloomery_store_u64(header + 24, link->probes);
-    bloomery_store_u64(header + 32, link->bits);
-    bloomery_store_u64(header + 40, link->adds);
+    bloomery_store_u64(header + 8, layer->keys);
+    bloomery_store_f64(header + 16, layer->rate);
+    bloomery_store_u64(header + 24, layer->probes);
+    bloomery_store_u64(header + 32, layer->bits);
+    bloomery_store_u64(header + 40, layer->adds);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     if (status == BLOOMERY_OK)
         status =
-            bloomery_emit_bits(emitter, link, (link->bits + 63) / 64 * 8, BLOOMERY_LAYOUT_BYTES);
+            bloomery_emit_bits(emitter, layer, (layer->bits + 63) / 64 * 8, BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK)
         status = bloomery_emit(emitter, filter->extra, filter->extra_bytes);
     return status;
@@ -155,13 +155,13 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 /* Where nothing says what was asked for: the rate where half of the bits are set. */
 static bool remark_half(const bloomery_filter *filter, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
-    const double keys = floor(log(2) * (double)link->bits / link->probes);
+    const struct bloomery_layer *layer = filter->layers;
+    const double keys = floor(log(2) * (double)layer->bits / layer->probes);
     struct bloomery_phrase is, usual;
-    if (link->rate > 0 || keys < 1)
+    if (layer->rate > 0 || keys < 1)
         return false;
-    const double rate = filter->kind->expected_rate(link, (uint64_t)keys);
-    const double classic = exp2(-(double)link->probes);
+    const double rate = filter->kind->expected_rate(layer, (uint64_t)keys);
+    const double classic = exp2(-(double)layer->probes);
     if (!(rate > 1.5 * classic))
         return false;
     snprintf(text, room,
@@ -183,7 +183,7 @@ const struct bloomery_dialect_row bloomery_dialect_dcso = {
         {
             .id = BLOOMERY_DIALECT_DCSO,
             .name = "dcso",
-            .note = "DCSO's filters, version 1, not compressed",
+            .description = "DCSO's filters, version 1, not compressed",
             .reads = true,
             .writes = true,
             .creates = true,

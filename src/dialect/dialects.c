@@ -103,8 +103,8 @@ void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_
     design->shape.hash = hash;
     design->shape.probe_rule = probe_rule;
     design->shape.cell_bits = 1;
-    design->shape.link_count = 1;
-    design->links[0] = (struct bloomery_link){.bits = bits, .probes = probes};
+    design->shape.layer_count = 1;
+    design->layers[0] = (struct bloomery_layer){.bits = bits, .probes = probes};
 }
 
 /* ---- Bits ------------------------------------------------------------------------------------ */
@@ -143,14 +143,14 @@ bloomery_status bloomery_emit(struct bloomery_emitter *emitter, const void *data
 }
 
 bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
-                                   const struct bloomery_link *link, uint64_t bytes,
+                                   const struct bloomery_layer *layer, uint64_t bytes,
                                    enum bloomery_layout layout)
 {
     uint8_t room[4096];
-    assert(bytes <= link->bytes);
+    assert(bytes <= layer->bytes);
     for (uint64_t at = 0; at < bytes; at += sizeof room) {
         const size_t now = bytes - at < sizeof room ? (size_t)(bytes - at) : sizeof room;
-        bloomery_turn_bits(layout, link->payload + at, room, now);
+        bloomery_turn_bits(layout, layer->payload + at, room, now);
         bloomery_status status = bloomery_emit(emitter, room, now);
         if (status != BLOOMERY_OK)
             return status;
@@ -162,18 +162,18 @@ bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
 
 bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room)
 {
-    const struct bloomery_link *link = &filter->links[0];
-    struct bloomery_phrase is, asked;
-    if (link->keys == 0 || !(link->rate > 0))
+    const struct bloomery_layer *layer = &filter->layers[0];
+    struct bloomery_phrase is, queried;
+    if (layer->keys == 0 || !(layer->rate > 0))
         return false;
-    const double rate = filter->kind->expected_rate(link, link->keys);
-    if (!(rate > link->rate * factor))
+    const double rate = filter->kind->expected_rate(layer, layer->keys);
+    if (!(rate > layer->rate * factor))
         return false;
     snprintf(
         text, room,
         "with the %llu keys it was made for, this dialect's rate at this size is %s, not the %s "
         "it was asked for",
-        (unsigned long long)link->keys, bloomery_phrase_rate(&is, rate),
-        bloomery_phrase_rate(&asked, link->rate));
+        (unsigned long long)layer->keys, bloomery_phrase_rate(&is, rate),
+        bloomery_phrase_rate(&queried, layer->rate));
     return true;
 }

@@ -5,7 +5,7 @@
  *     bytes ── parse ──> design ── src/dialect.c ──> core/make.c ──> filter ── write ──> bytes
  *     numbers ─ plan ──────^
  *
- * A design is a shape and, for each of its links, where in the bytes its bits lie and in which order.
+ * A design is a shape and, for each of its layers, where in the bytes its bits lie and in which order.
  * Parsing fills it and checks every number against the length of the bytes; it allocates nothing. What
  * the bytes say besides (a version, a number that is no shape) goes to `extra` and comes back when the
  * filter is written. In memory bits always lie as ours do: bit p is bit p & 7 of byte p >> 3.
@@ -18,7 +18,7 @@
 
 #include <bloomery/dialect.h>
 
-/* How another system lays out the bits of a link. */
+/* How another system lays out the bits of a layer. */
 enum bloomery_layout {
     BLOOMERY_LAYOUT_BYTES,     /* as we do; little-endian words of any size are the same */
     BLOOMERY_LAYOUT_BE_WORDS,  /* in 64-bit words, most significant byte first */
@@ -28,21 +28,21 @@ enum bloomery_layout {
 enum { BLOOMERY_DESIGN_EXTRA = 4096 };
 
 struct bloomery_design {
-    struct bloomery_shape shape; /* `links` points to those here */
-    struct bloomery_link links[BLOOMERY_CHAIN_MAX];
-    /* Of a design that was parsed: link i is at bits[i], bit_bytes[i] bytes in this layout. */
+    struct bloomery_shape shape; /* `layers` points to those here */
+    struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
+    /* Of a design that was parsed: layer i is at bits[i], bit_bytes[i] bytes in this layout. */
     enum bloomery_layout layout;
     const uint8_t *bits[BLOOMERY_CHAIN_MAX];
     uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
-    /* Where a link's bits are not in one place: copies them, as ours, from wherever they are. Else NULL. */
-    void (*gather)(const struct bloomery_design *design, uint32_t link, uint8_t *to);
+    /* Where a layer's bits are not in one place: copies them, as ours, from wherever they are. Else NULL. */
+    void (*gather)(const struct bloomery_design *design, uint32_t layer, uint8_t *to);
     /* What to keep: points into the bytes that were parsed, or to `small`. */
     const uint8_t *extra;
     size_t extra_bytes;
     uint8_t small[BLOOMERY_DESIGN_EXTRA];
 };
 
-/* A design of one flat link, all of whose numbers are those of core/foreign/rules.h. `hash` is a
+/* A design of one flat layer, all of whose numbers are those of core/foreign/rules.h. `hash` is a
  * number of hash/hashes.h. */
 void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
                           uint64_t bits, uint32_t probes);
@@ -136,10 +136,10 @@ bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
  * `error` says so. */
 int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error);
 
-/* Sends bytes; and the first `bytes` bytes of a link's bits, in a layout. */
+/* Sends bytes; and the first `bytes` bytes of a layer's bits, in a layout. */
 bloomery_status bloomery_emit(struct bloomery_emitter *emitter, const void *data, size_t bytes);
 bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
-                                   const struct bloomery_link *link, uint64_t bytes,
+                                   const struct bloomery_layer *layer, uint64_t bytes,
                                    enum bloomery_layout layout);
 
 /* Copies bits from a layout to ours, or from ours to it: each layout is its own opposite. `bytes` is a

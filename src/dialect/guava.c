@@ -26,9 +26,9 @@
 #include <assert.h>
 #include <math.h>
 
-enum { HEADER = 6, HASH = 16, MITZ_64 = 0, MITZ_32 = 1, PROBES_MOST = 255 };
+enum { HEADER = 6, HASH = 16, MITZ_64 = 0, MITZ_32 = 1, PROBES_MAX = 255 };
 
-static const uint64_t words_most = INT32_MAX;
+static const uint64_t words_max = INT32_MAX;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
 {
@@ -57,12 +57,12 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         probes = bloomery_java_probes(bits, keys);
     }
     const double words = ceil(bits / 64);
-    bloomery_status status = bloomery_java_check("Guava", words, probes, PROBES_MOST, error);
+    bloomery_status status = bloomery_java_check("Guava", words, probes, PROBES_MAX, error);
     if (status != BLOOMERY_OK)
         return status;
     lay_out(design, variant, (uint64_t)words, (uint32_t)probes);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -83,7 +83,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              "not a stream of Guava's: there is no strategy %u", strategy);
     if (probes == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 1, "damaged: a filter without probes");
-    if (words == 0 || words > words_most)
+    if (words == 0 || words > words_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 2, "damaged: %llu words are not 1 to 2^31-1",
                              (unsigned long long)words);
     if (words != (bytes - HEADER) / 8 || (bytes - HEADER) % 8 != 0)
@@ -101,7 +101,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 /* Any filter with Guava's hash and one of its rules is one of Guava's. */
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
         filter->shape.seed != 0 ||
         (filter->shape.probe_rule != BLOOMERY_PROBES_MASKED_DOUBLE &&
@@ -109,7 +109,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Guava hashes by murmur3 with seed 0 and steps by one of its two "
                              "strategies");
-    if (link->bits % 64 != 0 || link->bits / 64 > words_most || link->probes > PROBES_MOST)
+    if (layer->bits % 64 != 0 || layer->bits / 64 > words_max || layer->probes > PROBES_MAX)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Guava's filters have whole words of 64 bits, 2^31-1 at most, and at "
                              "most 255 probes");
@@ -118,15 +118,15 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
-    assert(link->probes <= PROBES_MOST && link->bits % 64 == 0);
+    assert(layer->probes <= PROBES_MAX && layer->bits % 64 == 0);
     header[0] = filter->shape.probe_rule == BLOOMERY_PROBES_MASKED_DOUBLE;
-    header[1] = (uint8_t)link->probes;
-    bloomery_store_be(header + 2, link->bits / 64, 4);
+    header[1] = (uint8_t)layer->probes;
+    bloomery_store_be(header + 2, layer->bits / 64, 4);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BE_WORDS)
+               ? bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BE_WORDS)
                : status;
 }
 
@@ -140,7 +140,7 @@ const struct bloomery_dialect_row bloomery_dialect_guava = {
         {
             .id = BLOOMERY_DIALECT_GUAVA,
             .name = "guava",
-            .note = "Guava's BloomFilter, the stream of its writeTo",
+            .description = "Guava's BloomFilter, the stream of its writeTo",
             .variants = "mitz64, mitz32",
             .reads = true,
             .writes = true,

@@ -41,18 +41,18 @@ bloomery_status bloomery_java_check(const char *system, double words, double pro
 
 bool bloomery_java_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
-    const struct bloomery_link *link = &filter->links[0];
+    const struct bloomery_layer *layer = &filter->layers[0];
     const uint64_t reach = UINT64_C(1) << 31;
     if (index > 0)
         return false;
     if (bloomery_remark_rate(filter, 1.1, text, room))
         return true;
-    if (filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32 || link->bits <= reach)
+    if (filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32 || layer->bits <= reach)
         return false;
     snprintf(
         text, room,
         "its positions have 31 bits: of these %llu bits only the first 2147483648 are ever set, "
         "and the rate is that of a filter of so many",
-        (unsigned long long)link->bits);
+        (unsigned long long)layer->bits);
     return true;
 }

@@ -35,8 +35,8 @@
 
 enum {
     HASH = 25,
-    PROBES_MOST = 30,
-    LEAST_BITS = 64,
+    PROBES_MAX = 30,
+    MIN_BITS = 64,
     FILTER = 0,
     BLOCK = 1,
     BLOCK_END = 5, /* bytes behind the offsets */
@@ -52,7 +52,7 @@ static void lay_out(struct bloomery_design *design, uint64_t bits, uint32_t prob
 
 static uint32_t probes_for(double bits_per_key)
 {
-    return (uint32_t)fmax(1, fmin(PROBES_MOST, trunc(bits_per_key * 0.69)));
+    return (uint32_t)fmax(1, fmin(PROBES_MAX, trunc(bits_per_key * 0.69)));
 }
 
 /* Raw numbers, or LevelDB's from n and b. */
@@ -67,19 +67,19 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
             return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                                  "LevelDB takes keys and a whole number of bits_per_key, or bits "
                                  "and probes");
-        bits = fmax(LEAST_BITS, (double)given->keys * given->bits_per_key);
+        bits = fmax(MIN_BITS, (double)given->keys * given->bits_per_key);
         probes = probes_for(given->bits_per_key);
     } else if (given->bits_per_key > 0) {
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "bits and probes leave no room for bits_per_key");
     }
-    if (!(bits >= 1 && bits <= ldexp(1, 50)) || probes < 1 || probes > PROBES_MOST)
+    if (!(bits >= 1 && bits <= ldexp(1, 50)) || probes < 1 || probes > PROBES_MAX)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "LevelDB's filters have 1 to 30 probes, and here up to 2^50 bits; these "
             "numbers make another");
     lay_out(design, ((uint64_t)bits + 7) / 8 * 8, probes);
-    design->links[0].keys = given->keys;
+    design->layers[0].keys = given->keys;
     return BLOOMERY_OK;
 }
 
@@ -96,19 +96,19 @@ static bloomery_status parse_filter(const uint8_t *data, size_t bytes,
     if (probes == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, bytes - 1,
                              "damaged, or not LevelDB's: a filter without probes");
-    if (probes <= PROBES_MOST) {
+    if (probes <= PROBES_MAX) {
         lay_out(design, (uint64_t)(bytes - 1) * 8, probes);
         design->bits[0] = data;
         design->bit_bytes[0] = bytes - 1;
         return BLOOMERY_OK;
     }
-    if (bytes > BLOOMERY_CONSTANT_MOST)
+    if (bytes > BLOOMERY_CONSTANT_MAX)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, bytes - 1,
             "its last byte, %u, means an encoding that is not known: LevelDB would "
             "say \"maybe\" to every key",
             probes);
-    lay_out(design, LEAST_BITS, 1);
+    lay_out(design, MIN_BITS, 1);
     bloomery_design_constant(design, true, data, bytes);
     return BLOOMERY_OK;
 }
@@ -162,7 +162,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
         if (status != BLOOMERY_OK)
             return status;
         if (from == to) { /* a range of data in which no key begins */
-            lay_out(design, LEAST_BITS, 1);
+            lay_out(design, MIN_BITS, 1);
             bloomery_design_constant(design, false, NULL, 0);
             return BLOOMERY_OK;
         }
@@ -174,12 +174,12 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
         filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_ROTATED_STEP)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "LevelDB has a hash of its own, and steps by its rotation");
-    if (link->bits % 8 != 0 || link->probes > PROBES_MOST)
+    if (layer->bits % 8 != 0 || layer->probes > PROBES_MAX)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "LevelDB's filters have whole bytes and at most 30 probes");
     return BLOOMERY_OK;
@@ -187,14 +187,14 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
-    const uint8_t probes = (uint8_t)link->probes;
+    const struct bloomery_layer *layer = filter->layers;
+    const uint8_t probes = (uint8_t)layer->probes;
     const uint8_t *bytes;
     size_t count;
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
     bloomery_status status =
-        bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BYTES);
+        bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BYTES);
     return status == BLOOMERY_OK ? bloomery_emit(emitter, &probes, 1) : status;
 }
 
@@ -206,22 +206,22 @@ static const char *variant(const bloomery_filter *filter)
     return "filter";
 }
 
-static double promised(const struct bloomery_link *link, uint64_t keys)
+static double promised(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_classic_rate(link->bits, link->probes, keys);
+    return bloomery_classic_rate(layer->bits, layer->probes, keys);
 }
 
 /* Where core/foreign/rotated_rules.c counts no more. */
 static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (filter->links->bits <= UINT64_C(1) << 19)
+    if (filter->layers->bits <= UINT64_C(1) << 19)
         return false;
     snprintf(
         text, room,
         "LevelDB's step is the hash itself, turned by 17 bits: in an array of %llu bits rates were "
         "measured that are 1.2 to 3 times those of the usual formula, which is what is expected "
         "here; the live rate is counted on the bits",
-        (unsigned long long)filter->links->bits);
+        (unsigned long long)filter->layers->bits);
     return true;
 }
 
@@ -242,7 +242,7 @@ const struct bloomery_dialect_row bloomery_dialect_leveldb = {
         {
             .id = BLOOMERY_DIALECT_LEVELDB,
             .name = "leveldb",
-            .note = "LevelDB's filter, by itself or out of a table's filter block",
+            .description = "LevelDB's filter, by itself or out of a table's filter block",
             .variants = variants,
             .parameters = "variant, index",
             .reads = true,

@@ -55,7 +55,7 @@ enum {
 };
 
 static const char magic[] = "libbloom2";
-static const uint64_t entries_least = 1000;
+static const uint64_t entries_min = 1000;
 
 static void lay_out(struct bloomery_design *design, int release, uint64_t bits, uint32_t probes)
 {
@@ -108,7 +108,7 @@ static bloomery_status check_numbers(int release, uint64_t entries, double rate,
                                      bloomery_error *error)
 {
     const uint64_t most = release == RELEASE_1 ? INT32_MAX : UINT32_MAX;
-    if (entries < entries_least || entries > most || !(rate > 0 && rate < 1))
+    if (entries < entries_min || entries > most || !(rate > 0 && rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "libbloom %s takes 1000 to %llu keys and a rate above 0 and below 1",
                              release == RELEASE_1 ? "1.6" : "2.0", (unsigned long long)most);
@@ -130,8 +130,8 @@ static bloomery_status design_by_rate(int release, uint64_t entries, double rate
                                  ? "libbloom 1.6 has no filters of more than 2^31 - 1 bits"
                                  : "libbloom 2.0 makes a filter without probes of these numbers");
     lay_out(design, release, bits, probes);
-    design->links[0].keys = entries;
-    design->links[0].rate = rate;
+    design->layers[0].keys = entries;
+    design->layers[0].rate = rate;
     return BLOOMERY_OK;
 }
 
@@ -158,7 +158,7 @@ static bloomery_status read_bitmap(const uint8_t *data, size_t bytes,
     bloomery_status status = design_by_rate(RELEASE_1, given->keys, given->rate, design, error);
     if (status != BLOOMERY_OK)
         return status;
-    const uint64_t wanted = (design->links[0].bits + 7) / 8;
+    const uint64_t wanted = (design->layers[0].bits + 7) / 8;
     if (bytes != wanted)
         return bloomery_fail(
             error, BLOOMERY_TRUNCATED, bytes,
@@ -216,8 +216,8 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
                              "cut short: the bitmap has %llu bytes, there are %zu",
                              (unsigned long long)bitmap, bytes - BITMAP);
     lay_out(design, RELEASE_2, bits, probes);
-    design->links[0].keys = bloomery_load_u32(data + ENTRIES);
-    design->links[0].rate = rate;
+    design->layers[0].keys = bloomery_load_u32(data + ENTRIES);
+    design->layers[0].rate = rate;
     design->bits[0] = data + BITMAP;
     design->bit_bytes[0] = bitmap;
     /* The struct, and what a longer file left. They are not beside each other, so they are put together. */
@@ -261,15 +261,15 @@ static bool is_release_1(const bloomery_filter *filter)
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
         filter->shape.seed != 0 ||
         (!is_release_1(filter) && filter->shape.probe_rule != BLOOMERY_PROBES_DOUBLE_HALVES))
         return bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,
             "libbloom hashes by murmurhash2 and steps by one of its two releases' rules");
-    if (link->keys > UINT32_MAX || (!is_release_1(filter) && link->probes > 255) ||
-        !(link->rate > 0 && link->rate < 1))
+    if (layer->keys > UINT32_MAX || (!is_release_1(filter) && layer->probes > 255) ||
+        !(layer->rate > 0 && layer->rate < 1))
         return bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,
             "libbloom's filters have keys below 2^32, a rate, and at most 255 probes");
@@ -278,29 +278,29 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const bool kept = filter->extra_bytes >= EXTRA;
-    const uint64_t bitmap = (link->bits + 7) / 8;
+    const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
     if (is_release_1(filter))
-        return bloomery_emit_bits(emitter, link, bitmap, BLOOMERY_LAYOUT_BYTES);
+        return bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     memcpy(header, magic, MAGIC_BYTES);
     bloomery_store_u16(header + MAGIC_BYTES, STRUCT_BYTES);
     if (kept) {
         memcpy(header + STRUCT, filter->extra, STRUCT_BYTES);
     } else {
         header[READY] = 1;
-        bloomery_store_f64(header + BITS_PER_ENTRY, bloomery_short_bits_per_key(link->rate));
+        bloomery_store_f64(header + BITS_PER_ENTRY, bloomery_short_bits_per_key(layer->rate));
     }
     header[MAJOR] = 2;
-    bloomery_store_u32(header + ENTRIES, (uint32_t)link->keys);
-    bloomery_store_u64(header + BITS, link->bits);
+    bloomery_store_u32(header + ENTRIES, (uint32_t)layer->keys);
+    bloomery_store_u64(header + BITS, layer->bits);
     bloomery_store_u64(header + BYTES, bitmap);
-    header[HASHES] = (uint8_t)link->probes;
-    bloomery_store_f64(header + ERROR, link->rate);
+    header[HASHES] = (uint8_t)layer->probes;
+    bloomery_store_f64(header + ERROR, layer->rate);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     if (status == BLOOMERY_OK)
-        status = bloomery_emit_bits(emitter, link, bitmap, BLOOMERY_LAYOUT_BYTES);
+        status = bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK && kept)
         status = bloomery_emit(emitter, filter->extra + EXTRA, filter->extra_bytes - EXTRA);
     return status;
@@ -325,16 +325,16 @@ static bool remark_bytes(const bloomery_filter *filter, char *text, size_t room)
 
 static bool remark_probes(const bloomery_filter *filter, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
-    if (is_release_1(filter) || !(link->rate > 0 && link->rate < 1))
+    const struct bloomery_layer *layer = filter->layers;
+    if (is_release_1(filter) || !(layer->rate > 0 && layer->rate < 1))
         return false;
-    const double wanted = bloomery_short_probes(bloomery_short_bits_per_key(link->rate));
+    const double wanted = bloomery_short_probes(bloomery_short_bits_per_key(layer->rate));
     if (!(wanted > 255))
         return false;
     snprintf(text, room,
              "a rate that low takes %u probes; libbloom keeps their number in a byte, where %u is "
              "left of it",
-             (unsigned)wanted, link->probes);
+             (unsigned)wanted, layer->probes);
     return true;
 }
 
@@ -355,7 +355,7 @@ const struct bloomery_dialect_row bloomery_dialect_libbloom = {
         {
             .id = BLOOMERY_DIALECT_LIBBLOOM,
             .name = "libbloom",
-            .note = "libbloom's filters: the file of 2.0, the bitmap of 1.6",
+            .description = "libbloom's filters: the file of 2.0, the bitmap of 1.6",
             .variants = "2.0, 1.6",
             .parameters = "variant, keys, rate",
             .reads = true,

@@ -45,12 +45,12 @@ enum { KEYS_LONG = 1, FIXED = 2, VARIANTS = 4 };
 enum { TAG_PROBES = 0x08, TAG_WORD = 0x11, TAG_BYTES = 0x1a, VARINT_32 = 5, VARINT_64 = 10 };
 
 /* What of a filter's numbers comes before its bits. */
-enum { HEADER_MOST = 1 + VARINT_32 + 1 + VARINT_64, TAGGED_WORD = 9 };
+enum { HEADER_MAX = 1 + VARINT_32 + 1 + VARINT_64, TAGGED_WORD = 9 };
 
 static const char variants[] = "bytes, long, bytes-fixed64, long-fixed64";
 
-static const double bits_most = INT32_MAX;
-static const uint64_t words_most = INT32_MAX;
+static const double bits_max = INT32_MAX;
+static const uint64_t words_max = INT32_MAX;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t words, uint32_t probes)
 {
@@ -85,7 +85,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
                                  "probes");
         bits = bloomery_java_bits(keys, given->rate);
         bits += 64 - fmod(bits, 64);
-        if (bits > bits_most)
+        if (bits > bits_max)
             return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                                  "ORC counts bits in 31 bits: these keys at this rate need more");
         probes = bloomery_java_probes(bits, keys);
@@ -95,8 +95,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (status != BLOOMERY_OK)
         return status;
     lay_out(design, variant, (uint64_t)ceil(bits / 64), (uint32_t)probes);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -196,10 +196,10 @@ static bloomery_status read_words(struct reader *reader, uint64_t *words, bloome
 }
 
 /* design->bits is behind the first tag. */
-static void untag_words(const struct bloomery_design *design, uint32_t link, uint8_t *to)
+static void untag_words(const struct bloomery_design *design, uint32_t layer, uint8_t *to)
 {
-    for (uint64_t word = 0; word < design->bit_bytes[link] / 8; word++)
-        memcpy(to + word * 8, design->bits[link] + word * TAGGED_WORD, 8);
+    for (uint64_t word = 0; word < design->bit_bytes[layer] / 8; word++)
+        memcpy(to + word * 8, design->bits[layer] + word * TAGGED_WORD, 8);
 }
 
 static bloomery_status parse(const uint8_t *data, size_t bytes,
@@ -230,7 +230,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
         tag == TAG_BYTES ? read_bytes(&reader, &words, error) : read_words(&reader, &words, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (words > words_most)
+    if (words > words_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, reader.at, "damaged: more than 2^31-1 words");
     lay_out(design, (wanted & KEYS_LONG) | (tag == TAG_WORD ? FIXED : 0), words, (uint32_t)probes);
     design->layout = BLOOMERY_LAYOUT_BYTES;
@@ -249,29 +249,29 @@ static bool is_fixed(const bloomery_filter *filter)
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC ||
         (filter->shape.hash != HASH_BYTES && filter->shape.hash != HASH_LONG) ||
         filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ORC has two hashes of its own and steps in 32 bits");
-    if (link->bits % 64 != 0 || link->bits / 64 > words_most)
+    if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ORC's filters have whole words of 64 bits, 2^31-1 at most");
     return BLOOMERY_OK;
 }
 
-static bloomery_status write_words(const struct bloomery_link *link,
+static bloomery_status write_words(const struct bloomery_layer *layer,
                                    struct bloomery_emitter *emitter)
 {
     enum { AT_ONCE = 256 };
     uint8_t room[AT_ONCE * TAGGED_WORD];
-    const uint64_t words = link->bits / 64;
+    const uint64_t words = layer->bits / 64;
     for (uint64_t word = 0; word < words; word += AT_ONCE) {
         const uint64_t now = words - word < AT_ONCE ? words - word : AT_ONCE;
         for (uint64_t i = 0; i < now; i++) {
             room[i * TAGGED_WORD] = TAG_WORD;
-            memcpy(room + i * TAGGED_WORD + 1, link->payload + (word + i) * 8, 8);
+            memcpy(room + i * TAGGED_WORD + 1, layer->payload + (word + i) * 8, 8);
         }
         bloomery_status status = bloomery_emit(emitter, room, (size_t)(now * TAGGED_WORD));
         if (status != BLOOMERY_OK)
@@ -282,23 +282,23 @@ static bloomery_status write_words(const struct bloomery_link *link,
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
-    uint8_t header[HEADER_MOST];
+    const struct bloomery_layer *layer = filter->layers;
+    uint8_t header[HEADER_MAX];
     size_t bytes = 0;
-    assert(link->bits % 64 == 0);
+    assert(layer->bits % 64 == 0);
     header[bytes++] = TAG_PROBES;
-    bytes += write_varint(header + bytes, link->probes);
+    bytes += write_varint(header + bytes, layer->probes);
     if (!is_fixed(filter)) {
         header[bytes++] = TAG_BYTES;
-        bytes += write_varint(header + bytes, link->bits / 8);
+        bytes += write_varint(header + bytes, layer->bits / 8);
     }
     assert(bytes <= sizeof header);
     bloomery_status status = bloomery_emit(emitter, header, bytes);
     if (status != BLOOMERY_OK)
         return status;
     return is_fixed(filter)
-               ? write_words(link, emitter)
-               : bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BYTES);
+               ? write_words(layer, emitter)
+               : bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BYTES);
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
@@ -314,32 +314,32 @@ static const char *variant(const bloomery_filter *filter)
  * none were needed. */
 static bool remark_size(const bloomery_filter *filter, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     struct bloomery_phrase phrase;
-    if (link->keys > INT64_MAX || !(link->rate > 0 && link->rate < 1))
+    if (layer->keys > INT64_MAX || !(layer->rate > 0 && layer->rate < 1))
         return false;
-    const uint64_t keys = counted(link->keys);
-    const double meant = bloomery_java_bits(keys, link->rate);
+    const uint64_t keys = counted(layer->keys);
+    const double meant = bloomery_java_bits(keys, layer->rate);
     const double probes = bloomery_java_probes(meant, keys);
-    if (meant + (64 - fmod(meant, 64)) != (double)link->bits ||
-        bloomery_java_probes((double)link->bits, keys) != link->probes)
+    if (meant + (64 - fmod(meant, 64)) != (double)layer->bits ||
+        bloomery_java_probes((double)layer->bits, keys) != layer->probes)
         return false; /* raw numbers */
-    if (fmod(meant, 64) != 0 && probes == link->probes)
+    if (fmod(meant, 64) != 0 && probes == layer->probes)
         return false;
     snprintf(
         text, room,
         "ORC adds 1 to 64 bits to every size, and here %llu: %llu bits and %u probes of a key, "
         "where %llu bits and %u probes are meant to give %s",
-        (unsigned long long)link->bits - (unsigned long long)meant, (unsigned long long)link->bits,
-        link->probes, (unsigned long long)meant, (unsigned)probes,
-        bloomery_phrase_rate(&phrase, link->rate));
+        (unsigned long long)layer->bits - (unsigned long long)meant,
+        (unsigned long long)layer->bits, layer->probes, (unsigned long long)meant, (unsigned)probes,
+        bloomery_phrase_rate(&phrase, layer->rate));
     return true;
 }
 
 /* Of filters that came from bytes; those do not know what they were planned for. */
 static bool remark_origin(const bloomery_filter *filter, char *text, size_t room)
 {
-    if (filter->links[0].keys > 0 || filter->links[0].rate > 0)
+    if (filter->layers[0].keys > 0 || filter->layers[0].rate > 0)
         return false;
     if (filter->shape.hash == HASH_LONG)
         snprintf(text, room,
@@ -370,7 +370,7 @@ const struct bloomery_dialect_row bloomery_dialect_orc = {
         {
             .id = BLOOMERY_DIALECT_ORC,
             .name = "orc",
-            .note = "Apache ORC's message BloomFilter, one of a row index",
+            .description = "Apache ORC's message BloomFilter, one of a row index",
             .variants = variants,
             .reads = true,
             .writes = true,

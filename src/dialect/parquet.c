@@ -44,18 +44,18 @@ enum {
     BLOCK_BITS = 8 * BLOCK,
     PROBES = 8,
     FIELD_BYTES = 0x15, /* of the header: number 1, an i32 */
-    VARINT_MOST = 5,
+    VARINT_MAX = 5,
     ENDING = 13,
-    HEADER_MOST = 1 + VARINT_MOST + ENDING,
+    HEADER_MAX = 1 + VARINT_MAX + ENDING,
 };
 
 static const char variants[] = "header, raw";
 static const uint8_t ending[ENDING] = {0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0};
 static const uint8_t raw_mark = RAW; /* `extra` of raw filters; others have none */
-static const uint64_t header_bytes_most = INT32_MAX;
-static const uint64_t blocks_most = INT32_MAX;
-static const double java_bytes_most = 128 * 1024 * 1024;
-static const double java_bits_most = 1 << 30;
+static const uint64_t header_bytes_max = INT32_MAX;
+static const uint64_t blocks_max = INT32_MAX;
+static const double java_bytes_max = 128 * 1024 * 1024;
+static const double java_bits_max = 1 << 30;
 
 static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks)
 {
@@ -66,9 +66,9 @@ static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks
     shape->block_rule = BLOOMERY_BLOCKS_HIGH_HALF;
     shape->probe_rule = BLOOMERY_PROBES_SALTED_WORDS;
     shape->cell_bits = 1;
-    shape->link_count = 1;
-    design->links[0] =
-        (struct bloomery_link){.bits = blocks * BLOCK_BITS, .probes = PROBES, .lines = 1};
+    shape->layer_count = 1;
+    design->layers[0] =
+        (struct bloomery_layer){.bits = blocks * BLOCK_BITS, .probes = PROBES, .blocks_per_key = 1};
     design->extra = &raw_mark;
     design->extra_bytes = variant == RAW ? sizeof raw_mark : 0;
 }
@@ -88,15 +88,15 @@ static double round_up(double bytes)
 static uint32_t java_bits(uint64_t keys, double rate)
 {
     const double bits = trunc(-8 * (double)keys / log(1 - pow(rate, 1.0 / 8)));
-    const uint32_t most = (uint32_t)java_bits_most;
+    const uint32_t most = (uint32_t)java_bits_max;
     const uint32_t masked =
-        ((bits >= 0 && bits <= java_bits_most ? (uint32_t)bits : most) + 255) & ~UINT32_C(256);
+        ((bits >= 0 && bits <= java_bits_max ? (uint32_t)bits : most) + 255) & ~UINT32_C(256);
     return masked < BLOCK_BITS ? BLOCK_BITS : masked;
 }
 
 static double java_bytes(double bytes)
 {
-    return fmin(java_bytes_most, round_up(bytes));
+    return fmin(java_bytes_max, round_up(bytes));
 }
 
 /* Bytes of the filter; 0: no numbers that make one. */
@@ -126,25 +126,25 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "Parquet takes one of: keys and a rate above 0 and below 1, keys and "
                              "bits_per_key, bytes, or bits, a multiple of 256");
-    if (!(bytes / BLOCK <= (double)blocks_most) ||
-        (variant == WITH_HEADER && bytes > (double)header_bytes_most))
+    if (!(bytes / BLOCK <= (double)blocks_max) ||
+        (variant == WITH_HEADER && bytes > (double)header_bytes_max))
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "Parquet's filters have up to 2^31-1 blocks of 32 bytes, with a header "
             "up to 2^31-1 bytes; these numbers make a larger one");
     lay_out(design, variant, (uint64_t)bytes / BLOCK);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
 /* ---- The header ------------------------------------------------------------------------------ */
 
-static size_t make_header(uint64_t bytes, uint8_t header[HEADER_MOST])
+static size_t make_header(uint64_t bytes, uint8_t header[HEADER_MAX])
 {
     size_t at = 0;
     uint64_t value = bytes * 2; /* zigzag */
-    assert(bytes <= header_bytes_most);
+    assert(bytes <= header_bytes_max);
     header[at++] = FIELD_BYTES;
     for (; value >= 0x80; value >>= 7)
         header[at++] = (uint8_t)(0x80 | (value & 0x7f));
@@ -160,7 +160,7 @@ static uint64_t read_number(const uint8_t *data, size_t bytes, size_t *at)
     if (bytes == 0 || data[0] != FIELD_BYTES)
         return 0;
     *at = 1;
-    for (unsigned i = 0; i < VARINT_MOST && *at < bytes; i++) {
+    for (unsigned i = 0; i < VARINT_MAX && *at < bytes; i++) {
         const uint8_t byte = data[(*at)++];
         value |= (uint64_t)(byte & 0x7f) << (7 * i);
         if (byte < 0x80)
@@ -180,19 +180,19 @@ static bool sniff(const uint8_t *data, size_t bytes)
 static bloomery_status check_header(const uint8_t *data, size_t bytes, uint64_t *number,
                                     size_t *header_bytes, bloomery_error *error)
 {
-    uint8_t header[HEADER_MOST];
+    uint8_t header[HEADER_MAX];
     size_t at = 0;
     if (bytes >= 4 && memcmp(data, "PAR1", 4) == 0)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "a whole Parquet file: the filters in it are at the "
                              "bloom_filter_offset of its columns");
     *number = read_number(data, bytes, &at);
-    if (*number == 0 && bytes <= VARINT_MOST && (bytes == 0 || data[0] == FIELD_BYTES))
+    if (*number == 0 && bytes <= VARINT_MAX && (bytes == 0 || data[0] == FIELD_BYTES))
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a filter of Parquet's begins with a header, there %s %zu "
                              "byte%s",
                              bytes == 1 ? "is" : "are", bytes, bytes == 1 ? "" : "s");
-    if (*number == 0 || *number > header_bytes_most || *number % BLOCK != 0)
+    if (*number == 0 || *number > header_bytes_max || *number % BLOCK != 0)
         return bloomery_fail(
             error, data[0] == FIELD_BYTES ? BLOOMERY_CORRUPT : BLOOMERY_NOT_A_FILTER, 0,
             "no header of a Parquet filter: it begins with 15 and a number of bytes, "
@@ -226,7 +226,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
             return status;
     }
     const size_t left = bytes - header_bytes;
-    if (number == 0 || number % BLOCK != 0 || number / BLOCK > blocks_most)
+    if (number == 0 || number % BLOCK != 0 || number / BLOCK > blocks_max)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short, or not Parquet's: %llu bytes are no blocks of 32, or none",
                              (unsigned long long)number);
@@ -257,7 +257,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
         shape->probe_rule != BLOOMERY_PROBES_SALTED_WORDS)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Parquet hashes by XXH64 with seed 0 into split blocks");
-    if (filter->links->bits / 8 > header_bytes_most && !is_raw(filter))
+    if (filter->layers->bits / 8 > header_bytes_max && !is_raw(filter))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Parquet's filters with a header have at most 2^31-1 bytes");
     return BLOOMERY_OK;
@@ -265,13 +265,13 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
-    uint8_t header[HEADER_MOST];
+    const struct bloomery_layer *layer = filter->layers;
+    uint8_t header[HEADER_MAX];
     bloomery_status status = BLOOMERY_OK;
     if (!is_raw(filter))
-        status = bloomery_emit(emitter, header, make_header(link->bits / 8, header));
+        status = bloomery_emit(emitter, header, make_header(layer->bits / 8, header));
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BYTES)
+               ? bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BYTES)
                : status;
 }
 
@@ -285,16 +285,16 @@ static const char *variant(const bloomery_filter *filter)
 /* What parquet-java's sizing went through on its way to this filter. */
 static bool remark_sizing(const bloomery_filter *filter, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
-    if (!(link->rate > 0 && link->rate < 1))
+    const struct bloomery_layer *layer = filter->layers;
+    if (!(layer->rate > 0 && layer->rate < 1))
         return false;
-    const uint32_t bits = java_bits(link->keys, link->rate);
+    const uint32_t bits = java_bits(layer->keys, layer->rate);
     if (bits % BLOCK_BITS == 0)
         return false;
     snprintf(text, room,
              "parquet-java's sizing says %u bits here, no multiple of 256, since it clears bit 8 "
              "where it was to clear the lowest 8; what counts is the power of two, %llu",
-             bits, (unsigned long long)link->bits);
+             bits, (unsigned long long)layer->bits);
     return true;
 }
 
@@ -315,7 +315,7 @@ const struct bloomery_dialect_row bloomery_dialect_parquet = {
         {
             .id = BLOOMERY_DIALECT_PARQUET,
             .name = "parquet",
-            .note = "Parquet's split block filter, with its header or without",
+            .description = "Parquet's split block filter, with its header or without",
             .variants = variants,
             .parameters = "variant",
             .reads = true,

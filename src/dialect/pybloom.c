@@ -56,10 +56,10 @@ enum variant { V4, V3, V2 };
 static const char variants[] = "4, 3, 2";
 static const double ratio_default = 0.9;
 /* 32 bytes can name a first filter of any size; one of 64 MiB is believed. */
-static const uint64_t empty_bits_most = UINT64_C(1) << 29;
-static const double ratio_least = 1e-9; /* any less is a filter's k */
+static const uint64_t empty_bits_max = UINT64_C(1) << 29;
+static const double ratio_min = 1e-9; /* any less is a filter's k */
 
-/* A shape without links. */
+/* A shape without layers. */
 static void begin(struct bloomery_design *design, enum variant variant, bool chain)
 {
     design->shape.kind = chain ? BLOOMERY_SCALABLE : BLOOMERY_CLASSIC;
@@ -75,7 +75,7 @@ static void begin(struct bloomery_design *design, enum variant variant, bool cha
 
 /* ---- Sizing ---------------------------------------------------------------------------------- */
 
-/* The first link of a chain, which the original makes with the first key. */
+/* The first layer of a chain, which the original makes with the first key. */
 static bloomery_status begin_chain(struct bloomery_design *design, uint64_t keys, double rate,
                                    bloomery_error *error)
 {
@@ -84,8 +84,8 @@ static bloomery_status begin_chain(struct bloomery_design *design, uint64_t keys
     bloomery_store_u64(design->small + 1, keys);
     bloomery_store_f64(design->small + 9, rate);
     design->small[17] = 1;
-    design->shape.link_count = 1;
-    return bloomery_slices_size(keys, first, &design->links[0], error);
+    design->shape.layer_count = 1;
+    return bloomery_slices_size(keys, first, &design->layers[0], error);
 }
 
 static bloomery_status plan(const bloomery_dialect_parameters *given,
@@ -107,8 +107,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         design->small[17] = 0;
         return status;
     }
-    design->shape.link_count = 1;
-    return bloomery_slices_size(given->keys, given->rate, &design->links[0], error);
+    design->shape.layer_count = 1;
+    return bloomery_slices_size(given->keys, given->rate, &design->layers[0], error);
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -121,9 +121,10 @@ static bloomery_status wrong_length(size_t bytes, uint64_t needed, bloomery_erro
                          (unsigned long long)needed, bytes);
 }
 
-/* One filter, which takes exactly these bytes, as link number `link`. */
-static bloomery_status parse_link(const uint8_t *data, size_t bytes, struct bloomery_design *design,
-                                  uint32_t link, bloomery_error *error)
+/* One filter, which takes exactly these bytes, as layer number `layer`. */
+static bloomery_status parse_layer(const uint8_t *data, size_t bytes,
+                                   struct bloomery_design *design, uint32_t layer,
+                                   bloomery_error *error)
 {
     if (bytes < HEADER)
         return wrong_length(bytes, HEADER, error);
@@ -148,11 +149,11 @@ static bloomery_status parse_link(const uint8_t *data, size_t bytes, struct bloo
                              (unsigned long long)keys);
     if (bytes - HEADER != (bits + 7) / 8)
         return wrong_length(bytes, HEADER + (bits + 7) / 8, error);
-    design->links[link] = (struct bloomery_link){
+    design->layers[layer] = (struct bloomery_layer){
         .bits = bits, .probes = (uint32_t)probes, .keys = keys, .rate = rate, .adds = count};
-    design->bits[link] = data + HEADER;
-    design->bit_bytes[link] = bytes - HEADER;
-    design->shape.link_count = link + 1;
+    design->bits[layer] = data + HEADER;
+    design->bit_bytes[layer] = bytes - HEADER;
+    design->shape.layer_count = layer + 1;
     return BLOOMERY_OK;
 }
 
@@ -164,7 +165,7 @@ static bloomery_status parse_chain_header(const uint8_t *data, size_t bytes,
     const uint64_t keys = bloomery_load_u64(data + 12);
     const double rate = bloomery_load_f64(data + 20);
     const uint32_t filters = bloomery_load_u32(data + 28);
-    if (growth == 0 || growth > INT32_MAX || !(ratio >= ratio_least && ratio < 1) ||
+    if (growth == 0 || growth > INT32_MAX || !(ratio >= ratio_min && ratio < 1) ||
         !(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "not a chain of pybloom: its growth, ratio, keys and rate are none");
@@ -190,16 +191,16 @@ static bloomery_status parse_chain(const uint8_t *data, size_t bytes,
         const uint64_t length = bloomery_load_u64(data + CHAIN_HEADER + (size_t)i * 8);
         if (length > bytes - at)
             return wrong_length(bytes, length > UINT64_MAX - at ? UINT64_MAX : at + length, error);
-        status = parse_link(data + at, (size_t)length, design, i, error);
+        status = parse_layer(data + at, (size_t)length, design, i, error);
         at += (size_t)length;
     }
     if (status == BLOOMERY_OK && at != bytes)
         return wrong_length(bytes, at, error);
-    if (status == BLOOMERY_OK && filters == 0 && design->links[0].bits > empty_bits_most)
+    if (status == BLOOMERY_OK && filters == 0 && design->layers[0].bits > empty_bits_max)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 12,
                              "a chain without filters, the first of which would be for %llu keys: "
                              "make it anew, from its keys and rate",
-                             (unsigned long long)design->links[0].keys);
+                             (unsigned long long)design->layers[0].keys);
     design->small[17] = filters > 0;
     return status;
 }
@@ -212,10 +213,10 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     if (variant < 0)
         return BLOOMERY_BAD_ARGUMENT;
     const double ratio = bytes >= 12 ? bloomery_load_f64(data + 4) : 0;
-    const bool chain = ratio >= ratio_least && ratio < 1;
+    const bool chain = ratio >= ratio_min && ratio < 1;
     begin(design, (enum variant)variant, chain);
     return chain ? parse_chain(data, bytes, design, error)
-                 : parse_link(data, bytes, design, 0, error);
+                 : parse_layer(data, bytes, design, 0, error);
 }
 
 /* ---- Writing --------------------------------------------------------------------------------- */
@@ -242,12 +243,12 @@ struct header {
 static struct header header_of(const bloomery_filter *filter)
 {
     const bool four = filter->shape.hash == HASH_4;
-    const struct bloomery_link *first = &filter->links[0];
+    const struct bloomery_layer *first = &filter->layers[0];
     struct header header = {
         .variant = four ? V4 : V3,
         .keys = first->keys,
         .rate = fmin(1, first->rate / filter->shape.tightening),
-        .filters = bloomery_link_count(filter),
+        .filters = bloomery_layer_count(filter),
     };
     if (filter->extra_bytes != EXTRA_BYTES)
         return header;
@@ -260,24 +261,24 @@ static struct header header_of(const bloomery_filter *filter)
     return header;
 }
 
-static uint64_t link_length(const struct bloomery_link *link)
+static uint64_t layer_length(const struct bloomery_layer *layer)
 {
-    return HEADER + (link->bits + 7) / 8;
+    return HEADER + (layer->bits + 7) / 8;
 }
 
-static bloomery_status write_link(const struct bloomery_link *link,
-                                  struct bloomery_emitter *emitter)
+static bloomery_status write_layer(const struct bloomery_layer *layer,
+                                   struct bloomery_emitter *emitter)
 {
     uint8_t bytes[HEADER];
-    assert(link->bits % link->probes == 0);
-    bloomery_store_f64(bytes, link->rate);
-    bloomery_store_u64(bytes + 8, link->probes);
-    bloomery_store_u64(bytes + 16, link->bits / link->probes);
-    bloomery_store_u64(bytes + 24, link->keys);
-    bloomery_store_u64(bytes + 32, link->adds);
+    assert(layer->bits % layer->probes == 0);
+    bloomery_store_f64(bytes, layer->rate);
+    bloomery_store_u64(bytes + 8, layer->probes);
+    bloomery_store_u64(bytes + 16, layer->bits / layer->probes);
+    bloomery_store_u64(bytes + 24, layer->keys);
+    bloomery_store_u64(bytes + 32, layer->adds);
     bloomery_status status = bloomery_emit(emitter, bytes, sizeof bytes);
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, link, (link->bits + 7) / 8, BLOOMERY_LAYOUT_BYTES)
+               ? bloomery_emit_bits(emitter, layer, (layer->bits + 7) / 8, BLOOMERY_LAYOUT_BYTES)
                : status;
 }
 
@@ -286,7 +287,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const struct header header = header_of(filter);
     uint8_t bytes[CHAIN_HEADER];
     if (filter->shape.kind != BLOOMERY_SCALABLE)
-        return write_link(&filter->links[0], emitter);
+        return write_layer(&filter->layers[0], emitter);
     bloomery_store_u32(bytes, filter->shape.growth);
     bloomery_store_f64(bytes + 4, filter->shape.tightening);
     bloomery_store_u64(bytes + 12, header.keys);
@@ -294,11 +295,11 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     bloomery_store_u32(bytes + 28, header.filters);
     bloomery_status status = bloomery_emit(emitter, bytes, sizeof bytes);
     for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++) {
-        bloomery_store_u64(bytes, link_length(&filter->links[i]));
+        bloomery_store_u64(bytes, layer_length(&filter->layers[i]));
         status = bloomery_emit(emitter, bytes, 8);
     }
     for (uint32_t i = 0; i < header.filters && status == BLOOMERY_OK; i++)
-        status = write_link(&filter->links[i], emitter);
+        status = write_layer(&filter->layers[i], emitter);
     return status;
 }
 
@@ -310,40 +311,40 @@ static const char *variant(const bloomery_filter *filter)
     return names[header_of(filter).variant];
 }
 
-/* What rates of links, each `ratio` times the one before, add up to in the end. */
+/* What rates of layers, each `ratio` times the one before, add up to in the end. */
 static bool remark_chain(const bloomery_filter *filter, char *text, size_t room)
 {
-    struct bloomery_phrase asked, sum, now;
+    struct bloomery_phrase queried, sum, now;
     const struct header header = header_of(filter);
-    const double end = filter->links[0].rate / (1 - filter->shape.tightening);
+    const double end = filter->layers[0].rate / (1 - filter->shape.tightening);
     double none = 0;
     if (filter->shape.kind != BLOOMERY_SCALABLE || !(end > header.rate * 1.1))
         return false;
-    for (uint32_t i = 0; i < filter->shape.link_count; i++)
-        none += log1p(
-            -fmin(0.999999, filter->kind->expected_rate(&filter->links[i], filter->links[i].keys)));
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+        none += log1p(-fmin(
+            0.999999, filter->kind->expected_rate(&filter->layers[i], filter->layers[i].keys)));
     snprintf(text, room,
              "the chain was asked for %s, but the rates of its filters add up to %s: with %u of "
              "them, full, it is %s",
-             bloomery_phrase_rate(&asked, header.rate), bloomery_phrase_rate(&sum, fmin(1, end)),
-             filter->shape.link_count, bloomery_phrase_rate(&now, -expm1(none)));
+             bloomery_phrase_rate(&queried, header.rate), bloomery_phrase_rate(&sum, fmin(1, end)),
+             filter->shape.layer_count, bloomery_phrase_rate(&now, -expm1(none)));
     return true;
 }
 
 /* Whether MD5 or XXH3 is the digest: where the numbers of a key fit in 128 bits. */
 static bool remark_version(const bloomery_filter *filter, char *text, size_t room)
 {
-    const struct bloomery_link *link = &filter->links[0];
-    const uint64_t slice = link->bits / link->probes;
+    const struct bloomery_layer *layer = &filter->layers[0];
+    const uint64_t slice = layer->bits / layer->probes;
     const uint64_t width = slice < UINT64_C(1) << 15 ? 16 : slice < UINT64_C(1) << 31 ? 32 : 64;
-    if (width * link->probes > 128)
+    if (width * layer->probes > 128)
         return false;
     snprintf(
         text, room,
         "its bytes don't say which version wrote it, and where %u numbers of %u bits fit in a "
         "digest of 128 as here, 3 hashes by MD5 and 4 by XXH3: read as the other it would miss "
         "its keys",
-        link->probes, (uint32_t)width);
+        layer->probes, (uint32_t)width);
     return true;
 }
 
@@ -352,7 +353,7 @@ static bool remark_one_more(const bloomery_filter *filter, char *text, size_t ro
     if (header_of(filter).variant != V2 || filter->shape.kind != BLOOMERY_CLASSIC)
         return false;
     snprintf(text, room, "pybloom 2.0 refuses only key %llu, one later than it was made for",
-             (unsigned long long)filter->links[0].keys + 2);
+             (unsigned long long)filter->layers[0].keys + 2);
     return true;
 }
 
@@ -378,7 +379,7 @@ const struct bloomery_dialect_row bloomery_dialect_pybloom = {
         {
             .id = BLOOMERY_DIALECT_PYBLOOM_LIVE,
             .name = "pybloom-live",
-            .note = "pybloom_live and pybloom (Python), the bytes of tofile()",
+            .description = "pybloom_live and pybloom (Python), the bytes of tofile()",
             .variants = variants,
             .reads = true,
             .writes = true,

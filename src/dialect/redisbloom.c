@@ -2,21 +2,21 @@
 /*
  * RedisBloom's filters (2.x, 8.x), as BF.SCANDUMP hands them out: its chunks, one behind the other.
  *
- *     byte 0     keys in all links          u64, little-endian, packed, as all that follows
- *     byte 8     N, the number of links     u32
+ *     byte 0     keys in all layers          u64, little-endian, packed, as all that follows
+ *     byte 8     N, the number of layers     u32
  *     byte 12    options                    u32: 1 no rounding, 2 entries are bits, 4 hash of 64 bits, 8 does
  *                                           not scale; 5 or 13 in filters of today
  *     byte 16    growth                     u32: EXPANSION
- *     byte 20    N links of 53 bytes:       bytes u64, bits u64 (8 bytes), keys in it u64, error f64,
+ *     byte 20    N layers of 53 bytes:       bytes u64, bits u64 (8 bytes), keys in it u64, error f64,
  *                                           bits per key f64, k u32, capacity u64, n2 u8 (0)
- *                the links' bits, one behind the other, bit p being bit p & 7 of byte p >> 3
+ *                the layers' bits, one behind the other, bit p being bit p & 7 of byte p >> 3
  *
  * Keys are hashed by MurmurHash64A twice, the second time with the first hash as seed; positions are
- * (a + i b) mod 2^64 mod m. A chain begins with a link for the capacity at half the error asked for, or at that
- * error where it does not scale; how it goes on, and how links are sized, is in core/foreign/tightened.c. An error above
+ * (a + i b) mod 2^64 mod m. A chain begins with a layer for the capacity at half the error asked for, or at that
+ * error where it does not scale; how it goes on, and how layers are sized, is in core/foreign/tightened.c. An error above
  * 0.25 counts as 0.25. Keys are counted when they set a bit.
  *
- * Faults: the constants of the sizing are cut short, which gives a link for error 2^-j a probe too many; and
+ * Faults: the constants of the sizing are cut short, which gives a layer for error 2^-j a probe too many; and
  * few keys at a low error have a rate several times as high, since positions are steps of one size
  * (plan/foreign/step_rate.c).
  *
@@ -37,21 +37,22 @@
 enum {
     HASH = 21,
     HEADER = 20,
-    LINK = 53,
+    LAYER = 53,
     OPTIONS = 5,    /* no rounding, 64 bits */
     NONSCALING = 8, /* and that */
     OPTIONS_KNOWN = 15,
-    EXTRA_HEAD = 8, /* of extra: options and growth; then the bits per key of each link */
-    GROWTH_MOST = 32768,
+    EXTRA_HEAD = 8, /* of extra: options and growth; then the bits per key of each layer */
+    GROWTH_MAX = 32768,
 };
 
-_Static_assert(BLOOMERY_REDISBLOOM_HEADER == HEADER + LINK * BLOOMERY_CHAIN_MAX,
+_Static_assert(BLOOMERY_REDISBLOOM_HEADER == HEADER + LAYER * BLOOMERY_CHAIN_MAX,
                "the public header has room for all links");
 
-static const uint64_t keys_most = UINT64_C(1) << 30;
-static const double rate_most = 0.25;
+static const uint64_t keys_max = UINT64_C(1) << 30;
+static const double rate_max = 0.25;
 
-static void begin(struct bloomery_design *design, uint32_t options, uint32_t growth, uint32_t links)
+static void begin(struct bloomery_design *design, uint32_t options, uint32_t growth,
+                  uint32_t layers)
 {
     struct bloomery_shape *shape = &design->shape;
     shape->kind = BLOOMERY_SCALABLE;
@@ -61,11 +62,11 @@ static void begin(struct bloomery_design *design, uint32_t options, uint32_t gro
     shape->count_rule = BLOOMERY_COUNTS_NEW;
     shape->growth = (options & NONSCALING) != 0 ? 0 : growth;
     shape->tightening = 0.5;
-    shape->link_count = links;
+    shape->layer_count = layers;
     bloomery_store_u32(design->small, options);
     bloomery_store_u32(design->small + 4, growth);
     design->extra = design->small;
-    design->extra_bytes = EXTRA_HEAD + 8 * (size_t)links;
+    design->extra_bytes = EXTRA_HEAD + 8 * (size_t)layers;
     assert(design->extra_bytes <= sizeof design->small);
 }
 
@@ -80,45 +81,45 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     double rate = given->rate == 0 ? 0.01 : given->rate;
     if (variant < 0)
         return BLOOMERY_BAD_ARGUMENT;
-    if (!(rate > 0 && rate < 1) || keys > keys_most || growth > GROWTH_MOST)
+    if (!(rate > 0 && rate < 1) || keys > keys_max || growth > GROWTH_MAX)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "RedisBloom takes 1 to 2^30 keys, a rate above 0 and below 1, and a growth of 1 "
             "to 32768");
-    rate = fmin(rate, rate_most);
+    rate = fmin(rate, rate_max);
     begin(design, OPTIONS | (variant == 1 ? NONSCALING : 0), growth, 1);
     bloomery_status status =
-        bloomery_tightened_size(keys, variant == 1 ? rate : rate * 0.5, &design->links[0], error);
+        bloomery_tightened_size(keys, variant == 1 ? rate : rate * 0.5, &design->layers[0], error);
     if (status == BLOOMERY_OK)
         bloomery_store_f64(design->small + EXTRA_HEAD,
-                           bloomery_short_bits_per_key(design->links[0].rate));
+                           bloomery_short_bits_per_key(design->layers[0].rate));
     return status;
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-static bloomery_status read_link(const uint8_t *data, uint64_t at, struct bloomery_link *link,
-                                 bloomery_error *error)
+static bloomery_status read_layer(const uint8_t *data, uint64_t at, struct bloomery_layer *layer,
+                                  bloomery_error *error)
 {
     const uint64_t bytes = bloomery_load_u64(data);
     const double bits_per_key = bloomery_load_f64(data + 32);
-    *link = (struct bloomery_link){
+    *layer = (struct bloomery_layer){
         .bits = bloomery_load_u64(data + 8),
         .adds = bloomery_load_u64(data + 16),
         .rate = bloomery_load_f64(data + 24),
         .probes = bloomery_load_u32(data + 40),
         .keys = bloomery_load_u64(data + 44),
     };
-    if (bytes == 0 || bytes > BLOOMERY_BITS_MAX / 8 || link->bits != bytes * 8)
+    if (bytes == 0 || bytes > BLOOMERY_BITS_MAX / 8 || layer->bits != bytes * 8)
         return bloomery_fail(error, BLOOMERY_CORRUPT, at,
                              "damaged: a link of %llu bytes and %llu bits",
-                             (unsigned long long)bytes, (unsigned long long)link->bits);
-    if (!(link->rate > 0 && link->rate < 1) || link->probes == 0 ||
-        bloomery_short_probes(bits_per_key) != link->probes)
+                             (unsigned long long)bytes, (unsigned long long)layer->bits);
+    if (!(layer->rate > 0 && layer->rate < 1) || layer->probes == 0 ||
+        bloomery_short_probes(bits_per_key) != layer->probes)
         return bloomery_fail(error, BLOOMERY_CORRUPT, at,
                              "damaged: a link's error, bits per key and %u probes do not belong "
                              "together",
-                             link->probes);
+                             layer->probes);
     if (data[52] != 0)
         return bloomery_fail(error, data[52] > 63 ? BLOOMERY_CORRUPT : BLOOMERY_UNSUPPORTED,
                              at + 52,
@@ -134,23 +135,23 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
         return bloomery_fail(
             error, BLOOMERY_TRUNCATED, bytes,
             "cut short: a header of RedisBloom's begins with 20 bytes, there are %zu", bytes);
-    const uint32_t links = bloomery_load_u32(data + 8);
+    const uint32_t layers = bloomery_load_u32(data + 8);
     const uint32_t options = bloomery_load_u32(data + 12);
-    if (links == 0 || (options & ~(uint32_t)OPTIONS_KNOWN) != 0)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, 8, "damaged: %u links, options %u", links,
+    if (layers == 0 || (options & ~(uint32_t)OPTIONS_KNOWN) != 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 8, "damaged: %u links, options %u", layers,
                              options);
     if ((options & ~(uint32_t)NONSCALING) != OPTIONS)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 12,
             "options %u are those of an old release, which placed keys in another way", options);
-    if (links > BLOOMERY_CHAIN_MAX)
+    if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 8,
-                             "%u links are more than the %d that a chain can have here", links,
+                             "%u links are more than the %d that a chain can have here", layers,
                              BLOOMERY_CHAIN_MAX);
-    if (bytes < HEADER + LINK * (size_t)links)
+    if (bytes < HEADER + LAYER * (size_t)layers)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short: a header of %u links takes %u bytes, there are %zu", links,
-                             HEADER + LINK * links, bytes);
+                             "cut short: a header of %u links takes %u bytes, there are %zu",
+                             layers, HEADER + LAYER * layers, bytes);
     return BLOOMERY_OK;
 }
 
@@ -161,23 +162,23 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
     bloomery_status status = check_head(data, bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    const uint32_t links = bloomery_load_u32(data + 8);
+    const uint32_t layers = bloomery_load_u32(data + 8);
     uint64_t adds = 0;
-    begin(design, bloomery_load_u32(data + 12), bloomery_load_u32(data + 16), links);
-    for (uint32_t i = 0; i < links; i++) {
-        const size_t at = HEADER + LINK * (size_t)i;
-        status = read_link(data + at, at, &design->links[i], error);
+    begin(design, bloomery_load_u32(data + 12), bloomery_load_u32(data + 16), layers);
+    for (uint32_t i = 0; i < layers; i++) {
+        const size_t at = HEADER + LAYER * (size_t)i;
+        status = read_layer(data + at, at, &design->layers[i], error);
         if (status != BLOOMERY_OK)
             return status;
         memcpy(design->small + EXTRA_HEAD + 8 * (size_t)i, data + at + 32, 8);
-        if (__builtin_add_overflow(adds, design->links[i].adds, &adds))
+        if (__builtin_add_overflow(adds, design->layers[i].adds, &adds))
             adds = UINT64_MAX;
     }
     if (adds != bloomery_load_u64(data))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: %llu keys in all, %llu in its links",
                              (unsigned long long)bloomery_load_u64(data), (unsigned long long)adds);
-    *header_bytes = HEADER + LINK * (size_t)links;
+    *header_bytes = HEADER + LAYER * (size_t)layers;
     return BLOOMERY_OK;
 }
 
@@ -192,8 +193,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     if (status != BLOOMERY_OK)
         return status;
     at = header;
-    for (uint32_t i = 0; i < design->shape.link_count; i++) {
-        design->bit_bytes[i] = design->links[i].bits / 8;
+    for (uint32_t i = 0; i < design->shape.layer_count; i++) {
+        design->bit_bytes[i] = design->layers[i].bits / 8;
         at += design->bit_bytes[i]; /* 64 times 2^47 at most */
         if (at <= bytes)
             design->bits[i] = data + (size_t)(at - design->bit_bytes[i]);
@@ -209,16 +210,16 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* As it was read, where it was; links that were added since follow from their rate. */
-static double bits_per_key_of(const bloomery_filter *filter, uint32_t link)
+/* As it was read, where it was; layers that were added since follow from their rate. */
+static double bits_per_key_of(const bloomery_filter *filter, uint32_t layer)
 {
-    const size_t at = EXTRA_HEAD + 8 * (size_t)link;
+    const size_t at = EXTRA_HEAD + 8 * (size_t)layer;
     if (filter->extra_bytes >= at + 8) {
         const double kept = bloomery_load_f64(filter->extra + at);
-        if (bloomery_short_probes(kept) == filter->links[link].probes)
+        if (bloomery_short_probes(kept) == filter->layers[layer].probes)
             return kept;
     }
-    return bloomery_short_bits_per_key(filter->links[link].rate);
+    return bloomery_short_bits_per_key(filter->layers[layer].rate);
 }
 
 bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery_error *error)
@@ -228,10 +229,10 @@ bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery
         shape->probe_rule != BLOOMERY_PROBES_DOUBLE || shape->count_rule != BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RedisBloom hashes by murmurhash64a and keeps chains of links");
-    for (uint32_t i = 0; i < shape->link_count; i++) {
-        const struct bloomery_link *link = &filter->links[i];
-        if (link->bits % 8 != 0 || !(link->rate > 0 && link->rate < 1) ||
-            bloomery_short_probes(bits_per_key_of(filter, i)) != link->probes)
+    for (uint32_t i = 0; i < shape->layer_count; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        if (layer->bits % 8 != 0 || !(layer->rate > 0 && layer->rate < 1) ||
+            bloomery_short_probes(bits_per_key_of(filter, i)) != layer->probes)
             return bloomery_fail(
                 error, BLOOMERY_MISMATCH, 0,
                 "RedisBloom's links have whole bytes and the number of probes that follows "
@@ -243,7 +244,7 @@ bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery
 size_t bloomery_redisbloom_write_header(const bloomery_filter *filter,
                                         uint8_t header[BLOOMERY_REDISBLOOM_HEADER])
 {
-    const uint32_t links = filter->shape.link_count;
+    const uint32_t layers = filter->shape.layer_count;
     const uint32_t growth = filter->shape.growth;
     uint32_t options = growth == 0 ? OPTIONS | NONSCALING : OPTIONS;
     uint32_t expansion = growth == 0 ? 2 : growth;
@@ -253,24 +254,24 @@ size_t bloomery_redisbloom_write_header(const bloomery_filter *filter,
         options = bloomery_load_u32(filter->extra);
         expansion = bloomery_load_u32(filter->extra + 4);
     }
-    for (uint32_t i = 0; i < links; i++) {
-        const struct bloomery_link *link = &filter->links[i];
-        uint8_t *at = header + HEADER + LINK * (size_t)i;
-        bloomery_store_u64(at, link->bits / 8);
-        bloomery_store_u64(at + 8, link->bits);
-        bloomery_store_u64(at + 16, link->adds);
-        bloomery_store_f64(at + 24, link->rate);
+    for (uint32_t i = 0; i < layers; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        uint8_t *at = header + HEADER + LAYER * (size_t)i;
+        bloomery_store_u64(at, layer->bits / 8);
+        bloomery_store_u64(at + 8, layer->bits);
+        bloomery_store_u64(at + 16, layer->adds);
+        bloomery_store_f64(at + 24, layer->rate);
         bloomery_store_f64(at + 32, bits_per_key_of(filter, i));
-        bloomery_store_u32(at + 40, link->probes);
-        bloomery_store_u64(at + 44, link->keys);
+        bloomery_store_u32(at + 40, layer->probes);
+        bloomery_store_u64(at + 44, layer->keys);
         at[52] = 0;
-        adds += link->adds;
+        adds += layer->adds;
     }
     bloomery_store_u64(header, adds);
-    bloomery_store_u32(header + 8, links);
+    bloomery_store_u32(header + 8, layers);
     bloomery_store_u32(header + 12, options);
     bloomery_store_u32(header + 16, expansion);
-    return HEADER + LINK * (size_t)links;
+    return HEADER + LAYER * (size_t)layers;
 }
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
@@ -278,8 +279,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t header[BLOOMERY_REDISBLOOM_HEADER];
     const size_t bytes = bloomery_redisbloom_write_header(filter, header);
     bloomery_status status = bloomery_emit(emitter, header, bytes);
-    for (uint32_t i = 0; i < filter->shape.link_count && status == BLOOMERY_OK; i++)
-        status = bloomery_emit_bits(emitter, &filter->links[i], filter->links[i].bits / 8,
+    for (uint32_t i = 0; i < filter->shape.layer_count && status == BLOOMERY_OK; i++)
+        status = bloomery_emit_bits(emitter, &filter->layers[i], filter->layers[i].bits / 8,
                                     BLOOMERY_LAYOUT_BYTES);
     return status;
 }
@@ -291,30 +292,30 @@ static const char *variant(const bloomery_filter *filter)
     return filter->shape.growth == 0 ? "nonscaling" : "scaling";
 }
 
-/* With all links full. The rate asked for is twice the first link's where the chain scales. */
+/* With all layers full. The rate asked for is twice the first layer's where the chain scales. */
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     struct bloomery_phrase is, wanted;
-    const double first = filter->links[0].rate;
-    const double asked = filter->shape.growth == 0 ? first : fmin(1, 2 * first);
+    const double first = filter->layers[0].rate;
+    const double queried = filter->shape.growth == 0 ? first : fmin(1, 2 * first);
     double none = 0;
     uint64_t keys = 0;
     if (index > 0)
         return false;
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        const struct bloomery_link *link = &filter->links[i];
-        none += log1p(-filter->kind->expected_rate(link, link->keys));
-        keys += link->keys;
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        none += log1p(-filter->kind->expected_rate(layer, layer->keys));
+        keys += layer->keys;
     }
     const double rate = -expm1(none);
-    if (!(rate > 1.1 * asked))
+    if (!(rate > 1.1 * queried))
         return false;
     snprintf(
         text, room,
         "with the %llu keys it is for, this dialect's rate at this size is %s, not the %s it was "
         "asked for",
         (unsigned long long)keys, bloomery_phrase_rate(&is, rate),
-        bloomery_phrase_rate(&wanted, asked));
+        bloomery_phrase_rate(&wanted, queried));
     return true;
 }
 
@@ -323,7 +324,8 @@ const struct bloomery_dialect_row bloomery_dialect_redisbloom = {
         {
             .id = BLOOMERY_DIALECT_REDISBLOOM,
             .name = "redisbloom",
-            .note = "RedisBloom's filters, the chunks of its BF.SCANDUMP one behind the other",
+            .description =
+                "RedisBloom's filters, the chunks of its BF.SCANDUMP one behind the other",
             .variants = "scaling, nonscaling",
             .reads = true,
             .writes = true,

@@ -4,28 +4,28 @@
  * one tells the encodings apart:
  *
  *     fast (format_version 5 and later)         legacy (before)
- *     | bits: N lines of 64 bytes |             | bits: N lines of 64 bytes |
+ *     | bits: N blocks of 64 bytes |             | bits: N blocks of 64 bytes |
  *     | ff | 00 | k | 00 | 00 |                 | k | N: u32, little-endian |
  *
  *     00 .. of any size from 6 on: "maybe" to every key       fe ..: a Ribbon filter, which is no Bloom filter
  *
- * Legacy filters have lines as long as the machine's caches have: 128 bytes on ARM and POWER, 256 on
+ * Legacy filters have blocks as long as the machine's caches have: 128 bytes on ARM and POWER, 256 on
  * mainframes; such are read, and their N tells.
  *
- *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the line, and whose high half x has bit
+ *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the block, and whose high half x has bit
  *               x g^i mod 2^32 >> 23 there
  *     legacy    h = 32 bits (hash/foreign/leveldb_hash.c, last bytes sign-extended); bit (h + i rotr32(h, 17)) mod
- *               512 of line h mod N
+ *               512 of block h mod N
  *
  * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on 100;
- *     fast      M = trunc(1000 b + 0.500001);  ceil(n M / 8000) bytes, rounded up to lines; k by a table
- *     legacy    M / 1000 rounded to a whole number;  ceil(n b / 512) lines, one more where that is even;
+ *     fast      M = trunc(1000 b + 0.500001);  ceil(n M / 8000) bytes, rounded up to blocks; k by a table
+ *     legacy    M / 1000 rounded to a whole number;  ceil(n b / 512) blocks, one more where that is even;
  *               k = trunc(0.69 b), 1 to 30
  * Without keys there is the trailer alone, and the answer is "no". What RocksDB takes for "maybe" because it
  * does not know it - other first bytes, k = 0 or above 30, N that does not divide the bits - is refused here.
  *
  * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk in
- * a line of 512 bits covers much of what others do (core/foreign/rotated_rules.c).
+ * a block of 512 bits covers much of what others do (core/foreign/rotated_rules.c).
  */
 #include "dialect/storage.h"
 
@@ -43,11 +43,11 @@ enum {
     FAST_HASH = 27,
     LEGACY_HASH = 26,
     TRAILER = 5,
-    LINE = 64, /* bytes */
-    LINE_BITS = LINE * 8,
-    LINE_MOST = 256, /* bytes, of other machines */
-    PROBES_MOST = 30,
-    LEGACY_PROBES_MOST = 127, /* that can be read */
+    BLOCK = 64, /* bytes */
+    BLOCK_BITS = BLOCK * 8,
+    BLOCK_MAX = 256, /* bytes, of other machines */
+    PROBES_MAX = 30,
+    LEGACY_PROBES_MAX = 127, /* that can be read */
     DEFAULT_PROBES = 6,
     MARK_ANY_KEY = 0x00,
     MARK_FAST = 0xff,
@@ -57,23 +57,23 @@ enum {
 static const char variants[] = "fast, legacy";
 
 /* RocksDB counts bytes of fast filters and bits of legacy ones in 32 bits. */
-static const uint64_t fast_lines_most = UINT32_MAX / LINE;
-static const uint64_t legacy_bits_most = UINT32_MAX;
+static const uint64_t fast_blocks_max = UINT32_MAX / BLOCK;
+static const uint64_t legacy_bits_max = UINT32_MAX;
 
-static void lay_out(struct bloomery_design *design, int variant, uint64_t lines, uint32_t line_bits,
-                    uint32_t probes)
+static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks,
+                    uint32_t block_bits, uint32_t probes)
 {
     struct bloomery_shape *shape = &design->shape;
     shape->kind = BLOOMERY_BLOCKED;
     shape->hash = variant == FAST ? FAST_HASH : LEGACY_HASH;
-    shape->block_bits = line_bits;
+    shape->block_bits = block_bits;
     shape->block_rule = variant == FAST ? BLOOMERY_BLOCKS_LOW_HALF : BLOOMERY_BLOCKS_MODULO;
     shape->probe_rule =
-        variant == FAST ? BLOOMERY_PROBES_GOLDEN_LINE : BLOOMERY_PROBES_ROTATED_LINE;
+        variant == FAST ? BLOOMERY_PROBES_GOLDEN_BLOCK : BLOOMERY_PROBES_ROTATED_BLOCK;
     shape->cell_bits = 1;
-    shape->link_count = 1;
-    design->links[0] =
-        (struct bloomery_link){.bits = lines * line_bits, .probes = probes, .lines = 1};
+    shape->layer_count = 1;
+    design->layers[0] =
+        (struct bloomery_layer){.bits = blocks * block_bits, .probes = probes, .blocks_per_key = 1};
 }
 
 /* ---- Sizing ---------------------------------------------------------------------------------- */
@@ -90,14 +90,14 @@ static uint32_t fast_probes(uint32_t millibits)
 }
 
 /* The trailer that stands for a filter without keys. */
-static void trailer_of(int variant, uint32_t probes, uint32_t lines, uint8_t trailer[TRAILER])
+static void trailer_of(int variant, uint32_t probes, uint32_t blocks, uint8_t trailer[TRAILER])
 {
     memset(trailer, 0, TRAILER);
     trailer[0] = variant == FAST ? MARK_FAST : (uint8_t)probes;
     if (variant == FAST)
         trailer[2] = (uint8_t)probes;
     else
-        bloomery_store_u32(trailer + 1, lines);
+        bloomery_store_u32(trailer + 1, blocks);
 }
 
 static bloomery_status too_large(bloomery_error *error)
@@ -117,22 +117,22 @@ static bloomery_status plan_bits_per_key(const bloomery_dialect_parameters *give
     const double bits_per_key = fmax(1, fmin(100, given->bits_per_key));
     const uint32_t millibits = (uint32_t)(bits_per_key * 1000 + 0.500001);
     const uint32_t whole = (millibits + 500) / 1000;
-    const double legacy_probes = fmax(1, fmin(PROBES_MOST, trunc(whole * 0.69)));
+    const double legacy_probes = fmax(1, fmin(PROBES_MAX, trunc(whole * 0.69)));
     const uint32_t probes = variant == FAST ? fast_probes(millibits) : (uint32_t)legacy_probes;
-    uint64_t lines;
-    if (given->keys > legacy_bits_most)
+    uint64_t blocks;
+    if (given->keys > legacy_bits_max)
         return too_large(error);
     if (variant == FAST) {
-        lines = ((given->keys * millibits + 7999) / 8000 + LINE - 1) / LINE;
+        blocks = ((given->keys * millibits + 7999) / 8000 + BLOCK - 1) / BLOCK;
     } else {
-        lines = (given->keys * whole + LINE_BITS - 1) / LINE_BITS;
-        lines += lines > 0 && lines % 2 == 0;
+        blocks = (given->keys * whole + BLOCK_BITS - 1) / BLOCK_BITS;
+        blocks += blocks > 0 && blocks % 2 == 0;
     }
-    if (lines > (variant == FAST ? fast_lines_most : legacy_bits_most / LINE_BITS))
+    if (blocks > (variant == FAST ? fast_blocks_max : legacy_bits_max / BLOCK_BITS))
         return too_large(error);
-    lay_out(design, variant, lines > 0 ? lines : 1, LINE_BITS, probes);
-    design->links[0].keys = given->keys;
-    if (lines == 0) {
+    lay_out(design, variant, blocks > 0 ? blocks : 1, BLOCK_BITS, probes);
+    design->layers[0].keys = given->keys;
+    if (blocks == 0) {
         uint8_t trailer[TRAILER];
         trailer_of(variant, probes, 0, trailer);
         bloomery_design_constant(design, false, trailer, sizeof trailer);
@@ -148,17 +148,17 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         return BLOOMERY_BAD_ARGUMENT;
     if (given->bits == 0 && given->probes == 0)
         return plan_bits_per_key(given, variant, design, error);
-    const uint64_t lines = given->bits / LINE_BITS;
-    if (given->bits_per_key > 0 || lines == 0 || given->bits % LINE_BITS != 0 ||
-        given->probes < 1 || given->probes > PROBES_MOST)
+    const uint64_t blocks = given->bits / BLOCK_BITS;
+    if (given->bits_per_key > 0 || blocks == 0 || given->bits % BLOCK_BITS != 0 ||
+        given->probes < 1 || given->probes > PROBES_MAX)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "RocksDB's filters have lines of 512 bits and 1 to 30 probes: bits is a "
             "multiple of 512, and bits_per_key is not given besides");
-    if (lines > (variant == FAST ? fast_lines_most : legacy_bits_most / LINE_BITS))
+    if (blocks > (variant == FAST ? fast_blocks_max : legacy_bits_max / BLOCK_BITS))
         return too_large(error);
-    lay_out(design, variant, lines, LINE_BITS, given->probes);
-    design->links[0].keys = given->keys;
+    lay_out(design, variant, blocks, BLOCK_BITS, given->probes);
+    design->layers[0].keys = given->keys;
     return BLOOMERY_OK;
 }
 
@@ -170,7 +170,7 @@ static bloomery_status parse_fast(const uint8_t *data, size_t bytes, struct bloo
     const size_t end = bytes - TRAILER;
     const uint8_t *trailer = data + end;
     const uint32_t probes = trailer[2];
-    if (trailer[1] != 0 || trailer[3] != 0 || trailer[4] != 0 || probes > PROBES_MOST)
+    if (trailer[1] != 0 || trailer[3] != 0 || trailer[4] != 0 || probes > PROBES_MAX)
         return bloomery_fail(
             error, BLOOMERY_WRONG_VERSION, end,
             "a trailer of %02x %02x %02x %02x %02x means an encoding that is not "
@@ -178,12 +178,12 @@ static bloomery_status parse_fast(const uint8_t *data, size_t bytes, struct bloo
             trailer[0], trailer[1], trailer[2], trailer[3], trailer[4]);
     if (probes == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, end + 2, "damaged: a filter without probes");
-    if (end % LINE != 0 || end / LINE > fast_lines_most)
+    if (end % BLOCK != 0 || end / BLOCK > fast_blocks_max)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short, or something is before the filter: %zu bytes are no "
                              "multiple of 64, or 2^32 and more",
                              end);
-    lay_out(design, FAST, end > 0 ? end / LINE : 1, LINE_BITS, probes);
+    lay_out(design, FAST, end > 0 ? end / BLOCK : 1, BLOCK_BITS, probes);
     return BLOOMERY_OK;
 }
 
@@ -192,19 +192,20 @@ static bloomery_status parse_legacy(const uint8_t *data, size_t bytes,
 {
     const size_t end = bytes - TRAILER;
     const uint32_t probes = data[end];
-    const uint64_t lines = bloomery_load_u32(data + end + 1);
-    const uint64_t line = lines > 0 ? end / lines : 0;
-    if ((lines == 0) != (end == 0))
+    const uint64_t blocks = bloomery_load_u32(data + end + 1);
+    const uint64_t block = blocks > 0 ? end / blocks : 0;
+    if ((blocks == 0) != (end == 0))
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short, or not RocksDB's: %llu lines in %zu bytes",
-                             (unsigned long long)lines, end);
-    if (end > 0 && (line * lines != end || (line & (line - 1)) != 0 || line < LINE ||
-                    line > LINE_MOST || end > legacy_bits_most / 8))
+                             (unsigned long long)blocks, end);
+    if (end > 0 && (block * blocks != end || (block & (block - 1)) != 0 || block < BLOCK ||
+                    block > BLOCK_MAX || end > legacy_bits_max / 8))
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short, or not RocksDB's: %llu lines of 64, 128 or 256 bytes are "
                              "not %zu bytes",
-                             (unsigned long long)lines, end);
-    lay_out(design, LEGACY, end > 0 ? lines : 1, end > 0 ? (uint32_t)line * 8 : LINE_BITS, probes);
+                             (unsigned long long)blocks, end);
+    lay_out(design, LEGACY, end > 0 ? blocks : 1, end > 0 ? (uint32_t)block * 8 : BLOCK_BITS,
+            probes);
     return BLOOMERY_OK;
 }
 
@@ -213,12 +214,12 @@ static bloomery_status parse_any_key(const uint8_t *data, size_t bytes,
 {
     if (bytes == TRAILER)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0, "damaged: a filter without probes");
-    if (bytes > BLOOMERY_CONSTANT_MOST)
+    if (bytes > BLOOMERY_CONSTANT_MAX)
         return bloomery_fail(error, BLOOMERY_CORRUPT, bytes - TRAILER,
                              "damaged: no probes, which makes RocksDB say \"maybe\" to every key, "
                              "but %zu bytes of bits",
                              bytes - TRAILER);
-    lay_out(design, FAST, 1, LINE_BITS, DEFAULT_PROBES);
+    lay_out(design, FAST, 1, BLOCK_BITS, DEFAULT_PROBES);
     bloomery_design_constant(design, true, data, bytes);
     return BLOOMERY_OK;
 }
@@ -242,7 +243,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
                              "read here");
     if (mark == MARK_FAST)
         status = parse_fast(data, bytes, design, error);
-    else if (mark <= LEGACY_PROBES_MOST)
+    else if (mark <= LEGACY_PROBES_MAX)
         status = parse_legacy(data, bytes, design, error);
     else
         status = bloomery_fail(error, BLOOMERY_WRONG_VERSION, bytes - TRAILER,
@@ -265,26 +266,26 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bool is_fast(const struct bloomery_shape *shape)
 {
     return shape->hash == FAST_HASH && shape->block_rule == BLOOMERY_BLOCKS_LOW_HALF &&
-           shape->probe_rule == BLOOMERY_PROBES_GOLDEN_LINE;
+           shape->probe_rule == BLOOMERY_PROBES_GOLDEN_BLOCK;
 }
 
 static bool is_legacy(const struct bloomery_shape *shape)
 {
     return shape->hash == LEGACY_HASH && shape->block_rule == BLOOMERY_BLOCKS_MODULO &&
-           shape->probe_rule == BLOOMERY_PROBES_ROTATED_LINE;
+           shape->probe_rule == BLOOMERY_PROBES_ROTATED_BLOCK;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     const struct bloomery_shape *shape = &filter->shape;
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (shape->kind != BLOOMERY_BLOCKED || shape->seed != 0 ||
         (!is_fast(shape) && !is_legacy(shape)))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RocksDB hashes by XXPH3, or by LevelDB's hash with signed bytes, "
                              "into one line of a key");
-    if (is_fast(shape) ? link->blocks > fast_lines_most || link->probes > PROBES_MOST
-                       : link->bits > legacy_bits_most || link->probes > LEGACY_PROBES_MOST)
+    if (is_fast(shape) ? layer->blocks > fast_blocks_max || layer->probes > PROBES_MAX
+                       : layer->bits > legacy_bits_max || layer->probes > LEGACY_PROBES_MAX)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RocksDB's filters have fewer than 2^32 bytes, legacy ones than 2^32 "
                              "bits, and at most 30 probes");
@@ -293,17 +294,17 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const int variant = is_fast(&filter->shape) ? FAST : LEGACY;
     uint8_t trailer[TRAILER];
     const uint8_t *bytes;
     size_t count;
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
-    assert(link->blocks <= UINT32_MAX && link->probes <= LEGACY_PROBES_MOST);
-    trailer_of(variant, link->probes, (uint32_t)link->blocks, trailer);
+    assert(layer->blocks <= UINT32_MAX && layer->probes <= LEGACY_PROBES_MAX);
+    trailer_of(variant, layer->probes, (uint32_t)layer->blocks, trailer);
     bloomery_status status =
-        bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BYTES);
+        bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BYTES);
     return status == BLOOMERY_OK ? bloomery_emit(emitter, trailer, sizeof trailer) : status;
 }
 
@@ -314,11 +315,11 @@ static const char *variant(const bloomery_filter *filter)
     return is_fast(&filter->shape) ? "fast" : "legacy";
 }
 
-/* Of lines with k independent bits for each key. */
-static double promised(const struct bloomery_link *link, uint64_t keys)
+/* Of blocks with k independent bits for each key. */
+static double promised(const struct bloomery_layer *layer, uint64_t keys)
 {
-    const uint64_t lines = link->bits / LINE_BITS;
-    return bloomery_scattered_rate(lines, link->probes < 64 ? link->probes : 64, keys);
+    const uint64_t blocks = layer->bits / BLOCK_BITS;
+    return bloomery_scattered_rate(blocks, layer->probes < 64 ? layer->probes : 64, keys);
 }
 
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
@@ -332,7 +333,7 @@ const struct bloomery_dialect_row bloomery_dialect_rocksdb = {
         {
             .id = BLOOMERY_DIALECT_ROCKSDB,
             .name = "rocksdb",
-            .note = "RocksDB's full Bloom filter, fast and legacy",
+            .description = "RocksDB's full Bloom filter, fast and legacy",
             .variants = variants,
             .reads = true,
             .writes = true,

@@ -90,8 +90,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (status != BLOOMERY_OK)
         return status;
     lay_out(design, variant, (uint32_t)given->seed, (uint64_t)words, (uint32_t)probes);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -167,14 +167,14 @@ static int variant_of(const bloomery_filter *filter)
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
         variant_of(filter) < 0 || filter->shape.seed > UINT32_MAX ||
         (variant_of(filter) == V1 && filter->shape.seed != 0))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Spark hashes by its own murmur3 of 32 bits and steps by one of "
                              "its versions");
-    if (link->bits % 64 != 0 || link->bits / 64 > INT32_MAX)
+    if (layer->bits % 64 != 0 || layer->bits / 64 > INT32_MAX)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Spark's filters have whole words of 64 bits, 2^31-1 at most");
     return BLOOMERY_OK;
@@ -182,18 +182,18 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const bool first = variant_of(filter) == V1;
     const size_t header = first ? HEADER_1 : HEADER_2;
     uint8_t bytes[HEADER_2];
-    assert(link->bits % 64 == 0 && (!first || filter->shape.seed == 0));
+    assert(layer->bits % 64 == 0 && (!first || filter->shape.seed == 0));
     bloomery_store_be(bytes, first ? 1 : 2, 4);
-    bloomery_store_be(bytes + 4, link->probes, 4);
+    bloomery_store_be(bytes + 4, layer->probes, 4);
     bloomery_store_be(bytes + 8, filter->shape.seed, 4); /* where version 1 has W */
-    bloomery_store_be(bytes + header - 4, link->bits / 64, 4);
+    bloomery_store_be(bytes + header - 4, layer->bits / 64, 4);
     bloomery_status status = bloomery_emit(emitter, bytes, header);
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, link, link->bits / 8, BLOOMERY_LAYOUT_BE_WORDS)
+               ? bloomery_emit_bits(emitter, layer, layer->bits / 8, BLOOMERY_LAYOUT_BE_WORDS)
                : status;
 }
 
@@ -212,7 +212,7 @@ static bool remark(const bloomery_filter *filter, uint32_t index, char *text, si
     const bool first = bloomery_java_remark(filter, 0, text, room);
     if (first && index == 0)
         return true;
-    if (index != first || variant_of(filter) != V2 || filter->links[0].keys > 0)
+    if (index != first || variant_of(filter) != V2 || filter->layers[0].keys > 0)
         return false;
     snprintf(
         text, room,
@@ -226,7 +226,7 @@ const struct bloomery_dialect_row bloomery_dialect_spark = {
         {
             .id = BLOOMERY_DIALECT_SPARK,
             .name = "spark",
-            .note = "Spark's BloomFilter (sketch), the stream of its writeTo",
+            .description = "Spark's BloomFilter (sketch), the stream of its writeTo",
             .variants = variants,
             .reads = true,
             .writes = true,

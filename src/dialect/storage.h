@@ -14,10 +14,10 @@
 #include "dialect/dialects.h"
 
 /* What is to be kept of such bytes at most. */
-enum { BLOOMERY_CONSTANT_MOST = 1024 };
+enum { BLOOMERY_CONSTANT_MAX = 1024 };
 
-/* Gives a design, whose shape and link are those of an empty filter of at most 4096 bits, one answer for
- * every key. The bytes are copied; BLOOMERY_CONSTANT_MOST of them at most. */
+/* Gives a design, whose shape and layer are those of an empty filter of at most 4096 bits, one answer for
+ * every key. The bytes are copied; BLOOMERY_CONSTANT_MAX of them at most. */
 void bloomery_design_constant(struct bloomery_design *design, bool any_key, const uint8_t *bytes,
                               size_t count);
 
@@ -28,7 +28,7 @@ bool bloomery_is_constant(const bloomery_filter *filter, const uint8_t **bytes, 
  * k being bits per key times 0.69 - its rate is more than `factor` times that of the formula that such systems
  * give. */
 bool bloomery_remark_promise(const bloomery_filter *filter,
-                             double (*promised)(const struct bloomery_link *link, uint64_t keys),
+                             double (*promised)(const struct bloomery_layer *layer, uint64_t keys),
                              double factor, char *text, size_t room);
 
 #endif

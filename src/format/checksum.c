@@ -54,11 +54,11 @@ bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t paylo
 bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
                                           bloomery_error *error)
 {
-    for (uint32_t i = 0; i < filter->shape.link_count; i++) {
-        const struct bloomery_link *link = &filter->links[i];
-        const uint64_t offset = filter->payload_offset + link->offset;
-        for (uint64_t bit = link->bits * filter->shape.cell_bits; bit < link->bytes * 8; bit++)
-            if (bloomery_bit_test(link->payload, bit))
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        const uint64_t offset = filter->payload_offset + layer->offset;
+        for (uint64_t bit = layer->bits * filter->shape.cell_bits; bit < layer->bytes * 8; bit++)
+            if (bloomery_bit_test(layer->payload, bit))
                 return bloomery_fail(error, BLOOMERY_CORRUPT, offset + bit / 8,
                                      "damaged: a bit past the last one is set at byte %llu",
                                      (unsigned long long)(offset + bit / 8));

@@ -3,7 +3,7 @@
  * Our file, version 2 (docs/format.md is the specification). Only this folder knows its bytes.
  *
  *     0          header, 128 bytes: what it is, where the parts lie, its own checksum
- *     128        records: links, key rule, secret key, note
+ *     128        records: layers, key rule, secret key, note
  *                zeros, up to a multiple of 64
  *     P          payload
  *     P + size   checksums: XXH3-64 of every 64 KiB of payload, then one over those
@@ -23,14 +23,14 @@ enum {
 
 /* What the bytes before the payload say. */
 struct bloomery_parsed {
-    struct bloomery_shape shape; /* shape.links points to `links` */
-    struct bloomery_link links[BLOOMERY_CHAIN_MAX];
+    struct bloomery_shape shape; /* shape.layers points to `layers` */
+    struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
     uint64_t payload_offset;
     uint64_t payload_bytes;
     uint64_t file_bytes;
     uint64_t header_checksum; /* the seed of the payload's checksums */
     bool has_key;
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_key_rule rule;
     const uint8_t *extra; /* in the prefix */
     size_t extra_bytes;
@@ -75,7 +75,7 @@ bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t paylo
                                           const uint8_t *checksums, uint64_t seed,
                                           uint64_t payload_offset, bloomery_error *error);
 
-/* Checks that no bit past the last cell is set in any link: spare bits are zero in every file we
+/* Checks that no bit past the last cell is set in any layer: spare bits are zero in every file we
  * write. */
 bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
                                           bloomery_error *error);

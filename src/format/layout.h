@@ -12,30 +12,30 @@
     "BLOOM\r\n"
 
 enum {
-    HEADER_MAGIC = 0,            /* 8 */
-    HEADER_VERSION = 8,          /* u16 */
-    HEADER_KIND = 10,            /* u16 */
-    HEADER_BYTES = 12,           /* u32: 128 */
-    HEADER_RECORD_BYTES = 16,    /* u32: the records that follow */
-    HEADER_LINKS = 20,           /* u32: 1 to 64 */
-    HEADER_PAYLOAD_OFFSET = 24,  /* u64 */
-    HEADER_PAYLOAD_BYTES = 32,   /* u64 */
-    HEADER_SEED = 40,            /* u64 */
-    HEADER_KEY_FINGERPRINT = 48, /* u64 */
-    HEADER_HASH = 56,            /* u16 */
-    HEADER_RESERVED_A = 58,      /* u16, zero */
-    HEADER_DIALECT = 60,         /* u32 */
-    HEADER_BLOCK_BITS = 64,      /* u16 */
-    HEADER_CELL_BITS = 66,       /* u8 */
-    HEADER_BIT_ORDER = 67,       /* u8 */
-    HEADER_BLOCK_RULE = 68,      /* u8 */
-    HEADER_PROBE_RULE = 69,      /* u8 */
-    HEADER_REPEAT_RULE = 70,     /* u8 */
-    HEADER_COUNT_RULE = 71,      /* u8 */
-    HEADER_REQUIRED = 72,        /* u32 of must-be-zero bits */
-    HEADER_IGNORABLE = 76,       /* u32 of bits that a reader ignores */
-    HEADER_RESERVED_C = 80,      /* 40 bytes, zero */
-    HEADER_CHECKSUM = 120,       /* u64 */
+    HEADER_MAGIC = 0,               /* 8 */
+    HEADER_VERSION = 8,             /* u16 */
+    HEADER_KIND = 10,               /* u16 */
+    HEADER_BYTES = 12,              /* u32: 128 */
+    HEADER_RECORD_BYTES = 16,       /* u32: the records that follow */
+    HEADER_LAYERS = 20,             /* u32: 1 to 64 */
+    HEADER_PAYLOAD_OFFSET = 24,     /* u64 */
+    HEADER_PAYLOAD_BYTES = 32,      /* u64 */
+    HEADER_SEED = 40,               /* u64 */
+    HEADER_SECRET_FINGERPRINT = 48, /* u64 */
+    HEADER_HASH = 56,               /* u16 */
+    HEADER_RESERVED_A = 58,         /* u16, zero */
+    HEADER_DIALECT = 60,            /* u32 */
+    HEADER_BLOCK_BITS = 64,         /* u16 */
+    HEADER_CELL_BITS = 66,          /* u8 */
+    HEADER_BIT_ORDER = 67,          /* u8 */
+    HEADER_BLOCK_RULE = 68,         /* u8 */
+    HEADER_PROBE_RULE = 69,         /* u8 */
+    HEADER_REPEAT_RULE = 70,        /* u8 */
+    HEADER_COUNT_RULE = 71,         /* u8 */
+    HEADER_REQUIRED = 72,           /* u32 of must-be-zero bits */
+    HEADER_IGNORABLE = 76,          /* u32 of bits that a reader ignores */
+    HEADER_RESERVED_C = 80,         /* 40 bytes, zero */
+    HEADER_CHECKSUM = 120,          /* u64 */
 };
 
 enum {
@@ -46,7 +46,7 @@ enum {
 
     RECORD_REQUIRED = 1,
 
-    RECORD_LINK = 1,
+    RECORD_LAYER = 1,
     RECORD_KEY_RULE = 2,
     RECORD_SECRET_KEY = 3,
     RECORD_DIALECT = 4, /* of chains of another system how they grow; what else its bytes say */
@@ -55,16 +55,16 @@ enum {
 };
 
 enum {
-    LINK_BITS = 0,      /* u64 */
-    LINK_PROBES = 8,    /* u32 */
-    LINK_LINES = 12,    /* u32 */
-    LINK_KEYS = 16,     /* u64 */
-    LINK_RATE = 24,     /* f64 */
-    LINK_ADDS = 32,     /* u64 */
-    LINK_OFFSET = 40,   /* u64 */
-    LINK_BYTES = 48,    /* u64 */
-    LINK_RESERVED = 56, /* u64, zero */
-    LINK_BODY_BYTES = 64,
+    LAYER_BITS = 0,      /* u64 */
+    LAYER_PROBES = 8,    /* u32 */
+    LAYER_LINES = 12,    /* u32 */
+    LAYER_KEYS = 16,     /* u64 */
+    LAYER_RATE = 24,     /* f64 */
+    LAYER_ADDS = 32,     /* u64 */
+    LAYER_OFFSET = 40,   /* u64 */
+    LAYER_BYTES = 48,    /* u64 */
+    LAYER_RESERVED = 56, /* u64, zero */
+    LAYER_BODY_BYTES = 64,
 
     DIALECT_TIGHTENING = 0, /* f64 */
     DIALECT_GROWTH = 8,     /* u32 */

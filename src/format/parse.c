@@ -141,9 +141,9 @@ static void read_shape(const uint8_t *header, struct bloomery_parsed *parsed)
         .repeat_rule = header[HEADER_REPEAT_RULE],
         .count_rule = header[HEADER_COUNT_RULE],
         .seed = bloomery_load_u64(header + HEADER_SEED),
-        .key_fingerprint = bloomery_load_u64(header + HEADER_KEY_FINGERPRINT),
-        .link_count = 0,
-        .links = parsed->links,
+        .secret_fingerprint = bloomery_load_u64(header + HEADER_SECRET_FINGERPRINT),
+        .layer_count = 0,
+        .layers = parsed->layers,
     };
 }
 
@@ -155,28 +155,28 @@ static bloomery_status wrong_size(const uint8_t *record, uint64_t at, bloomery_e
                          bloomery_load_u16(record + RECORD_TYPE), (unsigned long long)at);
 }
 
-static bloomery_status read_link(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
-                                 bloomery_error *error)
+static bloomery_status read_layer(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
+                                  bloomery_error *error)
 {
     struct bloomery_shape *shape = &parsed->shape;
-    if (shape->link_count == BLOOMERY_CHAIN_MAX)
+    if (shape->layer_count == BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_CORRUPT, at, "damaged: more than %d links",
                              BLOOMERY_CHAIN_MAX);
-    if (bloomery_load_u64(body + LINK_RESERVED) != 0)
-        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at + LINK_RESERVED,
+    if (bloomery_load_u64(body + LAYER_RESERVED) != 0)
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at + LAYER_RESERVED,
                              "reserved bytes of a link must be zero in this version");
-    struct bloomery_link *link = &parsed->links[shape->link_count++];
-    *link = (struct bloomery_link){
-        .bits = bloomery_load_u64(body + LINK_BITS),
-        .probes = bloomery_load_u32(body + LINK_PROBES),
-        .lines = bloomery_load_u32(body + LINK_LINES),
-        .keys = bloomery_load_u64(body + LINK_KEYS),
-        .rate = bloomery_load_f64(body + LINK_RATE),
-        .adds = bloomery_load_u64(body + LINK_ADDS),
-        .offset = bloomery_load_u64(body + LINK_OFFSET),
-        .bytes = bloomery_load_u64(body + LINK_BYTES),
+    struct bloomery_layer *layer = &parsed->layers[shape->layer_count++];
+    *layer = (struct bloomery_layer){
+        .bits = bloomery_load_u64(body + LAYER_BITS),
+        .probes = bloomery_load_u32(body + LAYER_PROBES),
+        .blocks_per_key = bloomery_load_u32(body + LAYER_LINES),
+        .keys = bloomery_load_u64(body + LAYER_KEYS),
+        .rate = bloomery_load_f64(body + LAYER_RATE),
+        .adds = bloomery_load_u64(body + LAYER_ADDS),
+        .offset = bloomery_load_u64(body + LAYER_OFFSET),
+        .bytes = bloomery_load_u64(body + LAYER_BYTES),
     };
-    link->blocks = shape->block_bits > 0 ? link->bits / shape->block_bits : 0;
+    layer->blocks = shape->block_bits > 0 ? layer->bits / shape->block_bits : 0;
     return BLOOMERY_OK;
 }
 
@@ -232,17 +232,17 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t 
     if (type < 32)
         *seen |= 1u << type;
     switch (type) {
-    case RECORD_LINK:
-        return bytes == LINK_BODY_BYTES ? read_link(body, at + RECORD_BODY, parsed, error)
-                                        : wrong_size(record, at, error);
+    case RECORD_LAYER:
+        return bytes == LAYER_BODY_BYTES ? read_layer(body, at + RECORD_BODY, parsed, error)
+                                         : wrong_size(record, at, error);
     case RECORD_KEY_RULE:
         return bytes == RULE_BODY_BYTES && !again ? read_rule(body, at, parsed, error)
                                                   : wrong_size(record, at, error);
     case RECORD_SECRET_KEY:
-        if (bytes != BLOOMERY_KEY_BYTES || again)
+        if (bytes != BLOOMERY_SECRET_BYTES || again)
             return wrong_size(record, at, error);
         parsed->has_key = true;
-        memcpy(parsed->key, body, BLOOMERY_KEY_BYTES);
+        memcpy(parsed->key, body, BLOOMERY_SECRET_BYTES);
         return BLOOMERY_OK;
     case RECORD_DIALECT:
         return bytes >= DIALECT_EXTRA && bytes <= DIALECT_EXTRA + BLOOMERY_EXTRA_MAX && !again
@@ -286,11 +286,11 @@ static bloomery_status read_records(const struct prefix *prefix, struct bloomery
     if (parsed->shape.dialect == 0 && (seen >> RECORD_DIALECT & 1) != 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_DIALECT,
                              "damaged: a dialect's parameters in a filter of no dialect");
-    if (parsed->shape.link_count != bloomery_load_u32(prefix->bytes + HEADER_LINKS))
-        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_LINKS,
+    if (parsed->shape.layer_count != bloomery_load_u32(prefix->bytes + HEADER_LAYERS))
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_LAYERS,
                              "damaged: the header speaks of %u links, there are %u",
-                             bloomery_load_u32(prefix->bytes + HEADER_LINKS),
-                             parsed->shape.link_count);
+                             bloomery_load_u32(prefix->bytes + HEADER_LAYERS),
+                             parsed->shape.layer_count);
     return BLOOMERY_OK;
 }
 
@@ -299,13 +299,13 @@ static bloomery_status check_key(const struct bloomery_parsed *parsed, bloomery_
 {
     if (!parsed->has_key)
         return BLOOMERY_OK;
-    if (parsed->shape.key_fingerprint == 0)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_KEY_FINGERPRINT,
+    if (parsed->shape.secret_fingerprint == 0)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_SECRET_FINGERPRINT,
                              "damaged: a secret key in a filter that is not keyed");
     if (bloomery_hash_siphash.available &&
-        bloomery_key_fingerprint(parsed->key) != parsed->shape.key_fingerprint)
+        bloomery_secret_fingerprint(parsed->key) != parsed->shape.secret_fingerprint)
         return bloomery_fail(
-            error, BLOOMERY_CORRUPT, HEADER_KEY_FINGERPRINT,
+            error, BLOOMERY_CORRUPT, HEADER_SECRET_FINGERPRINT,
             "damaged: the key in the file is not the one the filter was made with");
     return BLOOMERY_OK;
 }

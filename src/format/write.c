@@ -47,16 +47,16 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
     return record + RECORD_BODY;
 }
 
-static void write_link(const struct bloomery_link *link, uint8_t *body)
+static void write_layer(const struct bloomery_layer *layer, uint8_t *body)
 {
-    bloomery_store_u64(body + LINK_BITS, link->bits);
-    bloomery_store_u32(body + LINK_PROBES, link->probes);
-    bloomery_store_u32(body + LINK_LINES, link->lines);
-    bloomery_store_u64(body + LINK_KEYS, link->keys);
-    bloomery_store_f64(body + LINK_RATE, link->rate);
-    bloomery_store_u64(body + LINK_ADDS, link->adds);
-    bloomery_store_u64(body + LINK_OFFSET, link->offset);
-    bloomery_store_u64(body + LINK_BYTES, link->bytes);
+    bloomery_store_u64(body + LAYER_BITS, layer->bits);
+    bloomery_store_u32(body + LAYER_PROBES, layer->probes);
+    bloomery_store_u32(body + LAYER_LINES, layer->blocks_per_key);
+    bloomery_store_u64(body + LAYER_KEYS, layer->keys);
+    bloomery_store_f64(body + LAYER_RATE, layer->rate);
+    bloomery_store_u64(body + LAYER_ADDS, layer->adds);
+    bloomery_store_u64(body + LAYER_OFFSET, layer->offset);
+    bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
 }
 
 /* Records in a fixed order, so that the same filter is always the same bytes. */
@@ -64,9 +64,9 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
 {
     const bloomery_key_rule *rule = &filter->rule;
     size_t at = BLOOMERY_HEADER_BYTES;
-    for (uint32_t i = 0; i < filter->shape.link_count; i++)
-        write_link(&filter->links[i],
-                   begin_record(prefix, &at, RECORD_LINK, RECORD_REQUIRED, LINK_BODY_BYTES));
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+        write_layer(&filter->layers[i],
+                    begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES));
     if (has_rule(filter)) {
         uint8_t *body =
             begin_record(prefix, &at, RECORD_KEY_RULE, RECORD_REQUIRED, RULE_BODY_BYTES);
@@ -75,9 +75,9 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
         bloomery_store_u32(body + RULE_FIELD, (uint32_t)rule->field);
         bloomery_store_u32(body + RULE_COMMENT, rule->comment);
     }
-    if (filter->key_in_file)
-        memcpy(begin_record(prefix, &at, RECORD_SECRET_KEY, RECORD_REQUIRED, BLOOMERY_KEY_BYTES),
-               filter->secret.key, BLOOMERY_KEY_BYTES);
+    if (filter->secret_in_file)
+        memcpy(begin_record(prefix, &at, RECORD_SECRET_KEY, RECORD_REQUIRED, BLOOMERY_SECRET_BYTES),
+               filter->secret.key, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
                                      DIALECT_EXTRA + filter->extra_bytes);
@@ -101,10 +101,10 @@ static size_t payload_offset_after(size_t records_end)
 size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
 {
     size_t end = BLOOMERY_HEADER_BYTES;
-    end += bloomery_link_count(filter) * record_bytes(LINK_BODY_BYTES);
+    end += bloomery_layer_count(filter) * record_bytes(LAYER_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
     end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + filter->extra_bytes) : 0;
-    end += filter->key_in_file ? record_bytes(BLOOMERY_KEY_BYTES) : 0;
+    end += filter->secret_in_file ? record_bytes(BLOOMERY_SECRET_BYTES) : 0;
     end += filter->note_bytes > 0 ? record_bytes(filter->note_bytes) : 0;
     return payload_offset_after(end);
 }
@@ -122,11 +122,11 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     bloomery_store_u16(prefix + HEADER_KIND, (uint16_t)shape->kind);
     bloomery_store_u32(prefix + HEADER_BYTES, BLOOMERY_HEADER_BYTES);
     bloomery_store_u32(prefix + HEADER_RECORD_BYTES, (uint32_t)(end - BLOOMERY_HEADER_BYTES));
-    bloomery_store_u32(prefix + HEADER_LINKS, shape->link_count);
+    bloomery_store_u32(prefix + HEADER_LAYERS, shape->layer_count);
     bloomery_store_u64(prefix + HEADER_PAYLOAD_OFFSET, offset);
     bloomery_store_u64(prefix + HEADER_PAYLOAD_BYTES, bloomery_payload_bytes(filter));
     bloomery_store_u64(prefix + HEADER_SEED, shape->seed);
-    bloomery_store_u64(prefix + HEADER_KEY_FINGERPRINT, shape->key_fingerprint);
+    bloomery_store_u64(prefix + HEADER_SECRET_FINGERPRINT, shape->secret_fingerprint);
     bloomery_store_u16(prefix + HEADER_HASH, (uint16_t)shape->hash);
     bloomery_store_u32(prefix + HEADER_DIALECT, shape->dialect);
     bloomery_store_u16(prefix + HEADER_BLOCK_BITS, (uint16_t)shape->block_bits);

@@ -38,7 +38,7 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
         hashes[i] = hash->one(secret, keys[i]);
 }
 
-uint64_t bloomery_key_fingerprint(const uint8_t key[BLOOMERY_KEY_BYTES])
+uint64_t bloomery_secret_fingerprint(const uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     /* A hash of a fixed text under the key. A key that hashes it to 0 (one in 2^64) shares its
      * fingerprint with one that hashes it to 1: 0 means "not keyed" in files. */
@@ -52,7 +52,7 @@ uint64_t bloomery_key_fingerprint(const uint8_t key[BLOOMERY_KEY_BYTES])
     return fingerprint != 0 ? fingerprint : 1;
 }
 
-bool bloomery_key_draw(uint8_t key[BLOOMERY_KEY_BYTES])
+bool bloomery_secret_draw(uint8_t key[BLOOMERY_SECRET_BYTES])
 {
-    return getrandom(key, BLOOMERY_KEY_BYTES, 0) == BLOOMERY_KEY_BYTES;
+    return getrandom(key, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES;
 }

@@ -8,7 +8,7 @@
 /* What turns the public function into this filter's own. */
 struct bloomery_hash_secret {
     uint64_t seed;
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
 };
 
 /* What hash/xxh3.h makes of a seed. */
@@ -139,10 +139,10 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
 
 /* 64 bits that tell keys apart without telling the key; never 0. Only where siphash is available.
  */
-uint64_t bloomery_key_fingerprint(const uint8_t key[BLOOMERY_KEY_BYTES]);
+uint64_t bloomery_secret_fingerprint(const uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /* Draws a key from the kernel's generator. false: it has none to give. */
-bool bloomery_key_draw(uint8_t key[BLOOMERY_KEY_BYTES]);
+bool bloomery_secret_draw(uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /* The checksum of files: XXH3-64. */
 uint64_t bloomery_checksum(const void *data, size_t bytes, uint64_t seed);

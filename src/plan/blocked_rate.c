@@ -8,26 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A line is full, to double precision, after this many bits set per bit. */
+/* A block is full, to double precision, after this many bits set per bit. */
 static const double full_load = 60;
-/* In more lines than these the loads of a key's lines are taken as independent, times a first-order
- * correction: the more lines there are the less they share. */
+/* In more blocks than these the loads of a key's blocks are taken as independent, times a first-order
+ * correction: the more blocks there are the less they share. */
 static const uint64_t joint_blocks = 1024;
 /* Loads further from the mean than this many standard deviations weigh nothing, even at rates of
- * 1e-15, to which only crowded lines contribute; some more loads above, for the long tail at small
+ * 1e-15, to which only crowded blocks contribute; some more loads above, for the long tail at small
  * means. */
 static const double deviations_below = 7;
 static const double deviations_above = 10;
 static const double spare_loads = 30;
 
-void bloomery_line_rates_start(struct bloomery_line_rates *rates, uint32_t lines, uint32_t probes)
+void bloomery_block_rates_start(struct bloomery_block_rates *rates, uint32_t blocks_per_key,
+                                uint32_t probes)
 {
-    assert(lines >= 1 && lines <= BLOOMERY_LINES_MAX);
-    assert(probes >= 1 && probes <= BLOOMERY_LINE_PROBES_MAX);
-    rates->lines = lines;
+    assert(blocks_per_key >= 1 && blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX);
+    assert(probes >= 1 && probes <= BLOOMERY_BLOCK_PROBES_MAX);
+    rates->blocks_per_key = blocks_per_key;
     rates->probes = probes;
     rates->known = 0;
-    for (size_t i = 0; i < BLOOMERY_LINES_MAX; i++)
+    for (size_t i = 0; i < BLOOMERY_BLOCKS_PER_KEY_MAX; i++)
         rates->joint_known[i] = 0;
     bloomery_ring_start(&rates->ring, probes);
 }
@@ -69,7 +70,7 @@ static double ratio(const struct loads *loads, uint64_t load)
 double bloomery_expect_load(double trials, double chance, bloomery_load_function *function,
                             void *context)
 {
-    if (chance >= 1) /* a single line gets everything */
+    if (chance >= 1) /* a single block gets everything */
         return function(context, (uint64_t)trials);
     struct loads loads = loads_of(trials, chance);
     double sum = 0;
@@ -89,10 +90,10 @@ double bloomery_expect_load(double trials, double chance, bloomery_load_function
     return sum / weights;
 }
 
-/* ---- One line -------------------------------------------------------------------------------- */
+/* ---- One block -------------------------------------------------------------------------------- */
 
 /* E[f]^times times what f varies by. */
-static double repeated(const struct bloomery_line_rates *rates, double once, uint32_t times,
+static double repeated(const struct bloomery_block_rates *rates, double once, uint32_t times,
                        uint64_t load)
 {
     double rate = once;
@@ -103,15 +104,15 @@ static double repeated(const struct bloomery_line_rates *rates, double once, uin
     return rate < once ? rate : once;
 }
 
-/* g_times: the chance that a line of this load passes so many picks of an absent key. */
-static double line_rate(struct bloomery_line_rates *rates, uint32_t times, uint64_t load)
+/* g_times: the chance that a block of this load passes so many picks of an absent key. */
+static double block_rate(struct bloomery_block_rates *rates, uint32_t times, uint64_t load)
 {
-    assert(times >= 1 && times <= rates->lines);
+    assert(times >= 1 && times <= rates->blocks_per_key);
     if (load >= BLOOMERY_LOADS_MAX)
         return repeated(rates, bloomery_ring_chance_at(&rates->ring, (double)load), times, load);
     while (rates->known <= load) {
         const double once = bloomery_ring_chance(&rates->ring);
-        for (uint32_t i = 0; i < rates->lines; i++)
+        for (uint32_t i = 0; i < rates->blocks_per_key; i++)
             rates->rate[i][rates->known] = repeated(rates, once, i + 1, rates->known);
         rates->known++;
         bloomery_ring_step(&rates->ring);
@@ -119,20 +120,21 @@ static double line_rate(struct bloomery_line_rates *rates, uint32_t times, uint6
     return rates->rate[times - 1][load];
 }
 
-/* ---- Several lines, jointly ------------------------------------------------------------------ */
+/* ---- Several blocks, jointly ------------------------------------------------------------------ */
 
-static double joint_rate(struct bloomery_line_rates *rates, uint32_t lines, uint64_t picks);
+static double joint_rate(struct bloomery_block_rates *rates, uint32_t blocks_per_key,
+                         uint64_t picks);
 
-/* Of `picks` picks that came to the lines of both parts, `load` came to the first. */
+/* Of `picks` picks that came to the blocks of both parts, `load` came to the first. */
 struct split {
-    struct bloomery_line_rates *rates;
+    struct bloomery_block_rates *rates;
     uint64_t picks;
-    uint32_t times[2]; /* a line that is tested so often; 0: two lines, each once */
+    uint32_t times[2]; /* a block that is tested so often; 0: two blocks, each once */
 };
 
 static double part_rate(const struct split *split, int part, uint64_t load)
 {
-    return split->times[part] > 0 ? line_rate(split->rates, split->times[part], load)
+    return split->times[part] > 0 ? block_rate(split->rates, split->times[part], load)
                                   : joint_rate(split->rates, 1, load);
 }
 
@@ -143,94 +145,98 @@ static double split_rate(void *context, uint64_t load)
 }
 
 /* (a | b)(picks) */
-static double both(struct bloomery_line_rates *rates, uint64_t picks, uint32_t one, uint32_t other)
+static double both(struct bloomery_block_rates *rates, uint64_t picks, uint32_t one, uint32_t other)
 {
     struct split split = {rates, picks, {one, other}};
-    const double lines[2] = {one > 0 ? 1 : 2, other > 0 ? 1 : 2};
+    const double blocks_per_key[2] = {one > 0 ? 1 : 2, other > 0 ? 1 : 2};
     if (picks == 0)
         return split_rate(&split, 0);
-    return bloomery_expect_load((double)picks, lines[0] / (lines[0] + lines[1]), split_rate,
-                                &split);
+    return bloomery_expect_load((double)picks,
+                                blocks_per_key[0] / (blocks_per_key[0] + blocks_per_key[1]),
+                                split_rate, &split);
 }
 
-static double joint_of(struct bloomery_line_rates *rates, uint32_t lines, uint64_t picks)
+static double joint_of(struct bloomery_block_rates *rates, uint32_t blocks_per_key, uint64_t picks)
 {
-    if (lines == 1)
+    if (blocks_per_key == 1)
         return both(rates, picks, 1, 1);
-    if (lines == rates->lines)
-        return lines == 2   ? joint_rate(rates, 1, picks)
-               : lines == 3 ? both(rates, picks, 1, 0)
-                            : both(rates, picks, 0, 0);
-    if (lines == 3)
+    if (blocks_per_key == rates->blocks_per_key)
+        return blocks_per_key == 2   ? joint_rate(rates, 1, picks)
+               : blocks_per_key == 3 ? both(rates, picks, 1, 0)
+                                     : both(rates, picks, 0, 0);
+    if (blocks_per_key == 3)
         return 6 * both(rates, picks, 2, 0);
-    if (rates->lines == 3)
+    if (rates->blocks_per_key == 3)
         return 3 * both(rates, picks, 2, 1);
     return 3 * both(rates, picks, 2, 2) + 4 * both(rates, picks, 3, 1);
 }
 
-/* H_lines, from 2 lines on; of 1 line g | g. */
-static double joint_rate(struct bloomery_line_rates *rates, uint32_t lines, uint64_t picks)
+/* H_blocks, from 2 blocks on; of 1 block g | g. */
+static double joint_rate(struct bloomery_block_rates *rates, uint32_t blocks_per_key,
+                         uint64_t picks)
 {
-    double *table = rates->joint[lines - 1];
-    uint32_t *known = &rates->joint_known[lines - 1];
-    assert(lines <= rates->lines && picks < BLOOMERY_JOINT_MAX);
+    double *table = rates->joint[blocks_per_key - 1];
+    uint32_t *known = &rates->joint_known[blocks_per_key - 1];
+    assert(blocks_per_key <= rates->blocks_per_key && picks < BLOOMERY_JOINT_MAX);
     while (*known <= picks) {
-        table[*known] = joint_of(rates, lines, *known);
+        table[*known] = joint_of(rates, blocks_per_key, *known);
         (*known)++;
     }
     return table[picks];
 }
 
-struct lines {
-    struct bloomery_line_rates *rates;
-    uint32_t number; /* of different lines, or how often the one is tested */
+struct blocks_per_key {
+    struct bloomery_block_rates *rates;
+    uint32_t number; /* of different blocks, or how often the one is tested */
     uint32_t more;   /* picks than the load */
 };
 
 static double joint_with(void *context, uint64_t picks)
 {
-    const struct lines *lines = context;
-    return joint_rate(lines->rates, lines->number, picks);
+    const struct blocks_per_key *blocks_per_key = context;
+    return joint_rate(blocks_per_key->rates, blocks_per_key->number, picks);
 }
 
-static double line_with(void *context, uint64_t load)
+static double block_with(void *context, uint64_t load)
 {
-    const struct lines *line = context;
-    return line_rate(line->rates, line->number, load + line->more);
+    const struct blocks_per_key *block = context;
+    return block_rate(block->rates, block->number, load + block->more);
 }
 
 /* N (N-1) .. (N-d+1) / N^L */
-static double chance_of(uint64_t blocks, uint32_t different, uint32_t lines)
+static double chance_of(uint64_t blocks, uint32_t different, uint32_t blocks_per_key)
 {
     const double all = (double)blocks;
     double chance = 1;
     for (uint32_t i = 0; i < different; i++)
         chance *= (all - i) / all;
-    for (uint32_t i = different; i < lines; i++)
+    for (uint32_t i = different; i < blocks_per_key; i++)
         chance /= all;
     return chance;
 }
 
-static double rate_jointly(struct bloomery_line_rates *rates, uint64_t blocks, double picks)
+static double rate_jointly(struct bloomery_block_rates *rates, uint64_t blocks, double picks)
 {
     double rate = 0;
-    for (uint32_t different = 1; different <= rates->lines && different <= blocks; different++) {
-        struct lines lines = {rates, different == 1 ? rates->lines : different, 0};
-        rate += chance_of(blocks, different, rates->lines) *
+    for (uint32_t different = 1; different <= rates->blocks_per_key && different <= blocks;
+         different++) {
+        struct blocks_per_key blocks_per_key = {
+            rates, different == 1 ? rates->blocks_per_key : different, 0};
+        rate += chance_of(blocks, different, rates->blocks_per_key) *
                 bloomery_expect_load(picks, different / (double)blocks,
-                                     different == 1 ? line_with : joint_with, &lines);
+                                     different == 1 ? block_with : joint_with, &blocks_per_key);
     }
     return rate;
 }
 
-/* ---- Several lines, one by one --------------------------------------------------------------- */
+/* ---- Several blocks, one by one --------------------------------------------------------------- */
 
-/* A way in which lines of an absent key coincide: how many such ways, how often each is tested. */
+/* A way in which blocks of an absent key coincide: how many such ways, how often each is tested. */
 struct coincidence {
-    uint32_t lines; /* L */
+    uint32_t blocks_per_key; /* L */
     uint32_t ways;
     uint32_t different;
-    uint32_t times[BLOOMERY_LINES_MAX];
+    uint32_t times[BLOOMERY_BLOCKS_PER_KEY_MAX];
 };
 
 static const struct coincidence coincidences[] = {
@@ -240,31 +246,31 @@ static const struct coincidence coincidences[] = {
 };
 
 /*
- * Different lines as if their loads were independent, each Binomial(picks, 1/N), times
+ * Different blocks as if their loads were independent, each Binomial(picks, 1/N), times
  *
  *     exp(-picks / N^2 * sum over pairs of r_i r_j),    r = E[g(load + 1)] / E[g(load)] - 1
  *
- * because a pick that one line takes is lost to the others: their loads have covariance -picks/N^2.
+ * because a pick that one block takes is lost to the others: their loads have covariance -picks/N^2.
  */
-static double rate_apart(struct bloomery_line_rates *rates, uint64_t blocks, double picks)
+static double rate_apart(struct bloomery_block_rates *rates, uint64_t blocks, double picks)
 {
     const double share = 1 / (double)blocks;
-    double expected[BLOOMERY_LINES_MAX];
-    double more[BLOOMERY_LINES_MAX]; /* r */
+    double expected[BLOOMERY_BLOCKS_PER_KEY_MAX];
+    double more[BLOOMERY_BLOCKS_PER_KEY_MAX]; /* r */
     double rate = 0;
-    for (uint32_t i = 0; i < rates->lines; i++) {
-        struct lines line = {rates, i + 1, 0};
-        expected[i] = bloomery_expect_load(picks, share, line_with, &line);
-        line.more = 1;
-        more[i] = rates->lines > 1 && expected[i] > 0
-                      ? bloomery_expect_load(picks, share, line_with, &line) / expected[i] - 1
+    for (uint32_t i = 0; i < rates->blocks_per_key; i++) {
+        struct blocks_per_key block = {rates, i + 1, 0};
+        expected[i] = bloomery_expect_load(picks, share, block_with, &block);
+        block.more = 1;
+        more[i] = rates->blocks_per_key > 1 && expected[i] > 0
+                      ? bloomery_expect_load(picks, share, block_with, &block) / expected[i] - 1
                       : 0;
     }
     for (size_t c = 0; c < sizeof coincidences / sizeof coincidences[0]; c++) {
         const struct coincidence *now = &coincidences[c];
-        if (now->lines != rates->lines || now->different > blocks)
+        if (now->blocks_per_key != rates->blocks_per_key || now->different > blocks)
             continue;
-        double product = now->ways * chance_of(blocks, now->different, now->lines);
+        double product = now->ways * chance_of(blocks, now->different, now->blocks_per_key);
         double sum = 0;
         double squares = 0;
         for (uint32_t i = 0; i < now->different; i++) {
@@ -277,29 +283,31 @@ static double rate_apart(struct bloomery_line_rates *rates, uint64_t blocks, dou
     return rate;
 }
 
-double bloomery_line_rates_expect(struct bloomery_line_rates *rates, uint64_t blocks, uint64_t keys)
+double bloomery_block_rates_expect(struct bloomery_block_rates *rates, uint64_t blocks,
+                                   uint64_t keys)
 {
     assert(blocks > 0);
     if (keys == 0)
         return 0;
-    const double picks = (double)keys * rates->lines;
+    const double picks = (double)keys * rates->blocks_per_key;
     const double load = picks / (double)blocks;
     if (load * rates->probes > full_load * BLOOMERY_BLOCK_BITS)
         return 1;
-    const double together = rates->lines * load;
+    const double together = rates->blocks_per_key * load;
     const double most = together + deviations_above * sqrt(together) + spare_loads;
     const bool few =
         (blocks <= joint_blocks && most < BLOOMERY_JOINT_MAX) || picks < BLOOMERY_JOINT_MAX;
-    const double rate = few && rates->lines > 1 ? rate_jointly(rates, blocks, picks)
-                                                : rate_apart(rates, blocks, picks);
+    const double rate = few && rates->blocks_per_key > 1 ? rate_jointly(rates, blocks, picks)
+                                                         : rate_apart(rates, blocks, picks);
     return rate < 1 ? rate : 1;
 }
 
-double bloomery_blocked_rate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_t keys)
+double bloomery_blocked_rate(uint64_t blocks, uint32_t blocks_per_key, uint32_t probes,
+                             uint64_t keys)
 {
-    struct bloomery_line_rates rates;
-    bloomery_line_rates_start(&rates, lines, probes);
-    return bloomery_line_rates_expect(&rates, blocks, keys);
+    struct bloomery_block_rates rates;
+    bloomery_block_rates_start(&rates, blocks_per_key, probes);
+    return bloomery_block_rates_expect(&rates, blocks, keys);
 }
 
 /* ---- Bits ------------------------------------------------------------------------------------ */
@@ -310,12 +318,12 @@ double bloomery_blocked_hit(uint64_t blocks, uint32_t probes)
     return probes / ((double)BLOOMERY_BLOCK_BITS * (double)blocks);
 }
 
-double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t lines,
+double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t blocks_per_key,
                                       uint32_t probes, uint64_t bits_set)
 {
-    assert(bits > 0 && lines > 0 && probes > 0);
+    assert(bits > 0 && blocks_per_key > 0 && probes > 0);
     if (bits_set >= bits)
         return INFINITY;
     return log1p(-(double)bits_set / (double)bits) /
-           (lines * log1p(-bloomery_blocked_hit(blocks, probes)));
+           (blocks_per_key * log1p(-bloomery_blocked_hit(blocks, probes)));
 }

@@ -43,7 +43,7 @@ static struct pick pick_of(const struct bloomery_overlap *overlap)
     const double blocks = (double)overlap->blocks;
     const double word = (double)BLOOMERY_BLOCK_BITS / BLOOMERY_RING_WORDS;
     pick.block = BLOOMERY_BLOCK_BITS;
-    pick.count = overlap->lines;
+    pick.count = overlap->blocks_per_key;
     pick.hit = bloomery_blocked_hit(overlap->blocks, overlap->probes);
     pick.groups = BLOOMERY_RING_WORDS;
     /* Of a word one bit at most is set, so no pick hits two. */

@@ -26,10 +26,10 @@
 #include <stdint.h>
 
 struct bloomery_overlap {
-    uint64_t bits;   /* m: cells */
-    uint64_t blocks; /* N; 0: flat */
-    uint32_t lines;  /* L; not looked at in a flat array */
-    uint32_t probes; /* k */
+    uint64_t bits;           /* m: cells */
+    uint64_t blocks;         /* N; 0: flat */
+    uint32_t blocks_per_key; /* L; not looked at in a flat array */
+    uint32_t probes;         /* k */
     double keys[2];
     double union_keys;
     double common_keys;

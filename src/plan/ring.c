@@ -23,7 +23,7 @@ static uint32_t mirrored(uint32_t set)
 }
 
 /* The least of all sets that are this one turned or mirrored. */
-static uint32_t least_alike(uint32_t set)
+static uint32_t min_alike(uint32_t set)
 {
     uint32_t least = set;
     for (uint32_t by = 0; by < WORDS; by++) {
@@ -46,7 +46,7 @@ static void number_sets(uint8_t number[MASKS], uint32_t sets[SETS])
     uint32_t alike[MASKS];
     uint32_t found = 0;
     for (uint32_t set = 0; set < MASKS; set++)
-        alike[set] = least_alike(set);
+        alike[set] = min_alike(set);
     for (uint32_t size = 0; size <= WORDS; size++)
         for (uint32_t set = 0; set < MASKS; set++)
             if (alike[set] == set && size_of(set) == size) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of eight words in which each key sets one bit in each of k cyclically consecutive words:
+ * A block of eight words in which each key sets one bit in each of k cyclically consecutive words:
  * how likely are k bits of an absent key all set after j keys?
  *
  * Mark one bit in each word of a set S, and let e(S) be the chance that all of them are set. A key
@@ -18,7 +18,7 @@
  *
  *     sum over S in the window of (-1)^|S| g(S)^j,     g(S) = mean over W of (63/64)^|W and S|,
  *
- * cancels at small fills, and serves for full lines. docs/mathematics.md, section 4.
+ * cancels at small fills, and serves for full blocks. docs/mathematics.md, section 4.
  */
 #ifndef BLOOMERY_PLAN_RING_H
 #define BLOOMERY_PLAN_RING_H

@@ -11,30 +11,30 @@
 #include <math.h>
 
 static const uint64_t unit_bits = BLOOMERY_BLOCK_BITS;
-static const uint64_t line_bytes = 64; /* of memory, whatever a line of the filter takes */
+static const uint64_t block_bytes = 64; /* of memory, whatever a block of the filter takes */
 /* Filters from this size on fold by themselves, down to multiples of this. */
 static const uint64_t folding_from = 256;
 static const uint64_t folding_unit = 16;
 static const double tolerated_memory = 1.10;
 /* Times the information limit: a filter that ORs bits takes at least 1 / ln 2 = 1.44 times that. */
-static const double least_memory = 1.35;
-/* What eight bits in one line, the fastest, may cost over the best number of them. */
+static const double min_memory = 1.35;
+/* What eight bits in one block, the fastest, may cost over the best number of them. */
 static const double fastest_probes_cost = 1.02;
 static const uint32_t fastest_probes = 8;
 /* With bytes given, worse rates than this are refused: such a filter says "maybe" to most keys. */
 static const double worst_rate = 0.5;
 
-/* One choice of L and k, with its table of line rates. */
+/* One choice of L and k, with its table of block rates. */
 struct layout {
-    uint32_t lines; /* 0: classic */
+    uint32_t blocks_per_key; /* 0: classic */
     uint32_t probes;
     bloomery_hash_id hash;
-    struct bloomery_line_rates table;
+    struct bloomery_block_rates table;
 };
 
 struct candidate {
     bool found;
-    uint32_t lines;
+    uint32_t blocks_per_key;
     uint32_t probes;
     uint64_t units;
     uint64_t keys;
@@ -46,28 +46,28 @@ struct wish {
     uint64_t keys;
     double rate;
     uint64_t units;
-    uint32_t lines;  /* 0: search, or classic */
-    uint32_t probes; /* 0: search */
-    uint64_t round;  /* units are a multiple of this */
+    uint32_t blocks_per_key; /* 0: search, or classic */
+    uint32_t probes;         /* 0: search */
+    uint64_t round;          /* units are a multiple of this */
     bool blocked;
     uint64_t unit_bytes; /* memory of a unit */
     bloomery_hash_id hash;
 };
 
-static void layout_start(struct layout *layout, const struct wish *wish, uint32_t lines,
+static void layout_start(struct layout *layout, const struct wish *wish, uint32_t blocks_per_key,
                          uint32_t probes)
 {
-    layout->lines = lines;
+    layout->blocks_per_key = blocks_per_key;
     layout->probes = probes;
     layout->hash = wish->hash;
-    if (lines > 0)
-        bloomery_line_rates_start(&layout->table, lines, probes);
+    if (blocks_per_key > 0)
+        bloomery_block_rates_start(&layout->table, blocks_per_key, probes);
 }
 
 static double layout_rate(struct layout *layout, uint64_t units, uint64_t keys)
 {
-    const double rate = layout->lines > 0
-                            ? bloomery_line_rates_expect(&layout->table, units, keys)
+    const double rate = layout->blocks_per_key > 0
+                            ? bloomery_block_rates_expect(&layout->table, units, keys)
                             : bloomery_classic_rate(units * unit_bits, layout->probes, keys);
     return bloomery_rate_with_hash(layout->hash, keys, rate);
 }
@@ -92,17 +92,17 @@ static uint64_t round_unit(const struct wish *wish, uint64_t units)
 }
 
 /* As many as fit into the memory that a filter can have. */
-static uint64_t most_units(const struct wish *wish)
+static uint64_t max_units(const struct wish *wish)
 {
     return BLOOMERY_BITS_MAX / 8 / wish->unit_bytes;
 }
 
 /* The least units whose rate is at most the wish's; 0 where none is. */
-static uint64_t least_units(struct layout *layout, const struct wish *wish)
+static uint64_t min_units(struct layout *layout, const struct wish *wish)
 {
-    const uint64_t units_max = most_units(wish);
+    const uint64_t units_max = max_units(wish);
     double limit = (double)wish->keys * -log2(wish->rate) / (double)unit_bits;
-    double least = least_memory * limit;
+    double least = min_memory * limit;
     uint64_t too_few = least < (double)units_max ? (uint64_t)least : units_max;
     uint64_t enough = too_few + 1;
     while (layout_rate(layout, enough, wish->keys) > wish->rate) {
@@ -122,7 +122,7 @@ static uint64_t least_units(struct layout *layout, const struct wish *wish)
 }
 
 /* The most keys whose rate is at most the wish's; 0 where not even one key is. */
-static uint64_t most_keys(struct layout *layout, const struct wish *wish)
+static uint64_t max_keys(struct layout *layout, const struct wish *wish)
 {
     uint64_t too_many = 1;
     while (too_many <= BLOOMERY_KEYS_MAX &&
@@ -140,16 +140,19 @@ static uint64_t most_keys(struct layout *layout, const struct wish *wish)
 }
 
 /* Fills in the unknown of the three for one L and k. */
-static struct candidate solve_layout(const struct wish *wish, uint32_t lines, uint32_t probes)
+static struct candidate solve_layout(const struct wish *wish, uint32_t blocks_per_key,
+                                     uint32_t probes)
 {
     struct layout layout;
-    struct candidate found = {
-        .lines = lines, .probes = probes, .units = wish->units, .keys = wish->keys};
-    layout_start(&layout, wish, lines, probes);
+    struct candidate found = {.blocks_per_key = blocks_per_key,
+                              .probes = probes,
+                              .units = wish->units,
+                              .keys = wish->keys};
+    layout_start(&layout, wish, blocks_per_key, probes);
     if (wish->units == 0)
-        found.units = least_units(&layout, wish);
+        found.units = min_units(&layout, wish);
     else if (wish->keys == 0)
-        found.keys = most_keys(&layout, wish);
+        found.keys = max_keys(&layout, wish);
     found.found = found.units > 0 && found.keys > 0;
     if (found.found)
         found.rate = layout_rate(&layout, found.units, found.keys);
@@ -171,15 +174,16 @@ static double cost(const struct wish *wish, const struct candidate *candidate)
 
 /* The best k for this L. The cost falls to one least value and then rises, give or take rounding.
  */
-static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
+static struct candidate solve_blocks(const struct wish *wish, uint32_t blocks_per_key)
 {
-    uint32_t most = lines > 0 ? BLOOMERY_LINE_PROBES_MAX : BLOOMERY_PROBES_MAX;
+    uint32_t most = blocks_per_key > 0 ? BLOOMERY_BLOCK_PROBES_MAX : BLOOMERY_PROBES_MAX;
     struct candidate best = {.found = false};
     double least = INFINITY;
     if (wish->probes > 0)
-        return solve_layout(wish, lines, wish->probes);
+        return solve_layout(wish, blocks_per_key, wish->probes);
     /* Fewer probes than a quarter of the classic optimum never win, and cost astronomical sizes. */
-    double classic = wish->rate > 0 ? -log2(wish->rate) / (lines > 0 ? lines : 1) : 1;
+    double classic =
+        wish->rate > 0 ? -log2(wish->rate) / (blocks_per_key > 0 ? blocks_per_key : 1) : 1;
     uint32_t first = classic > 8 ? (uint32_t)(classic / 4) : 1;
     if (first > most)
         first = most;
@@ -188,7 +192,7 @@ static struct candidate solve_lines(const struct wish *wish, uint32_t lines)
     if (wish->rate > 0 && (double)most > classic + 3)
         most = (uint32_t)(classic + 3);
     for (uint32_t probes = first; probes <= most; probes++) {
-        struct candidate next = solve_layout(wish, lines, probes);
+        struct candidate next = solve_layout(wish, blocks_per_key, probes);
         double price = cost(wish, &next);
         if (price < least) {
             least = price;
@@ -210,12 +214,12 @@ static struct candidate round_candidate(const struct wish *wish, struct candidat
         return candidate;
     uint64_t unit = round_unit(wish, candidate.units);
     candidate.found = bloomery_round_up(candidate.units, unit, &candidate.units) &&
-                      candidate.units <= most_units(wish);
+                      candidate.units <= max_units(wish);
     if (!candidate.found)
         return candidate;
     uint32_t least = wish->probes > 0 || !fewer_probes ? candidate.probes : 1;
     for (uint32_t probes = least; probes <= candidate.probes; probes++) {
-        layout_start(&layout, wish, candidate.lines, probes);
+        layout_start(&layout, wish, candidate.blocks_per_key, probes);
         candidate.rate = layout_rate(&layout, candidate.units, candidate.keys);
         if (candidate.rate <= wish->rate) {
             candidate.probes = probes;
@@ -237,21 +241,21 @@ static bool is_cheap(const struct wish *wish, const struct candidate *fastest,
     if (wish->keys == 0)
         return (double)fastest->keys * fastest_probes_cost >= (double)best->keys;
     struct layout layout;
-    layout_start(&layout, wish, best->lines, best->probes);
+    layout_start(&layout, wish, best->blocks_per_key, best->probes);
     const double more = floor(fastest_probes_cost * (double)best->keys);
     const double rate = layout_rate(&layout, best->units, (uint64_t)more);
     return fastest->rate <= (rate > BLOOMERY_RATE_MIN ? rate : BLOOMERY_RATE_MIN);
 }
 
-/* Rounds the best k of an L, or takes the fastest one instead: of one line, for only there is it
+/* Rounds the best k of an L, or takes the fastest one instead: of one block, for only there is it
  * faster than others. */
 static struct candidate finish(const struct wish *wish, struct candidate best)
 {
     struct candidate rounded = round_candidate(wish, best, true);
-    if (!rounded.found || best.lines != 1 || wish->probes > 0)
+    if (!rounded.found || best.blocks_per_key != 1 || wish->probes > 0)
         return rounded;
     const struct candidate fastest =
-        round_candidate(wish, solve_layout(wish, best.lines, fastest_probes), false);
+        round_candidate(wish, solve_layout(wish, best.blocks_per_key, fastest_probes), false);
     return is_cheap(wish, &fastest, &rounded) ? fastest : rounded;
 }
 
@@ -272,10 +276,11 @@ static bool within_tolerance(const struct wish *wish, const struct candidate *ca
 static struct candidate solve_wish(const struct wish *wish)
 {
     struct candidate best = {.found = false};
-    if (!wish->blocked || wish->lines > 0)
-        return finish(wish, solve_lines(wish, wish->lines));
-    for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++) {
-        struct candidate next = solve_lines(wish, lines);
+    if (!wish->blocked || wish->blocks_per_key > 0)
+        return finish(wish, solve_blocks(wish, wish->blocks_per_key));
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX;
+         blocks_per_key++) {
+        struct candidate next = solve_blocks(wish, blocks_per_key);
         struct candidate rounded = finish(wish, next);
         if (within_tolerance(wish, &next) && rounded.found)
             return rounded;
@@ -308,7 +313,7 @@ uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 }
 
 /*
- * The cache lines, of the `parts` that a line of eight words takes, which its k words are read
+ * The cache lines, of the `parts` that a block of eight words takes, which its k words are read
  * from, one after the other, each with the chance `go_on` of the one before. They lie in k
  * consecutive words, so what counts is where the first is: the mean over all eight.
  */
@@ -329,28 +334,29 @@ static double parts_read(uint32_t parts, uint32_t probes, double go_on)
 }
 
 /*
- * The cache lines that are read to answer for a key. A line of an absent key says yes with probability
- * y, the L-th root of the rate, and the next is only read then. Of counters a line of the filter is
+ * The cache lines that are read to answer for a key. A block of an absent key says yes with probability
+ * y, the L-th root of the rate, and the next is only read then. Of counters a block of the filter is
  * 4 or 8 cache lines, and its counters are read until one is 0: the next one with probability
  * y^(1/k) or a little less. docs/mathematics.md, section 10.
  */
 static void count_reads(bloomery_plan *plan, double units)
 {
-    if (plan->lines == 0) {
+    if (plan->blocks_per_key == 0) {
         double fill = pow(plan->rate, 1.0 / plan->probes);
-        plan->absent_lines = power_sum(fill, plan->probes);
-        plan->present_lines = distinct(units, plan->probes);
+        plan->absent_cache_lines = power_sum(fill, plan->probes);
+        plan->present_cache_lines = distinct(units, plan->probes);
         return;
     }
     const uint32_t parts =
-        (uint32_t)((uint64_t)BLOOMERY_BLOCK_BYTES * plan->cell_bits / line_bytes);
-    const double yes = pow(plan->rate, 1.0 / plan->lines);
+        (uint32_t)((uint64_t)BLOOMERY_BLOCK_BYTES * plan->cell_bits / block_bytes);
+    const double yes = pow(plan->rate, 1.0 / plan->blocks_per_key);
     const double all = parts * units;
-    plan->absent_lines =
-        power_sum(yes, plan->lines) * parts_read(parts, plan->probes, pow(yes, 1.0 / plan->probes));
-    /* Each cache line of the filter is touched by one line of the key with this probability. */
+    plan->absent_cache_lines = power_sum(yes, plan->blocks_per_key) *
+                               parts_read(parts, plan->probes, pow(yes, 1.0 / plan->probes));
+    /* Each cache line of the filter is touched by one block of the key with this probability. */
     const double touched = parts_read(parts, plan->probes, 1) / all;
-    plan->present_lines = touched < 1 ? -all * expm1(plan->lines * log1p(-touched)) : all;
+    plan->present_cache_lines =
+        touched < 1 ? -all * expm1(plan->blocks_per_key * log1p(-touched)) : all;
 }
 
 static void fill_plan(bloomery_plan *plan, const struct candidate *found, bloomery_hash_id hash)
@@ -358,7 +364,7 @@ static void fill_plan(bloomery_plan *plan, const struct candidate *found, bloome
     double keys = (double)found->keys;
     plan->cell_bits = bloomery_cell_bits(plan);
     plan->hash = hash;
-    plan->lines = found->lines;
+    plan->blocks_per_key = found->blocks_per_key;
     plan->probes = found->probes;
     plan->keys = found->keys;
     plan->rate = found->rate;
@@ -415,8 +421,8 @@ static bloomery_status explain(const struct wish *wish, const bloomery_plan *pla
                      : "more than a filter can have");
 }
 
-static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, uint32_t probes,
-                                    uint32_t folds, bloomery_error *error)
+static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t blocks_per_key,
+                                    uint32_t probes, uint32_t folds, bloomery_error *error)
 {
     const int set = (plan->keys > 0) + (plan->rate != 0) + (plan->bytes > 0);
     const bloomery_status bad = BLOOMERY_BAD_ARGUMENT;
@@ -431,11 +437,12 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t lines, u
         return bloomery_fail(error, bad, 0, "a rate must be at least 1e-15 and below 1");
     if (plan->bytes > BLOOMERY_BITS_MAX / 8)
         return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
-    if (lines > BLOOMERY_LINES_MAX || (lines > 0 && plan->kind == BLOOMERY_CLASSIC))
+    if (blocks_per_key > BLOOMERY_BLOCKS_PER_KEY_MAX ||
+        (blocks_per_key > 0 && plan->kind == BLOOMERY_CLASSIC))
         return bloomery_fail(error, bad, 0,
                              "lines must be 1 to 4, and a classic filter has none; %u are wanted",
-                             lines);
-    if (probes > BLOOMERY_LINE_PROBES_MAX && plan->kind != BLOOMERY_CLASSIC)
+                             blocks_per_key);
+    if (probes > BLOOMERY_BLOCK_PROBES_MAX && plan->kind != BLOOMERY_CLASSIC)
         return bloomery_fail(
             error, bad, 0,
             "a key sets 1 to 8 bits in a line, one in a word of it at most; %u are "
@@ -483,16 +490,16 @@ static struct candidate solve_with_hash(struct wish *wish)
     return found;
 }
 
-bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,
-                               bloomery_hash_id hash, bloomery_error *error)
+bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
+                               uint32_t folds, bloomery_hash_id hash, bloomery_error *error)
 {
-    bloomery_status status = check_ranges(plan, lines, probes, folds, error);
+    bloomery_status status = check_ranges(plan, blocks_per_key, probes, folds, error);
     if (status != BLOOMERY_OK)
         return status;
     struct wish wish = {
         .keys = plan->keys,
         .rate = plan->rate,
-        .lines = lines,
+        .blocks_per_key = blocks_per_key,
         .probes = probes,
         .round = (uint64_t)1 << folds,
         .blocked = plan->kind != BLOOMERY_CLASSIC,
@@ -512,8 +519,8 @@ bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t pro
     return BLOOMERY_OK;
 }
 
-double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
-                              bloomery_hash_id hash, uint64_t keys)
+double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t blocks_per_key,
+                              uint32_t probes, bloomery_hash_id hash, uint64_t keys)
 {
     double rate = 1;
     if (bits == 0 || bits > BLOOMERY_BITS_MAX || probes == 0 || probes > BLOOMERY_PROBES_MAX)
@@ -521,8 +528,8 @@ double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines,
     if (kind == BLOOMERY_CLASSIC)
         rate = bloomery_classic_rate(bits, probes, keys);
     else if ((kind == BLOOMERY_BLOCKED || kind == BLOOMERY_COUNTING || kind == BLOOMERY_SCALABLE) &&
-             lines >= 1 && lines <= BLOOMERY_LINES_MAX && probes <= BLOOMERY_LINE_PROBES_MAX &&
-             bits % BLOOMERY_BLOCK_BITS == 0)
-        rate = bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, lines, probes, keys);
+             blocks_per_key >= 1 && blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX &&
+             probes <= BLOOMERY_BLOCK_PROBES_MAX && bits % BLOOMERY_BLOCK_BITS == 0)
+        rate = bloomery_blocked_rate(bits / BLOOMERY_BLOCK_BITS, blocks_per_key, probes, keys);
     return bloomery_rate_with_hash(hash, keys, rate);
 }

@@ -2,7 +2,7 @@
 /*
  * Two of keys, rate and bytes in, a whole plan out.
  *
- * All sizes are counted in units of 512 bits, the line of a blocked filter. A solver never trusts a
+ * All sizes are counted in units of 512 bits, the block of a blocked filter. A solver never trusts a
  * closed formula: it evaluates the exact rate of what would be built and searches
  *
  *     over L (1 to 4)    blocked only; classic is a family of its own
@@ -12,10 +12,10 @@
  * and only then rounds: units up to a multiple of 16 from 256 on (so that the filter folds) or of
  * 2^folds, and k down again to the least that still meets the rate at the rounded size. Where L is
  * free the first is taken whose memory is within 10 % of a classic filter's at the same rate, else
- * (far below 1e-12) the one that takes the least memory: one line costs one cache miss, so memory
- * must pay for each line more.
+ * (far below 1e-12) the one that takes the least memory: one block costs one cache miss, so memory
+ * must pay for each block more.
  *
- * Eight bits in one line are the fastest, for no word of it has to be left out. So where k is free,
+ * Eight bits in one block are the fastest, for no word of it has to be left out. So where k is free,
  * k = 8 is taken with L = 1 if it costs at most 2 % more memory than the best k: if with memory
  * given its rate is no worse than that of the best k with 2 % more keys, or if it holds at most 2 %
  * fewer keys.
@@ -41,16 +41,16 @@ enum {
     BLOOMERY_COUNTER_BITS = 4 /* unless others are wanted */
 };
 
-/* As bloomery_plan_solve says. lines, probes, hash: 0 to choose. */
-bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t lines, uint32_t probes, uint32_t folds,
-                               bloomery_hash_id hash, bloomery_error *error);
+/* As bloomery_plan_solve says. blocks, probes, hash: 0 to choose. */
+bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
+                               uint32_t folds, bloomery_hash_id hash, bloomery_error *error);
 
 /* The bits of a plan's cells: as it says, or where it does not as its kind has them. */
 uint32_t bloomery_cell_bits(const bloomery_plan *plan);
 
 /* The rate of a solved or hand-made plan's geometry with this many keys, the hash's own included; 1
  * for what is no geometry. */
-double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
-                              bloomery_hash_id hash, uint64_t keys);
+double bloomery_geometry_rate(bloomery_kind kind, uint64_t bits, uint32_t blocks_per_key,
+                              uint32_t probes, bloomery_hash_id hash, uint64_t keys);
 
 #endif

@@ -47,9 +47,9 @@ static bloomery_status hash_all(const bloomery_sieve *sieve, const bloomery_key 
 }
 
 /* `most` keys at a time, for which there is room. */
-static bloomery_status ask(bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
-                           bloomery_hash *hashes, uint64_t *room, size_t most, uint8_t *results,
-                           bloomery_error *error)
+static bloomery_status query(bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
+                             bloomery_hash *hashes, uint64_t *room, size_t most, uint8_t *results,
+                             bloomery_error *error)
 {
     bloomery_status status = BLOOMERY_OK;
     size_t some = 0;
@@ -70,7 +70,7 @@ bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve, const bloom
 {
     bloomery_hash few[BLOOMERY_SIEVE_PORTION];
     uint64_t few_words[BLOOMERY_SIEVE_PORTION];
-    const size_t most = count < BLOOMERY_CONTAINS_MOST ? count : BLOOMERY_CONTAINS_MOST;
+    const size_t most = count < BLOOMERY_CONTAINS_MAX ? count : BLOOMERY_CONTAINS_MAX;
     const size_t bytes = most * (sizeof(bloomery_hash) + sizeof(uint64_t));
     bloomery_hash *many = NULL;
     /* All before the first: a key that can't be asked for must not be found half way. */
@@ -83,9 +83,9 @@ bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve, const bloom
     if (count > BLOOMERY_SIEVE_PORTION)
         many = bloomery_allocate(&sieve->allocator, bytes, 64);
     if (many == NULL)
-        return ask(sieve, keys, count, few, few_words, BLOOMERY_SIEVE_PORTION, results, error);
+        return query(sieve, keys, count, few, few_words, BLOOMERY_SIEVE_PORTION, results, error);
     const bloomery_status status =
-        ask(sieve, keys, count, many, (uint64_t *)(many + most), most, results, error);
+        query(sieve, keys, count, many, (uint64_t *)(many + most), most, results, error);
     bloomery_release(&sieve->allocator, many, bytes, 64);
     return status;
 }

@@ -33,7 +33,7 @@ struct bloomery_sieve_settings {
     double rate;
     char canon[BLOOMERY_CANON_NAME_BYTES + 1];
     char dialect[32]; /* "": ours */
-    uint8_t secret[BLOOMERY_KEY_BYTES];
+    uint8_t secret[BLOOMERY_SECRET_BYTES];
 };
 
 struct bloomery_sieve_counters {
@@ -54,7 +54,7 @@ enum {
     /* Bytes of a portion's canonical keys that need no memory of their own. */
     BLOOMERY_CANON_STACK = 32 * 1024,
     /* Keys that are asked for under one lock; a number of one takes 16 bits. */
-    BLOOMERY_CONTAINS_MOST = 16384,
+    BLOOMERY_CONTAINS_MAX = 16384,
 };
 
 struct bloomery_disk;
@@ -68,14 +68,14 @@ struct bloomery_sieve_engine_row {
                                bloomery_error *error);
     void (*free)(bloomery_sieve *sieve);
     /* The next entries: those of keys[i] from `*done` on; `*done` becomes how many are done. `kind`: 0,
-     * BLOOMERY_ENTRY_NOTED or _FORCED. `hashes` as `hash` made them. */
+     * BLOOMERY_ENTRY_MARKED or _FORCED. `hashes` as `hash` made them. */
     bloomery_status (*push)(bloomery_sieve *sieve, const bloomery_hash *hashes,
                             const struct bloomery_entry *entries, size_t count, uint8_t *results,
                             size_t *done, bloomery_error *error);
     /* Called without the lock. */
     void (*hash)(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                  bloomery_hash *hashes);
-    /* SEEN, NEW or PENDING for each of up to BLOOMERY_CONTAINS_MOST keys; `room`: as many words,
+    /* SEEN, NEW or PENDING for each of up to BLOOMERY_CONTAINS_MAX keys; `room`: as many words,
      * whose contents do not matter. */
     bloomery_status (*contains)(bloomery_sieve *sieve, const bloomery_hash *hashes, size_t count,
                                 uint64_t *room, uint8_t *results, bloomery_error *error);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bits. Only the newest link of a chain gets any: when there is a further link, the bits of the
+ * Bits. Only the newest layer of a chain gets any: when there is a further layer, the bits of the
  * one before are what they stay. A chain of ours counts them itself; of others they are read then,
  * once for each doubling.
  *
- * Rates. With b bits set, n keys are in the link (its kind's estimate), and a further key is
- * called seen as often as a link of this shape calls one with n keys (its expected rate); of a
+ * Rates. With b bits set, n keys are in the layer (its kind's estimate), and a further key is
+ * called seen as often as a layer of this shape calls one with n keys (its expected rate); of a
  * flat array of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n
  * counts it: the number of keys that were let through is less, and past the plan far less. A key
- * passes a chain where it passes each link.
+ * passes a chain where it passes each layer.
  *
  * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
  * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
@@ -40,7 +40,7 @@
 /* The NEW by which a share is estimated: the deviation of 3 % above. And those that a share of all
  * pushes counts for, which is what a sieve that is opened again begins with: few, since the share
  * of late pushes is less. */
-static const double chances_most = 1024;
+static const double chances_max = 1024;
 static const double chances_kept = 64;
 
 /* Rates are computed at some numbers of bits, and interpolated between these: near empty half as
@@ -49,46 +49,46 @@ enum { STEPS_EMPTY = 2, STEPS_FULL = 4, STEPS_FIRST = 256, STEPS_LASTING = 256 }
 
 /* ---- Bits -------------------------------------------------------------------------------- */
 
-static uint64_t read_link(const bloomery_filter *filter, uint32_t index)
+static uint64_t read_layer(const bloomery_filter *filter, uint32_t index)
 {
-    const struct bloomery_link *link = &filter->links[index];
+    const struct bloomery_layer *layer = &filter->layers[index];
     struct bloomery_scan scan;
-    filter->kind->scan(&filter->shape, link, link->payload, &scan);
+    filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
     return scan.bits_set;
 }
 
-static uint64_t count_link(const bloomery_filter *filter, uint32_t index)
+static uint64_t count_layer(const bloomery_filter *filter, uint32_t index)
 {
-    const struct bloomery_link *link = &filter->links[index];
-    const bool counted = filter->kind->grows && !filter->foreign && link->unsure == 0;
-    return counted ? link->bits_set : read_link(filter, index);
+    const struct bloomery_layer *layer = &filter->layers[index];
+    const bool counted = filter->kind->grows && !filter->foreign && layer->unsure == 0;
+    return counted ? layer->bits_set : read_layer(filter, index);
 }
 
-static double link_keys(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
+static double layer_keys(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
 {
-    return filter->kind->estimate(&filter->links[index], bits_set);
+    return filter->kind->estimate(&filter->layers[index], bits_set);
 }
 
-static double link_rate(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
+static double layer_rate(const bloomery_filter *filter, uint32_t index, uint64_t bits_set)
 {
-    const struct bloomery_link *link = &filter->links[index];
-    const double keys = link_keys(filter, index, bits_set);
-    if (bits_set >= link->bits || !(keys < 0x1p60))
+    const struct bloomery_layer *layer = &filter->layers[index];
+    const double keys = layer_keys(filter, index, bits_set);
+    if (bits_set >= layer->bits || !(keys < 0x1p60))
         return 1;
     if (filter->shape.kind == BLOOMERY_CLASSIC && !filter->foreign)
-        return pow((double)bits_set / (double)link->bits, link->probes);
-    return filter->kind->expected_rate(link, (uint64_t)llround(keys));
+        return pow((double)bits_set / (double)layer->bits, layer->probes);
+    return filter->kind->expected_rate(layer, (uint64_t)llround(keys));
 }
 
-/* How often a new key is called seen with so many bits in the newest link. What the hash adds is
+/* How often a new key is called seen with so many bits in the newest layer. What the hash adds is
  * part of our own rates, as everywhere (plan/hash_rate.h). */
 static double rate_with(const struct bloomery_filled *filled, const bloomery_filter *filter,
                         uint64_t bits_set)
 {
-    const uint32_t newest = filled->links - 1;
-    const double passing = log1p(-link_rate(filter, newest, bits_set));
+    const uint32_t newest = filled->layers - 1;
+    const double passing = log1p(-layer_rate(filter, newest, bits_set));
     const double rate = 0 - expm1(filled->older_passing + passing);
-    const double keys = filled->older_keys + link_keys(filter, newest, bits_set);
+    const double keys = filled->older_keys + layer_keys(filter, newest, bits_set);
     return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)
                ? rate
                : bloomery_rate_with_hash((bloomery_hash_id)filter->shape.hash,
@@ -98,65 +98,65 @@ static double rate_with(const struct bloomery_filled *filled, const bloomery_fil
 /* Rates are interpolated from here on. */
 static void begin_rates(struct bloomery_filled *filled, const bloomery_filter *filter)
 {
-    const uint64_t set = filled->link_bits[filled->links - 1];
+    const uint64_t set = filled->layer_bits[filled->layers - 1];
     filled->rate = rate_with(filled, filter, set);
     filled->rate_until = 0;
     filled->found_bits[0] = filled->found_bits[1] = set;
     filled->found_rates[0] = filled->found_rates[1] = filled->rate;
 }
 
-/* The newest link is another one: what the one before has stays. */
-static void close_link(struct bloomery_filled *filled, const bloomery_filter *filter)
+/* The newest layer is another one: what the one before has stays. */
+static void close_layer(struct bloomery_filled *filled, const bloomery_filter *filter)
 {
-    const uint32_t last = filled->links - 1;
-    filled->link_bits[last] = count_link(filter, last);
-    filled->older_keys += link_keys(filter, last, filled->link_bits[last]);
-    filled->older_passing += log1p(-link_rate(filter, last, filled->link_bits[last]));
-    filled->link_bits[filled->links++] = 0;
+    const uint32_t last = filled->layers - 1;
+    filled->layer_bits[last] = count_layer(filter, last);
+    filled->older_keys += layer_keys(filter, last, filled->layer_bits[last]);
+    filled->older_passing += log1p(-layer_rate(filter, last, filled->layer_bits[last]));
+    filled->layer_bits[filled->layers++] = 0;
 }
 
 void bloomery_filled_start(struct bloomery_filled *filled, const bloomery_filter *filter, bool scan)
 {
-    const uint32_t links = bloomery_link_count(filter);
-    *filled = (struct bloomery_filled){.links = 1};
-    while (filled->links < links) {
-        close_link(filled, filter);
-        filled->bits_set += filled->link_bits[filled->links - 2];
+    const uint32_t layers = bloomery_layer_count(filter);
+    *filled = (struct bloomery_filled){.layers = 1};
+    while (filled->layers < layers) {
+        close_layer(filled, filter);
+        filled->bits_set += filled->layer_bits[filled->layers - 2];
     }
-    filled->link_bits[links - 1] = scan ? count_link(filter, links - 1) : 0;
-    filled->bits_set += filled->link_bits[links - 1];
+    filled->layer_bits[layers - 1] = scan ? count_layer(filter, layers - 1) : 0;
+    filled->bits_set += filled->layer_bits[layers - 1];
     begin_rates(filled, filter);
 }
 
 void bloomery_filled_add(struct bloomery_filled *filled, const bloomery_filter *filter,
                          uint64_t new_bits)
 {
-    const uint32_t links = bloomery_link_count(filter);
+    const uint32_t layers = bloomery_layer_count(filter);
     filled->bits_set += new_bits;
-    if (links == filled->links) {
-        filled->link_bits[links - 1] += new_bits;
+    if (layers == filled->layers) {
+        filled->layer_bits[layers - 1] += new_bits;
         return;
     }
     uint64_t older = 0;
-    while (filled->links < links)
-        close_link(filled, filter);
+    while (filled->layers < layers)
+        close_layer(filled, filter);
     begin_rates(filled, filter);
-    for (uint32_t i = 0; i + 1 < links; i++)
-        older += filled->link_bits[i];
-    filled->link_bits[links - 1] = filled->bits_set - older;
+    for (uint32_t i = 0; i + 1 < layers; i++)
+        older += filled->layer_bits[i];
+    filled->layer_bits[layers - 1] = filled->bits_set - older;
 }
 
 /* ---- Keys and rates ---------------------------------------------------------------------- */
 
 double bloomery_filled_keys(const struct bloomery_filled *filled, const bloomery_filter *filter)
 {
-    const uint32_t newest = filled->links - 1;
-    return filled->older_keys + link_keys(filter, newest, filled->link_bits[newest]);
+    const uint32_t newest = filled->layers - 1;
+    return filled->older_keys + layer_keys(filter, newest, filled->layer_bits[newest]);
 }
 
 double bloomery_filled_rate(const struct bloomery_filled *filled, const bloomery_filter *filter)
 {
-    return rate_with(filled, filter, filled->link_bits[filled->links - 1]);
+    return rate_with(filled, filter, filled->layer_bits[filled->layers - 1]);
 }
 
 /* Between two numbers of bits a rate rises about as a power of them. */
@@ -173,9 +173,9 @@ static double rate_between(const uint64_t bits[2], const double rates[2], uint64
 
 double bloomery_filled_rate_about(struct bloomery_filled *filled, const bloomery_filter *filter)
 {
-    const uint32_t newest = filled->links - 1;
-    const uint64_t all = filter->links[newest].bits;
-    const uint64_t set = filled->link_bits[newest];
+    const uint32_t newest = filled->layers - 1;
+    const uint64_t all = filter->layers[newest].bits;
+    const uint64_t set = filled->layer_bits[newest];
     const uint64_t rest = all - (set < all ? set : all);
     if (set < filled->rate_until)
         return filled->rate;
@@ -208,9 +208,9 @@ double bloomery_drops_among(struct bloomery_filled *filled, uint64_t fresh, uint
 {
     filled->fresh += (double)fresh;
     filled->chances += (double)pushes * (1 - rate);
-    if (filled->chances > chances_most) {
-        filled->fresh *= chances_most / filled->chances;
-        filled->chances = chances_most;
+    if (filled->chances > chances_max) {
+        filled->fresh *= chances_max / filled->chances;
+        filled->chances = chances_max;
     }
     return filled->chances > 0 ? filled->fresh / filled->chances * (double)pushes * rate : 0;
 }

@@ -9,12 +9,12 @@
 #include "core/filter.h"
 
 struct bloomery_filled {
-    uint32_t links;
-    uint64_t bits_set;                      /* of all links */
-    uint64_t link_bits[BLOOMERY_CHAIN_MAX]; /* of each */
-    double older_keys;                      /* of all links but the newest */
-    double older_passing;                   /* ln of how often a new key passes all of them */
-    /* The rate, about, as it was computed last; it is good for while the newest link has fewer
+    uint32_t layers;
+    uint64_t bits_set;                       /* of all layers */
+    uint64_t layer_bits[BLOOMERY_CHAIN_MAX]; /* of each */
+    double older_keys;                       /* of all layers but the newest */
+    double older_passing;                    /* ln of how often a new key passes all of them */
+    /* The rate, about, as it was computed last; it is good for while the newest layer has fewer
      * bits. And rates with numbers of bits between which it lies. */
     double rate;
     uint64_t rate_until;

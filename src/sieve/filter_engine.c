@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum {
-    SAVE_LEAST = 64 << 20, /* bytes appended to the queue before it is worth saving the filter */
+    SAVE_MIN = 64 << 20, /* bytes appended to the queue before it is worth saving the filter */
     SAVE_CLOSING = 4 << 20,
     RESERVED = BLOOMERY_QUEUE_BUFFER, /* of the queue, for the entries of a portion */
     PORTION = 1024,
@@ -77,8 +77,9 @@ static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_opti
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of '%s' have positions and no hashes, which a sieve needs",
                              settings->dialect);
-    return status == BLOOMERY_OK ? check_budget(sieve, bloomery_bytes(sieve->filter->filter), error)
-                                 : status;
+    return status == BLOOMERY_OK
+               ? check_budget(sieve, bloomery_file_bytes(sieve->filter->filter), error)
+               : status;
 }
 
 /* The filter of these settings, empty. */
@@ -143,10 +144,10 @@ static bloomery_status keep(bloomery_sieve *sieve, const struct bloomery_entry *
                             bloomery_error *error)
 {
     struct bloomery_entry kept = *entry;
-    const bool noted = (entry->flags & BLOOMERY_ENTRY_NOTED) != 0;
+    const bool noted = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
     if (noted && sieve->store.directory < 0)
         return BLOOMERY_OK;
-    kept.flags = noted ? BLOOMERY_ENTRY_NOTED : 0;
+    kept.flags = noted ? BLOOMERY_ENTRY_MARKED : 0;
     sieve->filter->appended += bloomery_entry_bound(entry);
     return bloomery_queue_append(sieve->queue, &kept, error);
 }
@@ -155,7 +156,7 @@ static void count_one(bloomery_sieve *sieve, uint32_t flags, bool new)
 {
     struct bloomery_sieve_counters *counters = &sieve->counters;
     counters->pushed++;
-    if (flags & BLOOMERY_ENTRY_NOTED)
+    if (flags & BLOOMERY_ENTRY_MARKED)
         counters->noted++;
     else if (flags & BLOOMERY_ENTRY_FORCED)
         counters->forced++;
@@ -377,9 +378,9 @@ static bloomery_status look_for(const bloomery_sieve *sieve, uint64_t generation
 static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloomery_error *error)
 {
     struct bloomery_filter_engine *engine = sieve->filter;
-    const uint64_t bytes = bloomery_bytes(engine->filter);
+    const uint64_t bytes = bloomery_file_bytes(engine->filter);
     char path[4096];
-    if (engine->appended < (closing ? SAVE_CLOSING : bytes > SAVE_LEAST ? bytes : SAVE_LEAST))
+    if (engine->appended < (closing ? SAVE_CLOSING : bytes > SAVE_MIN ? bytes : SAVE_MIN))
         return BLOOMERY_OK;
     bloomery_status status = path_of(sieve, engine->generation + 1, path, error);
     if (status == BLOOMERY_OK)
@@ -457,7 +458,7 @@ static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
     if (status == BLOOMERY_OK)
         status = bloomery_compatible(engine->filter, filter, error);
     if (status == BLOOMERY_OK)
-        status = check_budget(sieve, bloomery_bytes(filter), error);
+        status = check_budget(sieve, bloomery_file_bytes(filter), error);
     if (status != BLOOMERY_OK) {
         bloomery_free(filter);
         return status == BLOOMERY_OUT_OF_MEMORY || status == BLOOMERY_BAD_ARGUMENT

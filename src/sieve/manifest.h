@@ -58,7 +58,7 @@ enum {
     BLOOMERY_MANIFEST_LONGEST = 264,
     BLOOMERY_MANIFEST_STATE = 320,
     BLOOMERY_MANIFEST_PAGE = 4096,
-    BLOOMERY_MANIFEST_MOST = 64 << 20, /* bytes of a copy */
+    BLOOMERY_MANIFEST_MAX = 64 << 20, /* bytes of a copy */
 };
 
 /* Where the checksum lies, and what it is of an image of so many bytes. */

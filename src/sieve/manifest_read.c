@@ -283,7 +283,7 @@ static bloomery_status get_settings(bloomery_sieve *sieve, bloomery_error *error
         terminated(settings->dialect, sizeof settings->dialect) &&
         bloomery_load_u32(image + 88) <= 1 &&
         (!disk || ((settings->fingerprint_bits == 64 || settings->fingerprint_bits == 48) &&
-                   partitions >= 1 && partitions <= BLOOMERY_SIEVE_PARTITIONS_MOST &&
+                   partitions >= 1 && partitions <= BLOOMERY_SIEVE_PARTITIONS_MAX &&
                    (partitions & (partitions - 1)) == 0)) &&
         bloomery_manifest_slot(settings) == sieve->manifest.copy_bytes)
         return BLOOMERY_OK;
@@ -306,7 +306,7 @@ static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomer
         return bloomery_fail_system(error, errno, "opening %s/MANIFEST", sieve->path);
     const uint64_t bytes = (uint64_t)facts.st_size;
     if (!S_ISREG(facts.st_mode) || bytes < pages || bytes % pages != 0 ||
-        bytes / 4 > BLOOMERY_MANIFEST_MOST)
+        bytes / 4 > BLOOMERY_MANIFEST_MAX)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "%s/MANIFEST is not that of a sieve, or cut short", sieve->path);
     bloomery_status status = find_layout(sieve, bytes, &copy_bytes, error);

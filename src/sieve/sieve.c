@@ -253,10 +253,10 @@ int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_key key, bloomery_
     return push_one(sieve, BLOOMERY_ENTRY_FORCED, key, payload, number, error);
 }
 
-int bloomery_sieve_note(bloomery_sieve *sieve, bloomery_key key, uint64_t *number,
-                        bloomery_error *error)
+int bloomery_sieve_mark_seen(bloomery_sieve *sieve, bloomery_key key, uint64_t *number,
+                             bloomery_error *error)
 {
-    return push_one(sieve, BLOOMERY_ENTRY_NOTED, key, bloomery_key_of("", 0), number, error);
+    return push_one(sieve, BLOOMERY_ENTRY_MARKED, key, bloomery_key_of("", 0), number, error);
 }
 
 bloomery_status bloomery_sieve_push_batch(bloomery_sieve *sieve, const bloomery_key *keys,
@@ -272,13 +272,13 @@ bloomery_status bloomery_sieve_push_batch(bloomery_sieve *sieve, const bloomery_
     return status;
 }
 
-bloomery_status bloomery_sieve_note_batch(bloomery_sieve *sieve, const bloomery_key *keys,
-                                          size_t count, uint8_t *results, size_t *done,
-                                          uint64_t *last, bloomery_error *error)
+bloomery_status bloomery_sieve_mark_seen_batch(bloomery_sieve *sieve, const bloomery_key *keys,
+                                               size_t count, uint8_t *results, size_t *done,
+                                               uint64_t *last, bloomery_error *error)
 {
     uint64_t number = 0;
     const bloomery_status status =
-        push_many(sieve, BLOOMERY_ENTRY_NOTED, keys, NULL, count, results, done, &number, error);
+        push_many(sieve, BLOOMERY_ENTRY_MARKED, keys, NULL, count, results, done, &number, error);
     if (last != NULL && *done > 0)
         *last = number;
     return status;
@@ -436,7 +436,7 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->seen = counters->seen;
     info->pending = counters->pending;
     info->forced = counters->forced;
-    info->noted = counters->noted;
+    info->marked = counters->noted;
     info->queued = bloomery_queue_queued(sieve->queue);
     info->leased = bloomery_queue_leased(sieve->queue);
     info->acked = bloomery_queue_acked(sieve->queue);
@@ -510,7 +510,7 @@ static int visit_entry(void *context, const struct bloomery_entry *entry, uint64
     const struct visit *visit = context;
     const bloomery_sieve_item item = {
         .key = entry->key, .payload = entry->payload, .number = number};
-    return (entry->flags & BLOOMERY_ENTRY_NOTED) != 0 ? 0 : visit->take(visit->context, &item);
+    return (entry->flags & BLOOMERY_ENTRY_MARKED) != 0 ? 0 : visit->take(visit->context, &item);
 }
 
 int bloomery_sieve_each_queued(bloomery_sieve *sieve,

@@ -19,7 +19,7 @@
 
 enum {
     LEASES = 4096,
-    LEASES_MOST = 1000000,
+    LEASES_MAX = 1000000,
     KEYS = 1000000,
 };
 static const uint64_t memory_default = (uint64_t)64 << 20;
@@ -61,7 +61,7 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
     if (options->fingerprint_bits != 0 && options->fingerprint_bits != 48 &&
         options->fingerprint_bits != 64)
         return bad(error, "fingerprints have 64 or 48 bits");
-    if (options->partitions > BLOOMERY_SIEVE_PARTITIONS_MOST ||
+    if (options->partitions > BLOOMERY_SIEVE_PARTITIONS_MAX ||
         (options->partitions != 0 && !power_of_two(options->partitions)))
         return bad(error, "partitions are a power of two, 1 to 256");
     if (!(options->sync >= 0 || options->sync == BLOOMERY_SYNC_ALWAYS ||
@@ -70,7 +70,7 @@ static bloomery_status check_ranges(const bloomery_sieve_options *options, bloom
         return bad(error, "sync is a number of seconds, always or never");
     if (!(options->lease >= 0 && options->lease < 1e12))
         return bad(error, "a lease is 0 (an hour) or a number of seconds");
-    if (options->leases > LEASES_MOST)
+    if (options->leases > LEASES_MAX)
         return bad(error, "at most 1,000,000 items can be leased");
     if (options->keys > (uint64_t)1 << 48)
         return bad(error, "at most 2^48 keys can be expected");
@@ -123,7 +123,7 @@ static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_
         snprintf(settings->dialect, sizeof settings->dialect, "%s",
                  options->dialect != NULL ? options->dialect : "");
     }
-    if (!bloomery_key_draw(settings->secret) || !bloomery_key_draw(sieve->store.id))
+    if (!bloomery_secret_draw(settings->secret) || !bloomery_secret_draw(sieve->store.id))
         return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random numbers");
     return BLOOMERY_OK;
 }

@@ -36,7 +36,7 @@
 enum {
     LEASES = 4096, /* the default */
     FINGERPRINT = 8,
-    KEYS_BITS_MOST = 48,
+    KEYS_BITS_MAX = 48,
     MEMORY_ENGINE_BITS = 40, /* plans of filters end at 2^47 bytes: larger ones are scaled */
 };
 
@@ -61,7 +61,7 @@ static void take_defaults(bloomery_sieve_plan *plan)
 static bloomery_status check(const bloomery_sieve_plan *plan, bloomery_error *error)
 {
     const char *wrong = NULL;
-    if (plan->keys == 0 || plan->keys > (uint64_t)1 << KEYS_BITS_MOST)
+    if (plan->keys == 0 || plan->keys > (uint64_t)1 << KEYS_BITS_MAX)
         wrong = "a sieve is planned for 1 to 2^48 keys";
     else if (plan->pushes < plan->keys)
         wrong = "there are no fewer pushes than distinct keys";
@@ -71,7 +71,7 @@ static bloomery_status check(const bloomery_sieve_plan *plan, bloomery_error *er
         wrong = "a rate is over 0 and below 1";
     else if (plan->fingerprint_bits != 64 && plan->fingerprint_bits != 48)
         wrong = "fingerprints have 64 or 48 bits";
-    else if (plan->partitions > BLOOMERY_SIEVE_PARTITIONS_MOST ||
+    else if (plan->partitions > BLOOMERY_SIEVE_PARTITIONS_MAX ||
              (plan->partitions & (plan->partitions - 1)) != 0)
         wrong = "partitions are a power of two, 1 to 256";
     else if (!(plan->cache_hit >= 0 && plan->cache_hit <= 1))
@@ -108,8 +108,8 @@ static void plan_seen(bloomery_sieve_plan *plan, double pending_pushes)
     const double keys = (double)plan->keys;
     const double partitions = plan->partitions;
     const double width = plan->fingerprint_bits / 8.0;
-    const double block = floor((BLOOMERY_SEEN_BLOCK - BLOOMERY_SEEN_CHECKSUM) / width);
-    const double stored = BLOOMERY_SEEN_BLOCK / block;
+    const double frame = floor((BLOOMERY_SEEN_FRAME - BLOOMERY_SEEN_CHECKSUM) / width);
+    const double stored = BLOOMERY_SEEN_FRAME / frame;
     const double batches = pending_pushes / (partitions * (double)plan->batch);
     plan->seen_disk = keys * stored + partitions * BLOOMERY_FILE_HEADER;
     plan->seen_traffic = stored * keys * shares_moved(plan->partitions, batches);
@@ -121,13 +121,13 @@ static void plan_logs(bloomery_sieve_plan *plan, double pending_pushes, uint32_t
 {
     const double entry = entry_bytes(plan->key_bytes);
     const double logged = FINGERPRINT + entry;
-    const double header = BLOOMERY_BLOCK_HEADER / floor(fmax(1, buffer_bytes / logged));
+    const double header = BLOOMERY_FRAME_HEADER / floor(fmax(1, buffer_bytes / logged));
     const double most = (double)plan->partitions * (double)plan->batch;
-    plan->pending_most = (uint64_t)fmin(pending_pushes, most);
-    plan->pending_disk = (double)plan->pending_most * (logged + header) +
+    plan->pending_max = (uint64_t)fmin(pending_pushes, most);
+    plan->pending_disk = (double)plan->pending_max * (logged + header) +
                          (double)plan->partitions * BLOOMERY_FILE_HEADER;
     plan->pending_traffic = pending_pushes * (2 * logged + 2 * FINGERPRINT + 4 * header);
-    const double item = entry + BLOOMERY_BLOCK_HEADER * fmin(1, entry / BLOOMERY_QUEUE_BUFFER);
+    const double item = entry + BLOOMERY_FRAME_HEADER * fmin(1, entry / BLOOMERY_QUEUE_BUFFER);
     plan->queue_disk = (double)plan->keys * item;
     plan->queue_disk += ceil(plan->queue_disk / BLOOMERY_QUEUE_SEGMENT) * BLOOMERY_FILE_HEADER;
     plan->queue_traffic = 2 * plan->queue_disk;
@@ -161,10 +161,10 @@ bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_er
     if (status != BLOOMERY_OK)
         return status;
     if (!bloomery_sieve_split(solved.memory, solved.partitions, LEASES, &budget,
-                              &solved.least_memory))
+                              &solved.min_memory))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a sieve of %u partitions needs at least %llu bytes of memory",
-                             solved.partitions, (unsigned long long)solved.least_memory);
+                             solved.partitions, (unsigned long long)solved.min_memory);
     status = plan_memory(&solved, error);
     if (status != BLOOMERY_OK)
         return status;

@@ -12,12 +12,12 @@
 
 enum { FORGET_EVERY = 1000, INVENT_EVERY = 100 };
 
-typedef size_t (*ask_batch)(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
-                            uint64_t *answers);
+typedef size_t (*query_batch)(const bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                              uint64_t *answers);
 
-static ask_batch find_real(void)
+static query_batch find_real(void)
 {
-    ask_batch real;
+    query_batch real;
     void *symbol = dlsym(RTLD_NEXT, "bloomery_may_contain_batch");
     if (symbol == NULL)
         abort();
@@ -28,7 +28,7 @@ static ask_batch find_real(void)
 size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                   size_t count, uint64_t *answers)
 {
-    static uint64_t asked;
+    static uint64_t queried;
     const char *how = getenv("BLOOMERY_LIAR");
     uint64_t *own = calloc(count / 64 + 1, sizeof(*own));
     if (own == NULL || how == NULL)
@@ -39,7 +39,7 @@ size_t bloomery_may_contain_batch(const bloomery_filter *filter, const bloomery_
         const bool member = (own[i / 64] & bit) != 0;
         uint64_t place = 0;
         if (strcmp(how, "invent") == 0 || member)
-            place = __atomic_add_fetch(&asked, 1, __ATOMIC_RELAXED);
+            place = __atomic_add_fetch(&queried, 1, __ATOMIC_RELAXED);
         if (strcmp(how, "forget") == 0 && place != 0 && place % FORGET_EVERY == 0) {
             own[i / 64] &= ~bit;
             found--;

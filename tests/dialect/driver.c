@@ -16,7 +16,7 @@
  *     count KEY
  *     positions KEY [LINK]
  *     info                                NAME=VALUE... ("scan" for the scanned part too)
- *     link NUMBER                         bits, probes, keys, rate and adds of a link
+ *     layer NUMBER                         bits, probes, keys, rate and adds of a layer
  *     remark NUMBER                       a sentence, or "none"
  *     write FILE [DIALECT]                in the dialect's own bytes
  *     save FILE                           in our file
@@ -254,9 +254,9 @@ static void many(bool adding)
 static void positions(void)
 {
     uint64_t all[BLOOMERY_POSITIONS_MAX];
-    const uint32_t link = word_count > 2 ? (uint32_t)strtoul(words[2], NULL, 10) : 0;
+    const uint32_t layer = word_count > 2 ? (uint32_t)strtoul(words[2], NULL, 10) : 0;
     const size_t count =
-        bloomery_positions(filter, link, key_of(words[1]), all, BLOOMERY_POSITIONS_MAX);
+        bloomery_positions(filter, layer, key_of(words[1]), all, BLOOMERY_POSITIONS_MAX);
     for (size_t i = 0; i < count; i++)
         printf("%s%" PRIu64, i > 0 ? " " : "", all[i]);
     putchar('\n');
@@ -272,7 +272,7 @@ static void say_info(void)
     printf("dialect=%s variant=%s kind=%s hash=%s links=%u probes=%u bits=%" PRIu64 " adds=%" PRIu64
            " keys=%" PRIu64 " rate=%.17g seed=%" PRIu64 " cell_bits=%u",
            dialect != NULL ? dialect->name : "-", variant != NULL ? variant : "-",
-           bloomery_kind_name((int)info.kind), bloomery_hash_name(info.hash), info.links,
+           bloomery_kind_name((int)info.kind), bloomery_hash_name(info.hash), info.layers,
            info.probes, info.bits, info.adds, info.planned_keys, info.planned_rate, info.seed,
            info.cell_bits);
     if (scan)
@@ -281,11 +281,11 @@ static void say_info(void)
     putchar('\n');
 }
 
-static void say_link(void)
+static void say_layer(void)
 {
-    bloomery_link_info info = BLOOMERY_LINK_INFO;
+    bloomery_layer_info info = BLOOMERY_LAYER_INFO;
     const int status =
-        bloomery_link_info_get(filter, (uint32_t)strtoul(words[1], NULL, 10), false, &info);
+        bloomery_layer_info_get(filter, (uint32_t)strtoul(words[1], NULL, 10), false, &info);
     if (status != BLOOMERY_OK)
         say_error(NULL, status);
     else
@@ -392,7 +392,7 @@ static void obey(const char *verb)
     else if (strcmp(verb, "remove") == 0)
         answer(bloomery_remove(filter, key_of(words[1]), NULL));
     else if (strcmp(verb, "count") == 0)
-        answer((int)bloomery_count(filter, key_of(words[1])));
+        answer((int)bloomery_key_count(filter, key_of(words[1])));
     else if (strcmp(verb, "add-all") == 0 || strcmp(verb, "ask-all") == 0)
         many(verb[1] == 'd');
     else if (strcmp(verb, "positions") == 0)
@@ -400,7 +400,7 @@ static void obey(const char *verb)
     else if (strcmp(verb, "info") == 0)
         say_info();
     else if (strcmp(verb, "link") == 0)
-        say_link();
+        say_layer();
     else if (strcmp(verb, "write") == 0 || strcmp(verb, "save") == 0)
         write_out(verb[0] == 's');
     else if (strcmp(verb, "scandump") == 0 && word_count == 3)

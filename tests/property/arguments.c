@@ -15,10 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
 
-static const bloomery_plan good = {
-    .kind = BLOOMERY_BLOCKED, .bits = 1024, .lines = 2, .probes = 4, .keys = 10, .rate = 0.5};
+static const bloomery_plan good = {.kind = BLOOMERY_BLOCKED,
+                                   .bits = 1024,
+                                   .blocks_per_key = 2,
+                                   .probes = 4,
+                                   .keys = 10,
+                                   .rate = 0.5};
 
 static void assert_create(const char *what, const bloomery_plan *plan,
                           const bloomery_options *options, bloomery_status expected)
@@ -58,27 +62,35 @@ static void wrong_plans_are_told(void **state)
          {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = UINT32_MAX},
          BLOOMERY_BAD_ARGUMENT},
         {"classic with lines",
-         {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = 1, .lines = 1},
+         {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = 1, .blocks_per_key = 1},
          BLOOMERY_BAD_ARGUMENT},
-        {"half a line", {.bits = 256, .lines = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"half a line", {.bits = 256, .blocks_per_key = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
         {"no lines", {.bits = 512, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
-        {"four lines", {.bits = 512, .lines = 4, .probes = 8}, BLOOMERY_OK},
-        {"five lines", {.bits = 512, .lines = 5, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
-        {"nine bits of eight words", {.bits = 512, .lines = 1, .probes = 9}, BLOOMERY_BAD_ARGUMENT},
-        {"lines that wrap", {.bits = 512, .lines = 3, .probes = 0x55555556}, BLOOMERY_BAD_ARGUMENT},
-        {"2^63 bits", {.bits = 1ull << 63, .lines = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"four lines", {.bits = 512, .blocks_per_key = 4, .probes = 8}, BLOOMERY_OK},
+        {"five lines", {.bits = 512, .blocks_per_key = 5, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"nine bits of eight words",
+         {.bits = 512, .blocks_per_key = 1, .probes = 9},
+         BLOOMERY_BAD_ARGUMENT},
+        {"lines that wrap",
+         {.bits = 512, .blocks_per_key = 3, .probes = 0x55555556},
+         BLOOMERY_BAD_ARGUMENT},
+        {"2^63 bits",
+         {.bits = 1ull << 63, .blocks_per_key = 1, .probes = 1},
+         BLOOMERY_BAD_ARGUMENT},
         {"2^64 - 1 bits",
          {.kind = BLOOMERY_CLASSIC, .bits = UINT64_MAX, .probes = 1},
          BLOOMERY_BAD_ARGUMENT},
         {"other bytes",
-         {.bits = 512, .lines = 1, .probes = 1, .bytes = 128},
+         {.bits = 512, .blocks_per_key = 1, .probes = 1, .bytes = 128},
          BLOOMERY_BAD_ARGUMENT},
-        {"a rate of 2", {.bits = 512, .lines = 1, .probes = 1, .rate = 2}, BLOOMERY_BAD_ARGUMENT},
+        {"a rate of 2",
+         {.bits = 512, .blocks_per_key = 1, .probes = 1, .rate = 2},
+         BLOOMERY_BAD_ARGUMENT},
         {"a rate that is no number",
-         {.bits = 512, .lines = 1, .probes = 1, .rate = NAN},
+         {.bits = 512, .blocks_per_key = 1, .probes = 1, .rate = NAN},
          BLOOMERY_BAD_ARGUMENT},
         {"a reserved kind",
-         {.kind = BLOOMERY_CUCKOO, .bits = 512, .lines = 1, .probes = 1},
+         {.kind = BLOOMERY_CUCKOO, .bits = 512, .blocks_per_key = 1, .probes = 1},
          BLOOMERY_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -132,14 +144,14 @@ static void wrong_options_are_told(void **state)
             options.rule.delimiter = 256;
         if (which == 6) {
             options.hash = BLOOMERY_HASH_XXH3_128;
-            options.key = secret;
+            options.secret = secret;
         }
         if (which == 7) {
             options.hash = BLOOMERY_HASH_SIPHASH;
-            options.key_outside = true;
+            options.secret_outside = true;
         }
         if (which == 8) {
-            options.key = secret;
+            options.secret = secret;
             options.seed = 1;
         }
         char what[30];
@@ -221,7 +233,7 @@ static void words_exist_for_every_number(void **state)
             assert_int_equal(bloomery_kind_find(kind), value);
     }
     assert_string_equal(bloomery_status_name(1), "BLOOMERY_?");
-    assert_string_equal(bloomery_status_name(BLOOMERY_KEY_NEEDED), "BLOOMERY_KEY_NEEDED");
+    assert_string_equal(bloomery_status_name(BLOOMERY_SECRET_NEEDED), "BLOOMERY_SECRET_NEEDED");
     assert_string_equal(bloomery_status_text(77), "unknown status");
     assert_string_equal(bloomery_kind_name(BLOOMERY_CLASSIC), "classic");
     assert_int_equal(bloomery_kind_find("bloked"), BLOOMERY_KIND_DEFAULT);
@@ -244,7 +256,7 @@ static void no_keys_of(bloomery_filter *filter)
     assert_int_equal(bloomery_may_contain_batch(filter, NULL, 0, NULL), 0);
     assert_int_equal(bloomery_may_contain_hashes(filter, NULL, 0, NULL), 0);
     for (uint32_t threads = 0; threads <= 8; threads++)
-        assert_int_equal(bloomery_build(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_parallel(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
     for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
         column.form = (bloomery_column_form)form;
         if (form == BLOOMERY_COLUMN_HASHES64 && before.hash != BLOOMERY_HASH_XXH3_64)
@@ -256,8 +268,8 @@ static void no_keys_of(bloomery_filter *filter)
                              BLOOMERY_OK);
             assert_int_equal(found, 0);
             assert_int_equal(bloomery_hash_column(filter, &column, NULL, NULL), BLOOMERY_OK);
-            assert_int_equal(bloomery_build_column(filter, &column, 4, NULL), BLOOMERY_OK);
-            if (before.counter_most > 0)
+            assert_int_equal(bloomery_add_column_parallel(filter, &column, 4, NULL), BLOOMERY_OK);
+            if (before.counter_max > 0)
                 assert_int_equal(bloomery_remove_column(filter, &column, NULL, &found, NULL),
                                  BLOOMERY_OK);
         }
@@ -281,7 +293,7 @@ static void no_keys_of_dialects(void)
         assert_int_equal(bloomery_add_batch(filter, NULL, 0, NULL, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_may_contain_batch(filter, NULL, 0, NULL), 0);
         for (uint32_t threads = 1; threads <= 4; threads += 3)
-            assert_int_equal(bloomery_build(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_add_parallel(filter, NULL, 0, threads, NULL), BLOOMERY_OK);
         bloomery_free(filter);
     }
 }
@@ -325,7 +337,7 @@ static void wishes_are_kept_or_refused(void **state)
         const struct test_shape *shape = &test_shapes[i % TEST_SHAPES];
         bloomery_options options = BLOOMERY_OPTIONS;
         bloomery_error error = {.status = BLOOMERY_OK};
-        options.lines = i % 3 == 0 ? shape->lines : 0;
+        options.blocks_per_key = i % 3 == 0 ? shape->lines : 0;
         uint64_t keys = (test_next(&random) >> (16 + test_below(&random, 47))) + 1;
         uint64_t bytes = (test_next(&random) >> (18 + test_below(&random, 45))) + 1;
         double rate = pow(10, -15 * (double)test_below(&random, 1000000) / 1e6);

@@ -33,7 +33,7 @@ struct share {
     atomic_bool busy;  /* a call is under way */
     atomic_bool ended; /* the last call returned 0 */
     bloomery_key keys[PORTION_MAX];
-    uint8_t bytes[PORTION_MAX][TEST_KEY_BYTES];
+    uint8_t bytes[PORTION_MAX][TEST_SECRET_BYTES];
 };
 
 struct supply {
@@ -123,9 +123,10 @@ static void assert_builds_alike(const bloomery_plan *plan, const bloomery_option
         assert_int_equal(bloomery_add_batch(all[i], keys->keys, before, NULL, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_add_batch(alone, keys->keys, keys->count, NULL, NULL), BLOOMERY_OK);
     struct supply supply = supply_make(keys, threads, threads + keys->count);
-    assert_int_equal(bloomery_build_from(together, source, &supply, threads, &error), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_from(together, source, &supply, threads, &error), BLOOMERY_OK);
     supply_check_and_free(&supply);
-    assert_int_equal(bloomery_build(array, keys->keys, keys->count, threads, &error), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_parallel(array, keys->keys, keys->count, threads, &error),
+                     BLOOMERY_OK);
     struct test_bytes expected = bytes_of(alone);
     struct test_bytes found[] = {bytes_of(together), bytes_of(array)};
     for (size_t i = 0; i < 2; i++) {
@@ -182,7 +183,7 @@ static void threads_work_at_once(void **state)
         struct meeting meeting = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false};
         bloomery_plan plan = test_plan(&test_shapes[s], KEYS, 0.01);
         bloomery_filter *filter = test_create(&plan, NULL);
-        assert_int_equal(bloomery_build_from(filter, meet, &meeting, 2, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_from(filter, meet, &meeting, 2, NULL), BLOOMERY_OK);
         assert_true(meeting.met);
         bloomery_free(filter);
     }
@@ -214,7 +215,7 @@ static void tiny_filters_build_the_same(void **state)
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
                 bloomery_plan plan = {.kind = test_shapes[s].kind,
                                       .cell_bits = test_shapes[s].cell_bits,
-                                      .lines = test_shapes[s].lines,
+                                      .blocks_per_key = test_shapes[s].lines,
                                       .probes = 4,
                                       .bits = units[u] * (test_shapes[s].lines > 0 ? 512 : 3)};
                 struct test_keys keys = test_keys_make(TEST_LITTLE, 3, 0, counts[c]);
@@ -285,11 +286,11 @@ static void read_only_filters_are_refused(void **state)
         bool called = false;
         bloomery_key key = bloomery_key_of("k", 1);
         bloomery_error error = {.status = BLOOMERY_OK};
-        assert_int_equal(bloomery_build_from(view, never_called, &called, threads, &error),
+        assert_int_equal(bloomery_add_from(view, never_called, &called, threads, &error),
                          BLOOMERY_READ_ONLY);
         assert_int_equal(error.status, BLOOMERY_READ_ONLY);
         assert_true(error.text[0] != '\0');
-        assert_int_equal(bloomery_build(view, &key, 1, threads, NULL), BLOOMERY_READ_ONLY);
+        assert_int_equal(bloomery_add_parallel(view, &key, 1, threads, NULL), BLOOMERY_READ_ONLY);
         assert_false(called);
     }
     bloomery_free(view);
@@ -302,21 +303,21 @@ static void keyed_filters_without_their_key_are_refused(void **state)
     (void)state;
     if (!test_keyed())
         skip();
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1};
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1};
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.key = secret;
-    options.key_outside = true;
+    options.secret = secret;
+    options.secret_outside = true;
     bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes bytes = test_written(filter);
     bloomery_free(filter);
-    options.key = NULL;
-    options.key_outside = false;
+    options.secret = NULL;
+    options.secret_outside = false;
     options.open_flags = BLOOMERY_OPEN_INSPECT;
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
     bool called = false;
-    assert_int_equal(bloomery_build_from(filter, never_called, &called, 2, NULL),
-                     BLOOMERY_KEY_NEEDED);
+    assert_int_equal(bloomery_add_from(filter, never_called, &called, 2, NULL),
+                     BLOOMERY_SECRET_NEEDED);
     assert_false(called);
     bloomery_free(filter);
     test_bytes_free(&bytes);
@@ -353,7 +354,7 @@ static void others_may_add_to_a_concurrent_filter_meanwhile(void **state)
         struct beside beside = {.filter = test_create(&plan, &options), .keys = &keys};
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, add_beside, &beside), 0);
-        assert_int_equal(bloomery_build(beside.filter, keys.keys, keys.count, 3, NULL),
+        assert_int_equal(bloomery_add_parallel(beside.filter, keys.keys, keys.count, 3, NULL),
                          BLOOMERY_OK);
         assert_int_equal(pthread_join(thread, NULL), 0);
         assert_int_equal(atomic_load(&beside.faults), 0);
@@ -377,7 +378,7 @@ static void there_is_at_least_one_thread(void **state)
     struct test_keys keys = test_keys_make(TEST_IDS, 7, 0, KEYS / 4);
     bloomery_plan plan = test_plan(&test_shapes[2], KEYS / 4, 0.01);
     bloomery_filter *filter = test_create(&plan, NULL);
-    assert_int_equal(bloomery_build(filter, keys.keys, keys.count, 0, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_parallel(filter, keys.keys, keys.count, 0, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, keys.count, NULL), keys.count);
     bloomery_free(filter);
     test_keys_free(&keys);

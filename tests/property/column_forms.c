@@ -36,7 +36,7 @@ static bloomery_filter *make(size_t shape)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                           .bits = 512 * 3,
-                          .lines = shapes[shape].lines,
+                          .blocks_per_key = shapes[shape].lines,
                           .probes = shapes[shape].probes};
     return test_create(&plan, NULL);
 }
@@ -191,8 +191,10 @@ static void what_is_no_key_is_not_added(void **state)
 static void integers_find_their_lines_in_larger_filters(void **state)
 {
     enum { MANY = 2000000 };
-    bloomery_plan plan = {
-        .kind = BLOOMERY_BLOCKED, .bits = 512 * (UINT64_C(65536) + 5), .lines = 1, .probes = 3};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                          .bits = 512 * (UINT64_C(65536) + 5),
+                          .blocks_per_key = 1,
+                          .probes = 3};
     bloomery_filter *one = test_create(&plan, NULL);
     bloomery_filter *other = test_create(&plan, NULL);
     uint64_t *integers = malloc(MANY * sizeof *integers);

@@ -35,7 +35,7 @@ struct subject {
         .name = "blocked, L = " #l ", k = " #k, .plan = { \
             .kind = BLOOMERY_BLOCKED,                     \
             .bits = 37 * 512,                             \
-            .lines = l,                                   \
+            .blocks_per_key = l,                          \
             .probes = k                                   \
         }                                                 \
     }
@@ -47,9 +47,9 @@ struct subject {
     {                                                                    \
         .struct_bytes = sizeof(bloomery_dialect_parameters), __VA_ARGS__ \
     }
-#define TWO_LINES                                                           \
-    {                                                                       \
-        .kind = BLOOMERY_BLOCKED, .bits = 37 * 512, .lines = 2, .probes = 5 \
+#define TWO_LINES                                                                    \
+    {                                                                                \
+        .kind = BLOOMERY_BLOCKED, .bits = 37 * 512, .blocks_per_key = 2, .probes = 5 \
     }
 
 static struct subject subjects[] = {
@@ -63,13 +63,16 @@ static struct subject subjects[] = {
     LINES(4, 8),
     {.name = "classic", .plan = {.kind = BLOOMERY_CLASSIC, .bits = 7001, .probes = 6}},
     {.name = "counting, 4 bits",
-     .plan = {.kind = BLOOMERY_COUNTING, .bits = 37 * 512, .lines = 2, .probes = 4}},
+     .plan = {.kind = BLOOMERY_COUNTING, .bits = 37 * 512, .blocks_per_key = 2, .probes = 4}},
     {.name = "counting, 8 bits",
-     .plan =
-         {.kind = BLOOMERY_COUNTING, .bits = 37 * 512, .lines = 1, .probes = 8, .cell_bits = 8}},
+     .plan = {.kind = BLOOMERY_COUNTING,
+              .bits = 37 * 512,
+              .blocks_per_key = 1,
+              .probes = 8,
+              .cell_bits = 8}},
     {.name = "scalable", .plan = {.kind = BLOOMERY_SCALABLE, .keys = 600, .rate = 0.05}},
     {.name = "concurrent, one line",
-     .plan = {.kind = BLOOMERY_BLOCKED, .bits = 37 * 512, .lines = 1, .probes = 8},
+     .plan = {.kind = BLOOMERY_BLOCKED, .bits = 37 * 512, .blocks_per_key = 1, .probes = 8},
      .options = OPTIONS(.concurrent_adds = true)},
     {.name = "concurrent", .plan = TWO_LINES, .options = OPTIONS(.concurrent_adds = true)},
     {.name = "exactly once",
@@ -94,12 +97,12 @@ enum { SUBJECTS = sizeof subjects / sizeof subjects[0] };
 /* NULL where this build has not got its hash. */
 static bloomery_filter *make(struct subject *subject)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
     bloomery_status status = BLOOMERY_OK;
     subject->options.struct_bytes = sizeof subject->options;
-    subject->options.key = subject->keyed && test_keyed() ? secret : NULL;
+    subject->options.secret = subject->keyed && test_keyed() ? secret : NULL;
     if (subject->dialect != NULL) {
         const bloomery_dialect *dialect = bloomery_dialect_find(subject->dialect);
         assert_non_null(dialect);
@@ -184,7 +187,7 @@ static void check_adding(bloomery_filter *column, bloomery_filter *single,
     expect_same_file(column, single, "another filter after adding");
 }
 
-static void check_asking(const bloomery_filter *filter, const struct test_column *sample)
+static void check_querying(const bloomery_filter *filter, const struct test_column *sample)
 {
     struct words found = untouched();
     struct words expected = untouched();
@@ -270,8 +273,10 @@ static void check_other_ways(struct subject *subject, const bloomery_filter *exp
     bloomery_free(filter);
     for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
         filter = make(subject);
-        expect(bloomery_build_column(filter, &one->column, threads[t], NULL) == BLOOMERY_OK &&
-                   bloomery_build_column(filter, &other->column, threads[t], NULL) == BLOOMERY_OK,
+        expect(bloomery_add_column_parallel(filter, &one->column, threads[t], NULL) ==
+                       BLOOMERY_OK &&
+                   bloomery_add_column_parallel(filter, &other->column, threads[t], NULL) ==
+                       BLOOMERY_OK,
                "building failed");
         expect_same_file(filter, expected, "another filter after building");
         bloomery_free(filter);
@@ -305,17 +310,17 @@ static void check_case(struct subject *subject, const struct test_column_spec *s
     bloomery_filter *single = make(subject);
     struct test_column *one = test_column_make(spec, column, spec->count + 1);
     struct test_column *other = test_column_make(spec, column, spec->count + 2);
-    check_asking(column, one);
+    check_querying(column, one);
     check_adding(column, single, one);
-    check_asking(column, one);
-    check_asking(column, other);
+    check_querying(column, one);
+    check_querying(column, other);
     check_adding(column, single, other);
     check_other_ways(subject, column, one, other);
     if (bloomery_hash_key(column, bloomery_key_of("", 0), &hash) == BLOOMERY_OK)
         check_hashing(column, one);
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(column, false, &info);
-    if (info.counter_most > 0)
+    if (info.counter_max > 0)
         check_removing(column, single, one);
     test_column_free(one);
     test_column_free(other);
@@ -436,7 +441,7 @@ static void long_columns_build_the_same(void **state)
             snprintf(now, sizeof now, "%s, %u threads", subject.name, threads);
             if (added != NULL) {
                 bloomery_add_column(added, &column, NULL, NULL, NULL);
-                expect(bloomery_build_column(built, &column, threads, NULL) == BLOOMERY_OK,
+                expect(bloomery_add_column_parallel(built, &column, threads, NULL) == BLOOMERY_OK,
                        "building failed");
                 expect_same_file(built, added, "another filter");
             }
@@ -473,7 +478,7 @@ static void hashes_of_any_value_are_the_same_everywhere(void **state)
             expect_same_file(added, single, "another filter after adding");
             for (uint32_t threads = 1; threads <= 4; threads++) {
                 bloomery_filter *built = make(&subject);
-                bloomery_build_column(built, &column, threads, NULL);
+                bloomery_add_column_parallel(built, &column, threads, NULL);
                 expect_same_file(built, single, "another filter after building");
                 bloomery_free(built);
             }

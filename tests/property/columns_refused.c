@@ -19,7 +19,7 @@
 
 /* ---- Calls ----------------------------------------------------------------------------------- */
 
-enum call { CALL_ASK, CALL_ADD, CALL_HASH, CALL_BUILD, CALL_BUILD_TEAM, CALL_REMOVE, CALLS };
+enum call { CALL_QUERY, CALL_ADD, CALL_HASH, CALL_BUILD, CALL_BUILD_TEAM, CALL_REMOVE, CALLS };
 
 static bloomery_status call(enum call which, bloomery_filter *filter, const bloomery_column *column,
                             bloomery_error *error)
@@ -29,16 +29,16 @@ static bloomery_status call(enum call which, bloomery_filter *filter, const bloo
     uint64_t bits;
     size_t count;
     switch (which) {
-    case CALL_ASK:
+    case CALL_QUERY:
         return bloomery_may_contain_column(filter, column, answers, &count, error);
     case CALL_ADD:
         return bloomery_add_column(filter, column, answers, &bits, error);
     case CALL_HASH:
         return bloomery_hash_column(filter, column, hashes, error);
     case CALL_BUILD:
-        return bloomery_build_column(filter, column, 1, error);
+        return bloomery_add_column_parallel(filter, column, 1, error);
     case CALL_BUILD_TEAM:
-        return bloomery_build_column(filter, column, 3, error);
+        return bloomery_add_column_parallel(filter, column, 3, error);
     case CALL_REMOVE:
         return bloomery_remove_column(filter, column, answers, &count, error);
     case CALLS:
@@ -258,8 +258,8 @@ static void wrong_columns_are_told_before_anything_is_added(void **state)
                     char what[60];
                     if (!spoil(&column, (enum fault)fault, &offset))
                         continue;
-                    snprintf(what, sizeof what, "%s, form %d, fault %d", plan.lines ? "lines" : "",
-                             form, fault);
+                    snprintf(what, sizeof what, "%s, form %d, fault %d",
+                             plan.blocks_per_key ? "lines" : "", form, fault);
                     expect_refused(what, (enum call)which, filter, &column, BLOOMERY_BAD_ARGUMENT,
                                    offset);
                 }
@@ -286,14 +286,14 @@ static void forms_that_nobody_knows_are_told(void **state)
 
 static void hashes_of_64_bits_are_for_filters_that_make_such(void **state)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
     const bloomery_column column = hashes_of(BLOOMERY_COLUMN_HASHES64);
     const bloomery_plan plan = test_plan(&test_shapes[1], 200, 0.01);
     (void)state;
     for (int keyed = 0; keyed <= test_keyed(); keyed++) {
         bloomery_options options = BLOOMERY_OPTIONS;
         options.hash = keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
-        options.key = keyed ? secret : NULL;
+        options.secret = keyed ? secret : NULL;
         bloomery_filter *filter = test_create(&plan, &options);
         for (int which = 0; which < CALLS; which++)
             expect_refused("another hash", (enum call)which, filter, &column, BLOOMERY_MISMATCH, 0);
@@ -352,8 +352,8 @@ static void expect_maybe(const bloomery_filter *filter, bloomery_column column, 
     column.valid = nulls ? bitmap : NULL;
     column.nulls = nulls ? -1 : 0;
     assert_int_equal(bloomery_may_contain_column(filter, &column, answers, &found, &error),
-                     BLOOMERY_KEY_NEEDED);
-    assert_int_equal(error.status, BLOOMERY_KEY_NEEDED);
+                     BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(error.status, BLOOMERY_SECRET_NEEDED);
     assert_true(error.text[0] != '\0');
     for (size_t i = 0; i < 128; i++) {
         const bool maybe = i < column.count && (!nulls || (bitmap[i / 8] >> i % 8 & 1) != 0);
@@ -363,26 +363,26 @@ static void expect_maybe(const bloomery_filter *filter, bloomery_column column, 
     assert_int_equal(found, sum);
     found = 0;
     assert_int_equal(bloomery_may_contain_column(filter, &column, NULL, &found, NULL),
-                     BLOOMERY_KEY_NEEDED);
+                     BLOOMERY_SECRET_NEEDED);
     assert_int_equal(found, sum);
 }
 
 static void keyed_filters_without_their_key_say_maybe(void **state)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1};
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1};
     (void)state;
     if (!test_keyed())
         skip();
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         bloomery_options options = BLOOMERY_OPTIONS;
-        options.key = secret;
-        options.key_outside = true;
+        options.secret = secret;
+        options.secret_outside = true;
         const bloomery_plan plan = test_plan(&test_shapes[s], 100, 0.01);
         bloomery_filter *filter = test_create(&plan, &options);
         struct test_bytes bytes = test_written(filter);
         bloomery_free(filter);
-        options.key = NULL;
-        options.key_outside = false;
+        options.secret = NULL;
+        options.secret_outside = false;
         options.open_flags = BLOOMERY_OPEN_INSPECT;
         assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL),
                          BLOOMERY_OK);
@@ -393,9 +393,10 @@ static void keyed_filters_without_their_key_say_maybe(void **state)
             for (int nulls = 0; nulls < 2; nulls++)
                 expect_maybe(filter, column, nulls != 0);
             for (int which = CALL_ADD; which <= CALL_BUILD_TEAM; which++)
-                expect_refused("no key", (enum call)which, filter, &column, BLOOMERY_KEY_NEEDED, 0);
+                expect_refused("no key", (enum call)which, filter, &column, BLOOMERY_SECRET_NEEDED,
+                               0);
             if (test_shapes[s].kind == BLOOMERY_COUNTING)
-                expect_refused("no key", CALL_REMOVE, filter, &column, BLOOMERY_KEY_NEEDED, 0);
+                expect_refused("no key", CALL_REMOVE, filter, &column, BLOOMERY_SECRET_NEEDED, 0);
         }
         bloomery_free(filter);
         test_bytes_free(&bytes);
@@ -511,7 +512,7 @@ static void expect_full(bloomery_filter *column, bloomery_filter *list)
     test_bytes_free(&one);
     test_bytes_free(&other);
     error = (bloomery_error){.status = BLOOMERY_OK};
-    assert_int_equal(bloomery_build_column(column, &all, 2, &error), BLOOMERY_FULL);
+    assert_int_equal(bloomery_add_column_parallel(column, &all, 2, &error), BLOOMERY_FULL);
     assert_int_equal(error.status, BLOOMERY_FULL);
     bloomery_free(column);
     bloomery_free(list);

@@ -20,12 +20,16 @@ struct making {
     bloomery_options options;
 };
 
-static const uint8_t keys_of_ours[2][BLOOMERY_KEY_BYTES] = {"fifteen letters", "sixteen lettres"};
+static const uint8_t keys_of_ours[2][BLOOMERY_SECRET_BYTES] = {"fifteen letters",
+                                                               "sixteen lettres"};
 
 static struct making usual(void)
 {
     struct making making = {
-        .plan = {.kind = BLOOMERY_BLOCKED, .lines = 2, .probes = 4, .bits = (uint64_t)512 * 24},
+        .plan = {.kind = BLOOMERY_BLOCKED,
+                 .blocks_per_key = 2,
+                 .probes = 4,
+                 .bits = (uint64_t)512 * 24},
         .options = BLOOMERY_OPTIONS,
     };
     making.options.rule =
@@ -45,7 +49,7 @@ static struct making differing(int field)
     if (field <= 10)
         making.plan.probes = 5;
     if (field <= 9)
-        making.plan.lines = 3;
+        making.plan.blocks_per_key = 3;
     if (field <= 8)
         rule->comment = 0;
     if (field <= 7)
@@ -64,10 +68,10 @@ static struct making differing(int field)
         making.options.seed = 8;
     if (field == 1 && test_keyed()) {
         making.options.seed = 0;
-        making.options.key = keys_of_ours[0];
+        making.options.secret = keys_of_ours[0];
     }
     if (chained)
-        making.plan.kind = BLOOMERY_CLASSIC, making.plan.lines = 0;
+        making.plan.kind = BLOOMERY_CLASSIC, making.plan.blocks_per_key = 0;
     return making;
 }
 
@@ -144,13 +148,13 @@ static void secret_keys_are_compared_by_their_fingerprints(void **state)
     (void)state;
     if (!test_keyed())
         skip();
-    bloomery_plan plan = {.lines = 1, .probes = 3, .bits = 1024};
+    bloomery_plan plan = {.blocks_per_key = 1, .probes = 3, .bits = 1024};
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.key = keys_of_ours[0];
+    options.secret = keys_of_ours[0];
     bloomery_filter *one = test_create(&plan, &options);
-    options.key_outside = true;
+    options.secret_outside = true;
     bloomery_filter *same = test_create(&plan, &options);
-    options.key = keys_of_ours[1];
+    options.secret = keys_of_ours[1];
     bloomery_filter *other = test_create(&plan, &options);
     assert_int_equal(bloomery_compatible(one, same, NULL), BLOOMERY_OK);
     refused_with(one, other, "the secret keys differ: one with fingerprint");
@@ -170,7 +174,7 @@ static void sizes_fit_that_fold_to_each_other(void **state)
     for (int classic = 0; classic < 2; classic++)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             bloomery_plan plan = {.kind = classic ? BLOOMERY_CLASSIC : BLOOMERY_BLOCKED,
-                                  .lines = classic ? 0 : 1,
+                                  .blocks_per_key = classic ? 0 : 1,
                                   .probes = 3};
             plan.bits = sizes[i].one * (classic ? 1 : 512);
             bloomery_filter *one = test_create(&plan, NULL);
@@ -304,7 +308,7 @@ static void empty_and_full_filters_compare(void **state)
     (void)state;
     for (int classic = 0; classic < 2; classic++) {
         bloomery_plan plan = {.kind = classic ? BLOOMERY_CLASSIC : BLOOMERY_BLOCKED,
-                              .lines = classic ? 0 : 1,
+                              .blocks_per_key = classic ? 0 : 1,
                               .probes = 8,
                               .bits = classic ? 100 : 512};
         bloomery_filter *empty = test_create(&plan, NULL);

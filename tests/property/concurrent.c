@@ -71,7 +71,7 @@ enum { STEP = 200 };
 struct rows {
     bloomery_column column;
     int32_t offsets[2 * STEP + 1];
-    uint8_t text[STEP * TEST_KEY_BYTES];
+    uint8_t text[STEP * TEST_SECRET_BYTES];
     uint8_t valid[2 * STEP / 8];
 };
 
@@ -279,7 +279,7 @@ static void concurrent_adds_of_every_shape_lose_nothing(void **state)
             for (int round = 0; round < (test_long() ? 50 : ROUNDS); round++) {
                 const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                             .bits = 20000 * 512,
-                                            .lines = lines,
+                                            .blocks_per_key = lines,
                                             .probes = probes};
                 check_team(&plan, false, CALLS, &keys);
                 check_team(&plan, true, CALLS, &keys);
@@ -401,7 +401,7 @@ static void concurrent_adds_to_one_line_lose_nothing(void **state)
         bloomery_plan plan = {.kind = test_shapes[s].kind,
                               .cell_bits = test_shapes[s].cell_bits,
                               .bits = 512,
-                              .lines = test_shapes[s].lines,
+                              .blocks_per_key = test_shapes[s].lines,
                               .probes = 1};
         for (int round = 0; round < 10; round++) {
             struct team *team = calloc(1, sizeof *team);

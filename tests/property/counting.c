@@ -33,7 +33,7 @@ static void assert_no_counter_is_used(const bloomery_filter *filter)
     test_bytes_free(&counters);
 }
 
-enum { KEYS_MOST = 400 };
+enum { KEYS_MAX = 400 };
 
 /* ---- Against a multiset -------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ enum { KEYS_MOST = 400 };
 struct multiset {
     bloomery_filter *filter;
     struct test_keys keys;
-    uint32_t times[KEYS_MOST];
+    uint32_t times[KEYS_MAX];
     uint64_t total;
     uint32_t most;
     uint64_t used; /* counters that are not 0, as the calls told */
@@ -50,7 +50,7 @@ struct multiset {
 static void check_key(const struct multiset *set, size_t number)
 {
     const bloomery_key key = set->keys.keys[number];
-    const uint32_t count = bloomery_count(set->filter, key);
+    const uint32_t count = bloomery_key_count(set->filter, key);
     assert_true(set->times[number] == 0 || bloomery_may_contain(set->filter, key));
     assert_true(count >= set->times[number] || count == set->most);
     /* A count of 0 may know better: the key's lines coincide, and a counter is less than both need. */
@@ -81,13 +81,13 @@ static void step(struct multiset *set, uint64_t *state, uint64_t room)
 }
 
 static void run_multiset(const bloomery_plan *plan, size_t keys, uint64_t room, size_t steps,
-                         uint64_t seed, bool stuck)
+                         uint64_t seed, bool saturated)
 {
     struct multiset set = {.filter = test_create(plan, NULL),
                            .keys = test_keys_make(TEST_RANDOM, seed, 0, keys)};
     uint64_t state = seed;
-    assert_true(keys <= KEYS_MOST);
-    set.most = info_of(set.filter).counter_most;
+    assert_true(keys <= KEYS_MAX);
+    set.most = info_of(set.filter).counter_max;
     assert_int_equal(set.most, (1u << plan->cell_bits) - 1);
     for (size_t i = 0; i < steps; i++) {
         step(&set, &state, room);
@@ -97,13 +97,13 @@ static void run_multiset(const bloomery_plan *plan, size_t keys, uint64_t room, 
     }
     const bloomery_info info = info_of(set.filter);
     assert_int_equal(info.bits_set, set.used);
-    assert_int_equal(info.stuck_cells > 0, stuck);
-    assert_true(info.stuck_cells <= info.bits_set);
+    assert_int_equal(info.saturated_cells > 0, saturated);
+    assert_true(info.saturated_cells <= info.bits_set);
     for (size_t k = 0; k < keys; k++)
         for (; set.times[k] > 0; set.times[k]--)
             assert_int_equal(bloomery_remove(set.filter, set.keys.keys[k], NULL), BLOOMERY_REMOVED);
-    if (stuck)
-        assert_int_equal(info_of(set.filter).bits_set, info_of(set.filter).stuck_cells);
+    if (saturated)
+        assert_int_equal(info_of(set.filter).bits_set, info_of(set.filter).saturated_cells);
     else
         assert_no_counter_is_used(set.filter);
     test_keys_free(&set.keys);
@@ -164,7 +164,7 @@ static void a_line_touches_a_counter_once(void **state)
                 assert_true(new_bits <= sum && new_bits >= probes);
                 assert_int_equal(sum, probes * lines);
                 assert_int_equal(info_of(filter).bits_set, new_bits);
-                assert_int_equal(bloomery_count(filter, key.keys[0]), 1);
+                assert_int_equal(bloomery_key_count(filter, key.keys[0]), 1);
                 uint32_t cleared = 0;
                 assert_int_equal(bloomery_remove(filter, key.keys[0], &cleared), BLOOMERY_REMOVED);
                 assert_int_equal(cleared, new_bits);
@@ -193,7 +193,7 @@ static void removing_an_absent_key_changes_nothing(void **state)
             }
             for (size_t i = 30; i < keys.count; i++) {
                 uint32_t cleared = 99;
-                if (bloomery_count(filter, keys.keys[i]) > 0)
+                if (bloomery_key_count(filter, keys.keys[i]) > 0)
                     continue;
                 assert_int_equal(bloomery_remove(filter, keys.keys[i], &cleared), BLOOMERY_ABSENT);
                 assert_int_equal(cleared, 0);
@@ -250,7 +250,7 @@ static void a_counter_too_small_for_both_lines_is_absent(void **state)
 }
 
 /* A counter at its maximum stays there, whatever is added and removed. */
-static void a_stuck_counter_stays(void **state)
+static void a_saturated_counter_stays(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++) {
@@ -260,17 +260,17 @@ static void a_stuck_counter_stays(void **state)
         bloomery_filter *filter = test_create(&plan, NULL);
         for (uint32_t i = 1; i <= most + 3; i++) {
             bloomery_add(filter, keys.keys[0], NULL);
-            assert_int_equal(bloomery_count(filter, keys.keys[0]), i < most ? i : most);
+            assert_int_equal(bloomery_key_count(filter, keys.keys[0]), i < most ? i : most);
         }
         const uint64_t cells = info_of(filter).bits_set;
-        assert_int_equal(info_of(filter).stuck_cells, cells);
+        assert_int_equal(info_of(filter).saturated_cells, cells);
         for (uint32_t i = 0; i < 2 * most; i++) {
             uint32_t cleared = 1;
             assert_int_equal(bloomery_remove(filter, keys.keys[0], &cleared), BLOOMERY_REMOVED);
             assert_int_equal(cleared, 0);
         }
-        assert_int_equal(bloomery_count(filter, keys.keys[0]), most);
-        assert_int_equal(info_of(filter).stuck_cells, cells);
+        assert_int_equal(bloomery_key_count(filter, keys.keys[0]), most);
+        assert_int_equal(info_of(filter).saturated_cells, cells);
         assert_int_equal(info_of(filter).adds,
                          most + 3); /* removals are no adds, nor the reverse */
         test_keys_free(&keys);
@@ -338,7 +338,7 @@ static void counters_of_two_keys_add_up(void **state)
  * lost? The bits are those of the blocked filter, changed in its file. */
 static void clearing_bits_would_lose_the_other_key(void **state)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 3, .bits = 512};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 3, .bits = 512};
     struct test_keys keys = test_keys_make(TEST_DECIMAL, 1, 0, 5000);
     bloomery_filter *filter = test_create(&plan, NULL);
     uint64_t shared = 0;
@@ -377,7 +377,7 @@ static void keys_with_the_same_cells_stand_for_each_other(void **state)
     assert_int_equal(bloomery_add(filter, keys.keys[twin], NULL), BLOOMERY_SEEN);
     assert_int_equal(bloomery_remove(filter, keys.keys[twin], NULL), BLOOMERY_REMOVED);
     assert_true(bloomery_may_contain(filter, keys.keys[0]));
-    assert_int_equal(bloomery_count(filter, keys.keys[0]), 1);
+    assert_int_equal(bloomery_key_count(filter, keys.keys[0]), 1);
     assert_int_equal(bloomery_remove(filter, keys.keys[0], NULL), BLOOMERY_REMOVED);
     assert_false(bloomery_may_contain(filter, keys.keys[0]));
     test_keys_free(&keys);
@@ -388,7 +388,7 @@ static void keys_with_the_same_cells_stand_for_each_other(void **state)
 
 static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, bool keyed)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1, 2, 3};
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1, 2, 3};
     struct test_keys keys = test_keys_make(TEST_IDS, 1, 0, 200);
     bloomery_plan plan = test_counting_plan(cell_bits, lines, 5, blocks);
     bloomery_options options = BLOOMERY_OPTIONS;
@@ -396,7 +396,7 @@ static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, b
     plan.keys = 20;
     plan.rate = 0.25;
     options.seed = keyed ? 0 : 77;
-    options.key = keyed ? secret : NULL;
+    options.secret = keyed ? secret : NULL;
     options.note = "of counters";
     options.rule.flags = BLOOMERY_RULE_TRIM;
     bloomery_filter *counting = test_create(&plan, &options);
@@ -458,15 +458,16 @@ static void a_plan_is_that_of_blocked(void **state)
             assert_int_equal(plan.cell_bits, test_widths[w]);
             assert_int_equal(plan.bits, blocked.bits);
             assert_int_equal(plan.probes, blocked.probes);
-            assert_int_equal(plan.lines, blocked.lines);
+            assert_int_equal(plan.blocks_per_key, blocked.blocks_per_key);
             assert_int_equal(plan.bytes, test_widths[w] * blocked.bytes);
             assert_true(plan.rate == blocked.rate);
             assert_true(bloomery_plan_rate(&plan, 77777) == bloomery_plan_rate(&blocked, 77777));
             assert_true(plan.bits_per_key == test_widths[w] * blocked.bits_per_key);
             assert_true(plan.limit_ratio > 0.999 * test_widths[w] * blocked.limit_ratio);
-            assert_true(plan.absent_lines > blocked.absent_lines);
-            assert_true(plan.present_lines <=
-                        plan.lines * (test_widths[w] < plan.probes ? test_widths[w] : plan.probes));
+            assert_true(plan.absent_cache_lines > blocked.absent_cache_lines);
+            assert_true(plan.present_cache_lines <=
+                        plan.blocks_per_key *
+                            (test_widths[w] < plan.probes ? test_widths[w] : plan.probes));
             bloomery_plan within = {.kind = BLOOMERY_COUNTING,
                                     .keys = 50000,
                                     .bytes = plan.bytes,
@@ -480,15 +481,15 @@ static void a_plan_is_that_of_blocked(void **state)
  * of 0: counted from the positions, against what the plan says. */
 static void a_plan_reads_what_it_says(void **state)
 {
-    enum { ASKED = 20000 };
+    enum { QUERIED = 20000 };
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++) {
         bloomery_plan plan = {
             .kind = BLOOMERY_COUNTING, .cell_bits = test_widths[w], .keys = 5000, .rate = 0.01};
         assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
-        assert_int_equal(plan.lines, 1);
+        assert_int_equal(plan.blocks_per_key, 1);
         bloomery_filter *filter = test_create(&plan, NULL);
-        struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000 + ASKED);
+        struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000 + QUERIED);
         for (size_t i = 0; i < 5000; i++)
             bloomery_add(filter, keys.keys[i], NULL);
         struct test_bytes counters = test_counters(filter);
@@ -509,8 +510,8 @@ static void a_plan_reads_what_it_says(void **state)
             present += __builtin_popcount(all);
             absent += __builtin_popcount(read);
         }
-        assert_true(fabs(present / ASKED - plan.present_lines) < 0.03);
-        assert_true(fabs(absent / ASKED - plan.absent_lines) < 0.05);
+        assert_true(fabs(present / QUERIED - plan.present_cache_lines) < 0.03);
+        assert_true(fabs(absent / QUERIED - plan.absent_cache_lines) < 0.05);
         test_bytes_free(&counters);
         test_keys_free(&keys);
         bloomery_free(filter);
@@ -533,7 +534,7 @@ static void other_counters_are_refused(void **state)
         assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_BAD_ARGUMENT);
         plan.bits = 512;
         plan.probes = 3;
-        plan.lines = wrong[i].kind == BLOOMERY_CLASSIC ? 0 : 1;
+        plan.blocks_per_key = wrong[i].kind == BLOOMERY_CLASSIC ? 0 : 1;
         assert_int_not_equal(bloomery_create(&plan, NULL, &filter, NULL), BLOOMERY_OK);
         assert_null(filter);
     }
@@ -551,12 +552,12 @@ static void filters_that_remove_nothing(void **state)
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         assert_int_equal(bloomery_plan_solve(&plans[i], NULL, NULL), BLOOMERY_OK);
         bloomery_filter *filter = test_create(&plans[i], NULL);
-        assert_int_equal(bloomery_count(filter, key), 0);
+        assert_int_equal(bloomery_key_count(filter, key), 0);
         bloomery_add(filter, key, NULL);
         bloomery_add(filter, key, NULL);
-        assert_int_equal(bloomery_count(filter, key), 1);
+        assert_int_equal(bloomery_key_count(filter, key), 1);
         assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_UNSUPPORTED);
-        assert_int_equal(info_of(filter).counter_most, 0);
+        assert_int_equal(info_of(filter).counter_max, 0);
         bloomery_free(filter);
     }
 }
@@ -573,12 +574,12 @@ static void views_are_read_only(void **state)
     bloomery_add(filter, key, NULL);
     struct test_bytes file = test_written(filter);
     assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_count(view, key), 2);
+    assert_int_equal(bloomery_key_count(view, key), 2);
     assert_int_equal(bloomery_remove(view, key, NULL), BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_count(view, key), 2);
+    assert_int_equal(bloomery_key_count(view, key), 2);
     assert_int_equal(bloomery_drop_counters(view, NULL, &dropped, NULL), BLOOMERY_OK);
     assert_true(bloomery_may_contain(dropped, key));
-    assert_int_equal(bloomery_count(dropped, key), 1);
+    assert_int_equal(bloomery_key_count(dropped, key), 1);
     bloomery_free(dropped);
     bloomery_free(view);
     test_bytes_free(&file);
@@ -588,23 +589,23 @@ static void views_are_read_only(void **state)
 /* Opened without its key a filter says "maybe" to every key, as often as can be. */
 static void without_its_key_a_count_is_the_maximum(void **state)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {9};
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {9};
     const bloomery_key key = bloomery_key_of("key", 3);
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_plan plan = test_counting_plan(8, 2, 3, 2);
     (void)state;
     if (!test_keyed())
         skip();
-    options.key = secret;
-    options.key_outside = true;
+    options.secret = secret;
+    options.secret_outside = true;
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes file = test_written(filter);
     bloomery_free(filter);
     options = (bloomery_options)BLOOMERY_OPTIONS;
     options.open_flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
     assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_count(filter, key), 255);
-    assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_KEY_NEEDED);
+    assert_int_equal(bloomery_key_count(filter, key), 255);
+    assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_SECRET_NEEDED);
     bloomery_free(filter);
     test_bytes_free(&file);
 }
@@ -625,7 +626,7 @@ static void counters_are_kept_in_the_file(void **state)
         for (size_t i = 0; i < keys.count; i++) {
             assert_int_equal(bloomery_remove(filter, keys.keys[i], NULL), BLOOMERY_REMOVED);
             assert_int_equal(bloomery_remove(loaded, keys.keys[i], NULL), BLOOMERY_REMOVED);
-            assert_true(bloomery_count(loaded, keys.keys[i]) >= 1);
+            assert_true(bloomery_key_count(loaded, keys.keys[i]) >= 1);
         }
         test_assert_same_counters(filter, loaded);
         assert_int_equal(bloomery_clear(loaded), BLOOMERY_OK);
@@ -645,7 +646,7 @@ int main(void)
         cmocka_unit_test(a_line_touches_a_counter_once),
         cmocka_unit_test(removing_an_absent_key_changes_nothing),
         cmocka_unit_test(a_counter_too_small_for_both_lines_is_absent),
-        cmocka_unit_test(a_stuck_counter_stays),
+        cmocka_unit_test(a_saturated_counter_stays),
         cmocka_unit_test(counters_of_two_keys_add_up),
         cmocka_unit_test(clearing_bits_would_lose_the_other_key),
         cmocka_unit_test(keys_with_the_same_cells_stand_for_each_other),

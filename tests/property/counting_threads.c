@@ -46,7 +46,7 @@ static void *come_and_go(void *argument)
     for (size_t round = 0; round < team->rounds; round++) {
         const bloomery_key key = keys[round % SHARE];
         expect(team, bloomery_add(team->filter, key, NULL) >= 0);
-        expect(team, bloomery_count(team->filter, key) >= 1);
+        expect(team, bloomery_key_count(team->filter, key) >= 1);
         expect(team, bloomery_remove(team->filter, key, NULL) == BLOOMERY_REMOVED);
     }
     atomic_fetch_sub(&team->running, 1);

@@ -20,7 +20,7 @@ static bool is_refusal(bloomery_status status)
 {
     return status == BLOOMERY_TRUNCATED || status == BLOOMERY_NOT_A_FILTER ||
            status == BLOOMERY_WRONG_VERSION || status == BLOOMERY_CORRUPT ||
-           status == BLOOMERY_KEY_NEEDED || status == BLOOMERY_UNSUPPORTED;
+           status == BLOOMERY_SECRET_NEEDED || status == BLOOMERY_UNSUPPORTED;
 }
 
 enum way { WAY_VIEW, WAY_LOAD, WAY_MAP, WAY_COPY, WAYS };
@@ -73,7 +73,7 @@ enum { SAMPLES = 6 };
 
 static struct test_bytes sample(int number)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = {9, 9, 9};
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {9, 9, 9};
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_plan plan = test_plan(&test_shapes[number % TEST_SHAPES], 300, 0.01);
     if (number == 1)
@@ -81,7 +81,7 @@ static struct test_bytes sample(int number)
     if (number == 2)
         options.rule = (bloomery_key_rule){BLOOMERY_RULE_TRIM, '\t', 2, '#'};
     if (number == 3 && test_keyed())
-        options.key = secret;
+        options.secret = secret;
     if (number == 4)
         options.seed = 12345;
     bloomery_filter *filter = test_create(&plan, &options);
@@ -322,7 +322,7 @@ static void set_spare_bits_are_found(void **state)
 
 /* ---- Any payload is safe to ask --------------------------------------------------------- */
 
-static void ask_everything(bloomery_filter *filter)
+static void query_everything(bloomery_filter *filter)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 77, 0, 3000);
     uint64_t answers[47];
@@ -351,7 +351,7 @@ static void ask_everything(bloomery_filter *filter)
     test_keys_free(&keys);
 }
 
-static void random_payload_is_safe_to_ask(void **state)
+static void random_payload_is_safe_to_query(void **state)
 {
     (void)state;
     uint64_t random = 3;
@@ -365,13 +365,13 @@ static void random_payload_is_safe_to_ask(void **state)
         const uint8_t *data = file.bytes % 64 == 0 ? fence.data : file.data;
         bloomery_filter *filter = NULL;
         assert_int_equal(bloomery_view(data, file.bytes, NULL, &filter, NULL), BLOOMERY_OK);
-        ask_everything(filter);
+        query_everything(filter);
         bloomery_free(filter);
         test_fence_free(&fence);
         /* With checksums made right the same rubbish even loads, but for bits past the last. */
         assert_true(forge_seal(&file));
         if (bloomery_load(file.data, file.bytes, NULL, &filter, NULL) == BLOOMERY_OK) {
-            ask_everything(filter);
+            query_everything(filter);
             bloomery_free(filter);
         }
         test_bytes_free(&file);
@@ -390,7 +390,7 @@ static void files_follow_the_specification(void **state)
         assert_true(test_bytes_equal(&file, &sealed));
         assert_int_equal(forge_get(&file, FORGE_VERSION, 2), 2);
         assert_int_equal(forge_get(&file, FORGE_HEADER_BYTES, 4), 128);
-        assert_int_equal(forge_get(&file, FORGE_LINKS, 4), 1);
+        assert_int_equal(forge_get(&file, FORGE_LAYERS, 4), 1);
         assert_int_equal(forge_payload(&file) % 64, 0);
         test_bytes_free(&file);
         test_bytes_free(&sealed);
@@ -463,7 +463,7 @@ int main(void)
         cmocka_unit_test(set_spare_bits_are_found),
         cmocka_unit_test(damage_is_not_written_again_as_good),
         cmocka_unit_test(damage_does_not_leave_with_the_counters),
-        cmocka_unit_test(random_payload_is_safe_to_ask),
+        cmocka_unit_test(random_payload_is_safe_to_query),
     };
     return test_run_group("damage", tests, NULL, NULL);
 }

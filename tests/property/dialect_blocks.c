@@ -71,17 +71,17 @@ static void all_ways_of_adding_give_the_same_bytes(void **state)
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(other, true, &info);
         assert_int_equal(info.bits_set, new_bits);
-        assert_int_equal(info.lines, strcmp(kinds[kind].dialect, "leveldb") != 0);
+        assert_int_equal(info.blocks_per_key, strcmp(kinds[kind].dialect, "leveldb") != 0);
         bloomery_free(other);
         for (uint32_t threads = 2; threads < 5; threads++) {
             other = make(kind);
-            assert_int_equal(bloomery_build(other, keys.keys, keys.count, threads, NULL),
+            assert_int_equal(bloomery_add_parallel(other, keys.keys, keys.count, threads, NULL),
                              BLOOMERY_OK);
             assert_same(one, other);
             bloomery_free(other);
         }
         other = make_sized(kind, KEYS, true);
-        assert_int_equal(bloomery_build(other, keys.keys, keys.count, 3, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_parallel(other, keys.keys, keys.count, 3, NULL), BLOOMERY_OK);
         assert_same(one, other);
         bloomery_free(other);
         bloomery_free(one);

@@ -73,7 +73,7 @@ static void *come_and_go(void *argument)
     for (unsigned round = 0; round < team->rounds; round++) {
         const bloomery_key key = key_of(member->number * SHARE + round % SHARE);
         expect(team, bloomery_add(team->filter, key, NULL) >= 0);
-        expect(team, bloomery_count(team->filter, key) >= 1);
+        expect(team, bloomery_key_count(team->filter, key) >= 1);
         expect(team, bloomery_remove(team->filter, key, NULL) == BLOOMERY_REMOVED);
         for (unsigned i = 0; i < STAYING; i++)
             expect(team, bloomery_may_contain(team->filter, key_of(THREADS * SHARE + i)));
@@ -206,7 +206,7 @@ static void removals_tell_what_they_cleared(void **state)
         assert_int_equal(bloomery_add(filter, key_of(i), &fresh), BLOOMERY_NEW);
         assert_int_equal(fresh, distinct);
         assert_int_equal(bloomery_add(filter, key_of(i), &fresh), BLOOMERY_SEEN);
-        assert_int_equal(bloomery_count(filter, key_of(i)), 2);
+        assert_int_equal(bloomery_key_count(filter, key_of(i)), 2);
         assert_int_equal(bloomery_remove(filter, key_of(i), &cleared), BLOOMERY_REMOVED);
         assert_int_equal(cleared, 0);
         assert_int_equal(bloomery_remove(filter, key_of(i), &cleared), BLOOMERY_REMOVED);

@@ -152,7 +152,7 @@ static void keys_may_come_in_any_way(void **state)
         bloomery_filter *built = make(i, NULL);
         assert_int_equal(bloomery_add_batch(batch, keys.keys, KEYS, answers, NULL), BLOOMERY_OK);
         expect_same(i, one, batch, "added by a batch");
-        assert_int_equal(bloomery_build(built, keys.keys, KEYS, 3, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_parallel(built, keys.keys, KEYS, 3, NULL), BLOOMERY_OK);
         expect_same(i, one, built, "built by three threads");
         assert_int_equal(bloomery_may_contain_batch(one, keys.keys, KEYS, NULL), KEYS);
         bloomery_free(one);

@@ -23,12 +23,12 @@ static const uint64_t cells = (uint64_t)1 << 21;
 
 static bloomery_plan geometry(bloomery_kind kind, uint32_t lines, uint32_t probes)
 {
-    return (bloomery_plan){.kind = kind, .bits = cells, .lines = lines, .probes = probes};
+    return (bloomery_plan){.kind = kind, .bits = cells, .blocks_per_key = lines, .probes = probes};
 }
 
 static double deviation(const bloomery_plan *plan, double keys)
 {
-    double bits_per_key = plan->probes * (plan->lines > 0 ? plan->lines : 1.0);
+    double bits_per_key = plan->probes * (plan->blocks_per_key > 0 ? plan->blocks_per_key : 1.0);
     double load = keys * bits_per_key / (double)cells;
     return 1.25 * sqrt((double)cells * (expm1(load) - load)) / bits_per_key;
 }
@@ -70,8 +70,8 @@ static void check(const bloomery_plan *plan, uint64_t seed, double *worst)
             *worst = off / allowed;
         if (off > allowed)
             fail_msg("%s, L = %u, k = %u, fill %g: %llu keys, estimated %.1f, allowed %.1f",
-                     bloomery_kind_name((int)plan->kind), plan->lines, plan->probes, fills[i],
-                     (unsigned long long)n, info.estimated_keys, allowed);
+                     bloomery_kind_name((int)plan->kind), plan->blocks_per_key, plan->probes,
+                     fills[i], (unsigned long long)n, info.estimated_keys, allowed);
     }
     test_keys_free(&keys);
     bloomery_free(filter);
@@ -124,7 +124,7 @@ static void estimates_vary_as_derived(void **state)
         /* Chi-square with 60 degrees: 0.5 to 1.7 of it is more than four deviations to each side. */
         double ratio = sqrt(squares / TIMES) / deviation(&plan, (double)keys.count) * 1.25;
         print_message("# %s, L = %u: found %.2f of the deviation derived\n",
-                      bloomery_kind_name((int)plan.kind), plan.lines, ratio);
+                      bloomery_kind_name((int)plan.kind), plan.blocks_per_key, ratio);
         assert_true(ratio > 0.6 && ratio < 1.25 * 1.35);
         test_keys_free(&keys);
     }

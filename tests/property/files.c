@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint8_t secret[BLOOMERY_KEY_BYTES] = {1, 2, 3, 250, 0, 0, 7, 7,
-                                                   7, 7, 7, 7,   7, 7, 7, 9};
+static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1, 2, 3, 250, 0, 0, 7, 7,
+                                                      7, 7, 7, 7,   7, 7, 7, 9};
 
 /* What options a filter can carry into its file. */
 enum { VARIANTS = 6 };
@@ -34,25 +34,25 @@ static bloomery_options options_of(int variant)
         options.note = "a";
     }
     if (variant >= 4 && test_keyed())
-        options.key = secret;
-    options.key_outside = variant == 5 && test_keyed();
+        options.secret = secret;
+    options.secret_outside = variant == 5 && test_keyed();
     return options;
 }
 
 /* The same keys, the same facts, the same answers, the same bytes. */
 static void assert_twin(const bloomery_filter *one, const bloomery_filter *other,
-                        const struct test_keys *asked)
+                        const struct test_keys *queried)
 {
-    size_t words = (asked->count + 63) / 64;
+    size_t words = (queried->count + 63) / 64;
     uint64_t *answers = calloc(2 * words, sizeof *answers);
     assert_non_null(answers);
-    size_t hits = bloomery_may_contain_batch(one, asked->keys, asked->count, answers);
-    assert_int_equal(hits,
-                     bloomery_may_contain_batch(other, asked->keys, asked->count, answers + words));
+    size_t hits = bloomery_may_contain_batch(one, queried->keys, queried->count, answers);
+    assert_int_equal(
+        hits, bloomery_may_contain_batch(other, queried->keys, queried->count, answers + words));
     assert_memory_equal(answers, answers + words, words * sizeof *answers);
-    for (size_t i = 0; i < asked->count; i += 17)
-        assert_int_equal(bloomery_may_contain(one, asked->keys[i]),
-                         bloomery_may_contain(other, asked->keys[i]));
+    for (size_t i = 0; i < queried->count; i += 17)
+        assert_int_equal(bloomery_may_contain(one, queried->keys[i]),
+                         bloomery_may_contain(other, queried->keys[i]));
     free(answers);
     struct test_bytes first = test_written(one);
     struct test_bytes second = test_written(other);
@@ -72,12 +72,13 @@ static void assert_same_facts(const bloomery_filter *one, const bloomery_filter 
     assert_true((a.note == NULL) == (b.note == NULL));
     if (a.note != NULL)
         assert_string_equal(a.note, b.note);
-    assert_true(a.kind == b.kind && a.links == b.links && a.lines == b.lines);
+    assert_true(a.kind == b.kind && a.layers == b.layers && a.blocks_per_key == b.blocks_per_key);
     assert_true(a.probes == b.probes && a.bits == b.bits && a.bytes == b.bytes);
     assert_true(a.format_version == b.format_version && a.file_bytes == b.file_bytes);
     assert_true(a.planned_keys == b.planned_keys && a.planned_rate == b.planned_rate);
     assert_true(a.adds == b.adds && a.hash == b.hash && a.seed == b.seed);
-    assert_true(a.key_fingerprint == b.key_fingerprint && a.key_in_file == b.key_in_file);
+    assert_true(a.secret_fingerprint == b.secret_fingerprint &&
+                a.secret_in_file == b.secret_in_file);
     assert_memory_equal(&a.rule, &b.rule, sizeof a.rule);
     assert_true(a.dialect == 0 && b.dialect == 0);
     assert_true(a.bits_set == b.bits_set && a.live_rate == b.live_rate);
@@ -94,7 +95,7 @@ static bloomery_filter *come_back(enum way way, const char *path, const struct t
     bloomery_error error = {.text = "(nothing said)"};
     bloomery_status status = BLOOMERY_UNSUPPORTED;
     bloomery_options options = *wish;
-    options.key = wish->key_outside ? wish->key : NULL; /* as the header says for open */
+    options.secret = wish->secret_outside ? wish->secret : NULL; /* as the header says for open */
     options.open_flags = way == WAY_COPY ? BLOOMERY_OPEN_COPY : 0;
     if (way == WAY_MAP || way == WAY_COPY)
         status = bloomery_open(path, &options, &filter, &error);
@@ -115,7 +116,7 @@ static void assert_rights(enum way way, bloomery_filter *filter, bloomery_key ke
     bloomery_info_get(filter, false, &info);
     assert_int_equal(info.writable, writable);
     assert_int_equal(info.mapped, way == WAY_MAP);
-    assert_true(info.key_known);
+    assert_true(info.secret_known);
     if (writable)
         return;
     assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_READ_ONLY);
@@ -284,14 +285,14 @@ static void write_equals_save_equals_bytes_count(void **state)
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         bloomery_plan plan = test_plan(&test_shapes[s], 60000, 0.01);
         bloomery_filter *filter = test_create(&plan, NULL);
-        struct stop all = {.room = bloomery_bytes(filter)};
+        struct stop all = {.room = bloomery_file_bytes(filter)};
         assert_int_equal(bloomery_write(filter, take_some, &all, NULL), BLOOMERY_OK);
-        assert_int_equal(all.taken, bloomery_bytes(filter));
+        assert_int_equal(all.taken, bloomery_file_bytes(filter));
         assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
         struct test_bytes saved = test_read_file(path);
         struct test_bytes written = test_written(filter);
         assert_true(test_bytes_equal(&saved, &written));
-        assert_int_equal(saved.bytes, bloomery_bytes(filter));
+        assert_int_equal(saved.bytes, bloomery_file_bytes(filter));
         /* A sink that stops anywhere stops the writing. */
         for (uint64_t room = 0; room < saved.bytes; room += saved.bytes / 37 + 1) {
             struct stop some = {.room = room};
@@ -339,10 +340,10 @@ static void save_keeps_mode_and_follows_links(void **state)
     (void)state;
     struct test_directory directory = test_directory_make();
     char path[300];
-    char link[300];
+    char layer[300];
     struct stat facts;
     test_join(path, sizeof path, &directory, "target");
-    test_join(link, sizeof link, &directory, "link");
+    test_join(layer, sizeof layer, &directory, "link");
     bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
     bloomery_filter *filter = test_create(&plan, NULL);
     /* A new file gets what the umask leaves, as with any program. */
@@ -352,9 +353,9 @@ static void save_keeps_mode_and_follows_links(void **state)
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 07777, 0640);
     assert_int_equal(chmod(path, 0604), 0);
-    assert_int_equal(symlink("target", link), 0);
-    assert_int_equal(bloomery_save(filter, link, NULL), BLOOMERY_OK);
-    assert_int_equal(lstat(link, &facts), 0);
+    assert_int_equal(symlink("target", layer), 0);
+    assert_int_equal(bloomery_save(filter, layer, NULL), BLOOMERY_OK);
+    assert_int_equal(lstat(layer, &facts), 0);
     assert_true(S_ISLNK(facts.st_mode));
     assert_int_equal(stat(path, &facts), 0);
     assert_int_equal(facts.st_mode & 07777, 0604);

@@ -50,7 +50,7 @@ static bloomery_filter *golden_open(const struct golden *golden)
     bloomery_error error;
     bloomery_options options = BLOOMERY_OPTIONS;
     golden_path(golden, directory, path, sizeof path);
-    options.key = golden->key_outside ? (const uint8_t *)golden->key : NULL;
+    options.secret = golden->secret_outside ? (const uint8_t *)golden->key : NULL;
     if (bloomery_open(path, &options, &filter, &error) != BLOOMERY_OK)
         fail_msg("%s: %s", path, error.text);
     return filter;
@@ -65,16 +65,16 @@ static void golden_files_are_read(void **state)
             continue;
         bloomery_filter *filter = golden_open(golden);
         bloomery_info info = BLOOMERY_INFO;
-        bloomery_link_info first = BLOOMERY_LINK_INFO;
+        bloomery_layer_info first = BLOOMERY_LAYER_INFO;
         bloomery_info_get(filter, true, &info);
-        assert_int_equal(bloomery_link_info_get(filter, 0, false, &first), BLOOMERY_OK);
+        assert_int_equal(bloomery_layer_info_get(filter, 0, false, &first), BLOOMERY_OK);
         assert_int_equal(info.kind, golden->kind);
         assert_int_equal(info.format_version, 2);
         assert_int_equal(info.hash, golden_hash(golden));
         assert_int_equal(first.bits, golden->bits);
-        assert_int_equal(first.lines, golden->lines);
+        assert_int_equal(first.blocks_per_key, golden->lines);
         assert_int_equal(first.probes, golden->probes);
-        assert_true(golden->planned > 0 ? info.links > 1 : info.links == 1);
+        assert_true(golden->planned > 0 ? info.layers > 1 : info.layers == 1);
         assert_true(info.seed == golden->seed && info.planned_rate == 0.0625);
         assert_int_equal(info.adds, (golden->below + 2) / 3);
         assert_int_equal(first.planned_keys, golden->planned > 0 ? golden->planned : info.adds);
@@ -164,15 +164,15 @@ static bloomery_hash spec_hash(const struct test_bytes *file, const struct golde
     return (bloomery_hash){hash.low64, hash.high64};
 }
 
-/* The records of links come first, each with a head of 8 bytes and a body of 64. */
-enum { SPEC_LINK_BYTES = 72 };
+/* The records of layers come first, each with a head of 8 bytes and a body of 64. */
+enum { SPEC_LAYER_BYTES = 72 };
 
-/* Whether cell p of a link is not 0. */
-static bool spec_bit(const struct test_bytes *file, size_t link, uint64_t p)
+/* Whether cell p of a layer is not 0. */
+static bool spec_bit(const struct test_bytes *file, size_t layer, uint64_t p)
 {
     uint64_t width = forge_get(file, FORGE_CELL_BITS, 1);
     uint64_t first = p * width;
-    uint64_t begin = forge_get(file, FORGE_LINK_OFFSET + link, 8);
+    uint64_t begin = forge_get(file, FORGE_LAYER_OFFSET + layer, 8);
     unsigned byte = file->data[forge_payload(file) + begin + (first >> 3)];
     return (byte >> (first & 7) & ((1u << width) - 1)) != 0;
 }
@@ -186,16 +186,16 @@ static uint64_t spec_line(bloomery_hash hash, uint64_t line, uint64_t count, uin
     return spec_fold(x ^ hash.lo, spec_c1);
 }
 
-static bool spec_link_may_contain(const struct test_bytes *file, size_t link, bloomery_hash hash)
+static bool spec_layer_may_contain(const struct test_bytes *file, size_t layer, bloomery_hash hash)
 {
-    uint64_t bits = forge_get(file, FORGE_LINK_BITS + link, 8);
-    uint64_t k = forge_get(file, FORGE_LINK_PROBES + link, 4);
-    uint64_t lines = forge_get(file, FORGE_LINK_LINES + link, 4);
+    uint64_t bits = forge_get(file, FORGE_LAYER_BITS + layer, 8);
+    uint64_t k = forge_get(file, FORGE_LAYER_PROBES + layer, 4);
+    uint64_t lines = forge_get(file, FORGE_LAYER_LINES + layer, 4);
     bool all = true;
     if (forge_get(file, FORGE_KIND, 2) == 2) {
         uint64_t step = spec_mix64(hash.hi ^ hash.lo) | 1;
         for (uint64_t i = 0; i < k; i++)
-            all &= spec_bit(file, link, spec_range(spec_mix64(hash.hi + i * step), bits));
+            all &= spec_bit(file, layer, spec_range(spec_mix64(hash.hi + i * step), bits));
         return all;
     }
     for (uint64_t line = 0; line < lines; line++) {
@@ -203,7 +203,7 @@ static bool spec_link_may_contain(const struct test_bytes *file, size_t link, bl
         uint64_t w = spec_line(hash, line, bits / 512, &first);
         for (uint64_t i = 0; i < k; i++) {
             uint64_t word = ((w >> 48) + i) % 8;
-            all &= spec_bit(file, link, first + 64 * word + (w >> (6 * word)) % 64);
+            all &= spec_bit(file, layer, first + 64 * word + (w >> (6 * word)) % 64);
         }
     }
     return all;
@@ -212,8 +212,8 @@ static bool spec_link_may_contain(const struct test_bytes *file, size_t link, bl
 static bool spec_may_contain(const struct test_bytes *file, bloomery_hash hash)
 {
     bool any = false;
-    for (size_t i = 0; i < forge_get(file, FORGE_LINKS, 4); i++)
-        any |= spec_link_may_contain(file, i * SPEC_LINK_BYTES, hash);
+    for (size_t i = 0; i < forge_get(file, FORGE_LAYERS, 4); i++)
+        any |= spec_layer_may_contain(file, i * SPEC_LAYER_BYTES, hash);
     return any;
 }
 

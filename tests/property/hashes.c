@@ -32,7 +32,7 @@ static int make_text(void **state)
 
 static bloomery_filter *make_filter(const bloomery_options *options)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .lines = 1, .probes = 1};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .blocks_per_key = 1, .probes = 1};
     return test_create(&plan, options);
 }
 
@@ -91,7 +91,7 @@ static void batches_hash_as_libxxhash_does(void **state)
         options.seed = round % 2 == 0 ? 0 : test_next(&random);
         bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                               .bits = 512 * 300,
-                              .lines = shapes[round % 4][0],
+                              .blocks_per_key = shapes[round % 4][0],
                               .probes = shapes[round % 4][1]};
         bloomery_filter *batch = test_create(&plan, &options);
         bloomery_filter *single = test_create(&plan, &options);
@@ -143,10 +143,10 @@ static void siphash_hashes_are_those_of_libsodium(void **state)
     (void)state;
     for (unsigned which = 0; which < 4; which++) {
         bloomery_options options = BLOOMERY_OPTIONS;
-        uint8_t key[BLOOMERY_KEY_BYTES];
+        uint8_t key[BLOOMERY_SECRET_BYTES];
         for (unsigned i = 0; i < sizeof key; i++)
             key[i] = (uint8_t)(which == 0 ? i : test_mix(which * 100 + i));
-        options.key = key;
+        options.secret = key;
         bloomery_filter *filter = make_filter(&options);
         for (size_t length = 0; length <= LENGTHS; length++) {
             uint8_t output[crypto_shorthash_siphashx24_BYTES];
@@ -172,12 +172,12 @@ static void siphash_hashes_are_the_published_ones(void **state)
         {0x9c, 0x70, 0xb6, 0x0c, 0x52, 0x67, 0xa9, 0x4e, 0x5f, 0x33, 0xb6, 0xb0, 0x29, 0x85, 0xed,
          0x51},
     };
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
     (void)state;
     for (unsigned i = 0; i < sizeof key; i++)
         key[i] = (uint8_t)i;
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.key = key;
+    options.secret = key;
     bloomery_filter *filter = make_filter(&options);
     for (size_t length = 0; length < 4; length++) {
         bloomery_hash hash = hash_of(filter, key, length);
@@ -191,23 +191,23 @@ static uint64_t fingerprint_of(const uint8_t *key, bool outside)
 {
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_info info = BLOOMERY_INFO;
-    options.key = key;
-    options.key_outside = outside;
+    options.secret = key;
+    options.secret_outside = outside;
     bloomery_filter *filter = make_filter(&options);
     bloomery_info_get(filter, false, &info);
     assert_int_equal(info.hash, BLOOMERY_HASH_SIPHASH);
-    assert_int_equal(info.key_in_file, !outside);
+    assert_int_equal(info.secret_in_file, !outside);
     bloomery_free(filter);
-    return info.key_fingerprint;
+    return info.secret_fingerprint;
 }
 
 /* docs/format.md says what a fingerprint is; it tells keys apart and is the same for ever. */
-static void key_fingerprint_is_stable(void **state)
+static void secret_fingerprint_is_stable(void **state)
 {
     static const char fixed[] = "bloomery key fingerprint 1";
     (void)state;
     for (unsigned which = 0; which < 200; which++) {
-        uint8_t key[BLOOMERY_KEY_BYTES] = {0};
+        uint8_t key[BLOOMERY_SECRET_BYTES] = {0};
         uint8_t output[crypto_shorthash_siphashx24_BYTES];
         key[which / 8 % 16] = (uint8_t)(1u << (which % 8));
         crypto_shorthash_siphashx24(output, (const uint8_t *)fixed, strlen(fixed), key);
@@ -227,8 +227,8 @@ static void drawn_keys_differ(void **state)
         bloomery_filter *filter = make_filter(&options);
         bloomery_info_get(filter, false, &info);
         bloomery_free(filter);
-        met[i] = info.key_fingerprint;
-        assert_true(met[i] != 0 && info.key_in_file);
+        met[i] = info.secret_fingerprint;
+        assert_true(met[i] != 0 && info.secret_in_file);
         for (unsigned j = 0; j < i; j++)
             assert_true(met[j] != met[i]);
     }
@@ -245,7 +245,7 @@ int main(void)
 #ifndef BLOOMERY_TEST_NO_SODIUM
         cmocka_unit_test(siphash_hashes_are_those_of_libsodium),
         cmocka_unit_test(siphash_hashes_are_the_published_ones),
-        cmocka_unit_test(key_fingerprint_is_stable),
+        cmocka_unit_test(secret_fingerprint_is_stable),
         cmocka_unit_test(drawn_keys_differ),
 #endif
     };

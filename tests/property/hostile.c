@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint8_t secret[BLOOMERY_KEY_BYTES] = "0123456789abcde";
+static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "0123456789abcde";
 
 /* A small valid file of each sort. */
 enum { BLOCKED_FILE, CLASSIC_FILE, COUNTING_FILE, KEYED_FILE, OUTSIDE_FILE };
@@ -23,8 +23,8 @@ static struct test_bytes valid(int sort)
     bloomery_plan plan = test_plan(&test_shapes[shape], 300, 0.01);
     bloomery_options options = BLOOMERY_OPTIONS;
     if (sort >= KEYED_FILE && test_keyed())
-        options.key = secret;
-    options.key_outside = sort == OUTSIDE_FILE && test_keyed();
+        options.secret = secret;
+    options.secret_outside = sort == OUTSIDE_FILE && test_keyed();
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, 300);
     test_add_all(filter, &keys);
@@ -39,7 +39,7 @@ static bloomery_status enter(bool load, const struct test_bytes *file, const uin
                              bloomery_error *error)
 {
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.key = key;
+    options.secret = key;
     options.allocator = test_allocator(memory);
     return load ? bloomery_load(file->data, file->bytes, &options, filter, error)
                 : bloomery_view(file->data, file->bytes, &options, filter, error);
@@ -113,10 +113,10 @@ static const struct edit header_edits[] = {
     {"records past the payload", FORGE_RECORD_BYTES, 4, 16376, EITHER(CORRUPT, TRUNCATED)},
     {"records of an odd size", FORGE_RECORD_BYTES, 4, 71, ONE(CORRUPT)},
     {"no records", FORGE_RECORD_BYTES, 4, 0, ONE(CORRUPT)},
-    {"0 links", FORGE_LINKS, 4, 0, EITHER(CORRUPT, UNSUPPORTED)},
-    {"2 links, 1 there", FORGE_LINKS, 4, 2, EITHER(CORRUPT, UNSUPPORTED)},
-    {"65 links", FORGE_LINKS, 4, 65, EITHER(CORRUPT, UNSUPPORTED)},
-    {"4 billion links", FORGE_LINKS, 4, UINT32_MAX, EITHER(CORRUPT, UNSUPPORTED)},
+    {"0 links", FORGE_LAYERS, 4, 0, EITHER(CORRUPT, UNSUPPORTED)},
+    {"2 links, 1 there", FORGE_LAYERS, 4, 2, EITHER(CORRUPT, UNSUPPORTED)},
+    {"65 links", FORGE_LAYERS, 4, 65, EITHER(CORRUPT, UNSUPPORTED)},
+    {"4 billion links", FORGE_LAYERS, 4, UINT32_MAX, EITHER(CORRUPT, UNSUPPORTED)},
     {"payload inside the header", FORGE_PAYLOAD_OFFSET, 8, 64, ONE(CORRUPT)},
     {"payload at 0", FORGE_PAYLOAD_OFFSET, 8, 0, ONE(CORRUPT)},
     {"payload out of line", FORGE_PAYLOAD_OFFSET, 8, 264, EITHER(CORRUPT, TRUNCATED)},
@@ -151,36 +151,36 @@ static const struct edit header_edits[] = {
     {"repeat rule 1", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
 };
 
-static const struct edit link_edits[] = {
-    {"0 bits", FORGE_LINK_BITS, 8, 0, ONE(CORRUPT)},
-    {"512 bits more", FORGE_LINK_BITS, 8, 1u << 16, ONE(CORRUPT)},
-    {"2^40 bits", FORGE_LINK_BITS, 8, 1ull << 40, ONE(CORRUPT)},
-    {"2^50 bits", FORGE_LINK_BITS, 8, 1ull << 50, ONE(CORRUPT)},
-    {"2^63 bits", FORGE_LINK_BITS, 8, 1ull << 63, ONE(CORRUPT)},
-    {"2^64 - 1 bits", FORGE_LINK_BITS, 8, UINT64_MAX, ONE(CORRUPT)},
-    {"2^64 - 7 bits", FORGE_LINK_BITS, 8, UINT64_MAX - 6, ONE(CORRUPT)},
-    {"k = 0", FORGE_LINK_PROBES, 4, 0, ONE(CORRUPT)},
-    {"k = 9", FORGE_LINK_PROBES, 4, 9, ONE(CORRUPT)},
-    {"k = 64", FORGE_LINK_PROBES, 4, 64, ONE(CORRUPT)},
-    {"k = 65", FORGE_LINK_PROBES, 4, 65, ONE(CORRUPT)},
-    {"k = 255", FORGE_LINK_PROBES, 4, 255, ONE(CORRUPT)},
-    {"k = 2^31", FORGE_LINK_PROBES, 4, 1u << 31, ONE(CORRUPT)},
-    {"k = 2^32 - 1", FORGE_LINK_PROBES, 4, UINT32_MAX, ONE(CORRUPT)},
-    {"L = 0", FORGE_LINK_LINES, 4, 0, ONE(CORRUPT)},
-    {"L = 5", FORGE_LINK_LINES, 4, 5, ONE(CORRUPT)},
-    {"L = 8", FORGE_LINK_LINES, 4, 8, ONE(CORRUPT)},
-    {"L = 2^31", FORGE_LINK_LINES, 4, 1u << 31, ONE(CORRUPT)},
-    {"L = 2^32 - 1", FORGE_LINK_LINES, 4, UINT32_MAX, ONE(CORRUPT)},
-    {"a rate over 1", FORGE_LINK_RATE, 8, 0x4000000000000000u, ONE(CORRUPT)},
-    {"a negative rate", FORGE_LINK_RATE, 8, 0xbff0000000000000u, ONE(CORRUPT)},
-    {"a rate that is no number", FORGE_LINK_RATE, 8, 0x7ff8000000000000u, ONE(CORRUPT)},
-    {"an endless rate", FORGE_LINK_RATE, 8, 0x7ff0000000000000u, ONE(CORRUPT)},
-    {"a place in the payload", FORGE_LINK_OFFSET, 8, 64, ONE(CORRUPT)},
-    {"a place beyond the payload", FORGE_LINK_OFFSET, 8, UINT64_MAX - 63, ONE(CORRUPT)},
-    {"more bytes", FORGE_LINK_BYTES, 8, 1u << 20, ONE(CORRUPT)},
-    {"no bytes", FORGE_LINK_BYTES, 8, 0, ONE(CORRUPT)},
-    {"bytes that wrap", FORGE_LINK_BYTES, 8, UINT64_MAX - 63, ONE(CORRUPT)},
-    {"a reserved word", FORGE_LINK_RESERVED, 8, 1, ONE(WRONG_VERSION)},
+static const struct edit layer_edits[] = {
+    {"0 bits", FORGE_LAYER_BITS, 8, 0, ONE(CORRUPT)},
+    {"512 bits more", FORGE_LAYER_BITS, 8, 1u << 16, ONE(CORRUPT)},
+    {"2^40 bits", FORGE_LAYER_BITS, 8, 1ull << 40, ONE(CORRUPT)},
+    {"2^50 bits", FORGE_LAYER_BITS, 8, 1ull << 50, ONE(CORRUPT)},
+    {"2^63 bits", FORGE_LAYER_BITS, 8, 1ull << 63, ONE(CORRUPT)},
+    {"2^64 - 1 bits", FORGE_LAYER_BITS, 8, UINT64_MAX, ONE(CORRUPT)},
+    {"2^64 - 7 bits", FORGE_LAYER_BITS, 8, UINT64_MAX - 6, ONE(CORRUPT)},
+    {"k = 0", FORGE_LAYER_PROBES, 4, 0, ONE(CORRUPT)},
+    {"k = 9", FORGE_LAYER_PROBES, 4, 9, ONE(CORRUPT)},
+    {"k = 64", FORGE_LAYER_PROBES, 4, 64, ONE(CORRUPT)},
+    {"k = 65", FORGE_LAYER_PROBES, 4, 65, ONE(CORRUPT)},
+    {"k = 255", FORGE_LAYER_PROBES, 4, 255, ONE(CORRUPT)},
+    {"k = 2^31", FORGE_LAYER_PROBES, 4, 1u << 31, ONE(CORRUPT)},
+    {"k = 2^32 - 1", FORGE_LAYER_PROBES, 4, UINT32_MAX, ONE(CORRUPT)},
+    {"L = 0", FORGE_LAYER_LINES, 4, 0, ONE(CORRUPT)},
+    {"L = 5", FORGE_LAYER_LINES, 4, 5, ONE(CORRUPT)},
+    {"L = 8", FORGE_LAYER_LINES, 4, 8, ONE(CORRUPT)},
+    {"L = 2^31", FORGE_LAYER_LINES, 4, 1u << 31, ONE(CORRUPT)},
+    {"L = 2^32 - 1", FORGE_LAYER_LINES, 4, UINT32_MAX, ONE(CORRUPT)},
+    {"a rate over 1", FORGE_LAYER_RATE, 8, 0x4000000000000000u, ONE(CORRUPT)},
+    {"a negative rate", FORGE_LAYER_RATE, 8, 0xbff0000000000000u, ONE(CORRUPT)},
+    {"a rate that is no number", FORGE_LAYER_RATE, 8, 0x7ff8000000000000u, ONE(CORRUPT)},
+    {"an endless rate", FORGE_LAYER_RATE, 8, 0x7ff0000000000000u, ONE(CORRUPT)},
+    {"a place in the payload", FORGE_LAYER_OFFSET, 8, 64, ONE(CORRUPT)},
+    {"a place beyond the payload", FORGE_LAYER_OFFSET, 8, UINT64_MAX - 63, ONE(CORRUPT)},
+    {"more bytes", FORGE_LAYER_BYTES, 8, 1u << 20, ONE(CORRUPT)},
+    {"no bytes", FORGE_LAYER_BYTES, 8, 0, ONE(CORRUPT)},
+    {"bytes that wrap", FORGE_LAYER_BYTES, 8, UINT64_MAX - 63, ONE(CORRUPT)},
+    {"a reserved word", FORGE_LAYER_RESERVED, 8, 1, ONE(WRONG_VERSION)},
     {"a record of no type", FORGE_RECORDS, 2, 0, EITHER(WRONG_VERSION, CORRUPT)},
     {"an unknown required record", FORGE_RECORDS, 2, 4711, ONE(WRONG_VERSION)},
     {"a record of 0 bytes", FORGE_RECORDS + 4, 4, 0, ONE(CORRUPT)},
@@ -207,24 +207,24 @@ static void hostile_headers_are_refused(void **state)
     apply_edits(BLOCKED_FILE, header_edits, sizeof header_edits / sizeof header_edits[0]);
 }
 
-static void hostile_links_are_refused(void **state)
+static void hostile_layers_are_refused(void **state)
 {
     (void)state;
-    apply_edits(BLOCKED_FILE, link_edits, sizeof link_edits / sizeof link_edits[0]);
+    apply_edits(BLOCKED_FILE, layer_edits, sizeof layer_edits / sizeof layer_edits[0]);
 }
 
 static void hostile_classic_filters_are_refused(void **state)
 {
     (void)state;
     static const struct edit edits[] = {
-        {"lines", FORGE_LINK_LINES, 4, 1, ONE(CORRUPT)},
+        {"lines", FORGE_LAYER_LINES, 4, 1, ONE(CORRUPT)},
         {"blocks", FORGE_BLOCK_BITS, 2, 512, EITHER(CORRUPT, UNSUPPORTED)},
-        {"k = 0", FORGE_LINK_PROBES, 4, 0, ONE(CORRUPT)},
-        {"k = 65", FORGE_LINK_PROBES, 4, 65, ONE(CORRUPT)},
-        {"0 bits", FORGE_LINK_BITS, 8, 0, ONE(CORRUPT)},
-        {"more bits than bytes", FORGE_LINK_BITS, 8, 1u << 16, ONE(CORRUPT)},
-        {"fewer bits than bytes", FORGE_LINK_BITS, 8, 1, ONE(CORRUPT)},
-        {"2^64 - 1 bits", FORGE_LINK_BITS, 8, UINT64_MAX, ONE(CORRUPT)},
+        {"k = 0", FORGE_LAYER_PROBES, 4, 0, ONE(CORRUPT)},
+        {"k = 65", FORGE_LAYER_PROBES, 4, 65, ONE(CORRUPT)},
+        {"0 bits", FORGE_LAYER_BITS, 8, 0, ONE(CORRUPT)},
+        {"more bits than bytes", FORGE_LAYER_BITS, 8, 1u << 16, ONE(CORRUPT)},
+        {"fewer bits than bytes", FORGE_LAYER_BITS, 8, 1, ONE(CORRUPT)},
+        {"2^64 - 1 bits", FORGE_LAYER_BITS, 8, UINT64_MAX, ONE(CORRUPT)},
     };
     apply_edits(CLASSIC_FILE, edits, sizeof edits / sizeof edits[0]);
 }
@@ -247,13 +247,13 @@ static void hostile_counting_filters_are_refused(void **state)
         {"no blocks", FORGE_BLOCK_BITS, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
         {"blocks of 2048", FORGE_BLOCK_BITS, 2, 2048, EITHER(UNSUPPORTED, CORRUPT)},
         {"repeats that count", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
-        {"2^48 counters", FORGE_LINK_BITS, 8, 1ull << 48, ONE(CORRUPT)},
-        {"2^50 counters", FORGE_LINK_BITS, 8, 1ull << 50, ONE(CORRUPT)},
-        {"2^62 counters", FORGE_LINK_BITS, 8, 1ull << 62, ONE(CORRUPT)},
-        {"2^64 - 512 counters", FORGE_LINK_BITS, 8, UINT64_MAX - 511, ONE(CORRUPT)},
-        {"no lines", FORGE_LINK_LINES, 4, 0, ONE(CORRUPT)},
-        {"5 lines", FORGE_LINK_LINES, 4, 5, ONE(CORRUPT)},
-        {"k = 9", FORGE_LINK_PROBES, 4, 9, ONE(CORRUPT)},
+        {"2^48 counters", FORGE_LAYER_BITS, 8, 1ull << 48, ONE(CORRUPT)},
+        {"2^50 counters", FORGE_LAYER_BITS, 8, 1ull << 50, ONE(CORRUPT)},
+        {"2^62 counters", FORGE_LAYER_BITS, 8, 1ull << 62, ONE(CORRUPT)},
+        {"2^64 - 512 counters", FORGE_LAYER_BITS, 8, UINT64_MAX - 511, ONE(CORRUPT)},
+        {"no lines", FORGE_LAYER_LINES, 4, 0, ONE(CORRUPT)},
+        {"5 lines", FORGE_LAYER_LINES, 4, 5, ONE(CORRUPT)},
+        {"k = 9", FORGE_LAYER_PROBES, 4, 9, ONE(CORRUPT)},
     };
     apply_edits(COUNTING_FILE, edits, sizeof edits / sizeof edits[0]);
 }
@@ -264,10 +264,10 @@ static void harmless_changes_are_accepted(void **state)
     (void)state;
     static const struct edit edits[] = {
         {"an ignorable bit", FORGE_IGNORABLE, 4, 0xdeadbeef, ONE(OK)},
-        {"adds", FORGE_LINK_ADDS, 8, UINT64_MAX, ONE(OK)},
-        {"planned keys", FORGE_LINK_KEYS, 8, UINT64_MAX, ONE(OK)},
-        {"planned keys unknown", FORGE_LINK_KEYS, 8, 0, ONE(OK)},
-        {"planned rate unknown", FORGE_LINK_RATE, 8, 0, ONE(OK)},
+        {"adds", FORGE_LAYER_ADDS, 8, UINT64_MAX, ONE(OK)},
+        {"planned keys", FORGE_LAYER_KEYS, 8, UINT64_MAX, ONE(OK)},
+        {"planned keys unknown", FORGE_LAYER_KEYS, 8, 0, ONE(OK)},
+        {"planned rate unknown", FORGE_LAYER_RATE, 8, 0, ONE(OK)},
     };
     for (size_t i = 0; i < sizeof edits / sizeof edits[0]; i++) {
         struct test_bytes file = valid(BLOCKED_FILE);
@@ -280,7 +280,7 @@ static void harmless_changes_are_accepted(void **state)
 
 /* ---- Records ---------------------------------------------------------------------------- */
 
-enum { LINK_RECORD = 1, RULE_RECORD = 2, KEY_RECORD = 3, NOTE_RECORD = 5, REQUIRED = 1 };
+enum { LAYER_RECORD = 1, RULE_RECORD = 2, KEY_RECORD = 3, NOTE_RECORD = 5, REQUIRED = 1 };
 
 struct extra {
     const char *what;
@@ -303,8 +303,8 @@ static const struct extra extras[] = {
     {"one that passes the end by far", 82, 0, 8, 1u << 31, ONE(CORRUPT)},
     {"one whose size wraps", 83, 0, 8, UINT32_MAX, ONE(CORRUPT)},
     {"one whose size wraps to 0", 84, 0, 8, UINT32_MAX - 7, ONE(CORRUPT)},
-    {"a second link", LINK_RECORD, REQUIRED, 64, 64, EITHER(CORRUPT, UNSUPPORTED)},
-    {"a short link", LINK_RECORD, REQUIRED, 56, 56, ONE(CORRUPT)},
+    {"a second link", LAYER_RECORD, REQUIRED, 64, 64, EITHER(CORRUPT, UNSUPPORTED)},
+    {"a short link", LAYER_RECORD, REQUIRED, 56, 56, ONE(CORRUPT)},
     {"a key in a filter that is not keyed", KEY_RECORD, REQUIRED, 16, 16, ONE(CORRUPT)},
     {"a short key", KEY_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
     {"a short rule", RULE_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
@@ -320,7 +320,7 @@ static void hostile_records_are_refused(void **state)
     (void)state;
     uint8_t body[12000];
     memset(body, 'x', sizeof body);
-    memset(body + 56, 0, 8); /* the reserved word of a link */
+    memset(body + 56, 0, 8); /* the reserved word of a layer */
     for (size_t i = 0; i < sizeof extras / sizeof extras[0]; i++) {
         const struct extra *extra = &extras[i];
         struct test_bytes file = valid(BLOCKED_FILE);
@@ -370,17 +370,17 @@ static void unknown_key_rules_are_refused(void **state)
     test_bytes_free(&file);
 }
 
-/* A file of as many links as there can be, and one more. */
-static void too_many_links_are_refused(void **state)
+/* A file of as many layers as there can be, and one more. */
+static void too_many_layers_are_refused(void **state)
 {
     (void)state;
-    for (unsigned links = 2; links <= 66; links += links < 63 ? 61 : 1) {
+    for (unsigned layers = 2; layers <= 66; layers += layers < 63 ? 61 : 1) {
         struct test_bytes file = valid(BLOCKED_FILE);
         uint8_t body[64];
-        memcpy(body, file.data + FORGE_LINK, sizeof body);
-        for (unsigned i = 1; i < links; i++)
-            forge_add_record(&file, LINK_RECORD, REQUIRED, body, 64, 64);
-        forge_put(&file, FORGE_LINKS, links, 4);
+        memcpy(body, file.data + FORGE_LAYER, sizeof body);
+        for (unsigned i = 1; i < layers; i++)
+            forge_add_record(&file, LAYER_RECORD, REQUIRED, body, 64, 64);
+        forge_put(&file, FORGE_LAYERS, layers, 4);
         assert_true(forge_seal(&file));
         assert_refused("many links", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_UNSUPPORTED);
         test_bytes_free(&file);
@@ -392,15 +392,15 @@ static void too_many_links_are_refused(void **state)
 static void keys_are_asked_for(void **state)
 {
     (void)state;
-    static const uint8_t wrong[BLOOMERY_KEY_BYTES] = "0123456789abcdX";
+    static const uint8_t wrong[BLOOMERY_SECRET_BYTES] = "0123456789abcdX";
     if (!test_keyed())
         skip();
     struct test_bytes file = valid(OUTSIDE_FILE);
     /* The key is nowhere in a file that is to be without it. */
-    for (size_t at = 0; at + BLOOMERY_KEY_BYTES <= file.bytes; at++)
-        assert_memory_not_equal(file.data + at, secret, BLOOMERY_KEY_BYTES);
-    assert_refused("no key", &file, NULL, BLOOMERY_KEY_NEEDED, BLOOMERY_KEY_NEEDED);
-    assert_refused("another key", &file, wrong, BLOOMERY_KEY_NEEDED, BLOOMERY_KEY_NEEDED);
+    for (size_t at = 0; at + BLOOMERY_SECRET_BYTES <= file.bytes; at++)
+        assert_memory_not_equal(file.data + at, secret, BLOOMERY_SECRET_BYTES);
+    assert_refused("no key", &file, NULL, BLOOMERY_SECRET_NEEDED, BLOOMERY_SECRET_NEEDED);
+    assert_refused("another key", &file, wrong, BLOOMERY_SECRET_NEEDED, BLOOMERY_SECRET_NEEDED);
     struct test_memory memory = {0};
     bloomery_filter *filter = NULL;
     assert_int_equal(enter(true, &file, secret, &memory, &filter, NULL), BLOOMERY_OK);
@@ -418,13 +418,13 @@ static void keys_are_asked_for(void **state)
     bloomery_key keys[65];
     for (int i = 0; i < 65; i++)
         keys[i] = bloomery_key_of("absent", 6);
-    assert_true(!info.key_known && !info.key_in_file && info.key_fingerprint != 0);
+    assert_true(!info.secret_known && !info.secret_in_file && info.secret_fingerprint != 0);
     assert_true(bloomery_may_contain(filter, keys[0]));
     assert_int_equal(bloomery_may_contain_batch(filter, keys, 65, answers), 65);
     assert_true(answers[0] == UINT64_MAX && answers[1] == 1);
-    assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_KEY_NEEDED);
-    assert_int_equal(bloomery_add_batch(filter, keys, 1, NULL, NULL), BLOOMERY_KEY_NEEDED);
-    assert_int_equal(bloomery_hash_key(filter, key, &hash), BLOOMERY_KEY_NEEDED);
+    assert_int_equal(bloomery_add(filter, key, NULL), BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(bloomery_add_batch(filter, keys, 1, NULL, NULL), BLOOMERY_SECRET_NEEDED);
+    assert_int_equal(bloomery_hash_key(filter, key, &hash), BLOOMERY_SECRET_NEEDED);
     bloomery_free(filter);
     test_bytes_free(&file);
 }
@@ -437,8 +437,8 @@ static void a_changed_key_is_refused(void **state)
         skip();
     struct test_bytes file = valid(KEYED_FILE);
     size_t found = 0;
-    for (size_t at = FORGE_RECORDS; at + BLOOMERY_KEY_BYTES <= forge_payload(&file); at += 8)
-        if (memcmp(file.data + at, secret, BLOOMERY_KEY_BYTES) == 0)
+    for (size_t at = FORGE_RECORDS; at + BLOOMERY_SECRET_BYTES <= forge_payload(&file); at += 8)
+        if (memcmp(file.data + at, secret, BLOOMERY_SECRET_BYTES) == 0)
             found = at;
     assert_true(found > 0);
     file.data[found] ^= 1;
@@ -455,13 +455,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_headers_are_refused),
-        cmocka_unit_test(hostile_links_are_refused),
+        cmocka_unit_test(hostile_layers_are_refused),
         cmocka_unit_test(hostile_classic_filters_are_refused),
         cmocka_unit_test(hostile_counting_filters_are_refused),
         cmocka_unit_test(harmless_changes_are_accepted),
         cmocka_unit_test(hostile_records_are_refused),
         cmocka_unit_test(unknown_key_rules_are_refused),
-        cmocka_unit_test(too_many_links_are_refused),
+        cmocka_unit_test(too_many_layers_are_refused),
         cmocka_unit_test(keys_are_asked_for),
         cmocka_unit_test(a_changed_key_is_refused),
     };

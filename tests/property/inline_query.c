@@ -86,7 +86,7 @@ static void add_keys(bloomery_filter *filter, size_t first, size_t end)
 static bloomery_plan plan_of(uint32_t lines, uint32_t probes, uint64_t blocks)
 {
     return (bloomery_plan){
-        .kind = BLOOMERY_BLOCKED, .bits = blocks * 512, .lines = lines, .probes = probes};
+        .kind = BLOOMERY_BLOCKED, .bits = blocks * 512, .blocks_per_key = lines, .probes = probes};
 }
 
 /* ---- The same answers ------------------------------------------------------------------------ */
@@ -178,7 +178,7 @@ static void expect_refused(bloomery_filter *filter, const char *word)
     assert_ptr_equal(taken.words, NULL);
     assert_int_equal(taken.count, zero.count);
     assert_int_equal(taken.seed, zero.seed);
-    assert_int_equal(taken.lines, zero.lines);
+    assert_int_equal(taken.blocks_per_key, zero.blocks_per_key);
     assert_int_equal(taken.probes, zero.probes);
     assert_int_equal(bloomery_inline_of(filter, &taken, NULL), BLOOMERY_UNSUPPORTED);
     bloomery_free(filter);
@@ -199,7 +199,7 @@ static void other_kinds_are_refused(void **state)
 
 static void other_hashes_are_refused(void **state)
 {
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
     const bloomery_plan plan = plan_of(2, 4, 20);
     bloomery_options options = BLOOMERY_OPTIONS;
     (void)state;
@@ -208,13 +208,13 @@ static void other_hashes_are_refused(void **state)
     if (!test_keyed())
         return;
     options.hash = BLOOMERY_HASH_DEFAULT;
-    options.key = secret;
-    options.key_outside = true;
+    options.secret = secret;
+    options.secret_outside = true;
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes bytes = test_written(filter);
     expect_refused(filter, "xxh3-64");
-    options.key = NULL;
-    options.key_outside = false;
+    options.secret = NULL;
+    options.secret_outside = false;
     options.open_flags = BLOOMERY_OPEN_INSPECT;
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
     expect_refused(filter, "xxh3-64");

@@ -36,7 +36,7 @@ void compare(std::uint32_t lines, std::uint32_t probes)
     bloomery_inline taken{};
     plan.kind = BLOOMERY_BLOCKED;
     plan.bits = 37 * 512;
-    plan.lines = lines;
+    plan.blocks_per_key = lines;
     plan.probes = probes;
     options.seed = 42 + lines;
     if (bloomery_create(&plan, &options, &filter, &error) != BLOOMERY_OK ||
@@ -64,13 +64,13 @@ void compare_initialisers()
     const bloomery_options options = BLOOMERY_OPTIONS;
     const bloomery_column column = BLOOMERY_COLUMN;
     const bloomery_info info = BLOOMERY_INFO;
-    const bloomery_link_info link = BLOOMERY_LINK_INFO;
-    expect(options.struct_bytes == sizeof options && options.lines == 0 && !options.note,
+    const bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+    expect(options.struct_bytes == sizeof options && options.blocks_per_key == 0 && !options.note,
            "BLOOMERY_OPTIONS");
     expect(column.struct_bytes == sizeof column && column.count == 0 && !column.data,
            "BLOOMERY_COLUMN");
     expect(info.struct_bytes == sizeof info && info.bits == 0 && !info.note, "BLOOMERY_INFO");
-    expect(link.struct_bytes == sizeof link && link.bits == 0, "BLOOMERY_LINK_INFO");
+    expect(layer.struct_bytes == sizeof layer && layer.bits == 0, "BLOOMERY_LAYER_INFO");
 }
 
 bool processor_has_it()

@@ -10,9 +10,9 @@
 #include "../support/support.h"
 
 #include "base/cpu.h"
+#include "core/block.h"
 #include "core/blocked.h"
 #include "core/filter.h"
-#include "core/line.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,13 +52,13 @@ static void make_hashes(uint64_t seed)
     }
 }
 
-static struct bloomery_link link_of(uint32_t lines, uint32_t probes)
+static struct bloomery_layer layer_of(uint32_t lines, uint32_t probes)
 {
-    return (struct bloomery_link){.bits = BLOCKS * 512,
-                                  .blocks = BLOCKS,
-                                  .probes = probes,
-                                  .lines = lines,
-                                  .bytes = BLOCKS * 64};
+    return (struct bloomery_layer){.bits = BLOCKS * 512,
+                                   .blocks = BLOCKS,
+                                   .probes = probes,
+                                   .blocks_per_key = lines,
+                                   .bytes = BLOCKS * 64};
 }
 
 /* Words of every length, so that no kernel may look past its count. */
@@ -71,7 +71,7 @@ static size_t word_length(size_t at)
 static void compare(const struct bloomery_operations *kernel, uint32_t lines, uint32_t probes)
 {
     const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
-    const struct bloomery_link link = link_of(lines, probes);
+    const struct bloomery_layer layer = layer_of(lines, probes);
     static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
     static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
     memset(left, 0, sizeof left);
@@ -80,31 +80,31 @@ static void compare(const struct bloomery_operations *kernel, uint32_t lines, ui
         const size_t count = word_length(at);
         const bloomery_hash *word = hashes + at;
         uint64_t new_left = 7, new_right = 7;
-        assert_int_equal(scalar->ask_word(&link, left, word, count),
-                         kernel->ask_word(&link, right, word, count));
+        assert_int_equal(scalar->query_word(&layer, left, word, count),
+                         kernel->query_word(&layer, right, word, count));
         if (at % 7 == 0) /* what follows then finds nothing new */
             for (uint32_t line = 0; line < lines; line++) {
                 const struct bloomery_hashes aside = {(const uint64_t *)(const void *)word, false};
-                scalar->add_line(&link, left, aside, count, line);
-                if (kernel->add_line != NULL)
-                    kernel->add_line(&link, right, aside, count, line);
+                scalar->add_block(&layer, left, aside, count, line);
+                if (kernel->add_block != NULL)
+                    kernel->add_block(&layer, right, aside, count, line);
                 else
-                    scalar->add_line(&link, right, aside, count, line);
+                    scalar->add_block(&layer, right, aside, count, line);
                 assert_memory_equal(left, right, sizeof left);
             }
         /* With and without counting, which may be different code. */
         uint64_t *counts[] = {at % 3 == 0 ? NULL : &new_left, at % 3 == 0 ? NULL : &new_right};
-        assert_int_equal(scalar->add_word(&link, left, word, count, counts[0]),
-                         kernel->add_word(&link, right, word, count, counts[1]));
+        assert_int_equal(scalar->add_word(&layer, left, word, count, counts[0]),
+                         kernel->add_word(&layer, right, word, count, counts[1]));
         assert_int_equal(new_left, new_right);
         assert_memory_equal(left, right, sizeof left);
-        assert_int_equal(kernel->ask_word(&link, right, word, count),
+        assert_int_equal(kernel->query_word(&layer, right, word, count),
                          count == 64 ? UINT64_MAX : (UINT64_C(1) << count) - 1);
         bloomery_hash one = {random64(), random64()};
-        assert_int_equal(scalar->may_contain(&link, left, one),
-                         kernel->may_contain(&link, right, one));
+        assert_int_equal(scalar->may_contain(&layer, left, one),
+                         kernel->may_contain(&layer, right, one));
         if (at % 5 == 0)
-            assert_int_equal(scalar->add(&link, left, one), kernel->add(&link, right, one));
+            assert_int_equal(scalar->add(&layer, left, one), kernel->add(&layer, right, one));
         assert_memory_equal(left, right, sizeof left);
         if (at % 512 == 0) { /* before everything says yes */
             memset(left, 0, sizeof left);
@@ -139,8 +139,8 @@ static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
     assert_non_null(kernel);
     if (bloomery_cpu_level() < level)
         skip();
-    for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++)
-        for (uint32_t probes = 1; probes <= BLOOMERY_LINE_PROBES; probes++)
+    for (uint32_t lines = 1; lines <= BLOOMERY_BLOCKS_PER_KEY_MAX; lines++)
+        for (uint32_t probes = 1; probes <= BLOOMERY_BLOCK_PROBES; probes++)
             for (int shared = 0; shared < 2; shared++) {
                 make_hashes(lines * 1000 + probes);
                 compare(&kernel[shared], lines, probes);
@@ -181,16 +181,16 @@ static void scalar_lines_make_a_key(void **state)
     static uint8_t whole[BLOCKS * 64] __attribute__((aligned(64)));
     static uint8_t parts[BLOCKS * 64] __attribute__((aligned(64)));
     const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
-    for (uint32_t lines = 1; lines <= BLOOMERY_LINES_MAX; lines++)
-        for (uint32_t probes = 1; probes <= BLOOMERY_LINE_PROBES; probes++) {
-            const struct bloomery_link link = link_of(lines, probes);
+    for (uint32_t lines = 1; lines <= BLOOMERY_BLOCKS_PER_KEY_MAX; lines++)
+        for (uint32_t probes = 1; probes <= BLOOMERY_BLOCK_PROBES; probes++) {
+            const struct bloomery_layer layer = layer_of(lines, probes);
             make_hashes(lines * 1000 + probes);
             memset(whole, 0, sizeof whole);
             memset(parts, 0, sizeof parts);
-            scalar->add_word(&link, whole, hashes, 20, NULL);
+            scalar->add_word(&layer, whole, hashes, 20, NULL);
             const struct bloomery_hashes aside = {(const uint64_t *)(const void *)hashes, false};
             for (uint32_t line = lines; line-- > 0;)
-                scalar->add_line(&link, parts, aside, 20, line);
+                scalar->add_block(&layer, parts, aside, 20, line);
             assert_memory_equal(whole, parts, sizeof whole);
         }
 }

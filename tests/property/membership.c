@@ -89,7 +89,7 @@ static void add_three_ways(struct trio *trio, const struct test_keys *keys)
 }
 
 /* Asks three ways; they must agree, and count what they say. Returns how many are "maybe". */
-static size_t ask_three_ways(const bloomery_filter *filter, const struct test_keys *keys)
+static size_t query_three_ways(const bloomery_filter *filter, const struct test_keys *keys)
 {
     uint64_t *answers = words_for(keys->count);
     size_t hits = 0;
@@ -118,11 +118,11 @@ static void check_cell(const struct test_shape *shape, double rate, enum test_fa
     struct test_keys present = test_keys_make(family, 3, 0, count);
     struct test_keys absent = test_keys_make(family, 3, count, 500);
     struct trio trio = trio_make(&plan, options);
-    assert_int_equal(ask_three_ways(trio.single, &absent), 0);
+    assert_int_equal(query_three_ways(trio.single, &absent), 0);
     add_three_ways(&trio, &present);
-    assert_int_equal(ask_three_ways(trio.single, &present), count);
-    size_t maybe = ask_three_ways(trio.single, &absent);
-    assert_int_equal(ask_three_ways(trio.batch, &absent), maybe);
+    assert_int_equal(query_three_ways(trio.single, &present), count);
+    size_t maybe = query_three_ways(trio.single, &absent);
+    assert_int_equal(query_three_ways(trio.batch, &absent), maybe);
     assert_same_bytes(trio.single, trio.batch);
     assert_same_bytes(trio.single, trio.hashed);
     trio_free(&trio);
@@ -157,7 +157,7 @@ static void no_false_negatives_in_larger_filters(void **state)
 static void no_false_negatives_whatever_the_options(void **state)
 {
     (void)state;
-    static const uint8_t secret[BLOOMERY_KEY_BYTES] = "sixteen letters";
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (int family = 0; family < TEST_FAMILIES; family++)
             for (int variant = 0; variant < 4; variant++) {
@@ -167,7 +167,7 @@ static void no_false_negatives_whatever_the_options(void **state)
                 else if (variant == 1)
                     options.hash = BLOOMERY_HASH_XXH3_128;
                 else if (variant == 2)
-                    options.key = test_keyed() ? secret : NULL;
+                    options.secret = test_keyed() ? secret : NULL;
                 else
                     options.concurrent_adds = true;
                 check_cell(&test_shapes[s], 0.003, (enum test_family)family, 777, &options);
@@ -193,7 +193,7 @@ static void no_false_negatives_whatever_the_length(void **state)
         bloomery_plan plan = test_plan(&test_shapes[s], LENGTHS, 1e-9);
         struct trio trio = trio_make(&plan, NULL);
         add_three_ways(&trio, &all);
-        assert_int_equal(ask_three_ways(trio.batch, &all), LENGTHS);
+        assert_int_equal(query_three_ways(trio.batch, &all), LENGTHS);
         /* Lengths are part of a key: all of these were different. */
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(trio.batch, true, &info);
@@ -211,7 +211,7 @@ static void no_false_negatives_when_overfull(void **state)
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 60000);
         bloomery_filter *filter = test_create(&plan, NULL);
         test_add_all(filter, &keys);
-        assert_int_equal(ask_three_ways(filter, &keys), keys.count);
+        assert_int_equal(query_three_ways(filter, &keys), keys.count);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(filter, true, &info);
         assert_int_equal(info.bits_set, info.bits);
@@ -269,7 +269,7 @@ static void long_batches_equal_single(void **state)
                                  bit_of(fresh, i));
         }
         assert_same_bytes(trio.single, trio.batch);
-        assert_true(ask_three_ways(trio.batch, &keys) > 3300);
+        assert_true(query_three_ways(trio.batch, &keys) > 3300);
         trio_free(&trio);
     }
     test_keys_free(&keys);
@@ -371,8 +371,8 @@ static void check_twins(const bloomery_plan *plan, const struct test_keys *prese
         assert_int_equal(new_bits[0], new_bits[1]);
     }
     assert_same_bytes(one, other);
-    assert_int_equal(ask_three_ways(one, present), present->count);
-    assert_int_equal(ask_three_ways(one, absent), ask_three_ways(other, absent));
+    assert_int_equal(query_three_ways(one, present), present->count);
+    assert_int_equal(query_three_ways(one, absent), query_three_ways(other, absent));
     bloomery_free(one);
     bloomery_free(other);
 }
@@ -387,7 +387,7 @@ static void answers_do_not_depend_on_the_processor(void **state)
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
                 bloomery_plan plan = {.kind = lines > 0 ? BLOOMERY_BLOCKED : BLOOMERY_CLASSIC,
                                       .bits = 512 * blocks[b] + (lines > 0 ? 0 : probes),
-                                      .lines = lines,
+                                      .blocks_per_key = lines,
                                       .probes = probes};
                 size_t count = 130 + probes; /* from nearly empty to nearly full */
                 struct test_keys present = test_keys_make(TEST_DECIMAL, 0, 0, count);
@@ -407,7 +407,7 @@ static void clear_is_empty(void **state)
         struct trio trio = trio_make(&plan, NULL);
         add_three_ways(&trio, &keys);
         assert_int_equal(bloomery_clear(trio.single), BLOOMERY_OK);
-        assert_int_equal(ask_three_ways(trio.single, &keys), 0);
+        assert_int_equal(query_three_ways(trio.single, &keys), 0);
         bloomery_filter *fresh = test_create(&plan, NULL);
         assert_same_bytes(trio.single, fresh);
         test_add_all(trio.single, &keys);

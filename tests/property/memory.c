@@ -244,7 +244,7 @@ typedef bloomery_status build_function(struct stage *stage, bloomery_filter *fil
 static bloomery_status build_list(struct stage *stage, bloomery_filter *filter,
                                   bloomery_error *error)
 {
-    return bloomery_build(filter, stage->keys.keys, stage->keys.count, 3, error);
+    return bloomery_add_parallel(filter, stage->keys.keys, stage->keys.count, 3, error);
 }
 
 /* All of them are of 12 bytes, one behind the other. */
@@ -263,7 +263,7 @@ static bloomery_status build_column(struct stage *stage, bloomery_filter *filter
                                     bloomery_error *error)
 {
     const bloomery_column column = stage_column(stage);
-    return bloomery_build_column(filter, &column, 3, error);
+    return bloomery_add_column_parallel(filter, &column, 3, error);
 }
 
 /* Each fourth is a key. */
@@ -276,7 +276,7 @@ static bloomery_status build_column_of_nulls(struct stage *stage, bloomery_filte
     assert_true(column.count <= sizeof valid * 8);
     column.valid = valid;
     column.nulls = -1;
-    return bloomery_build_column(filter, &column, 3, error);
+    return bloomery_add_column_parallel(filter, &column, 3, error);
 }
 
 /* A build that is refused memory has added nothing, and one that is not gives all of it back. */
@@ -390,7 +390,7 @@ static void memory_that_is_not_there_is_told(void **state)
             bloomery_plan plan = {.kind = test_shapes[s].kind,
                                   .cell_bits = test_shapes[s].cell_bits,
                                   .bits = ((uint64_t)8 << power) / test_shapes[s].cell_bits,
-                                  .lines = test_shapes[s].lines,
+                                  .blocks_per_key = test_shapes[s].lines,
                                   .probes = 3};
             bloomery_filter *filter = NULL;
             bloomery_error error = {.status = BLOOMERY_OK};

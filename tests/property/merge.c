@@ -184,7 +184,7 @@ static bloomery_plan crowded(uint32_t cell_bits)
     return (bloomery_plan){.kind = BLOOMERY_COUNTING,
                            .cell_bits = cell_bits,
                            .bits = cell_bits == 4 ? 8 * 512 : 2 * 512,
-                           .lines = 2,
+                           .blocks_per_key = 2,
                            .probes = 6};
 }
 
@@ -203,13 +203,13 @@ static void counters_add_up_and_stay_at_their_maximum(void **state)
         some.count = cell_bits == 4 ? 5000 : 21000;
         bloomery_filter *whole = filter_of(&plan, &some, 0, 1);
         bloomery_info info = info_of(whole);
-        assert_true(info.stuck_cells > info.bits / 100 && info.stuck_cells <= info.bits);
+        assert_true(info.saturated_cells > info.bits / 100 && info.saturated_cells <= info.bits);
         parts_equal_the_whole(&plan, &some);
         bloomery_free(whole);
         some.count = cell_bits == 4 ? 1200 : 9500;
         whole = filter_of(&plan, &some, 0, 1);
         info = info_of(whole);
-        assert_true(info.stuck_cells < info.bits);
+        assert_true(info.saturated_cells < info.bits);
         parts_equal_the_whole(&plan, &some);
         for (uint32_t times = 1; plan.bits >> times >= 512; times++) {
             bloomery_plan small = sized(&plan, plan.bits >> times);
@@ -243,8 +243,8 @@ static void intersection_keeps_the_lesser_count(void **state)
         bloomery_add(other, key, NULL);
     bloomery_add(other, bloomery_key_of("another", 7), NULL);
     assert_int_equal(bloomery_intersect(one, other, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_count(one, key), 3);
-    assert_int_equal(bloomery_count(one, bloomery_key_of("another", 7)), 0);
+    assert_int_equal(bloomery_key_count(one, key), 3);
+    assert_int_equal(bloomery_key_count(one, bloomery_key_of("another", 7)), 0);
     assert_int_equal(info_of(one).adds, 3);
     bloomery_free(one);
     bloomery_free(other);
@@ -310,7 +310,7 @@ static void flat_arrays_fold_bit_by_bit(void **state)
 static void folding_that_is_impossible_is_refused(void **state)
 {
     (void)state;
-    bloomery_plan plan = {.lines = 1, .probes = 4, .bits = 12 * 512};
+    bloomery_plan plan = {.blocks_per_key = 1, .probes = 4, .bits = 12 * 512};
     bloomery_filter *filter = test_create(&plan, NULL);
     bloomery_filter *folded = filter;
     bloomery_error error;

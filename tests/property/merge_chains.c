@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains put together are one chain of all their links: no key is lost, rates add up, keys go on to
- * the larger of the newest links, and a failure changes nothing.
+ * Chains put together are one chain of all their layers: no key is lost, rates add up, keys go on to
+ * the larger of the newest layers, and a failure changes nothing.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
@@ -37,10 +37,10 @@ static bloomery_info info_of(const bloomery_filter *filter)
     return info;
 }
 
-static bloomery_link_info link_of(const bloomery_filter *filter, uint32_t index)
+static bloomery_layer_info layer_of(const bloomery_filter *filter, uint32_t index)
 {
-    bloomery_link_info info = BLOOMERY_LINK_INFO;
-    assert_int_equal(bloomery_link_info_get(filter, index, true, &info), BLOOMERY_OK);
+    bloomery_layer_info info = BLOOMERY_LAYER_INFO;
+    assert_int_equal(bloomery_layer_info_get(filter, index, true, &info), BLOOMERY_OK);
     return info;
 }
 
@@ -51,7 +51,7 @@ static void assert_has(const bloomery_filter *filter, uint64_t first, size_t cou
     test_keys_free(&keys);
 }
 
-/* One minus the product of what the links' rates leave. */
+/* One minus the product of what the layers' rates leave. */
 static double joint_rate(double one, double other)
 {
     return one + other - one * other;
@@ -73,7 +73,7 @@ static void merged_chains_have_all_keys_and_both_rates(void **state)
         if (bloomery_merge(into, from, &error) != BLOOMERY_OK)
             fail_msg("%s", error.text);
         const bloomery_info both = info_of(into);
-        assert_int_equal(both.links, one.links + other.links);
+        assert_int_equal(both.layers, one.layers + other.layers);
         assert_int_equal(both.bits_set, one.bits_set + other.bits_set);
         assert_int_equal(both.adds, one.adds + other.adds);
         assert_int_equal(both.bytes, one.bytes + other.bytes);
@@ -95,25 +95,25 @@ static void merged_chains_have_all_keys_and_both_rates(void **state)
     }
 }
 
-/* The larger of the two newest links is the last, and grows on from there; the file is a chain. */
-static void keys_are_added_to_the_larger_link(void **state)
+/* The larger of the two newest layers is the last, and grows on from there; the file is a chain. */
+static void keys_are_added_to_the_larger_layer(void **state)
 {
     (void)state;
     for (int larger = 0; larger < 2; larger++) {
         bloomery_filter *into = chain_of(100, 0, larger == 0 ? 10000 : 500, NULL);
         bloomery_filter *from = chain_of(100, 100000, larger == 0 ? 500 : 10000, NULL);
         const bloomery_filter *wide = larger == 0 ? into : from;
-        const bloomery_link_info newest = link_of(wide, info_of(wide).links - 1);
+        const bloomery_layer_info newest = layer_of(wide, info_of(wide).layers - 1);
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
-        uint32_t links = info_of(into).links;
-        assert_int_equal(link_of(into, links - 1).bits, newest.bits);
-        assert_int_equal(link_of(into, links - 1).bits_set, newest.bits_set);
+        uint32_t layers = info_of(into).layers;
+        assert_int_equal(layer_of(into, layers - 1).bits, newest.bits);
+        assert_int_equal(layer_of(into, layers - 1).bits_set, newest.bits_set);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 200000, 40000);
         assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
         test_keys_free(&keys);
-        const uint32_t grown = info_of(into).links;
-        assert_true(grown > links);
-        assert_int_equal(link_of(into, links).planned_keys, newest.planned_keys * 2);
+        const uint32_t grown = info_of(into).layers;
+        assert_true(grown > layers);
+        assert_int_equal(layer_of(into, layers).planned_keys, newest.planned_keys * 2);
         assert_has(into, 0, larger == 0 ? 10000 : 500);
         assert_has(into, 100000, larger == 0 ? 500 : 10000);
         assert_has(into, 200000, 40000);
@@ -122,7 +122,7 @@ static void keys_are_added_to_the_larger_link(void **state)
         struct test_bytes bytes = test_written(into);
         bloomery_filter *loaded = NULL;
         assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &loaded, NULL), BLOOMERY_OK);
-        assert_int_equal(info_of(loaded).links, grown);
+        assert_int_equal(info_of(loaded).layers, grown);
         struct test_bytes again = test_written(loaded);
         assert_true(test_bytes_equal(&bytes, &again));
         assert_has(loaded, 200000, 40000);
@@ -134,7 +134,7 @@ static void keys_are_added_to_the_larger_link(void **state)
     }
 }
 
-/* Its bits are not counted yet; the links must become full all the same, and not before. */
+/* Its bits are not counted yet; the layers must become full all the same, and not before. */
 static void a_view_of_a_chain_is_merged_like_the_chain(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void a_view_of_a_chain_is_merged_like_the_chain(void **state)
     test_keys_free(&keys);
 }
 
-/* Whichever link came first by merging: cleared, it is the chain that was made. */
+/* Whichever layer came first by merging: cleared, it is the chain that was made. */
 static void a_merged_chain_is_cleared_to_its_own_plan(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void a_merged_chain_is_cleared_to_its_own_plan(void **state)
         bloomery_filter *fresh = chain_of(5000, 0, 0, NULL);
         bloomery_filter *into = chain_of(5000, 0, 3000, &options);
         bloomery_filter *from = chain_of(100, 100000, 2000, NULL);
-        if (loaded) { /* its links then lie in one piece */
+        if (loaded) { /* its layers then lie in one piece */
             struct test_bytes bytes = test_written(into);
             bloomery_free(into);
             assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &into, NULL), 0);
@@ -206,7 +206,7 @@ static void a_merged_chain_can_be_cleared_and_used_again(void **state)
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_clear(into), BLOOMERY_OK);
         bloomery_info info = info_of(into);
-        assert_true(info.links == 1 && info.bits_set == 0 && info.adds == 0);
+        assert_true(info.layers == 1 && info.bits_set == 0 && info.adds == 0);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 5000, 3000);
         assert_int_equal(bloomery_add_batch(into, keys.keys, keys.count, NULL, NULL), BLOOMERY_OK);
         test_keys_free(&keys);
@@ -245,12 +245,12 @@ static void a_chain_takes_no_more_than_it_may(void **state)
     bloomery_filter *short_of = chain_of(100, 0, 500, &options);
     assert_int_equal(bloomery_merge(enough, from, NULL), BLOOMERY_OK);
     refuse_merge(short_of, from, BLOOMERY_FULL, "limit");
-    /* Doubling: 3, 9, 15, ... links. */
+    /* Doubling: 3, 9, 15, ... layers. */
     bloomery_status status = BLOOMERY_OK;
-    uint32_t links = info_of(into).links;
-    while (links + info_of(from).links <= 64) {
+    uint32_t layers = info_of(into).layers;
+    while (layers + info_of(from).layers <= 64) {
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
-        links = info_of(into).links;
+        layers = info_of(into).layers;
     }
     refuse_merge(into, from, BLOOMERY_FULL, "64 at most");
     assert_has(into, 0, 500);
@@ -270,8 +270,8 @@ static void every_allocation_fails_once(void **state)
     bloomery_filter *into = chain_of(100, 0, 500, &options);
     bloomery_filter *from = chain_of(100, 100000, 5000, NULL);
     const uint64_t live = memory.live;
-    const uint32_t links = info_of(from).links;
-    for (uint32_t refused = 1; refused <= links; refused++) {
+    const uint32_t layers = info_of(from).layers;
+    for (uint32_t refused = 1; refused <= layers; refused++) {
         struct test_bytes before = test_written(into);
         memory.refuse_at = memory.requests + refused;
         assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OUT_OF_MEMORY);
@@ -283,7 +283,7 @@ static void every_allocation_fails_once(void **state)
         test_bytes_free(&after);
     }
     assert_int_equal(bloomery_merge(into, from, NULL), BLOOMERY_OK);
-    assert_int_equal(memory.live, live + links);
+    assert_int_equal(memory.live, live + layers);
     bloomery_free(into);
     bloomery_free(from);
     assert_true(memory.live == 0 && !memory.wrong);
@@ -317,7 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_chains_have_all_keys_and_both_rates),
-        cmocka_unit_test(keys_are_added_to_the_larger_link),
+        cmocka_unit_test(keys_are_added_to_the_larger_layer),
         cmocka_unit_test(a_view_of_a_chain_is_merged_like_the_chain),
         cmocka_unit_test(a_merged_chain_can_be_cleared_and_used_again),
         cmocka_unit_test(a_merged_chain_is_cleared_to_its_own_plan),

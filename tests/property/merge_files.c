@@ -167,23 +167,24 @@ static void flat_files_of_any_size_agree(void **state)
 /* Where the first filter keeps its secret key is where the merged one does. */
 static void secret_keys_stay_where_the_first_has_them(void **state)
 {
-    static const uint8_t key[BLOOMERY_KEY_BYTES] = "0123456789abcde";
+    static const uint8_t key[BLOOMERY_SECRET_BYTES] = "0123456789abcde";
     (void)state;
     if (!test_keyed())
         skip();
     for (size_t inside = 0; inside < PARTS; inside++) {
-        struct parts parts = {.plan = {.lines = 1, .probes = 6, .keys = 1000}, .keys = 1000};
+        struct parts parts = {.plan = {.blocks_per_key = 1, .probes = 6, .keys = 1000},
+                              .keys = 1000};
         char path[300];
         for (size_t part = 0; part < PARTS; part++) {
             parts.bits[part] = (uint64_t)512 * 32;
             parts.options[part] = (bloomery_options)BLOOMERY_OPTIONS;
-            parts.options[part].key = key;
-            parts.options[part].key_outside = part != inside;
+            parts.options[part].secret = key;
+            parts.options[part].secret_outside = part != inside;
         }
         both_ways_agree(&parts);
         bloomery_filter *merged = NULL;
         bloomery_status status = bloomery_open(path_of(path, "merged"), NULL, &merged, NULL);
-        assert_int_equal(status, inside == 0 ? BLOOMERY_OK : BLOOMERY_KEY_NEEDED);
+        assert_int_equal(status, inside == 0 ? BLOOMERY_OK : BLOOMERY_SECRET_NEEDED);
         bloomery_free(merged);
     }
 }
@@ -191,14 +192,14 @@ static void secret_keys_stay_where_the_first_has_them(void **state)
 /* Opened without its key, a filter learns it from one that brings it, and keys can be added. */
 static void a_key_is_learned_from_the_other_filter(void **state)
 {
-    static const uint8_t key[BLOOMERY_KEY_BYTES] = "0123456789abcde";
+    static const uint8_t key[BLOOMERY_SECRET_BYTES] = "0123456789abcde";
     (void)state;
     if (!test_keyed())
         skip();
-    bloomery_plan plan = {.lines = 1, .probes = 6, .bits = (uint64_t)512 * 8};
+    bloomery_plan plan = {.blocks_per_key = 1, .probes = 6, .bits = (uint64_t)512 * 8};
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.key = key;
-    options.key_outside = true;
+    options.secret = key;
+    options.secret_outside = true;
     bloomery_filter *filter = test_create(&plan, &options);
     bloomery_add(filter, bloomery_key_of("a", 1), NULL);
     struct test_bytes bytes = test_written(filter);
@@ -206,7 +207,7 @@ static void a_key_is_learned_from_the_other_filter(void **state)
     inspect.open_flags = BLOOMERY_OPEN_INSPECT;
     bloomery_filter *blind = NULL;
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &inspect, &blind, NULL), BLOOMERY_OK);
-    assert_int_equal(bloomery_add(blind, bloomery_key_of("b", 1), NULL), BLOOMERY_KEY_NEEDED);
+    assert_int_equal(bloomery_add(blind, bloomery_key_of("b", 1), NULL), BLOOMERY_SECRET_NEEDED);
     assert_int_equal(bloomery_merge(blind, filter, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_add(blind, bloomery_key_of("b", 1), NULL), BLOOMERY_NEW);
     assert_true(bloomery_may_contain(blind, bloomery_key_of("a", 1)));
@@ -248,7 +249,7 @@ static void gauge_release(void *context, void *memory, size_t bytes, size_t alig
 /* Two parts of `lines` lines each, mapped with an allocator. */
 static void map_pair(struct gauge *gauge, uint64_t lines, bloomery_filter *maps[2])
 {
-    bloomery_plan plan = {.lines = 1, .probes = 6, .bits = lines * 512};
+    bloomery_plan plan = {.blocks_per_key = 1, .probes = 6, .bits = lines * 512};
     bloomery_options options = BLOOMERY_OPTIONS;
     char path[300];
     bloomery_filter *filter = test_create(&plan, NULL);
@@ -336,7 +337,7 @@ static void every_allocation_fails_once(void **state)
 static void nothing_is_written_where_filters_do_not_fit(void **state)
 {
     (void)state;
-    struct parts parts = {.plan = {.lines = 1, .probes = 6, .keys = 1000}, .keys = 1000};
+    struct parts parts = {.plan = {.blocks_per_key = 1, .probes = 6, .keys = 1000}, .keys = 1000};
     bloomery_filter *maps[PARTS];
     char path[300];
     bloomery_error error;

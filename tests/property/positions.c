@@ -29,14 +29,14 @@ static bloomery_hash hashes[TEST_FAMILIES][KEYS];
 
 static int make_hashes(void **state)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .lines = 1, .probes = 1};
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .blocks_per_key = 1, .probes = 1};
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++) {
         /* Every other family with both halves of a hash. */
         plan.hash = family % 2 == 0 ? BLOOMERY_HASH_XXH3_64 : BLOOMERY_HASH_XXH3_128;
         bloomery_filter *filter = test_create(&plan, NULL);
         for (uint64_t i = 0; i < KEYS; i++) {
-            uint8_t bytes[TEST_KEY_BYTES];
+            uint8_t bytes[TEST_SECRET_BYTES];
             size_t length = test_key((enum test_family)family, 0, i, bytes);
             bloomery_hash_key(filter, bloomery_key_of(bytes, length), &hashes[family][i]);
         }
@@ -118,7 +118,7 @@ static void blocked_lines_reach_2_to_40_bits(void **state)
                 uint64_t parts[PARTS] = {0};
                 uint64_t low[PARTS] = {0};
                 for (size_t i = 0; i < KEYS; i++) {
-                    uint64_t at = bloomery_line_of(hashes[family][i], line, blocks);
+                    uint64_t at = bloomery_block_of(hashes[family][i], line, blocks);
                     parts[part_of(at, blocks)]++;
                     low[at % PARTS]++;
                 }
@@ -155,14 +155,14 @@ static void positions_are_independent(void **state)
                     bloomery_place_of(hashes[family][i], line, SIDE);
                 const uint32_t first = bloomery_first_word(place.word);
                 firsts[first]++;
-                line_and_first[place.line * 8 + first]++;
+                line_and_first[place.block * 8 + first]++;
                 first_and_bit[first * 64 + bloomery_bit_in_word(place.word, first)]++;
                 for (uint32_t word = 0; word < WORDS; word++) {
                     const uint32_t bit = bloomery_bit_in_word(place.word, word);
                     const uint32_t next = bloomery_bit_in_word(place.word, (word + 1) % WORDS);
                     bits[word][bit]++;
                     pairs[word][bit * 64 + next]++;
-                    line_and_bit[word][place.line * 64 + bit]++;
+                    line_and_bit[word][place.block * 64 + bit]++;
                 }
             }
             assert_uniform("first words", name, line, firsts, 8, KEYS);
@@ -192,7 +192,7 @@ static void lines_of_a_key_are_independent(void **state)
                     const bloomery_hash hash = hashes[family][i];
                     const struct bloomery_place a = bloomery_place_of(hash, one, SIDE);
                     const struct bloomery_place b = bloomery_place_of(hash, other, SIDE);
-                    lines[a.line * SIDE + b.line]++;
+                    lines[a.block * SIDE + b.block]++;
                     bits[(a.word & 63) * 64 + (b.word & 63)]++;
                 }
                 const char *name = test_family_names[family];
@@ -261,7 +261,7 @@ static void repeats_are_as_frequent_as_chance(void **state)
                 for (unsigned k = 0; k < j; k++)
                     in_array += bloomery_classic_position(hash, j, 127) ==
                                 bloomery_classic_position(hash, k, 127);
-            same_line += bloomery_line_of(hash, 0, 64) == bloomery_line_of(hash, 1, 64);
+            same_line += bloomery_block_of(hash, 0, 64) == bloomery_block_of(hash, 1, 64);
         }
         double pairs = 28.0 * KEYS;
         assert_true(test_rate_at_least(in_array, pairs, risk) < 1.0 / 127);
@@ -278,8 +278,8 @@ static void lines_fold(void **state)
     for (uint64_t blocks = 16; blocks < 1ull << 31; blocks = blocks * 7 / 16 * 16)
         for (size_t i = 0; i < KEYS; i += 7)
             for (uint32_t line = 0; line < 4; line++)
-                assert_true(bloomery_line_of(hashes[0][i], line, blocks) / 2 ==
-                            bloomery_line_of(hashes[0][i], line, blocks / 2));
+                assert_true(bloomery_block_of(hashes[0][i], line, blocks) / 2 ==
+                            bloomery_block_of(hashes[0][i], line, blocks / 2));
 }
 
 /* The ends of the range: no hash leads past the array. */

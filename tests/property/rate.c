@@ -32,7 +32,7 @@ static const double slack = 0.005;
 /* What the filters of one or several cells showed. */
 struct tally {
     double filters;
-    double asked;
+    double queried;
     double hits;
     double live;     /* sum of the live rates */
     double squares;  /* and of their squares */
@@ -43,7 +43,7 @@ struct tally {
 static void tally_add(struct tally *sum, const struct tally *more)
 {
     sum->filters += more->filters;
-    sum->asked += more->asked;
+    sum->queried += more->queried;
     sum->hits += more->hits;
     sum->live += more->live;
     sum->squares += more->squares;
@@ -98,7 +98,7 @@ struct cell {
     uint64_t keys; /* in each filter */
     enum test_family family;
     unsigned filters;
-    uint64_t asked; /* by each filter */
+    uint64_t queried; /* by each filter */
 };
 
 /* Fills and asks one filter after the other. */
@@ -107,7 +107,7 @@ static struct tally measure(const struct cell *cell)
     struct tally tally = {0};
     const struct test_keys *keys = &pool[cell->family];
     /* No key is asked twice of one filter: the second answer would be no news. */
-    assert_true(cell->keys + cell->asked <= keys->count);
+    assert_true(cell->keys + cell->queried <= keys->count);
     for (unsigned i = 0; i < cell->filters; i++) {
         bloomery_options options = BLOOMERY_OPTIONS;
         options.seed = i; /* the default seed, 0, is among them */
@@ -116,13 +116,13 @@ static struct tally measure(const struct cell *cell)
                          BLOOMERY_OK);
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(filter, true, &info);
-        tally.hits +=
-            (double)bloomery_may_contain_batch(filter, keys->keys + cell->keys, cell->asked, NULL);
+        tally.hits += (double)bloomery_may_contain_batch(filter, keys->keys + cell->keys,
+                                                         cell->queried, NULL);
         tally.filters += 1;
-        tally.asked += (double)cell->asked;
+        tally.queried += (double)cell->queried;
         tally.live += info.live_rate;
         tally.squares += info.live_rate * info.live_rate;
-        tally.expected += info.live_rate * (double)cell->asked;
+        tally.expected += info.live_rate * (double)cell->queried;
         bloomery_free(filter);
     }
     worst.cells++;
@@ -138,22 +138,22 @@ static void judge(const char *what, const char *family, const struct cell *cell,
     double play = deviations * standard_error(all, tally->filters) + slack * planned;
     char place[160];
     snprintf(place, sizeof place, "%s, %s, %s keys: m %llu, k %u, L %u, n %llu", what, cell->name,
-             family, (unsigned long long)cell->plan.bits, cell->plan.probes, cell->plan.lines,
-             (unsigned long long)cell->keys);
+             family, (unsigned long long)cell->plan.bits, cell->plan.probes,
+             cell->plan.blocks_per_key, (unsigned long long)cell->keys);
     if (fabs(mean - planned) > play)
         fail_msg("%s: planned %.4g, mean live rate %.4g, allowed difference %.2g", place, planned,
                  mean, play);
-    if (tally->asked <= 0)
+    if (tally->queried <= 0)
         return;
-    double low = test_rate_at_least(tally->hits, tally->asked, risk);
-    double high = test_rate_at_most(tally->hits, tally->asked, risk);
-    double live = tally->expected / tally->asked;
+    double low = test_rate_at_least(tally->hits, tally->queried, risk);
+    double high = test_rate_at_most(tally->hits, tally->queried, risk);
+    double live = tally->expected / tally->queried;
     if (low > live * (1 + 1e-9) || high < live * (1 - 1e-9))
         fail_msg("%s: live rate %.4g, measured %.4g (%.0f of %.0f)", place, live,
-                 tally->hits / tally->asked, tally->hits, tally->asked);
+                 tally->hits / tally->queried, tally->hits, tally->queried);
     if (low > planned + play || high < planned - play)
         fail_msg("%s: planned %.4g, measured %.4g (%.0f of %.0f)", place, planned,
-                 tally->hits / tally->asked, tally->hits, tally->asked);
+                 tally->hits / tally->queried, tally->hits, tally->queried);
 }
 
 /* Notes the worst ratios of a group: all families of one plan. */
@@ -161,11 +161,11 @@ static void note_worst(const struct tally *all)
 {
     double error = standard_error(all, all->filters);
     double live = all->live / all->filters;
-    double low = test_rate_at_least(all->hits, all->asked, risk);
+    double low = test_rate_at_least(all->hits, all->queried, risk);
     if (error < 0.005 * all->planned)
         worst.live = fmax(worst.live, live / all->planned);
-    if (all->asked * all->planned >= 10000)
-        worst.measured = fmax(worst.measured, all->hits / all->asked / all->planned);
+    if (all->queried * all->planned >= 10000)
+        worst.measured = fmax(worst.measured, all->hits / all->queried / all->planned);
     worst.beyond = fmax(worst.beyond, (live - deviations * error) / all->planned);
     worst.beyond = fmax(worst.beyond, (low - deviations * error) / all->planned);
     assert_true(worst.beyond <= 1.05); /* the promise, whatever the slack above */
@@ -195,7 +195,7 @@ static void measured_rate_within_bounds(void **state)
     (void)state;
     static const struct {
         double rate;
-        uint64_t asked; /* by all filters of a cell */
+        uint64_t queried; /* by all filters of a cell */
     } rates[] = {{0.3, 30000}, {0.1, 60000}, {0.01, 300000}, {1e-3, 600000}, {1e-4, 600000}};
     static const struct {
         uint64_t keys;
@@ -210,7 +210,7 @@ static void measured_rate_within_bounds(void **state)
                     .plan = test_plan(&test_shapes[s], sizes[n].keys, rates[r].rate),
                     .keys = sizes[n].keys,
                     .filters = times * sizes[n].filters,
-                    .asked = rates[r].asked / sizes[n].filters,
+                    .queried = rates[r].queried / sizes[n].filters,
                 };
                 assert_true(fabs(bloomery_plan_rate(&cell.plan, cell.keys) / cell.plan.rate - 1) <
                             1e-6);
@@ -247,7 +247,7 @@ static void measured_rate_within_bounds_in_tiny_filters(void **state)
                 for (uint64_t keys = 20; keys <= 100 * blocks[i]; keys *= 5) {
                     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                           .bits = 512 * blocks[i],
-                                          .lines = lines,
+                                          .blocks_per_key = lines,
                                           .probes = probes[p]};
                     check_group("tiny",
                                 (struct cell){"blocked", plan, keys, TEST_RANDOM, 100, 200});
@@ -275,8 +275,10 @@ static void measured_rate_within_bounds_at_powers_of_two(void **state)
         for (uint64_t off = 0; off < 3; off++)
             for (uint32_t lines = 1; lines <= 4; lines++) {
                 uint64_t blocks = ((uint64_t)1 << (powers[i] - 8)) + off - 1;
-                bloomery_plan plan = {
-                    .kind = BLOOMERY_BLOCKED, .bits = 512 * blocks, .lines = lines, .probes = 3};
+                bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                                      .bits = 512 * blocks,
+                                      .blocks_per_key = lines,
+                                      .probes = 3};
                 uint64_t keys = 512 * blocks * 7 / 30 / lines;
                 check_group("power of two",
                             (struct cell){"blocked", plan, keys, TEST_RANDOM, 12, 5000});
@@ -345,20 +347,20 @@ static void measured_rate_within_bounds_of_millions(void **state)
     (void)state;
     static const double rates[] = {0.01, 0.001};
     uint64_t keys = test_long() ? 50000000 : 2000000;
-    uint64_t asked = test_long() ? 20000000 : 500000;
+    uint64_t queried = test_long() ? 20000000 : 500000;
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (size_t r = 0; r < 2; r++) {
             enum test_family family = (enum test_family)((s * 2 + r) % TEST_FAMILIES);
             bloomery_plan plan = test_plan(&test_shapes[s], keys, rates[r]);
             bloomery_filter *filter = test_create(&plan, NULL);
             chunk_hits(filter, family, 0, keys, true);
-            double hits = chunk_hits(filter, family, keys, asked, false);
+            double hits = chunk_hits(filter, family, keys, queried, false);
             bloomery_info info = BLOOMERY_INFO;
             bloomery_info_get(filter, true, &info);
             bloomery_free(filter);
             double spread = spread_of(&test_shapes[s], rates[r], keys);
             double play = (slack + deviations * spread) * plan.rate;
-            double count = (double)asked;
+            double count = (double)queried;
             if (test_rate_at_least(hits, count, risk) > plan.rate + play ||
                 test_rate_at_most(hits, count, risk) < plan.rate - play ||
                 fabs(info.live_rate - plan.rate) > play)
@@ -407,12 +409,12 @@ static void live_rate_matches_measurement(void **state)
 static double estimate_deviation(const bloomery_plan *plan, double keys)
 {
     double bits = (double)plan->bits;
-    double lines = plan->lines > 0 ? plan->lines : 1;
+    double lines = plan->blocks_per_key > 0 ? plan->blocks_per_key : 1;
     double throws = keys * lines * plan->probes;
     double load = throws / bits;
     double variance = bits * exp(-load) * (1 - (1 + load) * exp(-load));
     double slope = plan->probes * lines * exp(-load);
-    if (plan->lines > 0) {
+    if (plan->blocks_per_key > 0) {
         double blocks = bits / 512;
         double picks = keys * lines / blocks;
         double keep = pow(1 - 1.0 / 512, plan->probes); /* an empty bit stays empty */
@@ -433,7 +435,7 @@ static void estimate_within_bounds(void **state)
         for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++)
             for (int twice = 0; twice < 2; twice++) {
                 bloomery_plan plan = test_plan(&test_shapes[s], 20000, twice ? 1e-3 : 0.1);
-                double lines = plan.lines > 0 ? plan.lines : 1;
+                double lines = plan.blocks_per_key > 0 ? plan.blocks_per_key : 1;
                 uint64_t count =
                     (uint64_t)(-log1p(-fills[f]) * (double)plan.bits / (lines * plan.probes));
                 const struct test_keys *keys = &pool[f % TEST_FAMILIES];

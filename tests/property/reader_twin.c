@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_BYTES_MOST = 1 << 24 };
+enum { FILE_BYTES_MAX = 1 << 24 };
 
 static void *need(void *memory)
 {
@@ -47,7 +47,7 @@ static bool take_number(uint32_t *number)
 static uint8_t *take_bytes(size_t *bytes)
 {
     uint32_t length = 0;
-    if (!take_number(&length) || length > FILE_BYTES_MOST)
+    if (!take_number(&length) || length > FILE_BYTES_MAX)
         return NULL;
     uint8_t *data = need(aligned_alloc(64, ((size_t)length / 64 + 1) * 64));
     *bytes = length;
@@ -59,12 +59,12 @@ static uint8_t *take_bytes(size_t *bytes)
 }
 
 /* The key in `text`, or NULL where there is none. */
-static const uint8_t *key_of(const char *text, uint8_t key[BLOOMERY_KEY_BYTES])
+static const uint8_t *key_of(const char *text, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     text += *text == '-';
     if (*text == '\0')
         return NULL;
-    for (int i = 0; i < BLOOMERY_KEY_BYTES; i++) {
+    for (int i = 0; i < BLOOMERY_SECRET_BYTES; i++) {
         unsigned value = 0;
         if (sscanf(text + (ptrdiff_t)2 * i, "%2x", &value) != 1)
             exit(2);
@@ -75,12 +75,12 @@ static const uint8_t *key_of(const char *text, uint8_t key[BLOOMERY_KEY_BYTES])
 
 static int make(char **argv)
 {
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_plan plan = {
         .kind = (bloomery_kind)strtoul(argv[1], NULL, 10),
         .bits = strtoull(argv[2], NULL, 10),
         .probes = (uint32_t)strtoul(argv[3], NULL, 10),
-        .lines = (uint32_t)strtoul(argv[4], NULL, 10),
+        .blocks_per_key = (uint32_t)strtoul(argv[4], NULL, 10),
         .keys = strtoull(argv[5], NULL, 10),
         .rate = strtod(argv[6], NULL),
         .cell_bits = (uint32_t)strtoul(argv[14], NULL, 10),
@@ -88,8 +88,8 @@ static int make(char **argv)
     bloomery_options options = BLOOMERY_OPTIONS;
     options.seed = strtoull(argv[7], NULL, 10);
     options.hash = (bloomery_hash_id)strtoul(argv[15], NULL, 10);
-    options.key = key_of(argv[8], key);
-    options.key_outside = argv[8][0] == '-';
+    options.secret = key_of(argv[8], key);
+    options.secret_outside = argv[8][0] == '-';
     options.note = argv[9][0] != '\0' ? argv[9] : NULL;
     options.rule = (bloomery_key_rule){
         (uint32_t)strtoul(argv[10], NULL, 10), (uint32_t)strtoul(argv[11], NULL, 10),
@@ -114,12 +114,12 @@ static void print_facts(const bloomery_filter *filter)
     printf(", \"info\": {\"kind\": %d, \"format_version\": %" PRIu32 ", \"links\": %" PRIu32
            ", \"lines\": %" PRIu32 ", \"probes\": %" PRIu32 ", \"bits\": %" PRIu64
            ", \"bytes\": %" PRIu64 ", \"file_bytes\": %" PRIu64 ", \"planned_keys\": %" PRIu64,
-           (int)info.kind, info.format_version, info.links, info.lines, info.probes, info.bits,
-           info.bytes, info.file_bytes, info.planned_keys);
+           (int)info.kind, info.format_version, info.layers, info.blocks_per_key, info.probes,
+           info.bits, info.bytes, info.file_bytes, info.planned_keys);
     printf(", \"planned_rate\": %.17g, \"adds\": %" PRIu64 ", \"hash\": %d, \"seed\": %" PRIu64
            ", \"key_fingerprint\": %" PRIu64 ", \"key_in_file\": %s",
-           info.planned_rate, info.adds, (int)info.hash, info.seed, info.key_fingerprint,
-           info.key_in_file ? "true" : "false");
+           info.planned_rate, info.adds, (int)info.hash, info.seed, info.secret_fingerprint,
+           info.secret_in_file ? "true" : "false");
     printf(", \"rule\": [%" PRIu32 ", %" PRIu32 ", %" PRId32 ", %" PRIu32 "], \"dialect\": %" PRIu32
            ", \"bits_set\": %" PRIu64 ", \"note\": ",
            info.rule.flags, info.rule.delimiter, info.rule.field, info.rule.comment, info.dialect,
@@ -149,7 +149,7 @@ static bool print_answers(const bloomery_filter *filter)
         if (filter != NULL)
             printf("%s%d, %" PRIu32, i > 0 ? ", " : "",
                    bloomery_may_contain(filter, bloomery_key_of(data, bytes)),
-                   bloomery_count(filter, bloomery_key_of(data, bytes)));
+                   bloomery_key_count(filter, bloomery_key_of(data, bytes)));
         free(data);
     }
     printf("]}\n");
@@ -158,10 +158,10 @@ static bool print_answers(const bloomery_filter *filter)
 
 static int read_files(const char *key_text)
 {
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.key = key_of(key_text, key);
-    options.open_flags = options.key == NULL ? BLOOMERY_OPEN_INSPECT : 0;
+    options.secret = key_of(key_text, key);
+    options.open_flags = options.secret == NULL ? BLOOMERY_OPEN_INSPECT : 0;
     size_t bytes = 0;
     bool good = true;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {

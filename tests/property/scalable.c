@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Filters that grow: no key is lost, and the rate of the whole chain stays under the one asked for,
- * to a hundred times the keys of the first link and further. Where links begin depends on the
+ * to a hundred times the keys of the first layer and further. Where layers begin depends on the
  * sequence of keys alone: not on batches, threads, or on having been saved and opened between.
  *
  * Build: this file, ../support/support.c, ../support/bounds.c; cmocka, the library, threads. No
@@ -66,7 +66,7 @@ static void no_key_is_lost_while_a_chain_grows(void **state)
         for (size_t i = 0; i < keys.count; i++)
             assert_true(bloomery_may_contain(filter, keys.keys[i]));
         bloomery_info info = info_of(filter);
-        assert_int_equal(info.links, 8); /* 100 (2^7 - 1) < 20000 <= 100 (2^8 - 1) */
+        assert_int_equal(info.layers, 8); /* 100 (2^7 - 1) < 20000 <= 100 (2^8 - 1) */
         bloomery_free(filter);
         test_keys_free(&keys);
     }
@@ -101,7 +101,7 @@ static void compound_rate_stays_under_the_one_asked_for(void **state)
             worst = info.live_rate / rates[r] > worst ? info.live_rate / rates[r] : worst;
         }
         print_message("# rate %g: at worst %.3f of it, in %u links\n", rates[r], worst,
-                      info_of(filter).links);
+                      info_of(filter).layers);
         /* A chain that wasted its rate would pass too. */
         assert_true(worst > (emulated ? 0.5 : 0.7));
         bloomery_free(filter);
@@ -120,25 +120,25 @@ static void a_chain_grows_by_new_keys_only(void **state)
     for (unsigned round = 0; round < 20; round++)
         add_range(filter, &keys, 0, 4900);
     bloomery_info info = info_of(filter);
-    assert_int_equal(info.links, 1);
+    assert_int_equal(info.layers, 1);
     assert_int_equal(info.adds, 20 * 4900);
     assert_true(fabs(info.estimated_keys - 4900) < 100);
     add_range(filter, &keys, 4900, 5400);
     info = info_of(filter);
-    assert_int_equal(info.links, 2);
+    assert_int_equal(info.layers, 2);
     assert_int_equal(info.planned_keys, 15000);
-    bloomery_link_info link = BLOOMERY_LINK_INFO;
-    assert_int_equal(bloomery_link_info_get(filter, 0, true, &link), BLOOMERY_OK);
-    assert_int_equal(link.planned_keys, 5000);
-    assert_true(link.planned_rate == 0.001 / 4);
-    assert_true(fabs(link.estimated_keys - 5000) < 100);
-    assert_int_equal(bloomery_link_info_get(filter, 1, true, &link), BLOOMERY_OK);
-    assert_int_equal(link.planned_keys, 10000);
-    assert_true(link.planned_rate == 0.001 / 4 * 0.75);
-    assert_true(link.estimated_keys > 300 && link.estimated_keys < 500);
-    assert_int_equal(bloomery_link_info_get(filter, 2, true, &link), BLOOMERY_BAD_ARGUMENT);
+    bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+    assert_int_equal(bloomery_layer_info_get(filter, 0, true, &layer), BLOOMERY_OK);
+    assert_int_equal(layer.planned_keys, 5000);
+    assert_true(layer.planned_rate == 0.001 / 4);
+    assert_true(fabs(layer.estimated_keys - 5000) < 100);
+    assert_int_equal(bloomery_layer_info_get(filter, 1, true, &layer), BLOOMERY_OK);
+    assert_int_equal(layer.planned_keys, 10000);
+    assert_true(layer.planned_rate == 0.001 / 4 * 0.75);
+    assert_true(layer.estimated_keys > 300 && layer.estimated_keys < 500);
+    assert_int_equal(bloomery_layer_info_get(filter, 2, true, &layer), BLOOMERY_BAD_ARGUMENT);
 
-    /* What an older link has is not added again: not a bit changes. */
+    /* What an older layer has is not added again: not a bit changes. */
     uint64_t new_bits = 1;
     uint64_t answers[80];
     assert_int_equal(bloomery_add_batch(filter, keys.keys, 4900, answers, &new_bits), BLOOMERY_OK);
@@ -151,7 +151,7 @@ static void a_chain_grows_by_new_keys_only(void **state)
 }
 
 /* Who knows how many keys there are gets a filter of that size, whatever the keys are. */
-static void a_chain_with_its_planned_keys_has_one_link(void **state)
+static void a_chain_with_its_planned_keys_has_one_layer(void **state)
 {
     (void)state;
     static const uint64_t planned[] = {1, 2, 10, 100, 1000, 20000};
@@ -162,15 +162,15 @@ static void a_chain_with_its_planned_keys_has_one_link(void **state)
             struct test_keys keys = test_keys_make(TEST_IDS, 9, 0, 2 * planned[p] + 20);
             bloomery_filter *filter = make(planned[p], p % 2 ? 1e-3 : 0.05, &options);
             add_range(filter, &keys, 0, planned[p]);
-            assert_int_equal(info_of(filter).links, 1);
+            assert_int_equal(info_of(filter).layers, 1);
             add_range(filter, &keys, planned[p], keys.count);
-            assert_true(info_of(filter).links > 1);
+            assert_true(info_of(filter).layers > 1);
             bloomery_free(filter);
             test_keys_free(&keys);
         }
 }
 
-/* The estimate, kept by summing up, is that of a scan, link by link. */
+/* The estimate, kept by summing up, is that of a scan, layer by layer. */
 static void the_estimate_is_known_while_adding(void **state)
 {
     (void)state;
@@ -260,9 +260,9 @@ static void any_way_of_adding_gives_the_same_chain(void **state)
         }
         done += count;
     }
-    assert_int_equal(bloomery_build(others[2], keys.keys, keys.count, 8, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_add_parallel(others[2], keys.keys, keys.count, 8, NULL), BLOOMERY_OK);
     struct portions portions = {&keys, {0, 9000, 20000}, {9000, 20000, 30000}};
-    assert_int_equal(bloomery_build_from(others[3], next_portion, &portions, 3, NULL), 0);
+    assert_int_equal(bloomery_add_from(others[3], next_portion, &portions, 3, NULL), 0);
     for (size_t i = 0; i < 5; i++) {
         assert_same_bytes(one, others[i]);
         bloomery_free(others[i]);
@@ -308,7 +308,7 @@ static void a_reopened_chain_grows_on(void **state)
     for (size_t done = 0; done < keys.count; done += 1000) {
         add_range(parts, &keys, done, done + 1000);
         struct test_bytes bytes = test_written(parts);
-        assert_int_equal(bytes.bytes, bloomery_bytes(parts));
+        assert_int_equal(bytes.bytes, bloomery_file_bytes(parts));
         bloomery_free(parts);
         assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &copy, &parts, NULL), BLOOMERY_OK);
         assert_int_equal(bloomery_verify(parts, NULL), BLOOMERY_OK);
@@ -339,7 +339,7 @@ static void a_cleared_chain_is_a_new_one(void **state)
         bloomery_filter *used = make(300, 0.01, NULL);
         bloomery_filter *fresh = make(300, 0.01, NULL);
         add_range(used, &keys, 0, 5000);
-        if (loaded) { /* its links then lie in one piece */
+        if (loaded) { /* its layers then lie in one piece */
             struct test_bytes bytes = test_written(used);
             bloomery_free(used);
             assert_int_equal(bloomery_load(bytes.data, bytes.bytes, NULL, &used, NULL), 0);
@@ -374,7 +374,7 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
     bloomery_info info = info_of(filter);
     assert_true(info.bytes <= options.memory_limit);
     assert_true(info.adds > 2500 && info.adds < 20000);
-    assert_int_equal(info.links, 2);
+    assert_int_equal(info.layers, 2);
     assert_int_equal(info.bits_set, new_bits);
     assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, info.adds, NULL), info.adds);
     assert_false(bloomery_may_contain(filter, keys.keys[info.adds])); /* else it were SEEN */
@@ -391,7 +391,8 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
     assert_int_equal(bloomery_add(filter, keys.keys[0], NULL), BLOOMERY_SEEN);
 
     bloomery_error error = {.text = ""};
-    assert_int_equal(bloomery_build(filter, keys.keys + info.adds, 1, 1, &error), BLOOMERY_FULL);
+    assert_int_equal(bloomery_add_parallel(filter, keys.keys + info.adds, 1, 1, &error),
+                     BLOOMERY_FULL);
     assert_non_null(strstr(error.text, "2 links"));
     assert_non_null(strstr(error.text, "the limit of 11.72 KiB"));
     bloomery_free(filter);
@@ -405,7 +406,7 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
 }
 
 /* Whatever allocation fails: the keys that were told are there, and it can go on later. */
-static void a_link_without_memory_loses_nothing(void **state)
+static void a_layer_without_memory_loses_nothing(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_LITTLE, 7, 0, 3000);
@@ -459,7 +460,8 @@ static void plans_that_no_chain_has_are_refused(void **state)
         assert_true(strlen(error.text) > 20);
         assert_memory_equal(&plan, &plans[i], sizeof plan);
     }
-    bloomery_plan unknown = {.kind = BLOOMERY_SCALABLE, .bits = 5120, .lines = 1, .probes = 5};
+    bloomery_plan unknown = {
+        .kind = BLOOMERY_SCALABLE, .bits = 5120, .blocks_per_key = 1, .probes = 5};
     bloomery_filter *filter = NULL;
     assert_int_equal(bloomery_create(&unknown, NULL, &filter, NULL), BLOOMERY_BAD_ARGUMENT);
 }
@@ -494,7 +496,7 @@ static void *add_all(void *argument)
         for (size_t key = 0; key < 50; key++)
             atomic_fetch_add(&adder->fresh[(at + key) % SHARED], answers >> key & 1);
         bloomery_info_get(adder->filter, false, &info);
-        adder->failed |= info.links < 1 || info.bytes % 64 != 0 || info.bits != info.bytes * 8;
+        adder->failed |= info.layers < 1 || info.bytes % 64 != 0 || info.bits != info.bytes * 8;
     }
     return NULL;
 }
@@ -525,13 +527,13 @@ static void many_adders_lose_nothing_while_it_grows(void **state)
             assert_true(once ? fresh[i] == 1 : fresh[i] >= 1);
         bloomery_info info = info_of(filter);
         assert_int_equal(info.adds, THREADS * SHARED);
-        assert_int_equal(info.links, 7);
-        /* Threads that come to a full link at once do not fill it further. */
-        for (uint32_t i = 0; i < info.links; i++) {
-            bloomery_link_info link = BLOOMERY_LINK_INFO;
-            assert_int_equal(bloomery_link_info_get(filter, i, true, &link), BLOOMERY_OK);
-            double planned = (double)link.planned_keys;
-            assert_true(link.estimated_keys < planned + 2 * sqrt(planned) + THREADS);
+        assert_int_equal(info.layers, 7);
+        /* Threads that come to a full layer at once do not fill it further. */
+        for (uint32_t i = 0; i < info.layers; i++) {
+            bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+            assert_int_equal(bloomery_layer_info_get(filter, i, true, &layer), BLOOMERY_OK);
+            double planned = (double)layer.planned_keys;
+            assert_true(layer.estimated_keys < planned + 2 * sqrt(planned) + THREADS);
         }
         assert_true(bloomery_estimate(filter, info.bits_set) > 0);
         struct test_bytes bytes = test_written(filter);
@@ -551,14 +553,14 @@ int main(void)
         cmocka_unit_test(no_key_is_lost_while_a_chain_grows),
         cmocka_unit_test(compound_rate_stays_under_the_one_asked_for),
         cmocka_unit_test(a_chain_grows_by_new_keys_only),
-        cmocka_unit_test(a_chain_with_its_planned_keys_has_one_link),
+        cmocka_unit_test(a_chain_with_its_planned_keys_has_one_layer),
         cmocka_unit_test(the_estimate_is_known_while_adding),
         cmocka_unit_test(any_way_of_adding_gives_the_same_chain),
         cmocka_unit_test(all_ways_of_asking_agree),
         cmocka_unit_test(a_reopened_chain_grows_on),
         cmocka_unit_test(a_cleared_chain_is_a_new_one),
         cmocka_unit_test(a_full_chain_says_so_and_keeps_all),
-        cmocka_unit_test(a_link_without_memory_loses_nothing),
+        cmocka_unit_test(a_layer_without_memory_loses_nothing),
         cmocka_unit_test(plans_that_no_chain_has_are_refused),
         cmocka_unit_test(many_adders_lose_nothing_while_it_grows),
     };

@@ -24,8 +24,8 @@ struct sort {
     uint32_t probes;
     uint64_t keys;
     unsigned filters;
-    uint64_t asked; /* of each filter */
-    double worse;   /* than independent positions, at least so many times */
+    uint64_t queried; /* of each filter */
+    double worse;     /* than independent positions, at least so many times */
     double promise;
 };
 
@@ -106,7 +106,7 @@ static void check_sort(const struct sort *sort)
         const uint64_t first = (uint64_t)number << 32;
         add_keys(filter, first, sort->keys);
         const double share =
-            (double)hits_among(filter, first + (1u << 31), sort->asked) / (double)sort->asked;
+            (double)hits_among(filter, first + (1u << 31), sort->queried) / (double)sort->queried;
         sum += share;
         squares += share * share;
         if (number < told) {

@@ -16,7 +16,7 @@
 enum {
     KEYS = 60000,
     POPPED = 3000,
-    KEY_MOST = 300000,
+    KEY_MAX = 300000,
     /* Of an item that is longer than a buffer: read, and written to the queue. */
     ITEM_COPIES = 2,
 };
@@ -54,7 +54,7 @@ static int set_scene(void **state)
     (void)state;
     scene.directory = test_directory_make();
     test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
-    scene.key = malloc(KEY_MOST);
+    scene.key = malloc(KEY_MAX);
     scene.came = calloc(2 * KEYS, 1);
     memset(&scene.memory, 0, sizeof scene.memory);
     return scene.key != NULL && scene.came != NULL ? 0 : -1;
@@ -82,7 +82,7 @@ static size_t length_of(const struct form *form, uint32_t id)
 static bloomery_key key_of(const struct form *form, uint32_t id)
 {
     const size_t wanted = length_of(form, id);
-    size_t bytes = (size_t)snprintf(scene.key, KEY_MOST, "key %u", id);
+    size_t bytes = (size_t)snprintf(scene.key, KEY_MAX, "key %u", id);
     if (wanted > bytes) {
         memset(scene.key + bytes, 'a' + (int)(id % 26), wanted - bytes);
         bytes = wanted;
@@ -132,7 +132,7 @@ static void push(bloomery_sieve *sieve, const struct form *form, uint32_t from, 
     bloomery_error error = {0};
     for (uint32_t id = from; id < to; id++) {
         const bloomery_key key = key_of(form, id);
-        int result = id % 10 == 0 ? bloomery_sieve_note(sieve, key, NULL, &error) : 0;
+        int result = id % 10 == 0 ? bloomery_sieve_mark_seen(sieve, key, NULL, &error) : 0;
         if (result >= 0)
             result = bloomery_sieve_push(sieve, key, nothing, NULL, &error);
         if (result >= 0 && id % 2 == 0)
@@ -182,7 +182,7 @@ static uint32_t drain(bloomery_sieve *sieve, const struct form *form, uint32_t m
 /* The most that the sieve allocated. A long item is there twice while it moves from the log to the queue. */
 static void assert_within(const struct form *form, uint64_t memory)
 {
-    const uint64_t more = form->lengths ? ITEM_COPIES * (uint64_t)KEY_MOST : 0;
+    const uint64_t more = form->lengths ? ITEM_COPIES * (uint64_t)KEY_MAX : 0;
     if (scene.memory.most > memory + more)
         fail_msg("%s: %llu bytes of %llu", form->name, (unsigned long long)scene.memory.most,
                  (unsigned long long)(memory + more));
@@ -261,7 +261,7 @@ static void damage_costs_no_piece_before_it(void **state)
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
         bloomery_sieve_info_get(sieve, &info);
         assert_true(info.new_keys > KEYS / 2 && info.pending > 0);
-        assert_int_equal(info.pending + info.new_keys + info.seen + info.noted, info.pushed);
+        assert_int_equal(info.pending + info.new_keys + info.seen + info.marked, info.pushed);
         assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
     }
 }

@@ -101,7 +101,7 @@ static void an_allocator_needs_both_functions(void **state)
             bloomery_sieve *sieve = (bloomery_sieve *)(uintptr_t)path;
             bloomery_filter *filter = NULL;
             bloomery_error error = {0}, same = {0};
-            bloomery_plan plan = {.bits = 512, .lines = 1, .probes = 1};
+            bloomery_plan plan = {.bits = 512, .blocks_per_key = 1, .probes = 1};
             options.engine = engines[i];
             options.directory = path;
             options.allocator = test_allocator(&memory);
@@ -131,7 +131,7 @@ static void no_keys_are_pushed_and_acknowledged(void **state)
     assert_int_equal(bloomery_sieve_push_batch(sieve, NULL, NULL, 0, NULL, &done, NULL, NULL),
                      BLOOMERY_OK);
     assert_int_equal(done, 0);
-    assert_int_equal(bloomery_sieve_note_batch(sieve, NULL, 0, NULL, &done, NULL, NULL),
+    assert_int_equal(bloomery_sieve_mark_seen_batch(sieve, NULL, 0, NULL, &done, NULL, NULL),
                      BLOOMERY_OK);
     assert_int_equal(bloomery_sieve_pop(sieve, NULL, 0, &done, NULL), BLOOMERY_OK);
     assert_int_equal(done, 0);

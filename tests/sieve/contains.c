@@ -15,16 +15,16 @@
 
 static const bloomery_key nothing;
 
-enum { KEYS = 60000, ASKED = 40000, ALONE = 1000, DIGITS = 24 };
+enum { KEYS = 60000, QUERIED = 40000, ALONE = 1000, DIGITS = 24 };
 
 static struct scene {
     struct test_directory directory;
     char path[300];
     uint64_t random;
-    bloomery_key keys[ASKED];
-    uint64_t numbers[ASKED];
-    char texts[ASKED][DIGITS];
-    uint8_t answers[ASKED];
+    bloomery_key keys[QUERIED];
+    uint64_t numbers[QUERIED];
+    char texts[QUERIED][DIGITS];
+    uint8_t answers[QUERIED];
 } scene;
 
 static int set_scene(void **state)
@@ -110,9 +110,9 @@ static void choose_keys(size_t count, uint64_t below)
 }
 
 /* Keys below `decided` were seen; of the others that is `unseen`. */
-static void ask_in_batches(bloomery_sieve *sieve, uint64_t decided, int unseen)
+static void query_in_batches(bloomery_sieve *sieve, uint64_t decided, int unseen)
 {
-    static const size_t sizes[] = {0, 1, 2, 30, 255, 256, 257, 3000, 16384, 16385, ASKED};
+    static const size_t sizes[] = {0, 1, 2, 30, 255, 256, 257, 3000, 16384, 16385, QUERIED};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const size_t count = sizes[i];
         choose_keys(count, KEYS);
@@ -129,7 +129,7 @@ static void ask_in_batches(bloomery_sieve *sieve, uint64_t decided, int unseen)
                 fail_msg("key %llu of %zu: %d in a batch, %d alone, not %d",
                          (unsigned long long)number, count, scene.answers[j], one, expected);
         }
-        if (count < ASKED)
+        if (count < QUERIED)
             assert_int_equal(scene.answers[count], 77);
     }
 }
@@ -139,16 +139,16 @@ static void stages_of(const bloomery_sieve_options *options)
 {
     const bool disk = options->engine == BLOOMERY_SIEVE_DISK;
     bloomery_sieve *sieve = must_open(options);
-    ask_in_batches(sieve, 0, BLOOMERY_NEW);
+    query_in_batches(sieve, 0, BLOOMERY_NEW);
     push_many(sieve, 0, 30000);
     must_close(sieve);
     sieve = must_open(options);
     if (disk)
-        ask_in_batches(sieve, 0, BLOOMERY_PENDING);
+        query_in_batches(sieve, 0, BLOOMERY_PENDING);
     assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
     must_close(sieve);
     sieve = must_open(options);
-    ask_in_batches(sieve, 30000, BLOOMERY_NEW);
+    query_in_batches(sieve, 30000, BLOOMERY_NEW);
     /* A few more are decided without a merge. */
     push_many(sieve, 30000, 30010);
     assert_int_equal(pop_all(sieve), 30010);
@@ -157,12 +157,12 @@ static void stages_of(const bloomery_sieve_options *options)
     assert_true(options->partitions != 1 || info.distinct == 30000);
     must_close(sieve);
     sieve = must_open(options);
-    ask_in_batches(sieve, 30010, BLOOMERY_NEW);
+    query_in_batches(sieve, 30010, BLOOMERY_NEW);
     push_many(sieve, 30010, 36000);
     must_close(sieve);
     sieve = must_open(options);
     if (disk)
-        ask_in_batches(sieve, 30010, BLOOMERY_PENDING);
+        query_in_batches(sieve, 30010, BLOOMERY_PENDING);
     must_close(sieve);
     stream_remove(scene.path);
 }
@@ -221,7 +221,7 @@ static uint64_t read_by(bloomery_sieve *sieve, size_t count)
     return after.bytes_read - before.bytes_read;
 }
 
-static void a_batch_reads_a_block_once(void **state)
+static void a_batch_reads_a_frame_once(void **state)
 {
     (void)state;
     bloomery_sieve_options options = options_of(BLOOMERY_SIEVE_DISK);
@@ -233,7 +233,7 @@ static void a_batch_reads_a_block_once(void **state)
     bloomery_sieve_info_get(sieve, &info);
     /* Each file's header is read once more. */
     assert_in_range(read_by(sieve, 16384), info.seen_bytes / 2, info.seen_bytes + 4 * 64);
-    /* Few keys, few blocks: three each, or there would be no use in looking where they are. */
+    /* Few keys, few frames: three each, or there would be no use in looking where they are. */
     assert_true(read_by(sieve, 20) <= 20 * 3 * 4096 + 4 * 64);
     must_close(sieve);
 }
@@ -308,7 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
         CASE(a_batch_answers_as_one_by_one), CASE(forms_are_asked_for_as_they_are_pushed),
-        CASE(a_batch_reads_a_block_once),    CASE(what_fails_one_key_fails_its_batch),
+        CASE(a_batch_reads_a_frame_once),    CASE(what_fails_one_key_fails_its_batch),
         CASE(a_batch_needs_no_memory),
 #undef CASE
     };

@@ -335,7 +335,8 @@ static void items_of_any_length_pass_and_longer_ones_are_refused(void **state)
                          BLOOMERY_BAD_ARGUMENT);
         assert_int_equal(bloomery_sieve_push_force(sieve, one, longest, NULL, &error),
                          BLOOMERY_BAD_ARGUMENT);
-        assert_int_equal(bloomery_sieve_note(sieve, longer, NULL, &error), BLOOMERY_BAD_ARGUMENT);
+        assert_int_equal(bloomery_sieve_mark_seen(sieve, longer, NULL, &error),
+                         BLOOMERY_BAD_ARGUMENT);
         bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
         bloomery_sieve_info_get(sieve, &info);
         assert_int_equal(info.pushed, 0);

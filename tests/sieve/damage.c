@@ -25,7 +25,7 @@ enum {
     POP = 64,
     SECONDS = 40,
     MEMORY = 2000000,
-    MEMORY_MOST = 16000000,
+    MEMORY_MAX = 16000000,
     MANIFEST_STATE = 320
 };
 
@@ -131,7 +131,7 @@ static struct stage *stage_make(bloomery_sieve_engine engine)
     stage->options.engine = BLOOMERY_SIEVE_DEFAULT;
     stage->options.partitions = 0;
     stage->options.keys = 0;
-    stage->options.memory = MEMORY_MOST;
+    stage->options.memory = MEMORY_MAX;
     return stage;
 }
 
@@ -273,7 +273,7 @@ static void look(struct stage *stage)
     alarm(0);
     if (stage->memory.counts.live != 0 || stage->memory.counts.wrong)
         fail_msg("%s: memory was lost", stage->what);
-    if (stage->memory.most > MEMORY_MOST + BLOOMERY_SIEVE_ITEM_MAX)
+    if (stage->memory.most > MEMORY_MAX + BLOOMERY_SIEVE_ITEM_MAX)
         fail_msg("%s: %llu bytes were taken", stage->what, (unsigned long long)stage->memory.most);
 }
 

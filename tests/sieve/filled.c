@@ -203,7 +203,7 @@ static void noted_and_forced_keys_are_no_drops(void **state)
     for (uint64_t i = 0; i < 5000; i++) {
         const bloomery_key key = bloomery_key_of(&i, sizeof i);
         if (i % 2 == 0)
-            assert_true(bloomery_sieve_note(sieve, key, NULL, NULL) >= 0);
+            assert_true(bloomery_sieve_mark_seen(sieve, key, NULL, NULL) >= 0);
         else
             assert_int_equal(
                 bloomery_sieve_push_force(sieve, key, bloomery_key_of("", 0), NULL, NULL),
@@ -216,7 +216,7 @@ static void noted_and_forced_keys_are_no_drops(void **state)
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* An allocator whose large blocks can be made unreadable. */
+/* An allocator whose large frames can be made unreadable. */
 struct fenced {
     void *largest;
     size_t bytes;

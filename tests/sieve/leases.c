@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Leases and the clock, what is popped where a disk is full, and popping what is queued only. The
- * clock on the wall and the writes of blocks are this program's own: the clock can be set, and the
+ * clock on the wall and the writes of frames are this program's own: the clock can be set, and the
  * disk has the bytes that a test gives it.
  *
  * Build: this file, stream.c, ../support; cmocka, xxHash, the library. No arguments. Suite: sieve.
@@ -24,8 +24,8 @@
 static struct scene {
     struct test_directory directory;
     char path[300];
-    time_t ahead;       /* seconds that the clock on the wall is */
-    uint64_t disk_most; /* bytes of all files of the sieve; 0: no limit */
+    time_t ahead;      /* seconds that the clock on the wall is */
+    uint64_t disk_max; /* bytes of all files of the sieve; 0: no limit */
 } scene;
 
 /* ---- A clock and a disk of our own ----------------------------------------------------------- */
@@ -58,8 +58,8 @@ ssize_t pwritev(int file, const struct iovec *pieces, int count, off_t offset)
     off_t end = offset;
     for (int i = 0; i < count; i++)
         end += (off_t)pieces[i].iov_len;
-    if (scene.disk_most > 0 && fstat(file, &facts) == 0 && end > facts.st_size &&
-        disk_bytes() + (uint64_t)(end - facts.st_size) > scene.disk_most) {
+    if (scene.disk_max > 0 && fstat(file, &facts) == 0 && end > facts.st_size &&
+        disk_bytes() + (uint64_t)(end - facts.st_size) > scene.disk_max) {
         errno = ENOSPC;
         return -1;
     }
@@ -79,7 +79,7 @@ static int set_scene(void **state)
 {
     (void)state;
     scene.ahead = 0;
-    scene.disk_most = 0;
+    scene.disk_max = 0;
     scene.directory = test_directory_make();
     test_join(scene.path, sizeof scene.path, &scene.directory, "sieve");
     return 0;
@@ -348,17 +348,17 @@ static void what_was_acknowledged_makes_room_for_what_is_pending(void **state)
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
     assert_int_equal(drain(sieve, &status), FIRST);
     push_many(sieve, FIRST, FIRST + MORE, LONG);
-    scene.disk_most = disk_bytes() + LONG / 2;
+    scene.disk_max = disk_bytes() + LONG / 2;
     assert_int_equal(drain(sieve, &status), MORE);
     assert_int_equal(status, BLOOMERY_OK);
     /* Where there is nothing to make room with, nothing is lost. */
-    scene.disk_most = 0;
+    scene.disk_max = 0;
     push_many(sieve, FIRST + MORE, FIRST + 2 * MORE, LONG);
     assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
-    scene.disk_most = disk_bytes() + LONG / 2;
+    scene.disk_max = disk_bytes() + LONG / 2;
     assert_int_equal(drain(sieve, &status), 0);
     assert_int_equal(status, BLOOMERY_IO_FAILED);
-    scene.disk_most = 0;
+    scene.disk_max = 0;
     assert_int_equal(drain(sieve, &status), MORE);
     assert_int_equal(status, BLOOMERY_OK);
     must_close(sieve);

@@ -183,7 +183,8 @@ static _Noreturn void end_refused(struct life *life)
          bloomery_sieve_push(life->sieve, none, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
     MUST(life, bloomery_sieve_push_force(life->sieve, none, none, NULL, &life->error) ==
                    BLOOMERY_IO_FAILED);
-    MUST(life, bloomery_sieve_note(life->sieve, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
+    MUST(life,
+         bloomery_sieve_mark_seen(life->sieve, none, NULL, &life->error) == BLOOMERY_IO_FAILED);
     MUST(life,
          bloomery_sieve_pop(life->sieve, &item, 1, &count, &life->error) == BLOOMERY_IO_FAILED);
     MUST(life,
@@ -236,7 +237,7 @@ static void look_around(struct life *life)
     const bloomery_sieve_info info = info_of(life);
     MUST(life, info.pushed == life->pushed);
     MUST(life, info.synced <= info.pushed && info.synced >= life->told_synced);
-    MUST(life, info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.noted);
+    MUST(life, info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
     if (info.synced > life->told_synced)
         tell_one(life, SAID_SYNCED, info.synced);
     life->told_synced = info.synced;
@@ -287,7 +288,7 @@ static void push_one(struct life *life)
     else if (kind == FORCE)
         status = bloomery_sieve_push_force(life->sieve, key, payload, &number, &life->error);
     else
-        status = bloomery_sieve_note(life->sieve, key, &number, &life->error);
+        status = bloomery_sieve_mark_seen(life->sieve, key, &number, &life->error);
     life->empty = false;
     if (!WENT_THROUGH(life, status, &life->before)) {
         life->pushed = info_of(life).pushed;

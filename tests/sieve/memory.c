@@ -65,7 +65,7 @@ static void judge_unchanged(const struct stage *stage)
     assert_int_equal(now.pushed, stage->pushed);
     assert_int_equal(now.leased, stage->leased);
     assert_int_equal(now.acked, stage->acked);
-    assert_int_equal(now.pushed, now.new_keys + now.seen + now.pending + now.forced + now.noted);
+    assert_int_equal(now.pushed, now.new_keys + now.seen + now.pending + now.forced + now.marked);
 }
 
 static void push_all(struct stage *stage, uint32_t first, uint32_t count)

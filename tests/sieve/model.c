@@ -218,7 +218,7 @@ static size_t drop_tail(void *context, bloomery_key key, void *out, size_t room)
     return left;
 }
 
-static uint64_t least_memory(const struct sort *sort)
+static uint64_t min_memory(const struct sort *sort)
 {
     bloomery_sieve_plan plan = {.keys = IDS,
                                 .memory = (uint64_t)1 << 30,
@@ -228,8 +228,8 @@ static uint64_t least_memory(const struct sort *sort)
     if (sort->engine == BLOOMERY_SIEVE_MEMORY)
         return 0;
     assert_int_equal(bloomery_sieve_plan_solve(&plan, &error), BLOOMERY_OK);
-    assert_true(plan.least_memory > 0 && plan.least_memory < plan.memory);
-    return plan.least_memory;
+    assert_true(plan.min_memory > 0 && plan.min_memory < plan.memory);
+    return plan.min_memory;
 }
 
 static void open_sieve(struct stage *stage)
@@ -265,7 +265,7 @@ static void stage_make(struct stage *stage, const struct sort *sort, uint64_t se
         stage->options.keys = 3000; /* it has to grow */
         stage->options.rate = 1e-12;
     } else {
-        stage->options.memory = least_memory(sort) + 100000 + seed % 3 * 300000;
+        stage->options.memory = min_memory(sort) + 100000 + seed % 3 * 300000;
     }
     if (sort->own_canon) {
         stage->options.canon = "drop-tail";
@@ -353,7 +353,7 @@ static void push_one(struct stage *stage)
     else if (kind == FORCE)
         answer = bloomery_sieve_push_force(stage->sieve, key, payload, &number, &stage->error);
     else
-        answer = bloomery_sieve_note(stage->sieve, key, &number, &stage->error);
+        answer = bloomery_sieve_mark_seen(stage->sieve, key, &number, &stage->error);
     const bool fresh = model_push(&stage->model, kind, id, true);
     EXPECT(stage, number == stage->model.pushed);
     if (kind == FORCE)
@@ -380,8 +380,8 @@ static void push_many(struct stage *stage)
     }
     memset(stage->results, 0xee, sizeof stage->results);
     const bloomery_status status =
-        notes ? bloomery_sieve_note_batch(stage->sieve, stage->keys, count, stage->results, &done,
-                                          &last, &stage->error)
+        notes ? bloomery_sieve_mark_seen_batch(stage->sieve, stage->keys, count, stage->results,
+                                               &done, &last, &stage->error)
               : bloomery_sieve_push_batch(stage->sieve, stage->keys, paid ? stage->payloads : NULL,
                                           count, stage->results, &done, &last, &stage->error);
     EXPECT(stage, status == BLOOMERY_OK);
@@ -392,7 +392,7 @@ static void push_many(struct stage *stage)
     EXPECT(stage, count == 0 || last == stage->model.pushed);
 }
 
-static void ask(struct stage *stage)
+static void query(struct stage *stage)
 {
     for (int i = 0; i < 10; i++) {
         const uint32_t id = choose_id(stage);
@@ -530,7 +530,7 @@ static void judge_info(struct stage *stage)
     EXPECT(stage, info.pushed == model->pushed);
     EXPECT(stage, info.synced <= info.pushed);
     EXPECT(stage,
-           info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.noted);
+           info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
     EXPECT(stage, info.new_keys <= model->fresh && info.forced <= model->forced);
     EXPECT(stage, info.leased == model->leased_count);
     EXPECT(stage, info.acked == model->acked);
@@ -655,7 +655,7 @@ static void one_step(struct stage *stage)
     else if (draw < 90)
         stage->doing = "return", end_leases(stage, true, false);
     else if (draw < 94)
-        stage->doing = "contains", ask(stage);
+        stage->doing = "contains", query(stage);
     else if (draw < 95)
         stage->doing = "flush", flush(stage);
     else if (draw < 97)

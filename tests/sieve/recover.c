@@ -7,7 +7,7 @@
  * as it is to the byte.
  *
  * Build: this file, stream.c, ../support; cmocka, libxxhash, the library. No arguments. Suite:
- * sieve. BLOOMERY_TEST_LONG=1: every bit, every block.
+ * sieve. BLOOMERY_TEST_LONG=1: every bit, every frame.
  */
 #include "stream.h"
 
@@ -445,7 +445,7 @@ static void use_read_only(bloomery_sieve *sieve)
                      BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_push_force(sieve, key, bloomery_key_of("", 0), NULL, NULL),
                      BLOOMERY_READ_ONLY);
-    assert_int_equal(bloomery_sieve_note(sieve, key, NULL, NULL), BLOOMERY_READ_ONLY);
+    assert_int_equal(bloomery_sieve_mark_seen(sieve, key, NULL, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_pop(sieve, &item, 1, &popped, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_ack(sieve, &number, 1, NULL, NULL), BLOOMERY_READ_ONLY);
     assert_int_equal(bloomery_sieve_return(sieve, &number, 1, NULL, NULL), BLOOMERY_READ_ONLY);
@@ -716,7 +716,7 @@ static void damage_is_recovered(void **state)
     }
 }
 
-/* Items of all lengths around those where the length of their length jumps, each in a block of its own, and each lost in
+/* Items of all lengths around those where the length of their length jumps, each in a frame of its own, and each lost in
  * turn: what fills the gap is as long to the byte. */
 static void items_of_any_length_can_be_lost(void **state)
 {

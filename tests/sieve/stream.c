@@ -29,7 +29,7 @@ void stream_area_free(struct stream_area *area)
 
 bool stream_area_room(const struct stream_area *area)
 {
-    return area->used + 2 * STREAM_MOST < STREAM_AREA;
+    return area->used + 2 * STREAM_MAX < STREAM_AREA;
 }
 
 static size_t key_bytes(uint32_t id, bool giants)
@@ -40,7 +40,7 @@ static size_t key_bytes(uint32_t id, bool giants)
     if (giants && id % 4001 == 7)
         return 70000;
     if (giants && id % 20011 == 11)
-        return STREAM_MOST;
+        return STREAM_MAX;
     return draw % 16 == 0 ? ID_BYTES + (draw >> 8) % 197 : ID_BYTES + (draw >> 8) % 40;
 }
 
@@ -139,16 +139,16 @@ bool stream_payload_is(bloomery_key payload, uint64_t push, bool giants)
 static void *watched_allocate(void *context, size_t bytes, size_t alignment)
 {
     struct stream_memory *memory = context;
-    void *block = memory->under.allocate(memory->under.context, bytes, alignment);
+    void *frame = memory->under.allocate(memory->under.context, bytes, alignment);
     if (memory->counts.bytes > memory->most)
         memory->most = memory->counts.bytes;
-    return block;
+    return frame;
 }
 
-static void watched_release(void *context, void *block, size_t bytes, size_t alignment)
+static void watched_release(void *context, void *frame, size_t bytes, size_t alignment)
 {
     struct stream_memory *memory = context;
-    memory->under.release(memory->under.context, block, bytes, alignment);
+    memory->under.release(memory->under.context, frame, bytes, alignment);
 }
 
 bloomery_allocator stream_allocator(struct stream_memory *memory)

@@ -17,7 +17,7 @@
 
 #include <bloomery/sieve.h>
 
-enum { STREAM_MOST = 1000000, STREAM_IDS = 1 << 24, STREAM_AREA = 6 << 20 };
+enum { STREAM_MAX = 1000000, STREAM_IDS = 1 << 24, STREAM_AREA = 6 << 20 };
 
 /* Where keys and payloads are written, one behind the other. */
 struct stream_area {

@@ -145,7 +145,7 @@ static void *pop(void *argument)
 }
 
 /* Asks for all at once: what came by then was seen. */
-static void ask_for_all(struct team *team)
+static void query_for_all(struct team *team)
 {
     uint8_t answers[KEYS];
     bool came[KEYS];
@@ -172,14 +172,14 @@ static void *watch(void *argument)
         bloomery_sieve_info_get(team->sieve, &info);
         MUST(team, info.pushed >= pushed && info.synced <= info.pushed);
         MUST(team,
-             info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.noted);
+             info.pushed == info.new_keys + info.seen + info.pending + info.forced + info.marked);
         pushed = info.pushed;
         const size_t key = round * 131 % KEYS;
         const bool came = atomic_load(&team->came[key]) > 0;
         const int answer = bloomery_sieve_contains(team->sieve, team->keys[key], &error);
         MUST(team, answer >= 0 && (!came || answer == BLOOMERY_SEEN));
         if (round % 10 == 0)
-            ask_for_all(team);
+            query_for_all(team);
         if (round % 100 == 0)
             MUST(team, bloomery_sieve_flush(team->sieve, &error) == BLOOMERY_OK);
         if (round % 15 == 0)

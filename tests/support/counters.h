@@ -14,7 +14,7 @@ static inline bloomery_plan test_counting_plan(uint32_t cell_bits, uint32_t line
 {
     return (bloomery_plan){.kind = BLOOMERY_COUNTING,
                            .cell_bits = cell_bits,
-                           .lines = lines,
+                           .blocks_per_key = lines,
                            .probes = probes,
                            .bits = 512 * blocks};
 }

@@ -16,7 +16,7 @@ enum {
     FORGE_KIND = 10,
     FORGE_HEADER_BYTES = 12,
     FORGE_RECORD_BYTES = 16,
-    FORGE_LINKS = 20,
+    FORGE_LAYERS = 20,
     FORGE_PAYLOAD_OFFSET = 24,
     FORGE_PAYLOAD_BYTES = 32,
     FORGE_SEED = 40,
@@ -37,17 +37,17 @@ enum {
     FORGE_CHECKSUM = 120,
     FORGE_RECORDS = 128,
 
-    /* The first record is the link; its body begins behind type, flags and size. */
-    FORGE_LINK = FORGE_RECORDS + 8,
-    FORGE_LINK_BITS = FORGE_LINK,
-    FORGE_LINK_PROBES = FORGE_LINK + 8,
-    FORGE_LINK_LINES = FORGE_LINK + 12,
-    FORGE_LINK_KEYS = FORGE_LINK + 16,
-    FORGE_LINK_RATE = FORGE_LINK + 24,
-    FORGE_LINK_ADDS = FORGE_LINK + 32,
-    FORGE_LINK_OFFSET = FORGE_LINK + 40,
-    FORGE_LINK_BYTES = FORGE_LINK + 48,
-    FORGE_LINK_RESERVED = FORGE_LINK + 56,
+    /* The first record is the layer; its body begins behind type, flags and size. */
+    FORGE_LAYER = FORGE_RECORDS + 8,
+    FORGE_LAYER_BITS = FORGE_LAYER,
+    FORGE_LAYER_PROBES = FORGE_LAYER + 8,
+    FORGE_LAYER_LINES = FORGE_LAYER + 12,
+    FORGE_LAYER_KEYS = FORGE_LAYER + 16,
+    FORGE_LAYER_RATE = FORGE_LAYER + 24,
+    FORGE_LAYER_ADDS = FORGE_LAYER + 32,
+    FORGE_LAYER_OFFSET = FORGE_LAYER + 40,
+    FORGE_LAYER_BYTES = FORGE_LAYER + 48,
+    FORGE_LAYER_RESERVED = FORGE_LAYER + 56,
 
     FORGE_SPAN = 65536,       /* of payload, under one checksum */
     FORGE_PREFIX_MAX = 16384, /* everything before the payload */

@@ -185,7 +185,7 @@ static size_t word_key(uint64_t index, uint8_t *bytes)
 }
 
 size_t test_key(enum test_family family, uint64_t seed, uint64_t index,
-                uint8_t bytes[TEST_KEY_BYTES])
+                uint8_t bytes[TEST_SECRET_BYTES])
 {
     uint64_t number = index + (seed << 32);
     switch (family) {
@@ -221,14 +221,14 @@ struct test_keys test_keys_make(enum test_family family, uint64_t seed, uint64_t
     made.keys = malloc((count + 1) * sizeof *made.keys);
     assert_true(starts != NULL && made.keys != NULL);
     for (size_t i = 0; i < count; i++) {
-        if (room - used < TEST_KEY_BYTES) {
+        if (room - used < TEST_SECRET_BYTES) {
             room = room * 2 + 4096;
             made.bytes = realloc(made.bytes, room);
             assert_non_null(made.bytes);
         }
         starts[i] = used;
         made.keys[i].bytes = test_key(family, seed, first + i, made.bytes + used);
-        assert_true(made.keys[i].bytes <= TEST_KEY_BYTES);
+        assert_true(made.keys[i].bytes <= TEST_SECRET_BYTES);
         used += made.keys[i].bytes;
     }
     for (size_t i = 0; i < count; i++)
@@ -259,7 +259,7 @@ static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, d
         .kind = shape->kind, .cell_bits = shape->cell_bits, .keys = keys, .rate = rate};
     bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_error error;
-    options.lines = shape->lines;
+    options.blocks_per_key = shape->lines;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         fail_msg("%s, %llu keys: %s", shape->name, (unsigned long long)keys, error.text);
     assert_true(plan.rate <= rate);
@@ -319,7 +319,7 @@ static struct test_bytes bytes_make(size_t bytes)
     return made;
 }
 
-/* Fills the span that bloomery_bytes promised; more than that stops the writing. */
+/* Fills the span that bloomery_file_bytes promised; more than that stops the writing. */
 struct span {
     struct test_bytes bytes;
     size_t used;
@@ -337,11 +337,11 @@ static int append(void *context, const void *data, size_t bytes)
 
 struct test_bytes test_written(const bloomery_filter *filter)
 {
-    struct span span = {bytes_make(bloomery_bytes(filter)), 0};
+    struct span span = {bytes_make(bloomery_file_bytes(filter)), 0};
     bloomery_error error;
     if (bloomery_write(filter, append, &span, &error) != BLOOMERY_OK)
         fail_msg("write: %s", error.text);
-    assert_int_equal(span.used, bloomery_bytes(filter));
+    assert_int_equal(span.used, bloomery_file_bytes(filter));
     return span.bytes;
 }
 

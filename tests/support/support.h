@@ -75,9 +75,9 @@ extern const char *const test_family_names[TEST_FAMILIES];
 
 /* Key number `index` of a family: different indexes below 2^30 give different keys. The same in
  * another seed is another order or another start, not always a disjoint set. */
-enum { TEST_KEY_BYTES = 64 };
+enum { TEST_SECRET_BYTES = 64 };
 size_t test_key(enum test_family family, uint64_t seed, uint64_t index,
-                uint8_t bytes[TEST_KEY_BYTES]);
+                uint8_t bytes[TEST_SECRET_BYTES]);
 
 /* Keys number first to first + count - 1, ready to be passed to the library. */
 struct test_keys {

@@ -49,8 +49,8 @@ static void digests_are_the_published_ones(void **state)
     (void)state;
     need_digests();
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        uint8_t digest[BLOOMERY_DIGEST_MOST];
-        char text[2 * BLOOMERY_DIGEST_MOST + 1] = "";
+        uint8_t digest[BLOOMERY_DIGEST_MAX];
+        char text[2 * BLOOMERY_DIGEST_MAX + 1] = "";
         bloomery_digest_of(known[i].id, "abc", 3, digest);
         for (size_t at = 0; at < bloomery_digest_bytes(known[i].id); at++)
             snprintf(text + 2 * at, 3, "%02x", digest[at]);
@@ -71,7 +71,7 @@ static void pieces_make_the_digest_of_the_whole(void **state)
         bloomery_digest_begin(&pieces, known[i].id);
         bloomery_digest_add(&pieces, NULL, 0);
         for (size_t at = 0, next = 0; at < sizeof data; at = next) {
-            uint8_t so_far[BLOOMERY_DIGEST_MOST], whole[BLOOMERY_DIGEST_MOST];
+            uint8_t so_far[BLOOMERY_DIGEST_MAX], whole[BLOOMERY_DIGEST_MAX];
             next = at + 1 + at % 70 < sizeof data ? at + 1 + at % 70 : sizeof data;
             bloomery_digest_add(&pieces, data + at, next - at);
             bloomery_digest_get(&pieces, so_far); /* does not end it */

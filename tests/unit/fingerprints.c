@@ -52,7 +52,7 @@ static void compare(uint32_t bits, uint64_t keys, uint64_t limit, uint64_t range
             values[i] = next_random() % range;
             hashes[i] = hash_of(values[i], spread);
         }
-        tool_fingerprints_ask(set, hashes, BATCH, absent);
+        tool_fingerprints_query(set, hashes, BATCH, absent);
         for (size_t i = 0; i < BATCH; i++)
             assert_int_equal(absent[i / 64] >> i % 64 & 1, !there[values[i]]);
         assert_int_equal(tool_fingerprints_add(set, hashes, BATCH, answers), BATCH);
@@ -102,7 +102,7 @@ static void zero_is_a_fingerprint(void **unused)
         assert_non_null(set);
         assert_int_equal(tool_fingerprints_add(set, hashes, 3, answers), 3);
         assert_int_equal(answers[0], 3);
-        tool_fingerprints_ask(set, hashes, 3, answers);
+        tool_fingerprints_query(set, hashes, 3, answers);
         assert_int_equal(answers[0], 0);
         assert_int_equal(tool_fingerprints_count(set), 2);
         tool_fingerprints_free(set);

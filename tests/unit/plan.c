@@ -62,7 +62,7 @@ static const struct shape shapes[] = {{BLOOMERY_BLOCKED, 1},
 static bloomery_options options_for(const struct shape *shape)
 {
     bloomery_options options = BLOOMERY_OPTIONS;
-    options.lines = shape->lines;
+    options.blocks_per_key = shape->lines;
     return options;
 }
 
@@ -89,32 +89,33 @@ static bloomery_plan geometry(bloomery_kind kind, uint64_t bits, uint32_t lines,
 {
     return (bloomery_plan){.kind = kind,
                            .bits = bits,
-                           .lines = lines,
+                           .blocks_per_key = lines,
                            .probes = probes,
                            .hash = BLOOMERY_HASH_XXH3_128};
 }
 
 static bool is_fastest(const bloomery_plan *plan)
 {
-    return plan->kind == BLOOMERY_BLOCKED && plan->lines == 1 && plan->probes == LINE_PROBES;
+    return plan->kind == BLOOMERY_BLOCKED && plan->blocks_per_key == 1 &&
+           plan->probes == LINE_PROBES;
 }
 
 static void describe(const bloomery_plan *plan, char text[static 200])
 {
     snprintf(text, 200, "kind %d, %llu keys, rate %.6g, %llu bits, L %u, k %u", (int)plan->kind,
              (unsigned long long)plan->keys, plan->rate, (unsigned long long)plan->bits,
-             plan->lines, plan->probes);
+             plan->blocks_per_key, plan->probes);
 }
 
 /* The least rate that `keys` keys can have in the plan's geometry with the number of bits changed,
  * over every number of probes that could be it. */
 static double best_rate(const bloomery_plan *plan, uint64_t bits, uint64_t keys)
 {
-    const uint32_t most = plan->lines > 0 ? LINE_PROBES : CLASSIC_PROBES;
-    const uint32_t first = plan->lines > 0 ? 1 : plan->probes / 2 + 1;
+    const uint32_t most = plan->blocks_per_key > 0 ? LINE_PROBES : CLASSIC_PROBES;
+    const uint32_t first = plan->blocks_per_key > 0 ? 1 : plan->probes / 2 + 1;
     double best = 1;
     for (uint32_t probes = first; probes <= plan->probes + 6 && probes <= most; probes++) {
-        bloomery_plan other = geometry(plan->kind, bits, plan->lines, probes);
+        bloomery_plan other = geometry(plan->kind, bits, plan->blocks_per_key, probes);
         other.hash = plan->hash;
         best = fmin(best, bloomery_plan_rate(&other, keys));
     }
@@ -267,7 +268,7 @@ static void check_fields(const bloomery_plan *plan)
     bool blocked = plan->kind == BLOOMERY_BLOCKED;
     double again = bloomery_plan_rate(plan, plan->keys);
     double limit = (double)plan->bits / ((double)plan->keys * -log2(plan->rate));
-    uint32_t most = blocked ? plan->lines : plan->probes;
+    uint32_t most = blocked ? plan->blocks_per_key : plan->probes;
     if (plan->bits % LINE_BITS != 0 || plan->bits != plan->bytes * 8)
         fail_msg("bits and bytes differ: %s, %llu bytes", text, (unsigned long long)plan->bytes);
     if (blocked && plan->bits / LINE_BITS >= FOLDING_FROM &&
@@ -280,9 +281,11 @@ static void check_fields(const bloomery_plan *plan)
     if (!(fabs(plan->limit_ratio / limit - 1) < 1e-9 && limit >= 1))
         fail_msg("%g times the information limit: %s", plan->limit_ratio, text);
     const double rounding = 1e-9;
-    if (!(plan->absent_lines >= 1 - rounding && plan->absent_lines <= most + rounding &&
-          plan->present_lines >= 1 - rounding && plan->present_lines <= most + rounding))
-        fail_msg("%g lines absent, %g present: %s", plan->absent_lines, plan->present_lines, text);
+    if (!(plan->absent_cache_lines >= 1 - rounding && plan->absent_cache_lines <= most + rounding &&
+          plan->present_cache_lines >= 1 - rounding &&
+          plan->present_cache_lines <= most + rounding))
+        fail_msg("%g lines absent, %g present: %s", plan->absent_cache_lines,
+                 plan->present_cache_lines, text);
 }
 
 /* The next smaller size that the planner could have built. */
@@ -311,12 +314,13 @@ static void check_size(const bloomery_plan *plan, double rate)
         if (bits > 0 && best_rate(plan, bits, plan->keys) <= rate)
             fail_msg("a smaller filter would do for %g: %s", rate, text);
     }
-    if (plan->kind != BLOOMERY_BLOCKED || plan->lines != 1 || is_fastest(plan))
+    if (plan->kind != BLOOMERY_BLOCKED || plan->blocks_per_key != 1 || is_fastest(plan))
         return;
     const uint64_t units = plan->bits / LINE_BITS;
     uint64_t most = (uint64_t)((double)units * fastest_probes_cost);
     most -= most % (most >= FOLDING_FROM ? FOLDING_UNIT : 1);
-    bloomery_plan fastest = geometry(plan->kind, most * LINE_BITS, plan->lines, LINE_PROBES);
+    bloomery_plan fastest =
+        geometry(plan->kind, most * LINE_BITS, plan->blocks_per_key, LINE_PROBES);
     fastest.hash = plan->hash;
     if (bloomery_plan_rate(&fastest, plan->keys) <= rate)
         fail_msg("eight bits would cost little for %g: %s", rate, text);
@@ -334,7 +338,7 @@ static void solved_size_is_the_smallest_that_meets_the_rate(void **state)
             char text[200];
             describe(&plan, text);
             assert_int_equal(plan.kind, shapes[s].kind);
-            assert_int_equal(plan.lines, shapes[s].lines);
+            assert_int_equal(plan.blocks_per_key, shapes[s].lines);
             check_fields(&plan);
             if (plan.rate > rate)
                 fail_msg("asked for %g: %s", rate, text);
@@ -424,12 +428,12 @@ static void lines_are_chosen_by_memory(void **state)
         bloomery_plan plan =
             solved((bloomery_plan){.keys = 100000000, .rate = table[i].rate}, NULL);
         assert_int_equal(plan.kind, BLOOMERY_BLOCKED);
-        if (plan.lines != table[i].lines)
-            fail_msg("rate %g: L %u, not %u", table[i].rate, plan.lines, table[i].lines);
+        if (plan.blocks_per_key != table[i].lines)
+            fail_msg("rate %g: L %u, not %u", table[i].rate, plan.blocks_per_key, table[i].lines);
     }
     /* Tiny filters are one line whatever L is; the least L is then the cheapest. */
     bloomery_plan tiny = solved((bloomery_plan){.keys = 3, .rate = 1e-2}, NULL);
-    assert_int_equal(tiny.lines, 1);
+    assert_int_equal(tiny.blocks_per_key, 1);
     assert_int_equal(tiny.bits, LINE_BITS);
 }
 
@@ -570,7 +574,7 @@ static void folds_give_multiples(void **state)
             assert_true(plan.rate <= 0.01);
             /* Rounding adds less than one unit. */
             bloomery_options plain = BLOOMERY_OPTIONS;
-            plain.lines = plan.lines;
+            plain.blocks_per_key = plan.blocks_per_key;
             bloomery_plan least = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &plain);
             assert_true(units < least.bits / LINE_BITS + unit + FOLDING_UNIT);
         }
@@ -590,7 +594,7 @@ static void lines_and_probes_asked_for_are_kept(void **state)
             };
             for (size_t i = 0; i < COUNT(wishes); i++) {
                 bloomery_plan plan = solved(wishes[i], &options);
-                assert_int_equal(plan.lines, shapes[s].lines);
+                assert_int_equal(plan.blocks_per_key, shapes[s].lines);
                 assert_int_equal(plan.probes, probes);
                 assert_true(wishes[i].rate == 0 || plan.rate <= wishes[i].rate);
                 check_fields(&plan);
@@ -599,18 +603,18 @@ static void lines_and_probes_asked_for_are_kept(void **state)
 }
 
 /* Without a hash in the options the plan chooses one; a secret key means SipHash. A chain takes the
- * hash that will do after ten doublings, and all its links have it. */
+ * hash that will do after ten doublings, and all its layers have it. */
 static void plans_tell_the_hash_they_are_made_for(void **state)
 {
     (void)state;
-    static const uint8_t secret[BLOOMERY_KEY_BYTES];
+    static const uint8_t secret[BLOOMERY_SECRET_BYTES];
     const bloomery_plan many = {.keys = 1000000000, .rate = 1e-9};
     const bloomery_plan few = {.keys = 1000000000, .rate = 1e-2};
     bloomery_options keyed = BLOOMERY_OPTIONS;
     bloomery_options outside = BLOOMERY_OPTIONS;
     bloomery_options forced = BLOOMERY_OPTIONS;
-    keyed.key = secret;
-    outside.key_outside = true;
+    keyed.secret = secret;
+    outside.secret_outside = true;
     forced.hash = BLOOMERY_HASH_XXH3_128;
     assert_int_equal(solved(few, NULL).hash, BLOOMERY_HASH_XXH3_64);
     assert_int_equal(solved(many, NULL).hash, BLOOMERY_HASH_XXH3_128);
@@ -622,11 +626,11 @@ static void plans_tell_the_hash_they_are_made_for(void **state)
             solved((bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = 1000000, .rate = rate}, NULL);
         const double then = rate / 4 * pow(0.75, 10);
         const bool enough = 0x1p10 * 1e6 / 0x1p64 <= 0.01 * then;
-        bloomery_plan link;
+        bloomery_plan layer;
         assert_int_equal(chain.hash, enough ? BLOOMERY_HASH_XXH3_64 : BLOOMERY_HASH_XXH3_128);
         for (uint32_t i = 0; i < 24; i += 11) {
-            assert_int_equal(bloomery_plan_link(&chain, i, &link, NULL), BLOOMERY_OK);
-            assert_int_equal(link.hash, chain.hash);
+            assert_int_equal(bloomery_plan_layer(&chain, i, &layer, NULL), BLOOMERY_OK);
+            assert_int_equal(layer.hash, chain.hash);
         }
     }
 }
@@ -655,7 +659,7 @@ static void assert_refused(bloomery_plan wish, const bloomery_options *options, 
 static void bad_numbers_are_refused_and_leave_the_plan_alone(void **state)
 {
     (void)state;
-    const uint64_t most_keys = UINT64_C(1) << 48;
+    const uint64_t max_keys = UINT64_C(1) << 48;
     const struct {
         const char *what;
         bloomery_plan wish;
@@ -672,12 +676,12 @@ static void bad_numbers_are_refused_and_leave_the_plan_alone(void **state)
         {"a denormal rate", {.keys = 10, .rate = DBL_TRUE_MIN}},
         {"a rate that is no number", {.keys = 10, .rate = (double)NAN}},
         {"an endless rate", {.keys = 10, .rate = (double)INFINITY}},
-        {"too many keys", {.keys = most_keys + 1, .rate = 0.01}},
+        {"too many keys", {.keys = max_keys + 1, .rate = 0.01}},
         {"all keys", {.keys = UINT64_MAX, .rate = 0.01}},
         {"too many bytes", {.keys = 10, .bytes = (UINT64_C(1) << 47) + 1}},
         {"all bytes", {.rate = 0.01, .bytes = UINT64_MAX}},
         {"less than a line", {.keys = 1, .bytes = 63}},
-        {"too many bits", {.keys = most_keys, .rate = 1e-15}},
+        {"too many bits", {.keys = max_keys, .rate = 1e-15}},
         {"too little memory", {.keys = 1000000000, .bytes = 10}},
         {"too little memory still", {.keys = 1000000000, .bytes = 18000000}},
         {"less than a classic unit", {.rate = 0.1, .bytes = 63, .kind = BLOOMERY_CLASSIC}},
@@ -706,7 +710,7 @@ static void bad_options_are_refused_and_leave_the_plan_alone(void **state)
     };
     for (size_t i = 0; i < COUNT(table); i++) {
         bloomery_options options = BLOOMERY_OPTIONS;
-        options.lines = table[i].lines;
+        options.blocks_per_key = table[i].lines;
         options.probes = table[i].probes;
         options.folds = table[i].folds;
         assert_refused((bloomery_plan){.kind = table[i].kind, .keys = 1000, .rate = 0.01}, &options,
@@ -760,9 +764,9 @@ static void the_smallest_rates_are_told_whole(void **state)
 static void the_ends_of_the_ranges_are_solved(void **state)
 {
     (void)state;
-    const uint64_t most_keys = UINT64_C(1) << 48;
+    const uint64_t max_keys = UINT64_C(1) << 48;
     const bloomery_plan wishes[] = {
-        {.keys = most_keys, .rate = 0.5},
+        {.keys = max_keys, .rate = 0.5},
         {.keys = 1, .rate = 1e-15},
         {.keys = 1, .rate = 0.999999},
         {.keys = 1, .bytes = 64},
@@ -772,7 +776,7 @@ static void the_ends_of_the_ranges_are_solved(void **state)
     };
     for (size_t i = 0; i < COUNT(wishes); i++) {
         bloomery_plan plan = solved(wishes[i], NULL);
-        assert_true(plan.keys >= 1 && plan.keys <= most_keys && plan.probes >= 1);
+        assert_true(plan.keys >= 1 && plan.keys <= max_keys && plan.probes >= 1);
         assert_true(wishes[i].rate == 0 || plan.rate <= wishes[i].rate);
         assert_true(wishes[i].bytes == 0 || plan.bytes <= wishes[i].bytes);
     }

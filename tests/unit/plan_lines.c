@@ -29,7 +29,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-enum { WORDS = 8, WORD_BITS = 64, LINES_MOST = 16 };
+enum { WORDS = 8, WORD_BITS = 64, LINES_MAX = 16 };
 
 /* ---- Filters bit by bit ---------------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ struct small {
     uint64_t blocks;
     uint32_t lines;
     uint32_t probes;
-    uint64_t word[LINES_MOST][WORDS];
+    uint64_t word[LINES_MAX][WORDS];
 };
 
 static uint64_t drawn; /* the seed goes on from test to test */
@@ -54,8 +54,8 @@ static void add(struct small *filter, bloomery_hash hash)
     for (uint32_t line = 0; line < filter->lines; line++) {
         const struct bloomery_place place = bloomery_place_of(hash, line, filter->blocks);
         for (uint32_t probe = 0; probe < filter->probes; probe++) {
-            const uint32_t position = bloomery_line_position(place.word, probe);
-            filter->word[place.line][position / WORD_BITS] |= UINT64_C(1) << position % WORD_BITS;
+            const uint32_t position = bloomery_block_position(place.word, probe);
+            filter->word[place.block][position / WORD_BITS] |= UINT64_C(1) << position % WORD_BITS;
         }
     }
 }
@@ -65,8 +65,8 @@ static bool may_contain(const struct small *filter, bloomery_hash hash)
     for (uint32_t line = 0; line < filter->lines; line++) {
         const struct bloomery_place place = bloomery_place_of(hash, line, filter->blocks);
         for (uint32_t probe = 0; probe < filter->probes; probe++) {
-            const uint32_t position = bloomery_line_position(place.word, probe);
-            if ((filter->word[place.line][position / WORD_BITS] >> position % WORD_BITS & 1) == 0)
+            const uint32_t position = bloomery_block_position(place.word, probe);
+            if ((filter->word[place.block][position / WORD_BITS] >> position % WORD_BITS & 1) == 0)
                 return false;
         }
     }
@@ -140,7 +140,7 @@ static void planned_rate_is_that_of_filters_of_a_few_lines(void **state)
 static void live_rate_is_how_often_absent_keys_pass(void **state)
 {
     (void)state;
-    enum { ASKED = 400000 };
+    enum { QUERIED = 400000 };
     static const struct small shapes[] = {
         {1, 2, 3, {{0}}}, {2, 3, 2, {{0}}}, {3, 4, 1, {{0}}}, {8, 1, 8, {{0}}}, {5, 2, 8, {{0}}}};
     drawn = 2;
@@ -150,11 +150,11 @@ static void live_rate_is_how_often_absent_keys_pass(void **state)
             add(&filter, draw(false));
         const double live = live_rate(&filter);
         double passed = 0;
-        for (int key = 0; key < ASKED; key++)
+        for (int key = 0; key < QUERIED; key++)
             passed += may_contain(&filter, draw(false));
-        const double error = sqrt(live * (1 - live) / ASKED);
-        if (!(fabs(passed / ASKED - live) < 4.5 * error))
-            fail_msg("shape %zu: %.5g of absent keys pass, %.5g by the bits", i, passed / ASKED,
+        const double error = sqrt(live * (1 - live) / QUERIED);
+        if (!(fabs(passed / QUERIED - live) < 4.5 * error))
+            fail_msg("shape %zu: %.5g of absent keys pass, %.5g by the bits", i, passed / QUERIED,
                      live);
     }
 }
@@ -248,7 +248,7 @@ static void judge_estimate(uint64_t blocks, uint32_t lines, uint32_t probes, uin
     const double n = (double)keys;
     const struct bloomery_overlap overlap = {.bits = blocks * 512,
                                              .blocks = blocks,
-                                             .lines = lines,
+                                             .blocks_per_key = lines,
                                              .probes = probes,
                                              .keys = {n, n},
                                              .union_keys = n,
@@ -365,7 +365,7 @@ static void rates_are_met_with_64_bits_of_hash(void **state)
         const bloomery_plan wide = solved(wish, BLOOMERY_HASH_XXH3_128);
         assert_true(narrow.rate <= rate && (double)narrow.bytes * 1.02 >= (double)wide.bytes);
         const double again =
-            bloomery_geometry_rate(narrow.kind, narrow.bits, narrow.lines, narrow.probes,
+            bloomery_geometry_rate(narrow.kind, narrow.bits, narrow.blocks_per_key, narrow.probes,
                                    BLOOMERY_HASH_XXH3_64, narrow.keys);
         assert_true(fabs(narrow.rate / again - 1) < 1e-9);
         assert_true(narrow.rate > bloomery_hash_rate(BLOOMERY_HASH_XXH3_64, wish.keys));

@@ -233,26 +233,26 @@ static void what_is_passed_over_is_counted_by_reason(void **unused)
                                         "",     "\"x\",\"4b", "\"x,", "x,zz\n", "x,4c"};
     enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
     const bloomery_key_rule rule = {CSV | HEX | SKIP_EMPTY, ',', 2, '#'};
-    const struct tool_block block = {.number = 7, .input = "here"};
+    const struct tool_chunk chunk = {.number = 7, .input = "here"};
     struct tool_made *made = tool_made_new();
     bloomery_key records[TEXTS];
     for (size_t i = 0; i < TEXTS; i++)
         records[i] = bloomery_key_of(texts[i], strlen(texts[i]));
-    assert_int_equal(tool_rule_apply(&rule, &block, records, TEXTS, made), 3);
+    assert_int_equal(tool_rule_apply(&rule, &chunk, records, TEXTS, made), 3);
     assert_int_equal(made->with_key[0], 1 << 0 | 1 << 6 | 1 << 9);
     assert_int_equal(made->malformed, 2);
     assert_int_equal(made->tally.malformed, 2);
     assert_int_equal(made->tally.without_field, 3);
     assert_int_equal(made->tally.open_quotes, 2);
     assert_int_equal(made->tally.passed_over, 7);
-    assert_int_equal(made->tally.block_number, 7);
+    assert_int_equal(made->tally.chunk_number, 7);
     assert_string_equal(made->tally.input, "here");
     assert_string_equal(made->tally.shown, "x,4");
     assert_memory_equal(made->texts[1].data, "4b", 2);
 
-    /* The first of several threads is the one of the earliest block. */
+    /* The first of several threads is the one of the earliest chunk. */
     struct tool_tally sum = {0}, early = made->tally;
-    early.block_number = 3;
+    early.chunk_number = 3;
     memcpy(early.shown, "early", 6);
     tool_tally_add(&sum, &made->tally);
     tool_tally_add(&sum, &early);
@@ -262,7 +262,7 @@ static void what_is_passed_over_is_counted_by_reason(void **unused)
     assert_int_equal(sum.passed_over, 21);
 
     /* A batch begins anew, the tally does not. */
-    assert_int_equal(tool_rule_apply(&rule, &block, records, 1, made), 1);
+    assert_int_equal(tool_rule_apply(&rule, &chunk, records, 1, made), 1);
     assert_int_equal(made->malformed, 0);
     assert_int_equal(made->tally.malformed, 2);
     tool_made_free(made);

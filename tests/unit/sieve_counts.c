@@ -39,10 +39,10 @@ static void compare(bloomery_sieve *sieve, const char *name)
     bloomery_info_get(filter, true, &read);
     bloomery_sieve_info_get(sieve, &reported);
     const double keys = bloomery_filled_keys(filled, filter);
-    if (filled->bits_set != read.bits_set || filled->links != read.links)
+    if (filled->bits_set != read.bits_set || filled->layers != read.layers)
         fail_msg("%s: %llu bits in %u links are counted, and %llu in %u are there", name,
-                 (unsigned long long)filled->bits_set, filled->links,
-                 (unsigned long long)read.bits_set, read.links);
+                 (unsigned long long)filled->bits_set, filled->layers,
+                 (unsigned long long)read.bits_set, read.layers);
     assert_true(keys == read.estimated_keys || fabs(keys - read.estimated_keys) < 1e-9 * keys);
     assert_true(keys == bloomery_sieve_estimate(sieve));
     /* A flat array of ours has the rate of its fill; of others it is the one to be expected with
@@ -74,8 +74,8 @@ static void push_some(bloomery_sieve *sieve, uint64_t *number, uint8_t *longer)
         bloomery_sieve_push_batch(sieve, keys, NULL, BATCH, results, &done, NULL, NULL),
         BLOOMERY_OK);
     *number += BATCH / 2;
-    assert_true(bloomery_sieve_note(sieve, bloomery_key_of(number, sizeof *number), NULL, NULL) >=
-                0);
+    assert_true(
+        bloomery_sieve_mark_seen(sieve, bloomery_key_of(number, sizeof *number), NULL, NULL) >= 0);
     *number += 1;
     assert_int_equal(bloomery_sieve_push_force(sieve, bloomery_key_of(number, sizeof *number),
                                                bloomery_key_of("", 0), NULL, NULL),

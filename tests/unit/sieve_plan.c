@@ -136,12 +136,12 @@ static void a_billion_keys_cost_what_was_counted_by_hand(void **unused)
         /* 4.3 GB is the mean: half of what may wait */
         const double hand = partitions == 64 ? 4.3e9 : 17e9;
         assert_true(near(plan.pending_disk * r / batch / 88, hand / 80, 0.2));
-        assert_true(near((double)plan.pending_most * r / batch, r * partitions, 1e-6));
+        assert_true(near((double)plan.pending_max * r / batch, r * partitions, 1e-6));
     }
 }
 
-/* 1e10 links to 1e9 pages; the cache answers 80 % of all. */
-static void repeated_links_cost_what_was_counted_by_hand(void **unused)
+/* 1e10 layers to 1e9 pages; the cache answers 80 % of all. */
+static void repeated_layers_cost_what_was_counted_by_hand(void **unused)
 {
     (void)unused;
     const bloomery_sieve_plan plan = solved((bloomery_sieve_plan){.keys = billion,
@@ -207,7 +207,7 @@ static void eighteen_megabytes_hold_no_billion_without_a_disk(void **unused)
     assert_true(near(plan.filter_bytes, 2.396e9, 0.1));
     assert_true(plan.filter_bytes > 128 * 18000000.0);
     assert_true(near(plan.wrong_drops, 0.0271, 0.01));
-    assert_true(plan.least_memory < 18000000);
+    assert_true(plan.min_memory < 18000000);
     plan =
         solved((bloomery_sieve_plan){.keys = billion, .memory = 18000000, .fingerprint_bits = 48});
     assert_true(near(plan.wrong_drops, 1776, 0.001));
@@ -222,7 +222,7 @@ static void the_page_has_the_numbers_of_the_plan(void **unused)
 {
     (void)unused;
     static const struct {
-        bloomery_sieve_plan asked;
+        bloomery_sieve_plan queried;
         uint64_t batch;
         double pending, pending_gb, seen_gb, logs_gb, minutes, millions;
     } rows[] = {
@@ -240,11 +240,11 @@ static void the_page_has_the_numbers_of_the_plan(void **unused)
          6.0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
-        bloomery_sieve_plan asked = rows[i].asked;
-        asked.keys = billion;
-        const bloomery_sieve_plan plan = solved(asked);
+        bloomery_sieve_plan queried = rows[i].queried;
+        queried.keys = billion;
+        const bloomery_sieve_plan plan = solved(queried);
         assert_int_equal(plan.batch, rows[i].batch);
-        assert_true(near((double)plan.pending_most, rows[i].pending, 0.007));
+        assert_true(near((double)plan.pending_max, rows[i].pending, 0.007));
         assert_true(near(plan.pending_disk / 1e9, rows[i].pending_gb, 0.007));
         assert_true(near(plan.seen_disk / 1e9, 8.02, 0.001));
         assert_true(near(plan.queue_disk / 1e9, 52, 0.002));
@@ -256,7 +256,7 @@ static void the_page_has_the_numbers_of_the_plan(void **unused)
         assert_true(near(plan.flush_seconds, 32, 0.01));
     }
     static const struct {
-        double rate, least_gb, classic_gb, blocked_gb, classic_millions, blocked_millions;
+        double rate, min_gb, classic_gb, blocked_gb, classic_millions, blocked_millions;
     } filters[] = {
         {1e-2, 0.83, 1.20, 1.26, 15.0, 14.3},
         {1e-4, 1.66, 2.40, 2.48, 7.5, 7.3},
@@ -265,7 +265,7 @@ static void the_page_has_the_numbers_of_the_plan(void **unused)
     for (size_t i = 0; i < COUNT(filters); i++) {
         const bloomery_sieve_plan plan = solved(
             (bloomery_sieve_plan){.keys = billion, .memory = 18000000, .rate = filters[i].rate});
-        assert_true(near(plan.limit_bytes / 1e9, filters[i].least_gb, 0.004));
+        assert_true(near(plan.limit_bytes / 1e9, filters[i].min_gb, 0.004));
         assert_true(near(plan.filter_bytes / 1e9, filters[i].blocked_gb, 0.004));
         bloomery_error error;
         bloomery_plan classic = {
@@ -361,10 +361,10 @@ static void defaults_are_filled_in(void **unused)
     assert_true(plan.key_bytes == 50 && plan.rate == 1e-6 && plan.disk_speed == 500e6);
     assert_int_equal(plan.fingerprint_bits, 64);
     assert_int_equal(plan.partitions, 64);
-    assert_int_equal(plan.pending_most, 64 * plan.batch);
+    assert_int_equal(plan.pending_max, 64 * plan.batch);
     /* one key: written once everywhere */
     const bloomery_sieve_plan one = solved((bloomery_sieve_plan){.keys = 1});
-    assert_int_equal(one.pending_most, 1);
+    assert_int_equal(one.pending_max, 1);
     assert_true(one.seen_traffic > 8 && one.seen_traffic < 9);
 }
 
@@ -418,7 +418,7 @@ static void least_memory_is_said(void **unused)
         assert_non_null(digits);
         plan.memory = strtoull(digits + strlen("at least "), NULL, 10);
         assert_int_equal(bloomery_sieve_plan_solve(&plan, &error), BLOOMERY_OK);
-        assert_int_equal(plan.memory, plan.least_memory);
+        assert_int_equal(plan.memory, plan.min_memory);
         assert_int_equal(plan.batch, 16384);
     }
 }
@@ -439,7 +439,7 @@ static void numbers_are_sound_at_the_ends(void **unused)
                 plan.seen_disk,    plan.pending_disk,  plan.queue_disk,
                 plan.seen_traffic, plan.queue_traffic, plan.pending_traffic,
                 plan.seconds,      plan.flush_seconds, plan.wrong_drops,
-                plan.filter_bytes, plan.limit_bytes,   (double)plan.pending_most,
+                plan.filter_bytes, plan.limit_bytes,   (double)plan.pending_max,
             };
             for (size_t k = 0; k < COUNT(numbers); k++)
                 assert_true(isfinite(numbers[k]) && numbers[k] > 0);
@@ -456,7 +456,7 @@ int main(void)
         cmocka_unit_test(least_memory_is_the_least),
         cmocka_unit_test(partitions_follow_the_keys),
         cmocka_unit_test(a_billion_keys_cost_what_was_counted_by_hand),
-        cmocka_unit_test(repeated_links_cost_what_was_counted_by_hand),
+        cmocka_unit_test(repeated_layers_cost_what_was_counted_by_hand),
         cmocka_unit_test(traffic_is_the_sum_over_merges),
         cmocka_unit_test(eighteen_megabytes_hold_no_billion_without_a_disk),
         cmocka_unit_test(the_page_has_the_numbers_of_the_plan),

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { ENTRIES_MOST = 6000, ROOM = 40, STATE_ROOM = 1 << 20, LONG = 70000 };
+enum { ENTRIES_MAX = 6000, ROOM = 40, STATE_ROOM = 1 << 20, LONG = 70000 };
 
 struct model_entry {
     uint64_t seed;
@@ -27,7 +27,7 @@ struct model {
     uint64_t queued;
     uint32_t leased;
     uint64_t acked;
-    struct model_entry entries[ENTRIES_MOST];
+    struct model_entry entries[ENTRIES_MAX];
 };
 
 struct run {
@@ -58,7 +58,7 @@ static struct bloomery_entry entry_of(struct run *run, const struct model_entry 
     return (struct bloomery_entry){
         .key = bloomery_key_of(run->body, model->key_bytes),
         .payload = bloomery_key_of(run->body + model->key_bytes, model->payload_bytes),
-        .flags = model->noted ? BLOOMERY_ENTRY_NOTED : 0,
+        .flags = model->noted ? BLOOMERY_ENTRY_MARKED : 0,
     };
 }
 
@@ -184,7 +184,7 @@ static void step_pop(struct run *run)
         assert_int_equal(items[i].again, items[i].number <= before.head);
     }
     /* What was given out outlasts everything but the next pop. */
-    for (uint64_t i = test_below(&run->random, 3); i > 0 && run->now_is.count < ENTRIES_MOST; i--) {
+    for (uint64_t i = test_below(&run->random, 3); i > 0 && run->now_is.count < ENTRIES_MAX; i--) {
         struct model_entry drawn = draw_entry(run);
         const struct bloomery_entry entry = entry_of(run, &drawn);
         assert_int_equal(bloomery_queue_append(run->queue, &entry, &error), BLOOMERY_OK);
@@ -225,7 +225,7 @@ static void step_end(struct run *run)
 static void append_some(struct run *run, uint64_t count)
 {
     struct model *model = &run->now_is;
-    for (; count > 0 && model->count < ENTRIES_MOST; count--) {
+    for (; count > 0 && model->count < ENTRIES_MAX; count--) {
         bloomery_error error;
         struct model_entry *drawn = &model->entries[model->count];
         *drawn = draw_entry(run);
@@ -269,7 +269,7 @@ static void step_full(struct run *run)
         return;
     limit_files(bloomery_queue_tail(run->queue).offset + test_below(&run->random, 900));
     bloomery_status status = BLOOMERY_OK;
-    for (int i = 0; i < 40 && status == BLOOMERY_OK && model->count < ENTRIES_MOST; i++) {
+    for (int i = 0; i < 40 && status == BLOOMERY_OK && model->count < ENTRIES_MAX; i++) {
         struct model_entry drawn = draw_entry(run);
         const struct bloomery_entry entry = entry_of(run, &drawn);
         status = bloomery_queue_append(run->queue, &entry, &error);
@@ -359,7 +359,7 @@ static void step_reserve(struct run *run)
     bloomery_error error;
     uint64_t bytes = 0;
     size_t count = 0;
-    for (; count < 20 && model->count + count < ENTRIES_MOST; count++) {
+    for (; count < 20 && model->count + count < ENTRIES_MAX; count++) {
         drawn[count] = draw_entry(run);
         const struct bloomery_entry entry = entry_of(run, &drawn[count]);
         if (bytes + bloomery_entry_bound(&entry) > BLOOMERY_QUEUE_BUFFER)
@@ -454,7 +454,7 @@ static void run_steps(uint64_t seed, bool on_disk, uint32_t limit, uint64_t segm
     assert_true(run->state != NULL && run->body != NULL);
     make_queue(run);
     step_commit(run);
-    for (uint32_t i = 0; i < 600 && run->now_is.count < ENTRIES_MOST - 100; i++) {
+    for (uint32_t i = 0; i < 600 && run->now_is.count < ENTRIES_MAX - 100; i++) {
         step(run);
         check(run, i % 16 == 0);
     }
@@ -605,7 +605,7 @@ static void notes_alone_hold_no_segments(void **state)
     assert_int_equal(bloomery_queue_make(&place.store, 100, 0, &queue, &error), BLOOMERY_OK);
     queue->segment_bytes = 2000;
     for (int i = 0; i < 1000; i++) {
-        assert_int_equal(append_text(queue, "a key that was noted", BLOOMERY_ENTRY_NOTED),
+        assert_int_equal(append_text(queue, "a key that was noted", BLOOMERY_ENTRY_MARKED),
                          BLOOMERY_OK);
         assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
         bloomery_queue_tidy(queue, UINT64_MAX);
@@ -651,8 +651,8 @@ static void memory_is_given_back(void **state)
     place_close(&place);
 }
 
-/* Items of one block that come again do not read it each time. */
-static void a_block_is_read_once_for_its_items(void **state)
+/* Items of one frame that come again do not read it each time. */
+static void a_frame_is_read_once_for_its_items(void **state)
 {
     struct place place;
     struct bloomery_queue *queue;
@@ -752,7 +752,7 @@ int main(void)
         cmocka_unit_test(segments_go_when_they_are_done_with),
         cmocka_unit_test(notes_alone_hold_no_segments),
         cmocka_unit_test(memory_is_given_back),
-        cmocka_unit_test(a_block_is_read_once_for_its_items),
+        cmocka_unit_test(a_frame_is_read_once_for_its_items),
         cmocka_unit_test(failed_allocations_change_nothing),
         cmocka_unit_test(many_leases_end_quickly),
     };

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { ENTRIES = 62, PER_BLOCK = 4, LEASES = 50, FILES_MOST = 20, ROOM = 7, STATE_ROOM = 4096 };
+enum { ENTRIES = 62, PER_FRAME = 4, LEASES = 50, FILES_MAX = 20, ROOM = 7, STATE_ROOM = 4096 };
 
 /* A committed queue: the state, and its files as they were. */
 struct scene {
@@ -18,7 +18,7 @@ struct scene {
     size_t state_bytes;
     uint64_t items; /* queued or leased */
     uint64_t files; /* segments 1 to this one */
-    struct test_bytes images[FILES_MOST];
+    struct test_bytes images[FILES_MAX];
 };
 
 static size_t text_of(uint64_t number, char text[64])
@@ -56,9 +56,9 @@ static void fill(struct bloomery_queue *queue)
         char text[64];
         const size_t bytes = text_of(number, text);
         const struct bloomery_entry entry = {.key = bloomery_key_of(text, bytes),
-                                             .flags = is_noted(number) ? BLOOMERY_ENTRY_NOTED : 0};
+                                             .flags = is_noted(number) ? BLOOMERY_ENTRY_MARKED : 0};
         assert_int_equal(bloomery_queue_append(queue, &entry, &error), BLOOMERY_OK);
-        if (number % PER_BLOCK == 0 || number == ENTRIES)
+        if (number % PER_FRAME == 0 || number == ENTRIES)
             assert_int_equal(bloomery_queue_seal(queue, &error), BLOOMERY_OK);
     }
 }
@@ -81,7 +81,7 @@ static void scene_open(struct scene *scene)
     scene->state_bytes = bloomery_queue_store(queue, scene->state);
     scene->files = bloomery_queue_tail(queue).segment;
     scene->files -= bloomery_queue_tail(queue).offset == BLOOMERY_FILE_HEADER;
-    assert_true(scene->files > 4 && scene->files < FILES_MOST);
+    assert_true(scene->files > 4 && scene->files < FILES_MAX);
     bloomery_queue_free(queue);
     for (uint64_t i = 1; i <= scene->files; i++) {
         char path[300];
@@ -195,7 +195,7 @@ static bool open_and_drain(struct scene *scene, struct outcome *outcome, uint64_
     return status == BLOOMERY_OK;
 }
 
-static void every_flipped_byte_costs_its_block(void **state)
+static void every_flipped_byte_costs_its_frame(void **state)
 {
     struct scene scene;
     struct outcome outcome;
@@ -214,8 +214,8 @@ static void every_flipped_byte_costs_its_block(void **state)
             if (open_and_drain(&scene, &outcome, &damaged)) {
                 found += damaged > 0;
                 /* The header of a file costs its segment, 12 entries or so; all else costs its
-                 * block, and leases. */
-                assert_true(outcome.lost <= (at < BLOOMERY_FILE_HEADER ? 20 : 2 * PER_BLOCK));
+                 * frame, and leases. */
+                assert_true(outcome.lost <= (at < BLOOMERY_FILE_HEADER ? 20 : 2 * PER_FRAME));
             } else {
                 assert_true(segment == scene.files && at < BLOOMERY_FILE_HEADER);
                 refused++;
@@ -229,7 +229,7 @@ static void every_flipped_byte_costs_its_block(void **state)
     scene_close(&scene);
 }
 
-static void a_damaged_body_costs_no_other_block(void **state)
+static void a_damaged_body_costs_no_other_frame(void **state)
 {
     struct scene scene;
     struct outcome outcome;
@@ -237,17 +237,17 @@ static void a_damaged_body_costs_no_other_block(void **state)
     (void)state;
     scene_open(&scene);
     const uint64_t segment = scene.files - 2;
-    scene.images[segment].data[BLOOMERY_FILE_HEADER + BLOOMERY_BLOCK_HEADER + 3] ^= 8;
+    scene.images[segment].data[BLOOMERY_FILE_HEADER + BLOOMERY_FRAME_HEADER + 3] ^= 8;
     put_back(&scene, segment);
     assert_true(open_and_drain(&scene, &outcome, &damaged));
     assert_int_equal(damaged, 1);
     assert_int_equal(outcome.skips, 1);
-    assert_int_equal(outcome.lost, PER_BLOCK);
+    assert_int_equal(outcome.lost, PER_FRAME);
     scene_close(&scene);
 }
 
-/* Only the header says where the next block begins: it is looked for. */
-static void a_damaged_header_costs_no_other_block(void **state)
+/* Only the header says where the next frame begins: it is looked for. */
+static void a_damaged_header_costs_no_other_frame(void **state)
 {
     struct scene scene;
     struct outcome outcome;
@@ -260,7 +260,7 @@ static void a_damaged_header_costs_no_other_block(void **state)
     assert_true(open_and_drain(&scene, &outcome, &damaged));
     assert_int_equal(damaged, 1);
     assert_int_equal(outcome.skips, 1);
-    assert_int_equal(outcome.lost, PER_BLOCK);
+    assert_int_equal(outcome.lost, PER_FRAME);
     scene_close(&scene);
 }
 
@@ -393,9 +393,9 @@ static void hostile_states_are_refused_or_stay_inside(void **state)
     scene_close(&scene);
 }
 
-/* ---- Blocks with right checksums --------------------------------------------------------- */
+/* ---- Frames with right checksums --------------------------------------------------------- */
 
-static void hostile_blocks_stay_inside(void **state)
+static void hostile_frames_stay_inside(void **state)
 {
     struct scene scene;
     uint8_t body[300];
@@ -410,8 +410,8 @@ static void hostile_blocks_stay_inside(void **state)
         assert_int_equal(bloomery_store_create(&scene.place.store, BLOOMERY_FILE_QUEUE, segment, 0,
                                                &file, &error),
                          BLOOMERY_OK);
-        for (uint64_t blocks = 1 + test_below(&random, 3); blocks > 0; blocks--) {
-            struct bloomery_block block = {
+        for (uint64_t frames = 1 + test_below(&random, 3); frames > 0; frames--) {
+            struct bloomery_frame frame = {
                 .entries = (uint32_t)test_below(&random, 6),
                 .fixed_bytes = test_below(&random, 9) == 0 ? 8 : 0,
                 .body_bytes = (uint32_t)test_below(&random, 200),
@@ -420,14 +420,14 @@ static void hostile_blocks_stay_inside(void **state)
             for (size_t i = 0; i < sizeof body; i++)
                 body[i] = (uint8_t)(test_next(&random) & (i % 3 == 0 ? 31 : 255));
             if (test_below(&random, 2) == 0) {
-                block.entries = 4; /* sound, but of the wrong numbers */
-                block.body_bytes = 8;
+                frame.entries = 4; /* sound, but of the wrong numbers */
+                frame.body_bytes = 8;
                 memcpy(body, "\10a\10b\12c\10d", 8);
             }
             assert_int_equal(
-                bloomery_block_write(&scene.place.store, &file, offset, &block, body, body, &error),
+                bloomery_frame_write(&scene.place.store, &file, offset, &frame, body, body, &error),
                 BLOOMERY_OK);
-            offset += bloomery_block_bytes(&block);
+            offset += bloomery_frame_bytes(&frame);
         }
         /* As long as it was, for the tail to be found. */
         while (offset < scene.images[segment].bytes) {
@@ -447,12 +447,12 @@ static void hostile_blocks_stay_inside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_flipped_byte_costs_its_block),
-        cmocka_unit_test(a_damaged_body_costs_no_other_block),
-        cmocka_unit_test(a_damaged_header_costs_no_other_block),
+        cmocka_unit_test(every_flipped_byte_costs_its_frame),
+        cmocka_unit_test(a_damaged_body_costs_no_other_frame),
+        cmocka_unit_test(a_damaged_header_costs_no_other_frame),
         cmocka_unit_test(every_truncation_is_found),
         cmocka_unit_test(hostile_states_are_refused_or_stay_inside),
-        cmocka_unit_test(hostile_blocks_stay_inside),
+        cmocka_unit_test(hostile_frames_stay_inside),
     };
     return test_run_group("sieve_queue_damage", tests, NULL, NULL);
 }

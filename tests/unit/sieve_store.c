@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files and blocks of the sieve: what was written comes back, and nothing else does. */
+/* Files and frames of the sieve: what was written comes back, and nothing else does. */
 #include "sieve_place.h"
 
 #include "hash/hashes.h"
@@ -50,7 +50,7 @@ static void names_are_those_of_the_format(void **state)
     assert_string_equal(name, "filter.3");
 }
 
-static void blocks_come_back(void **state)
+static void frames_come_back(void **state)
 {
     uint8_t fixed[FIXED];
     uint8_t body[BODY];
@@ -64,13 +64,13 @@ static void blocks_come_back(void **state)
     for (uint32_t i = 0; i < 50; i++) {
         fill(fixed, FIXED, i);
         fill(body, BODY, i + 100);
-        struct bloomery_block block = {
+        struct bloomery_frame frame = {
             .entries = i, .fixed_bytes = i % FIXED, .body_bytes = i * 6, .first = i * 1000};
-        assert_int_equal(bloomery_block_write(&place.store, &file, offset, &block,
+        assert_int_equal(bloomery_frame_write(&place.store, &file, offset, &frame,
                                               i % FIXED > 0 ? fixed : NULL, i > 0 ? body : NULL,
                                               &error),
                          BLOOMERY_OK);
-        offset += bloomery_block_bytes(&block);
+        offset += bloomery_frame_bytes(&frame);
     }
     assert_int_equal(place.store.bytes_written, offset);
     bloomery_store_close(&file);
@@ -80,37 +80,37 @@ static void blocks_come_back(void **state)
     const uint64_t end = offset;
     offset = BLOOMERY_FILE_HEADER;
     for (uint32_t i = 0; i < 50; i++) {
-        struct bloomery_block block;
+        struct bloomery_frame frame;
         fill(fixed, FIXED, i);
         fill(body, BODY, i + 100);
-        assert_int_equal(bloomery_block_header(&place.store, &file, offset, end, &block, &error),
+        assert_int_equal(bloomery_frame_header(&place.store, &file, offset, end, &frame, &error),
                          BLOOMERY_OK);
-        assert_int_equal(block.entries, i);
-        assert_int_equal(block.first, i * 1000);
-        assert_int_equal(bloomery_block_fixed(&place.store, &file, offset, &block, found, &error),
+        assert_int_equal(frame.entries, i);
+        assert_int_equal(frame.first, i * 1000);
+        assert_int_equal(bloomery_frame_fixed(&place.store, &file, offset, &frame, found, &error),
                          BLOOMERY_OK);
-        assert_memory_equal(found, fixed, block.fixed_bytes);
-        assert_int_equal(bloomery_block_body(&place.store, &file, offset, &block, found, &error),
+        assert_memory_equal(found, fixed, frame.fixed_bytes);
+        assert_int_equal(bloomery_frame_body(&place.store, &file, offset, &frame, found, &error),
                          BLOOMERY_OK);
-        assert_memory_equal(found, body, block.body_bytes);
+        assert_memory_equal(found, body, frame.body_bytes);
         /* It must end before the end, and begin where it begins. */
-        assert_int_equal(bloomery_block_header(&place.store, &file, offset,
-                                               offset + bloomery_block_bytes(&block) - 1, &block,
+        assert_int_equal(bloomery_frame_header(&place.store, &file, offset,
+                                               offset + bloomery_frame_bytes(&frame) - 1, &frame,
                                                &error),
                          BLOOMERY_CORRUPT);
         assert_int_equal(
-            bloomery_block_header(&place.store, &file, offset + 1, end, &block, &error),
+            bloomery_frame_header(&place.store, &file, offset + 1, end, &frame, &error),
             BLOOMERY_CORRUPT);
-        offset += bloomery_block_bytes(&block);
+        offset += bloomery_frame_bytes(&frame);
     }
     assert_int_equal(offset, end);
     bloomery_store_close(&file);
     place_close(&place);
 }
 
-/* One block in a file; its three parts. */
+/* One frame in a file; its three parts. */
 static struct bloomery_store_file write_one(struct place *place, uint64_t number,
-                                            struct bloomery_block *block)
+                                            struct bloomery_frame *frame)
 {
     uint8_t fixed[FIXED];
     uint8_t body[BODY];
@@ -118,9 +118,9 @@ static struct bloomery_store_file write_one(struct place *place, uint64_t number
     fill(fixed, FIXED, 1);
     fill(body, BODY, 2);
     struct bloomery_store_file file = create(place, number);
-    *block = (struct bloomery_block){
+    *frame = (struct bloomery_frame){
         .entries = 5, .fixed_bytes = FIXED, .body_bytes = BODY, .first = 99};
-    assert_int_equal(bloomery_block_write(&place->store, &file, BLOOMERY_FILE_HEADER, block, fixed,
+    assert_int_equal(bloomery_frame_write(&place->store, &file, BLOOMERY_FILE_HEADER, frame, fixed,
                                           body, &error),
                      BLOOMERY_OK);
     return file;
@@ -130,26 +130,26 @@ static bloomery_status read_one(struct place *place, const struct bloomery_store
                                 uint64_t offset, uint64_t end, bloomery_error *error)
 {
     uint8_t part[BODY];
-    struct bloomery_block block;
-    bloomery_status status = bloomery_block_header(&place->store, file, offset, end, &block, error);
-    if (status == BLOOMERY_OK && (block.fixed_bytes > BODY || block.body_bytes > BODY))
+    struct bloomery_frame frame;
+    bloomery_status status = bloomery_frame_header(&place->store, file, offset, end, &frame, error);
+    if (status == BLOOMERY_OK && (frame.fixed_bytes > BODY || frame.body_bytes > BODY))
         fail();
     if (status == BLOOMERY_OK)
-        status = bloomery_block_fixed(&place->store, file, offset, &block, part, error);
+        status = bloomery_frame_fixed(&place->store, file, offset, &frame, part, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_block_body(&place->store, file, offset, &block, part, error);
+        status = bloomery_frame_body(&place->store, file, offset, &frame, part, error);
     return status;
 }
 
 static void every_damaged_byte_is_found(void **state)
 {
     struct place place;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     bloomery_error error;
     (void)state;
     place_open(&place, true);
-    struct bloomery_store_file file = write_one(&place, 1, &block);
-    const uint64_t end = BLOOMERY_FILE_HEADER + bloomery_block_bytes(&block);
+    struct bloomery_store_file file = write_one(&place, 1, &frame);
+    const uint64_t end = BLOOMERY_FILE_HEADER + bloomery_frame_bytes(&frame);
     assert_int_equal(read_one(&place, &file, BLOOMERY_FILE_HEADER, end, &error), BLOOMERY_OK);
     for (uint64_t at = 0; at < end; at++) {
         struct bloomery_store_file again = {.file = -1};
@@ -173,17 +173,17 @@ static void every_damaged_byte_is_found(void **state)
 }
 
 /* The same bytes in another file, of another sieve, or elsewhere in their file. */
-static void blocks_are_tied_to_their_place(void **state)
+static void frames_are_tied_to_their_place(void **state)
 {
-    uint8_t bytes[2 * (BLOOMERY_BLOCK_HEADER + FIXED + BODY)];
+    uint8_t bytes[2 * (BLOOMERY_FRAME_HEADER + FIXED + BODY)];
     struct place place;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     bloomery_error error;
     (void)state;
     place_open(&place, true);
-    struct bloomery_store_file one = write_one(&place, 1, &block);
-    struct bloomery_store_file other = write_one(&place, 2, &block);
-    const size_t size = bloomery_block_bytes(&block);
+    struct bloomery_store_file one = write_one(&place, 1, &frame);
+    struct bloomery_store_file other = write_one(&place, 2, &frame);
+    const size_t size = bloomery_frame_bytes(&frame);
     const uint64_t end = BLOOMERY_FILE_HEADER + 2 * size;
     assert_int_equal(
         bloomery_store_read(&place.store, &one, BLOOMERY_FILE_HEADER, bytes, size, &error),
@@ -216,13 +216,13 @@ static void blocks_are_tied_to_their_place(void **state)
 static void opening_cuts_to_what_counts(void **state)
 {
     struct place place;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     bloomery_error error = {.text = ""};
     char path[300];
     (void)state;
     place_open(&place, true);
-    struct bloomery_store_file file = write_one(&place, 1, &block);
-    const uint64_t end = BLOOMERY_FILE_HEADER + bloomery_block_bytes(&block);
+    struct bloomery_store_file file = write_one(&place, 1, &frame);
+    const uint64_t end = BLOOMERY_FILE_HEADER + bloomery_frame_bytes(&frame);
     bloomery_store_close(&file);
     /* Nothing is cut of a file that is not the right one. */
     place_path(&place, "pending-002.1", path, sizeof path);
@@ -255,12 +255,12 @@ static void opening_cuts_to_what_counts(void **state)
 static void later_versions_are_refused(void **state)
 {
     struct place place;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     bloomery_error error;
     uint8_t header[BLOOMERY_FILE_HEADER];
     (void)state;
     place_open(&place, true);
-    struct bloomery_store_file file = write_one(&place, 1, &block);
+    struct bloomery_store_file file = write_one(&place, 1, &frame);
     assert_int_equal(bloomery_store_read(&place.store, &file, 0, header, sizeof header, &error),
                      BLOOMERY_OK);
     bloomery_store_u32(header + 8, BLOOMERY_SIEVE_VERSION + 1);
@@ -295,17 +295,17 @@ static void a_full_disk_is_survived(void **state)
         assert_int_equal(test_directory_entries(&place.directory), 0);
     }
     struct bloomery_store_file file = create(&place, 1);
-    struct bloomery_block block = {
+    struct bloomery_frame frame = {
         .entries = 5, .fixed_bytes = FIXED, .body_bytes = BODY, .first = 99};
-    const uint64_t bytes = bloomery_block_bytes(&block);
+    const uint64_t bytes = bloomery_frame_bytes(&frame);
     for (uint64_t room = 0; room < bytes; room++) {
         limit_files(BLOOMERY_FILE_HEADER + room);
-        const bloomery_status status = bloomery_block_write(
-            &place.store, &file, BLOOMERY_FILE_HEADER, &block, fixed, body, &error);
+        const bloomery_status status = bloomery_frame_write(
+            &place.store, &file, BLOOMERY_FILE_HEADER, &frame, fixed, body, &error);
         limit_files(RLIM_INFINITY);
         assert_int_equal(status, BLOOMERY_IO_FAILED);
     }
-    assert_int_equal(bloomery_block_write(&place.store, &file, BLOOMERY_FILE_HEADER, &block, fixed,
+    assert_int_equal(bloomery_frame_write(&place.store, &file, BLOOMERY_FILE_HEADER, &frame, fixed,
                                           body, &error),
                      BLOOMERY_OK);
     assert_int_equal(
@@ -348,9 +348,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_of_the_format),
-        cmocka_unit_test(blocks_come_back),
+        cmocka_unit_test(frames_come_back),
         cmocka_unit_test(every_damaged_byte_is_found),
-        cmocka_unit_test(blocks_are_tied_to_their_place),
+        cmocka_unit_test(frames_are_tied_to_their_place),
         cmocka_unit_test(opening_cuts_to_what_counts),
         cmocka_unit_test(later_versions_are_refused),
         cmocka_unit_test(a_full_disk_is_survived),

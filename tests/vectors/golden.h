@@ -29,7 +29,7 @@ struct golden {
     uint64_t seed;
     bloomery_hash_id hash; /* 0: XXH3-64, or SipHash where there is a key */
     const char *key;       /* 16 bytes, or NULL */
-    bool key_outside;
+    bool secret_outside;
     bloomery_key_rule rule;
     const char *note;
     uint64_t absent_digest; /* of the answers for the numbers that are no multiple of three */
@@ -184,7 +184,7 @@ static const struct golden goldens[] = {
      .probes = 5,
      .below = 500,
      .key = "a golden secret!",
-     .key_outside = true},
+     .secret_outside = true},
     {.name = "rule",
      .absent_digest = 0xa037c77a61bbf365,
      .kind = BLOOMERY_BLOCKED,
@@ -235,14 +235,14 @@ static inline bloomery_status golden_make(const struct golden *golden, bloomery_
     bloomery_plan plan = {.kind = golden->kind,
                           .cell_bits = golden->cell_bits,
                           .bits = golden->bits,
-                          .lines = golden->lines,
+                          .blocks_per_key = golden->lines,
                           .probes = golden->probes,
                           .keys = golden->planned > 0 ? golden->planned : (golden->below + 2) / 3,
                           .rate = 0.0625};
     options.seed = golden->seed;
     options.hash = golden->hash;
-    options.key = (const uint8_t *)golden->key;
-    options.key_outside = golden->key_outside;
+    options.secret = (const uint8_t *)golden->key;
+    options.secret_outside = golden->secret_outside;
     options.rule = golden->rule;
     options.note = golden->note;
     bloomery_status status = bloomery_create(&plan, &options, filter, error);

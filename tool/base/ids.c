@@ -50,7 +50,7 @@ enum {
     MODULUS = 11,
     FAMILIES = MODULUS * MODULUS,
     NO_CHECK = 10, /* a weighted sum that is no digit */
-    BUCKETS_MOST = 1 << 17,
+    BUCKETS_MAX = 1 << 17,
     STEPS = 2,             /* from a bucket's first slot on that are taken without a branch */
     PORTION = 512,         /* people made at once */
     REFERENCE_YEAR = 2020, /* ages are those of 1 July */
@@ -78,8 +78,8 @@ struct tool_ids {
     uint64_t order_end;
     unsigned bucket_shift; /* ranks of one bucket: 2^bucket_shift */
     struct slot slots[SLOTS + STEPS];
-    uint32_t bucket_slot[BUCKETS_MOST + 1]; /* the slot of a bucket's first rank */
-    uint8_t residue[SERIALS];               /* a serial's two weighted sums */
+    uint32_t bucket_slot[BUCKETS_MAX + 1]; /* the slot of a bucket's first rank */
+    uint8_t residue[SERIALS];              /* a serial's two weighted sums */
     char serial_digits[SERIALS][4];
     uint8_t check[FAMILIES][FAMILIES]; /* by family of the slot and residue of the serial */
     uint16_t valid_count[FAMILIES];
@@ -143,7 +143,7 @@ static uint64_t share_before(uint64_t count, uint64_t part, uint64_t parts, uint
 }
 
 /* The fewest serials that a slot of any family has. */
-static uint64_t least_valid(void)
+static uint64_t min_valid(void)
 {
     unsigned with_residue[FAMILIES] = {0};
     for (unsigned serial = 0; serial < SERIALS; serial++) {
@@ -163,7 +163,7 @@ uint64_t tool_ids_maximum(void)
 {
     /* A cell gets at most its exact share and one person more, and a day of it at most that over
      * the days, rounded up; a group has at least 1,826 days. */
-    const uint64_t room = least_valid() * 1826 - 1;
+    const uint64_t room = min_valid() * 1826 - 1;
     uint64_t heaviest = 0;
     for (unsigned cell = 0; cell < CELLS; cell++)
         heaviest = cell_weight(cell) > heaviest ? cell_weight(cell) : heaviest;
@@ -256,7 +256,7 @@ static void make_slots(struct tool_ids *ids, uint64_t seed)
 /* Buckets of ranks that know their first slot make finding a slot a look-up and a few steps. */
 static void make_buckets(struct tool_ids *ids)
 {
-    while ((ids->count - 1) >> ids->bucket_shift >= BUCKETS_MOST)
+    while ((ids->count - 1) >> ids->bucket_shift >= BUCKETS_MAX)
         ids->bucket_shift++;
     uint32_t slot = 0;
     const uint64_t buckets = ((ids->count - 1) >> ids->bucket_shift) + 1;

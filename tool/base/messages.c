@@ -73,7 +73,7 @@ void tool_warning(const char *format, ...)
     va_end(arguments);
 }
 
-void tool_note(const char *format, ...)
+void tool_notice(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -234,7 +234,7 @@ bool tool_option_size(const char *option, const char *text, uint64_t *value)
 {
     uint64_t parsed = 0;
     bool good = tool_parse_size(text, &parsed);
-    if (good && parsed >= 1 && parsed <= TOOL_MEMORY_MOST) {
+    if (good && parsed >= 1 && parsed <= TOOL_MEMORY_MAX) {
         *value = parsed;
         return true;
     }
@@ -250,7 +250,7 @@ bool tool_option_rate(const char *option, const char *text, double *value)
 {
     double parsed = 0;
     bool good = tool_parse_rate(text, &parsed);
-    if (good && parsed >= TOOL_RATE_LEAST && parsed < 1) {
+    if (good && parsed >= TOOL_RATE_MIN && parsed < 1) {
         *value = parsed;
         return true;
     }

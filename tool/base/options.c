@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTIONS_MOST = 40, LETTERS_MOST = 80 };
+enum { OPTIONS_MAX = 40, LETTERS_MAX = 80 };
 
 static int unknown_option(char **argv, const struct option *options)
 {
@@ -23,7 +23,7 @@ static int unknown_option(char **argv, const struct option *options)
         return '?';
     }
 
-    const char *names[OPTIONS_MOST + 1];
+    const char *names[OPTIONS_MAX + 1];
     size_t count = 0;
     for (const struct option *option = options; option->name != NULL; option++)
         names[count++] = option->name;
@@ -49,15 +49,15 @@ static int missing_value(char **argv)
 
 int tool_getopt(int argc, char **argv, const char *letters, const struct option *options)
 {
-    struct option all[OPTIONS_MOST + 2];
+    struct option all[OPTIONS_MAX + 2];
     size_t count = 0;
-    for (; options[count].name != NULL && count < OPTIONS_MOST; count++)
+    for (; options[count].name != NULL && count < OPTIONS_MAX; count++)
         all[count] = options[count];
     all[count] = (struct option){"help", no_argument, NULL, TOOL_OPTION_HELP};
     all[count + 1] = (struct option){NULL, 0, NULL, 0};
 
     /* The leading colon makes a missing value tell itself from an unknown option. */
-    char all_letters[LETTERS_MOST];
+    char all_letters[LETTERS_MAX];
     snprintf(all_letters, sizeof(all_letters), ":%sh", letters);
 
     opterr = 0;
@@ -77,7 +77,7 @@ int tool_getopt(int argc, char **argv, const char *letters, const struct option 
 
 /* ---- Names that were nearly right ------------------------------------------------------------ */
 
-enum { WORD_MOST = 40 };
+enum { WORD_MAX = 40 };
 
 static size_t least_of(size_t a, size_t b)
 {
@@ -85,11 +85,11 @@ static size_t least_of(size_t a, size_t b)
 }
 
 /* How many letters must be changed, added, left out or swapped with their neighbour to make one
- * word of the other. Both are at most WORD_MOST letters. */
+ * word of the other. Both are at most WORD_MAX letters. */
 static size_t distance(const char *a, const char *b)
 {
     size_t rows = strlen(a), columns = strlen(b);
-    size_t cost[WORD_MOST + 1][WORD_MOST + 1];
+    size_t cost[WORD_MAX + 1][WORD_MAX + 1];
     for (size_t i = 0; i <= rows; i++)
         for (size_t j = 0; j <= columns; j++) {
             if (i == 0 || j == 0) {
@@ -107,14 +107,14 @@ static size_t distance(const char *a, const char *b)
 const char *tool_nearest(const char *word, const char *const *names, size_t count)
 {
     size_t length = strlen(word);
-    if (length == 0 || length > WORD_MOST)
+    if (length == 0 || length > WORD_MAX)
         return NULL;
     const char *best = NULL;
     size_t best_distance = length / 3 + 1; /* one mistake in three letters, and never all of them */
     if (best_distance >= length)
         best_distance = length - 1;
     for (size_t i = 0; i < count; i++) {
-        if (strlen(names[i]) > WORD_MOST)
+        if (strlen(names[i]) > WORD_MAX)
             continue;
         size_t here = strncmp(names[i], word, length) == 0 ? 1 : distance(word, names[i]);
         if (here <= best_distance && (best == NULL || here < best_distance)) {

@@ -140,11 +140,11 @@ double tool_allowed_factor(const bloomery_plan *shape, uint64_t keys)
         power = 1;
     } else {
         const double lines = bits / 512;
-        const double load = (double)keys * shape->lines / lines;
+        const double load = (double)keys * shape->blocks_per_key / lines;
         if (load > 1e5)
             return 1.05; /* every bit is set anyway */
         variance = line_variance(load, probes) / lines;
-        power = shape->lines;
+        power = shape->blocks_per_key;
     }
     return 1.05 * pow(1 + deviations * sqrt(variance), power);
 }

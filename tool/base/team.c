@@ -20,9 +20,9 @@ static void *run_member(void *argument)
 
 void tool_team_run(uint32_t threads, tool_work *work, void *context)
 {
-    struct member members[TOOL_THREADS_MOST];
+    struct member members[TOOL_THREADS_MAX];
     uint32_t started = 1;
-    assert(threads >= 1 && threads <= TOOL_THREADS_MOST);
+    assert(threads >= 1 && threads <= TOOL_THREADS_MAX);
     for (; started < threads; started++) {
         struct member *member = &members[started];
         *member = (struct member){.work = work, .context = context, .number = started};

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { TOOL_THREADS_MOST = 256 };
+enum { TOOL_THREADS_MAX = 256 };
 
 /* Work of one thread: `number` from 0 on. */
 typedef void tool_work(void *context, uint32_t number);

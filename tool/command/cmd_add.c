@@ -90,7 +90,7 @@ static void say_added(const struct addition *addition, const struct tool_change 
     bool one = change->records == 1;
     if (change->records == 0)
         fresh[0] = '\0';
-    else if (change->new_bits == 0 && change->info.counter_most > 0)
+    else if (change->new_bits == 0 && change->info.counter_max > 0)
         snprintf(fresh, sizeof(fresh), one ? ", which was there before" : ", none of them new");
     else if (change->new_bits == 0)
         snprintf(fresh, sizeof(fresh), one ? ", which changed no bit" : ", none changed a bit");
@@ -201,7 +201,7 @@ static int add_main(int argc, char **argv)
     while ((option = tool_getopt(argc, argv, "j:0q" TOOL_RULE_LETTERS, options)) != -1) {
         switch (option) {
         case 'j':
-            if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &addition.source.threads))
+            if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &addition.source.threads))
                 return TOOL_ERROR;
             break;
         case '0':
@@ -225,7 +225,7 @@ static int add_main(int argc, char **argv)
             addition.json = true;
             break;
         case TOOL_OPTION_MAX_LINE:
-            if (!tool_option_max_line(optarg, &addition.source.line_most))
+            if (!tool_option_max_line(optarg, &addition.source.line_max))
                 return TOOL_ERROR;
             break;
         case TOOL_OPTION_HELP:

@@ -159,7 +159,7 @@ static bool take_option(struct build *build, int option)
         build->output = optarg;
         return true;
     case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &build->keys);
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &build->keys);
     case 'p':
         return tool_option_rate("-p", optarg, &build->rate);
     case OPTION_MEMORY:
@@ -169,14 +169,14 @@ static bool take_option(struct build *build, int option)
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &build->counter_bits);
     case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 4, &build->options.lines);
+        return tool_option_small("--lines", optarg, 1, 4, &build->options.blocks_per_key);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &build->options.folds);
     case OPTION_SEED:
         return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
     case OPTION_KEY_FILE:
         build->key_file = optarg;
-        build->options.key_outside = true;
+        build->options.secret_outside = true;
         build->options.hash = BLOOMERY_HASH_SIPHASH;
         return true;
     case OPTION_KEYED:
@@ -191,12 +191,12 @@ static bool take_option(struct build *build, int option)
     case OPTION_DIALECT:
         return tool_dialect_option("--dialect", optarg, &build->dialect);
     case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &build->source.threads);
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &build->source.threads);
     case '0':
         build->source.delimiter = 0;
         return true;
     case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &build->source.line_most);
+        return tool_option_max_line(optarg, &build->source.line_max);
     case OPTION_FORCE:
         build->force = true;
         return true;
@@ -228,7 +228,7 @@ static bool fits_together(const struct build *build)
         tool_usage("where to? -o FILE names the filter to write");
         return false;
     }
-    if (build->options.lines > 0 && build->kind == BLOOMERY_CLASSIC) {
+    if (build->options.blocks_per_key > 0 && build->kind == BLOOMERY_CLASSIC) {
         tool_usage("--lines is for blocked filters; a classic one has none");
         return false;
     }
@@ -314,8 +314,8 @@ static bool take_key(struct build *build)
 {
     if (build->key_file == NULL)
         return true;
-    build->options.key = build->key = tool_allocate(BLOOMERY_KEY_BYTES);
-    /* A link that led nowhere may lead to the key file now. */
+    build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
+    /* A layer that led nowhere may lead to the key file now. */
     return tool_key_read_or_make(build->key_file, build->key) && key_has_its_own_file(build);
 }
 
@@ -324,8 +324,8 @@ static bool take_or_draw_key(struct build *build)
 {
     if (build->options.hash != BLOOMERY_HASH_SIPHASH || build->key_file != NULL)
         return take_key(build);
-    build->options.key = build->key = tool_allocate(BLOOMERY_KEY_BYTES);
-    if (getrandom(build->key, BLOOMERY_KEY_BYTES, 0) == BLOOMERY_KEY_BYTES)
+    build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
+    if (getrandom(build->key, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES)
         return true;
     tool_error("the system gives no random key");
     return false;
@@ -334,9 +334,9 @@ static bool take_or_draw_key(struct build *build)
 static void wipe_key(struct build *build)
 {
     if (build->key != NULL)
-        explicit_bzero(build->key, BLOOMERY_KEY_BYTES);
+        explicit_bzero(build->key, BLOOMERY_SECRET_BYTES);
     free(build->key);
-    build->options.key = build->key = NULL;
+    build->options.secret = build->key = NULL;
 }
 
 /* ---- The result ------------------------------------------------------------------------------- */
@@ -371,10 +371,10 @@ static bool save(const struct build *build, const bloomery_filter *filter)
 static bool surely_repeated(const struct tool_change *change)
 {
     const bloomery_info *info = &change->info;
-    double bits_per_key = info->probes * (info->lines > 0 ? info->lines : 1.0);
+    double bits_per_key = info->probes * (info->blocks_per_key > 0 ? info->blocks_per_key : 1.0);
     double load = -log1p(-info->fill);
     double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
-    if (info->links > 1) /* links differ in fill and probes: a bound, not the deviation */
+    if (info->layers > 1) /* layers differ in fill and probes: a bound, not the deviation */
         deviation += 0.001 * (double)change->records;
     return (double)change->records - info->estimated_keys > 10 + 6 * deviation;
 }
@@ -391,24 +391,24 @@ static void describe(char *text, size_t room, const bloomery_plan *plan,
                      const struct tool_change *change)
 {
     char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES], links[TOOL_NUMBER_BYTES] = "";
+    char size[TOOL_NUMBER_BYTES], layers[TOOL_NUMBER_BYTES] = "";
     bool overfull = is_overfull(plan, change);
     double estimated = change->info.estimated_keys;
     tool_format_count(records, change->records);
     tool_format_size(size, change->info.file_bytes);
     tool_format_odds(odds, overfull ? change->info.live_rate : plan->rate);
     if (plan->kind == BLOOMERY_SCALABLE)
-        snprintf(links, sizeof(links), " in %u link%s", change->info.links,
-                 change->info.links == 1 ? "" : "s");
+        snprintf(layers, sizeof(layers), " in %u link%s", change->info.layers,
+                 change->info.layers == 1 ? "" : "s");
     if (overfull && !(estimated < 1e15))
         snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
                  size);
     else if (overfull || surely_repeated(change))
         snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
-                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, links, odds);
+                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, layers, odds);
     else
         snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
-                 links, odds);
+                 layers, odds);
 }
 
 enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
@@ -536,7 +536,7 @@ static int build_dialect(struct build *build)
     const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT           ? "--kind"
                         : build->memory > 0                            ? "--memory"
                         : build->counter_bits > 0                      ? "--counter-bits"
-                        : build->options.lines > 0                     ? "--lines"
+                        : build->options.blocks_per_key > 0            ? "--lines"
                         : build->options.folds > 0                     ? "--folds"
                         : build->options.seed != 0                     ? "--seed"
                         : build->options.hash == BLOOMERY_HASH_SIPHASH ? "--keyed"

@@ -47,7 +47,7 @@ static int print_text(void)
     for (size_t i = 0; (dialect = bloomery_dialect_at(i)) != NULL; i++) {
         tool_out_format(&out, "%-16s %c%c%c%c  %s\n", dialect->name, dialect->reads ? 'r' : '-',
                         dialect->writes ? 'w' : '-', dialect->creates ? 'c' : '-',
-                        dialect->magic ? 'm' : '-', dialect->note);
+                        dialect->magic ? 'm' : '-', dialect->description);
         print_list(&out, "variants", dialect->variants);
         bloomery_dialect_takes(dialect, false, text, sizeof(text));
         if (dialect->parameters != NULL && strcmp(text, dialect->parameters) != 0)
@@ -86,7 +86,7 @@ static int print_json(void)
         json_t *one = tool_json_object();
         tool_json_add(one, "name", tool_json_text(dialect->name));
         tool_json_add(one, "number", tool_json_count(dialect->id));
-        tool_json_add(one, "note", tool_json_text(dialect->note));
+        tool_json_add(one, "note", tool_json_text(dialect->description));
         tool_json_add(one, "reads", tool_json_bool(dialect->reads));
         tool_json_add(one, "writes", tool_json_bool(dialect->writes));
         tool_json_add(one, "creates", tool_json_bool(dialect->creates));

@@ -53,9 +53,9 @@ static uint64_t folded_bytes(const bloomery_info *info, uint32_t times)
 }
 
 /* How often it can be halved: what is halved are lines, or single bits. */
-static uint32_t most_folds(const bloomery_info *info)
+static uint32_t max_folds(const bloomery_info *info)
 {
-    uint64_t size = info->lines > 0 ? info->bits / 512 : info->bits;
+    uint64_t size = info->blocks_per_key > 0 ? info->bits / 512 : info->bits;
     uint32_t most = 0;
     for (; size % 2 == 0 && size > 0; size /= 2)
         most++;
@@ -67,7 +67,7 @@ static bool times_for_memory(const struct folding *folding, const bloomery_info 
                              uint32_t *times)
 {
     char size[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
-    const uint32_t most = most_folds(info);
+    const uint32_t most = max_folds(info);
     *times = 0;
     while (*times < most && folded_bytes(info, *times) > folding->memory)
         ++*times;

@@ -103,8 +103,8 @@ enum {
     TOKEN_DIGITS = 8,
     TOKEN_BITS = 5 * TOKEN_DIGITS,
     HOST_BITS = 17,
-    URL_BYTES_LEAST = 40,
-    URL_BYTES_MOST = 80,
+    URL_BYTES_MIN = 40,
+    URL_BYTES_MAX = 80,
 };
 
 static const char words[128][7] = {
@@ -237,7 +237,7 @@ static bool generate_urls(const struct request *request, struct tool_out *out,
     for (uint64_t i = 0; i < request->count; i++) {
         if (i % PORTION == 0 && !go_on(request, out, progress, i))
             return true;
-        unsigned char *begin = tool_out_room(out, URL_BYTES_MOST + 1);
+        unsigned char *begin = tool_out_room(out, URL_BYTES_MAX + 1);
         uint64_t token = tool_permutation_at(&tokens, i);
         struct writer writer = {begin, tool_mix64(token + TOOL_GOLDEN)};
         put_host(&writer, &names);
@@ -245,7 +245,7 @@ static bool generate_urls(const struct request *request, struct tool_out *out,
         put_path(&writer);
         put_token(&writer, token);
         size_t bytes = (size_t)(writer.end - begin);
-        assert(bytes >= URL_BYTES_LEAST && bytes <= URL_BYTES_MOST);
+        assert(bytes >= URL_BYTES_MIN && bytes <= URL_BYTES_MAX);
         begin[bytes] = (unsigned char)request->delimiter;
         tool_out_take(out, bytes + 1);
     }
@@ -257,22 +257,22 @@ static bool generate_urls(const struct request *request, struct tool_out *out,
 static bool generate_integers(const struct request *request, struct tool_out *out,
                               struct tool_progress *progress)
 {
-    enum { DIGITS_MOST = 20 };
+    enum { DIGITS_MAX = 20 };
     uint64_t start = tool_mix64(request->seed + TOOL_GOLDEN);
     for (uint64_t i = 0; i < request->count; i++) {
         if (i % PORTION == 0 && !go_on(request, out, progress, i))
             return true;
-        unsigned char digits[DIGITS_MOST];
-        size_t first = DIGITS_MOST;
+        unsigned char digits[DIGITS_MAX];
+        size_t first = DIGITS_MAX;
         uint64_t value = tool_mix64(start + i * TOOL_GOLDEN);
         do {
             digits[--first] = (unsigned char)('0' + value % 10);
             value /= 10;
         } while (value > 0);
-        unsigned char *line = tool_out_room(out, DIGITS_MOST + 1);
-        memcpy(line, digits + first, DIGITS_MOST - first);
-        line[DIGITS_MOST - first] = (unsigned char)request->delimiter;
-        tool_out_take(out, DIGITS_MOST - first + 1);
+        unsigned char *line = tool_out_room(out, DIGITS_MAX + 1);
+        memcpy(line, digits + first, DIGITS_MAX - first);
+        line[DIGITS_MAX - first] = (unsigned char)request->delimiter;
+        tool_out_take(out, DIGITS_MAX - first + 1);
     }
     return true;
 }

@@ -3,7 +3,7 @@
  * merge: filters of parts become the filter of the whole.
  *
  * Plain filters pass from maps of their files to the new file in pieces, so that they may be larger
- * than the memory. In memory are merged only chains, whose links are appended, and what goes to
+ * than the memory. In memory are merged only chains, whose layers are appended, and what goes to
  * stdout, which can't be taken back: everything is known to be good before the first byte.
  */
 #include "base/json.h"
@@ -163,7 +163,7 @@ static bool all_fit(const struct merging *merging, uint64_t *least)
 static uint32_t folds_to(const bloomery_info *info, uint64_t least)
 {
     uint32_t times = 0;
-    while (info->links == 1 && info->kind != BLOOMERY_SCALABLE && info->bits >> times > least)
+    while (info->layers == 1 && info->kind != BLOOMERY_SCALABLE && info->bits >> times > least)
         times++;
     return times;
 }

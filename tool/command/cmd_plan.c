@@ -128,7 +128,7 @@ static bool take_option(struct wish *wish, int option)
     wish->for_filters |= option >= OPTION_KIND && option <= OPTION_FOLDS;
     switch (option) {
     case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &wish->keys);
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &wish->keys);
     case 'p':
         return tool_option_rate("-p", optarg, &wish->rate);
     case OPTION_MEMORY:
@@ -136,11 +136,11 @@ static bool take_option(struct wish *wish, int option)
     case OPTION_KIND:
         return tool_parse_kind(optarg, &wish->kind);
     case OPTION_GROW_TO:
-        return tool_option_count("--grow-to", optarg, 1, TOOL_KEYS_MOST, &wish->grow_to);
+        return tool_option_count("--grow-to", optarg, 1, TOOL_KEYS_MAX, &wish->grow_to);
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &wish->counter_bits);
     case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 4, &wish->options.lines);
+        return tool_option_small("--lines", optarg, 1, 4, &wish->options.blocks_per_key);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
     case OPTION_TABLE:
@@ -159,13 +159,13 @@ static bool take_option(struct wish *wish, int option)
 
 static bool fits_together(struct wish *wish)
 {
-    if (wish->options.lines > 0 && wish->kind == BLOOMERY_CLASSIC) {
+    if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC) {
         tool_usage("--lines is for blocked filters; a classic one has none");
         return false;
     }
     if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
         return false;
-    if (wish->options.lines > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
+    if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_BLOCKED;
     if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_SCALABLE;
@@ -214,7 +214,7 @@ static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t lines, b
                   bloomery_error *error)
 {
     bloomery_options with_lines = wish->options;
-    with_lines.lines = lines;
+    with_lines.blocks_per_key = lines;
     *plan = (bloomery_plan){
         .kind = kind, .cell_bits = wish->counter_bits, .keys = wish->keys, .rate = wish->rate};
     if (wish->keys == 0 || wish->rate == 0)
@@ -237,12 +237,12 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
         if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind
                                                 : is_for_who_asks(row.kind))
             continue;
-        if (wish->options.lines > 0 && row.lines != wish->options.lines)
+        if (wish->options.blocks_per_key > 0 && row.lines != wish->options.blocks_per_key)
             continue;
         row.solved = solve(wish, row.kind, row.lines, &row.plan, &row.error);
         row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
         row.recommended = row.solved && row.kind == chosen->kind &&
-                          (row.kind == BLOOMERY_SCALABLE || row.lines == chosen->lines);
+                          (row.kind == BLOOMERY_SCALABLE || row.lines == chosen->blocks_per_key);
         rows[count++] = row;
     }
     return count;
@@ -265,7 +265,7 @@ static const char *build_line(char *line, const struct wish *wish, const struct 
         snprintf(kind, sizeof(kind), " --kind %s", kind_name(row));
     if (wish->counter_bits > 0)
         snprintf(counters, sizeof(counters), " --counter-bits %u", wish->counter_bits);
-    if (row->lines > 0 && (!row->recommended || wish->options.lines > 0))
+    if (row->lines > 0 && (!row->recommended || wish->options.blocks_per_key > 0))
         snprintf(lines, sizeof(lines), " --lines %u", row->lines);
     if (wish->options.folds > 0)
         snprintf(folds, sizeof(folds), " --folds %u", wish->options.folds);
@@ -309,7 +309,7 @@ static void print_row(struct tool_out *out, const struct wish *wish, const struc
     tool_out_format(out, " %10s %9.2f %10s %15s %6.2fx %8.2f %8.2f\n",
                     tool_format_size(memory, plan->bytes), plan->bits_per_key,
                     tool_format_rate(rate, plan->rate), tool_format_odds(odds, plan->rate),
-                    plan->limit_ratio, plan->absent_lines, plan->present_lines);
+                    plan->limit_ratio, plan->absent_cache_lines, plan->present_cache_lines);
 }
 
 static void print_left_out(struct tool_out *out, const struct row *row)
@@ -374,8 +374,8 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
     tool_json_add(object, "cell_bits", tool_json_count(plan->cell_bits));
     tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));
     tool_json_add(object, "limit_ratio", tool_json_number(plan->limit_ratio));
-    tool_json_add(object, "absent_lines", tool_json_number(plan->absent_lines));
-    tool_json_add(object, "present_lines", tool_json_number(plan->present_lines));
+    tool_json_add(object, "absent_lines", tool_json_number(plan->absent_cache_lines));
+    tool_json_add(object, "present_lines", tool_json_number(plan->present_cache_lines));
     tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
     return object;
 }
@@ -383,16 +383,16 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
 static int print_json(const struct wish *wish, const struct row *rows, size_t count)
 {
     json_t *report = tool_json_report("plan");
-    json_t *asked = tool_json_object();
+    json_t *queried = tool_json_object();
     if (wish->keys > 0)
-        tool_json_add(asked, "keys", tool_json_count(wish->keys));
+        tool_json_add(queried, "keys", tool_json_count(wish->keys));
     if (wish->rate > 0)
-        tool_json_add(asked, "rate", tool_json_number(wish->rate));
+        tool_json_add(queried, "rate", tool_json_number(wish->rate));
     if (wish->memory > 0)
-        tool_json_add(asked, "memory", tool_json_count(wish->memory));
+        tool_json_add(queried, "memory", tool_json_count(wish->memory));
     if (wish->options.folds > 0)
-        tool_json_add(asked, "folds", tool_json_count(wish->options.folds));
-    tool_json_add(report, "asked", asked);
+        tool_json_add(queried, "folds", tool_json_count(wish->options.folds));
+    tool_json_add(report, "asked", queried);
     json_t *plans = tool_json_array();
     for (size_t i = 0; i < count; i++)
         tool_json_append(plans, row_object(wish, &rows[i]));
@@ -422,14 +422,14 @@ static int refuse(const struct wish *wish, const bloomery_plan *chosen, const st
     bloomery_plan plan;
     other.rate = 0;
     const char *sign = ": what fits is ";
-    if (solve(&other, wish->kind, wish->options.lines, &plan, NULL)) {
+    if (solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
         used += (size_t)snprintf(message + used, sizeof(message) - used, "%sa rate of %s", sign,
                                  tool_format_odds(fits, plan.rate));
         sign = ", or ";
     }
     other.rate = wish->rate;
     other.keys = 0;
-    if (solve(&other, wish->kind, wish->options.lines, &plan, NULL)) {
+    if (solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
         used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s keys", sign,
                                  tool_format_count(fits, plan.keys));
         sign = ", or ";
@@ -496,7 +496,7 @@ static int plan_main(int argc, char **argv)
 
     bloomery_plan chosen;
     bloomery_error error;
-    if (!solve(&wish, wish.kind, wish.options.lines, &chosen, &error))
+    if (!solve(&wish, wish.kind, wish.options.blocks_per_key, &chosen, &error))
         return tool_library_error(NULL, &error);
     if (wish.grow_to > 0 && !tool_growth_reaches(&chosen, wish.grow_to))
         return TOOL_ERROR;

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "filter/files.h"
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -88,7 +88,7 @@ static const struct option options[] = {
 struct worker {
     bloomery_filter *filter;
     struct outcome *outcome;
-    struct tool_block block;
+    struct tool_chunk chunk;
     struct tool_made *made; /* NULL: records are the keys */
     bloomery_key records[TOOL_BATCH_ROOM];
     bloomery_hash hashes[TOOL_BATCH_KEYS];
@@ -141,16 +141,16 @@ static bool all_well_formed(const struct worker *worker)
     return worker->made == NULL || worker->made->tally.malformed == 0;
 }
 
-static void remove_block(struct worker *worker, const bloomery_key_rule *rule)
+static void remove_chunk(struct worker *worker, const bloomery_key_rule *rule)
 {
     size_t count;
     while (all_well_formed(worker) &&
-           (count = tool_block_keys(&worker->block, worker->records)) > 0) {
+           (count = tool_chunk_keys(&worker->chunk, worker->records)) > 0) {
         if (worker->made == NULL) {
             remove_keys(worker, worker->records, count);
             continue;
         }
-        count = tool_rule_apply(rule, &worker->block, worker->records, count, worker->made);
+        count = tool_rule_apply(rule, &worker->chunk, worker->records, count, worker->made);
         if (all_well_formed(worker))
             remove_keys(worker, worker->made->keys, count);
     }
@@ -163,23 +163,23 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
     struct tool_source source = removal->source;
     source.threads = 1;
     source.returns_taken = (rule->flags & BLOOMERY_RULE_CRLF) != 0;
-    struct tool_blocks *blocks = tool_blocks_open(&source, removal->quiet ? NULL : "removing");
+    struct tool_chunks *chunks = tool_chunks_open(&source, removal->quiet ? NULL : "removing");
     struct worker *worker = tool_allocate(sizeof(*worker));
     worker->filter = filter;
     worker->outcome = outcome;
-    worker->block = (struct tool_block){0};
+    worker->chunk = (struct tool_chunk){0};
     worker->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
-    while (all_well_formed(worker) && tool_blocks_take(blocks, &worker->block))
-        remove_block(worker, rule);
+    while (all_well_formed(worker) && tool_chunks_take(chunks, &worker->chunk))
+        remove_chunk(worker, rule);
     struct tool_tally tally = {0};
     if (worker->made != NULL) {
         tool_tally_add(&tally, &worker->made->tally);
         tool_made_free(worker->made);
     }
-    tool_block_free(&worker->block);
+    tool_chunk_free(&worker->chunk);
     free(worker);
-    tool_tally_place(&tally, blocks);
-    bool good = tool_blocks_close(blocks);
+    tool_tally_place(&tally, chunks);
+    bool good = tool_chunks_close(chunks);
     outcome->passed_over = tally.passed_over;
     tally.malformed = tally.malformed > 0;
     return tool_tally_say(&tally, rule, "no key can be made of it") && good &&
@@ -226,7 +226,7 @@ static int print_json(const struct removal *removal, const struct outcome *outco
     tool_json_add(object, "absent", tool_json_count(outcome->absent));
     tool_json_add(object, "expected_wrong_removals", tool_json_number(outcome->expected_wrong));
     tool_json_add(object, "cleared", tool_json_count(outcome->cleared));
-    tool_json_add(object, "stuck_cells", tool_json_count(info->stuck_cells));
+    tool_json_add(object, "stuck_cells", tool_json_count(info->saturated_cells));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
     tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
     tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
@@ -251,16 +251,16 @@ static void warn_of_wrong_ones(const struct removal *removal, const struct outco
 
 static int report(const struct removal *removal, const struct outcome *outcome)
 {
-    char stuck[TOOL_NUMBER_BYTES];
+    char saturated[TOOL_NUMBER_BYTES];
     const int code = removal->strict && outcome->absent > 0 ? TOOL_NONE : TOOL_FOUND;
     if (!removal->quiet && !removal->json)
         say_removed(removal, outcome);
     warn_of_wrong_ones(removal, outcome);
-    if (outcome->info.stuck_cells > 0)
+    if (outcome->info.saturated_cells > 0)
         tool_warning("%s: %s counter%s reached the maximum of %u and will not go down again: keys "
                      "that have only such counters stay",
-                     removal->path, tool_format_count(stuck, outcome->info.stuck_cells),
-                     outcome->info.stuck_cells == 1 ? "" : "s", outcome->info.counter_most);
+                     removal->path, tool_format_count(saturated, outcome->info.saturated_cells),
+                     outcome->info.saturated_cells == 1 ? "" : "s", outcome->info.counter_max);
     return removal->json ? print_json(removal, outcome, code) : code;
 }
 
@@ -270,7 +270,7 @@ static bool has_counters(const char *path, const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
-    if (info.counter_most > 0)
+    if (info.counter_max > 0)
         return true;
     tool_error("%s: a %s filter does not know how many keys a bit stands for; keys can be removed "
                "from one that was built with --kind counting",
@@ -326,7 +326,7 @@ static bool take_option(struct removal *removal, int option)
         removal->json = true;
         return true;
     case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &removal->source.line_most);
+        return tool_option_max_line(optarg, &removal->source.line_max);
     default:
         return tool_rule_option(&removal->choice, option);
     }

@@ -18,11 +18,11 @@
 #include <string.h>
 
 enum {
-    BITS_LEAST = 2,
-    CLASSIC_BITS_MOST = 32,
-    CLASSIC_PROBES_MOST = 24,
-    CLICKHOUSE_BITS_MOST = 20,
-    CLICKHOUSE_PROBES_MOST = 14,
+    BITS_MIN = 2,
+    CLASSIC_BITS_MAX = 32,
+    CLASSIC_PROBES_MAX = 24,
+    CLICKHOUSE_BITS_MAX = 20,
+    CLICKHOUSE_PROBES_MAX = 14,
     CLASSIC_COLUMNS = 8, /* side by side, so that lines stay readable */
     CLICKHOUSE_COLUMNS = 7,
 };
@@ -68,10 +68,10 @@ static int print_classic(void)
                         "(1 - e^(-k n/m))^k. A star marks\n"
                         "the least rate of a line; best is the k that would give the least if it "
                         "need not be whole.\n");
-    for (uint32_t from = 1; from <= CLASSIC_PROBES_MOST; from += CLASSIC_COLUMNS) {
+    for (uint32_t from = 1; from <= CLASSIC_PROBES_MAX; from += CLASSIC_COLUMNS) {
         const uint32_t to = from + CLASSIC_COLUMNS - 1;
         print_heading(&out, "m/n   best", from, to);
-        for (uint32_t bits = BITS_LEAST; bits <= CLASSIC_BITS_MOST; bits++) {
+        for (uint32_t bits = BITS_MIN; bits <= CLASSIC_BITS_MAX; bits++) {
             const uint32_t least = best_whole_probes(bits);
             tool_out_format(&out, "%3u  %5.2f", bits, best_probes(bits));
             for (uint32_t probes = from; probes <= to; probes++)
@@ -88,10 +88,10 @@ static int classic_json(void)
     json_t *report = tool_json_report("plan");
     json_t *rows = tool_json_array();
     tool_json_add(report, "table", tool_json_text("classic"));
-    for (uint32_t bits = BITS_LEAST; bits <= CLASSIC_BITS_MOST; bits++) {
+    for (uint32_t bits = BITS_MIN; bits <= CLASSIC_BITS_MAX; bits++) {
         json_t *row = tool_json_object();
         json_t *rates = tool_json_array();
-        for (uint32_t probes = 1; probes <= CLASSIC_PROBES_MOST; probes++)
+        for (uint32_t probes = 1; probes <= CLASSIC_PROBES_MAX; probes++)
             tool_json_append(rates, tool_json_number(limit_rate(bits, probes)));
         tool_json_add(row, "bits_per_key", tool_json_count(bits));
         tool_json_add(row, "best_probes", tool_json_number(best_probes(bits)));
@@ -182,10 +182,10 @@ static int print_clickhouse(const struct choice *today, const struct choice *bef
     tool_out_start(&out);
     tool_out_text(&out, "ClickHouse's table of rates, and under each line the formula, "
                         "(1 - e^(-k n/m))^k.\n");
-    for (uint32_t from = 1; from <= CLICKHOUSE_PROBES_MOST; from += CLICKHOUSE_COLUMNS) {
+    for (uint32_t from = 1; from <= CLICKHOUSE_PROBES_MAX; from += CLICKHOUSE_COLUMNS) {
         const uint32_t to = from + CLICKHOUSE_COLUMNS - 1;
         print_heading(&out, "m/n       ", from, to);
-        for (uint32_t bits = BITS_LEAST; bits <= CLICKHOUSE_BITS_MOST; bits++)
+        for (uint32_t bits = BITS_MIN; bits <= CLICKHOUSE_BITS_MAX; bits++)
             if (bloomery_table_rate(bits, from) > 0)
                 print_pair(&out, bits, from, to);
     }
@@ -209,7 +209,7 @@ static int clickhouse_json(const struct choice *today, const struct choice *befo
     json_t *rows = tool_json_array();
     json_t *choices = tool_json_array();
     tool_json_add(report, "table", tool_json_text("clickhouse"));
-    for (uint32_t bits = BITS_LEAST; bits <= CLICKHOUSE_BITS_MOST; bits++) {
+    for (uint32_t bits = BITS_MIN; bits <= CLICKHOUSE_BITS_MAX; bits++) {
         json_t *row = tool_json_object();
         json_t *rates = tool_json_array();
         json_t *formula = tool_json_array();

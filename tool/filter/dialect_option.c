@@ -42,7 +42,7 @@ static const struct parameter {
 #undef FIELD
 };
 
-enum { PARAMETERS = sizeof(parameters) / sizeof(parameters[0]), WORD_BYTES = 64, NAMES_MOST = 64 };
+enum { PARAMETERS = sizeof(parameters) / sizeof(parameters[0]), WORD_BYTES = 64, NAMES_MAX = 64 };
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -72,11 +72,11 @@ const char *tool_dialect_names(char text[TOOL_DIALECT_NAMES_BYTES])
 
 static void say_unknown_dialect(const char *option, const char *name)
 {
-    const char *names[NAMES_MOST];
+    const char *names[NAMES_MAX];
     const bloomery_dialect *dialect;
     char all[TOOL_DIALECT_NAMES_BYTES];
     size_t count = 0;
-    for (; count < NAMES_MOST && (dialect = bloomery_dialect_at(count)) != NULL; count++)
+    for (; count < NAMES_MAX && (dialect = bloomery_dialect_at(count)) != NULL; count++)
         names[count] = dialect->name;
     const char *nearest = tool_nearest(name, names, count);
     if (nearest != NULL)

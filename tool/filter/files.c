@@ -17,7 +17,7 @@
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-enum { KEY_TEXT_BYTES = 2 * BLOOMERY_KEY_BYTES + 1 };
+enum { KEY_TEXT_BYTES = 2 * BLOOMERY_SECRET_BYTES + 1 };
 
 static int hex_digit(char letter)
 {
@@ -30,18 +30,18 @@ static int hex_digit(char letter)
     return -1;
 }
 
-static bool parse_key(const char *text, uint8_t key[BLOOMERY_KEY_BYTES])
+static bool parse_key(const char *text, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     static const char blanks[] = " \t\r\n";
     text += strspn(text, blanks);
-    for (size_t i = 0; i < BLOOMERY_KEY_BYTES; i++) {
+    for (size_t i = 0; i < BLOOMERY_SECRET_BYTES; i++) {
         int high = hex_digit(text[2 * i]);
         int low = high < 0 ? -1 : hex_digit(text[2 * i + 1]);
         if (low < 0)
             return false;
         key[i] = (uint8_t)(16 * high + low);
     }
-    text += (size_t)2 * BLOOMERY_KEY_BYTES;
+    text += (size_t)2 * BLOOMERY_SECRET_BYTES;
     return text[strspn(text, blanks)] == '\0';
 }
 
@@ -65,7 +65,7 @@ static int read_up_to(const char *path, char *text, size_t room, size_t *count)
     return reason;
 }
 
-bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
+bool tool_key_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     char text[256] = {0};
     size_t count = 0;
@@ -76,7 +76,7 @@ bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
         tool_error("%s: %s", path, strerror(reason));
     else if (!good)
         tool_error("%s: not a key file: it must hold %d hexadecimal digits", path,
-                   2 * BLOOMERY_KEY_BYTES);
+                   2 * BLOOMERY_SECRET_BYTES);
     return good;
 }
 
@@ -111,14 +111,14 @@ static int write_fully(int file, const void *data, size_t bytes)
 }
 
 /* Draws a key and writes it. Returns 0 or the errno. */
-static int write_new_key(int file, uint8_t key[BLOOMERY_KEY_BYTES])
+static int write_new_key(int file, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
-    ssize_t drawn = getrandom(key, BLOOMERY_KEY_BYTES, 0);
-    if (drawn != BLOOMERY_KEY_BYTES)
+    ssize_t drawn = getrandom(key, BLOOMERY_SECRET_BYTES, 0);
+    if (drawn != BLOOMERY_SECRET_BYTES)
         return drawn < 0 ? errno : EIO;
     static const char digits[] = "0123456789abcdef"; /* printf's buffers are not ours to wipe */
     char text[KEY_TEXT_BYTES];
-    for (size_t i = 0; i < BLOOMERY_KEY_BYTES; i++) {
+    for (size_t i = 0; i < BLOOMERY_SECRET_BYTES; i++) {
         text[2 * i] = digits[key[i] >> 4];
         text[2 * i + 1] = digits[key[i] & 15];
     }
@@ -130,7 +130,7 @@ static int write_new_key(int file, uint8_t key[BLOOMERY_KEY_BYTES])
     return reason;
 }
 
-static bool make_key_file(const char *path, int file, uint8_t key[BLOOMERY_KEY_BYTES])
+static bool make_key_file(const char *path, int file, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     int reason = write_new_key(file, key);
     if (close(file) != 0 && reason == 0)
@@ -144,7 +144,7 @@ static bool make_key_file(const char *path, int file, uint8_t key[BLOOMERY_KEY_B
     return true;
 }
 
-bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES])
+bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file >= 0)
@@ -236,14 +236,14 @@ void tool_filter_unlock(int descriptor)
 
 /* ---- What may be overwritten ----------------------------------------------------------------- */
 
-/* The new file is made beside the one that it replaces, or that a link leads to. A link that leads
+/* The new file is made beside the one that it replaces, or that a layer leads to. A layer that leads
  * nowhere is left to the writing. */
 static bool directory_takes_files(const char *path)
 {
     struct stat facts;
-    bool link = lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
-    char *whole = link ? realpath(path, NULL) : NULL;
-    if (link && whole == NULL)
+    bool layer = lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
+    char *whole = layer ? realpath(path, NULL) : NULL;
+    if (layer && whole == NULL)
         return true;
     const char *named = whole != NULL ? whole : path;
     size_t bytes = strlen(named) + 1;
@@ -300,7 +300,7 @@ bool tool_may_replace(const char *path, bool force)
     case BLOOMERY_WRONG_VERSION: /* these were recognised as filters before they were refused */
     case BLOOMERY_CORRUPT:
     case BLOOMERY_UNSUPPORTED:
-    case BLOOMERY_KEY_NEEDED:
+    case BLOOMERY_SECRET_NEEDED:
         return true;
     case BLOOMERY_NOT_A_FILTER:
     case BLOOMERY_TRUNCATED:

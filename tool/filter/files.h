@@ -13,10 +13,10 @@
 #include <stdint.h>
 
 /* Reads a key file: 32 hexadecimal digits, blanks and newlines around them. */
-bool tool_key_read(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
+bool tool_key_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /* The same for `build`: where the file does not exist, it is made with a random key (mode 0600). */
-bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_KEY_BYTES]);
+bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /*
  * Opens a filter to ask or to add (BLOOMERY_OPEN_... in `open_flags`) with the key of `key_file`,

@@ -2,7 +2,7 @@
 #include "filter/fill.h"
 
 #include "base/team.h"
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -12,13 +12,13 @@
 #include <string.h>
 
 /* A record of which no key can be made ends it; the first one in the input is shown, however many
- * threads there are: blocks before it have been taken, and are looked at to their end. */
+ * threads there are: chunks before it have been taken, and are looked at to their end. */
 static const char no_key[] = "no key can be made of it";
 
 /* ---- Counting -------------------------------------------------------------------------------- */
 
 struct counting {
-    struct tool_blocks *blocks;
+    struct tool_chunks *chunks;
     const bloomery_key_rule *rule;
     atomic_bool ended;
     struct tool_tally *tallies; /* of each thread */
@@ -33,34 +33,34 @@ static bool passes_over(const bloomery_key_rule *rule)
 
 static void count_records(struct counting *counting)
 {
-    struct tool_block block = {0};
-    while (tool_blocks_take(counting->blocks, &block)) {
-        block.records = tool_split_count(block.from, block.end, block.delimiter);
-        block.from = block.end;
+    struct tool_chunk chunk = {0};
+    while (tool_chunks_take(counting->chunks, &chunk)) {
+        chunk.records = tool_split_count(chunk.from, chunk.end, chunk.delimiter);
+        chunk.from = chunk.end;
     }
-    tool_block_free(&block);
+    tool_chunk_free(&chunk);
 }
 
 static void count_keys(struct counting *counting, struct tool_tally *tally)
 {
-    struct tool_block block = {0};
+    struct tool_chunk chunk = {0};
     struct tool_made *made = tool_made_new();
     bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
-    while (!atomic_load(&counting->ended) && tool_blocks_take(counting->blocks, &block)) {
+    while (!atomic_load(&counting->ended) && tool_chunks_take(counting->chunks, &chunk)) {
         size_t count;
-        while (made->tally.malformed == 0 && (count = tool_block_keys(&block, records)) > 0)
-            tool_rule_apply(counting->rule, &block, records, count, made);
+        while (made->tally.malformed == 0 && (count = tool_chunk_keys(&chunk, records)) > 0)
+            tool_rule_apply(counting->rule, &chunk, records, count, made);
         if (made->tally.malformed > 0)
             atomic_store(&counting->ended, true);
     }
-    tool_blocks_give_back(counting->blocks, &block);
+    tool_chunks_give_back(counting->chunks, &chunk);
     tool_tally_add(tally, &made->tally);
     free(records);
     tool_made_free(made);
-    tool_block_free(&block);
+    tool_chunk_free(&chunk);
 }
 
-static void count_blocks(void *context, uint32_t number)
+static void count_chunks(void *context, uint32_t number)
 {
     struct counting *counting = context;
     if (passes_over(counting->rule))
@@ -79,20 +79,20 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     }
     struct tool_source once = *source;
     once.unwarned = true;
-    struct counting counting = {tool_blocks_open(&once, quiet ? NULL : "counting"), rule, false,
+    struct counting counting = {tool_chunks_open(&once, quiet ? NULL : "counting"), rule, false,
                                 NULL};
-    const uint32_t threads = tool_blocks_threads(counting.blocks);
+    const uint32_t threads = tool_chunks_threads(counting.chunks);
     counting.tallies = tool_allocate(threads * sizeof(*counting.tallies));
     memset(counting.tallies, 0, threads * sizeof(*counting.tallies));
-    tool_team_run(threads, count_blocks, &counting);
+    tool_team_run(threads, count_chunks, &counting);
 
     struct tool_tally first = {0};
     for (uint32_t i = 0; i < threads; i++)
         tool_tally_add(&first, &counting.tallies[i]);
     free(counting.tallies);
-    *keys = tool_blocks_records(counting.blocks) - first.passed_over;
-    tool_tally_place(&first, counting.blocks);
-    bool all_read = tool_blocks_close(counting.blocks);
+    *keys = tool_chunks_records(counting.chunks) - first.passed_over;
+    tool_tally_place(&first, counting.chunks);
+    bool all_read = tool_chunks_close(counting.chunks);
     /* What else there is to say is said when the keys are added. */
     first.without_field = first.open_quotes = 0;
     first.malformed = first.malformed > 0;
@@ -103,13 +103,13 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
 
 /* What one thread has: it alone writes here, so it shares no cache line with another. */
 struct adder {
-    struct tool_block block;
+    struct tool_chunk chunk;
     struct tool_made *made; /* NULL: records are the keys */
     bloomery_key records[TOOL_BATCH_ROOM];
 };
 
 struct adding {
-    struct tool_blocks *blocks;
+    struct tool_chunks *chunks;
     const bloomery_key_rule *rule;
     atomic_bool ended;
     uint32_t threads;
@@ -117,14 +117,14 @@ struct adding {
     struct tool_hasher *hasher; /* where the keys are hashed and not added */
 };
 
-/* Makes keys of the next records; 0 where the block, or the adding, has come to its end. */
+/* Makes keys of the next records; 0 where the chunk, or the adding, has come to its end. */
 static size_t next_made(struct adding *adding, struct adder *adder)
 {
     struct tool_made *made = adder->made;
     size_t count;
     while (made->tally.malformed == 0 &&
-           (count = tool_block_keys(&adder->block, adder->records)) > 0) {
-        size_t keys = tool_rule_apply(adding->rule, &adder->block, adder->records, count, made);
+           (count = tool_chunk_keys(&adder->chunk, adder->records)) > 0) {
+        size_t keys = tool_rule_apply(adding->rule, &adder->chunk, adder->records, count, made);
         if (made->tally.malformed == 0 && keys > 0)
             return keys;
     }
@@ -133,7 +133,7 @@ static size_t next_made(struct adding *adding, struct adder *adder)
     return 0;
 }
 
-/* A bloomery_source: the next keys of a thread's block, or of its next block. */
+/* A bloomery_source: the next keys of a thread's chunk, or of its next chunk. */
 static size_t next_keys(void *context, uint32_t thread, const bloomery_key **keys)
 {
     struct adding *adding = context;
@@ -141,17 +141,17 @@ static size_t next_keys(void *context, uint32_t thread, const bloomery_key **key
     struct adder *adder = adding->adders[thread];
     while (true) {
         size_t count = 0;
-        if (adder->block.open)
+        if (adder->chunk.open)
             count = adder->made != NULL ? next_made(adding, adder)
-                                        : tool_block_keys(&adder->block, adder->records);
+                                        : tool_chunk_keys(&adder->chunk, adder->records);
         *keys = adder->made != NULL ? adder->made->keys : adder->records;
         if (count > 0)
             return count;
         if (atomic_load(&adding->ended)) {
-            tool_blocks_give_back(adding->blocks, &adder->block);
+            tool_chunks_give_back(adding->chunks, &adder->chunk);
             return 0;
         }
-        if (!tool_blocks_take(adding->blocks, &adder->block))
+        if (!tool_chunks_take(adding->chunks, &adder->chunk))
             return 0;
     }
 }
@@ -159,7 +159,7 @@ static size_t next_keys(void *context, uint32_t thread, const bloomery_key **key
 static struct adder *adder_new(const bloomery_key_rule *rule)
 {
     struct adder *adder = tool_allocate(sizeof(struct adder));
-    memset(&adder->block, 0, sizeof(struct tool_block));
+    memset(&adder->chunk, 0, sizeof(struct tool_chunk));
     adder->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
     return adder;
 }
@@ -169,15 +169,15 @@ static void adder_free(struct adder *adder, struct tool_tally *tally)
     if (adder->made != NULL)
         tool_tally_add(tally, &adder->made->tally);
     tool_made_free(adder->made);
-    tool_block_free(&adder->block);
+    tool_chunk_free(&adder->chunk);
     free(adder);
 }
 
 static void begin(struct adding *adding, const struct tool_source *source,
                   const bloomery_key_rule *rule, const char *verb)
 {
-    *adding = (struct adding){.blocks = tool_blocks_open(source, verb), .rule = rule};
-    adding->threads = tool_blocks_threads(adding->blocks);
+    *adding = (struct adding){.chunks = tool_chunks_open(source, verb), .rule = rule};
+    adding->threads = tool_chunks_threads(adding->chunks);
     adding->adders = tool_allocate(adding->threads * sizeof(struct adder *));
     for (uint32_t i = 0; i < adding->threads; i++)
         adding->adders[i] = adder_new(rule);
@@ -191,9 +191,9 @@ static bool end(struct adding *adding, bool done, struct tool_change *change)
     for (uint32_t i = 0; i < adding->threads; i++)
         adder_free(adding->adders[i], &tally);
     free(adding->adders);
-    uint64_t records = tool_blocks_records(adding->blocks);
-    tool_tally_place(&tally, adding->blocks);
-    bool all_read = tool_blocks_close(adding->blocks);
+    uint64_t records = tool_chunks_records(adding->chunks);
+    tool_tally_place(&tally, adding->chunks);
+    bool all_read = tool_chunks_close(adding->chunks);
     tally.malformed = tally.malformed > 0;
     if (!tool_tally_say(&tally, adding->rule, no_key) || !all_read || !done)
         return false;
@@ -212,8 +212,7 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
     struct adding adding;
     begin(&adding, source, rule, quiet ? NULL : verb);
     bloomery_error error;
-    bloomery_status status =
-        bloomery_build_from(filter, next_keys, &adding, adding.threads, &error);
+    bloomery_status status = bloomery_add_from(filter, next_keys, &adding, adding.threads, &error);
     if (status != BLOOMERY_OK)
         tool_library_error(name, &error);
     return end(&adding, status == BLOOMERY_OK, change);
@@ -222,15 +221,15 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
 /* ---- Hashing --------------------------------------------------------------------------------- */
 
 /* Where hashes can't be kept, the others need not wait for input that may be long in coming. */
-static void hash_blocks(void *context, uint32_t number)
+static void hash_chunks(void *context, uint32_t number)
 {
     struct adding *adding = context;
     const bloomery_key *keys;
     size_t count;
     while ((count = next_keys(adding, number, &keys)) > 0)
         if (!tool_hasher_take(adding->hasher, number, keys, count)) {
-            tool_blocks_stop(adding->blocks);
-            tool_blocks_give_back(adding->blocks, &adding->adders[number]->block);
+            tool_chunks_stop(adding->chunks);
+            tool_chunks_give_back(adding->chunks, &adding->adders[number]->chunk);
             return;
         }
 }
@@ -244,7 +243,7 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
     begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
     adding.hasher = hasher;
     tool_hasher_start(hasher, adding.threads);
-    tool_team_run(adding.threads, hash_blocks, &adding);
+    tool_team_run(adding.threads, hash_chunks, &adding);
     const bool kept = !tool_hasher_failed(hasher);
     if (!end(&adding, kept, change)) {
         tool_hasher_say(hasher);

@@ -116,7 +116,7 @@ static ssize_t reader_read(struct reader *reader, unsigned char *to, size_t room
 }
 
 /* Half of the machine's memory: the library makes a copy. */
-static uint64_t bytes_most(void)
+static uint64_t bytes_max(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     return pages > 0 && page > 0 ? (uint64_t)pages / 2 * (uint64_t)page : UINT64_MAX / 2;
@@ -125,11 +125,11 @@ static uint64_t bytes_most(void)
 static bool fits_memory(const struct reader *reader, uint64_t bytes)
 {
     char most[TOOL_NUMBER_BYTES];
-    if (bytes <= bytes_most())
+    if (bytes <= bytes_max())
         return true;
     tool_error("%s: is larger than %s, half of this machine's memory; another system's filter is "
                "read as a whole",
-               reader->path, tool_format_size(most, bytes_most()));
+               reader->path, tool_format_size(most, bytes_max()));
     return false;
 }
 
@@ -418,7 +418,7 @@ void tool_remarks_say(const char *path, const bloomery_filter *filter)
 {
     char text[REMARK_BYTES];
     for (uint32_t i = 0; bloomery_dialect_remark(filter, i, text, sizeof(text)); i++)
-        tool_note("%s: %s", path, text);
+        tool_notice("%s: %s", path, text);
 }
 
 json_t *tool_remarks_json(const bloomery_filter *filter)

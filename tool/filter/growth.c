@@ -9,22 +9,22 @@
 static const char head[] =
     "  link            keys     memory lines probes       rate            odds\n";
 
-/* ---- Links to come --------------------------------------------------------------------------- */
+/* ---- Layers to come --------------------------------------------------------------------------- */
 
-/* The next link of a chain that is to take `keys` keys and can take `room` of them so far. */
-static bool next_link(const bloomery_plan *plan, uint64_t keys, uint64_t room, uint32_t index,
-                      bloomery_plan *link)
+/* The next layer of a chain that is to take `keys` keys and can take `room` of them so far. */
+static bool next_layer(const bloomery_plan *plan, uint64_t keys, uint64_t room, uint32_t index,
+                       bloomery_plan *layer)
 {
-    return room < keys && bloomery_plan_link(plan, index, link, NULL) == BLOOMERY_OK;
+    return room < keys && bloomery_plan_layer(plan, index, layer, NULL) == BLOOMERY_OK;
 }
 
 bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
 {
     char most[TOOL_NUMBER_BYTES], wanted[TOOL_NUMBER_BYTES];
     uint64_t room = 0;
-    bloomery_plan link;
-    for (uint32_t i = 0; next_link(plan, keys, room, i, &link); i++)
-        room += link.keys;
+    bloomery_plan layer;
+    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++)
+        room += layer.keys;
     if (room >= keys)
         return true;
     tool_error(
@@ -39,16 +39,16 @@ void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t
     char count[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
         odds[TOOL_NUMBER_BYTES];
     uint64_t room = 0, bytes = 0;
-    bloomery_plan link;
+    bloomery_plan layer;
     tool_out_format(out, "\nWith %s keys it will be a chain of\n\n%s",
                     tool_format_count(count, keys), head);
-    for (uint32_t i = 0; next_link(plan, keys, room, i, &link); i++) {
-        room += link.keys;
-        bytes += link.bytes;
+    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
+        room += layer.keys;
+        bytes += layer.bytes;
         tool_out_format(out, "  %4u %15s %10s %5u %6u %10s %15s\n", i + 1,
-                        tool_format_count(count, link.keys), tool_format_size(memory, link.bytes),
-                        link.lines, link.probes, tool_format_rate(rate, link.rate),
-                        tool_format_odds(odds, link.rate));
+                        tool_format_count(count, layer.keys), tool_format_size(memory, layer.bytes),
+                        layer.blocks_per_key, layer.probes, tool_format_rate(rate, layer.rate),
+                        tool_format_odds(odds, layer.rate));
     }
     tool_out_format(out, "  all  %15s %10s, at a rate under %s\n", tool_format_count(count, room),
                     tool_format_size(memory, bytes), tool_format_odds(odds, plan->rate));
@@ -56,66 +56,66 @@ void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t
 
 json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
 {
-    json_t *links = tool_json_array();
+    json_t *layers = tool_json_array();
     uint64_t room = 0;
-    bloomery_plan link;
-    for (uint32_t i = 0; next_link(plan, keys, room, i, &link); i++) {
+    bloomery_plan layer;
+    for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
         json_t *object = tool_json_object();
-        tool_json_add(object, "keys", tool_json_count(link.keys));
-        tool_json_add(object, "rate", tool_json_number(link.rate));
-        tool_json_add(object, "bytes", tool_json_count(link.bytes));
-        tool_json_add(object, "lines", tool_json_count(link.lines));
-        tool_json_add(object, "probes", tool_json_count(link.probes));
-        tool_json_append(links, object);
-        room += link.keys;
+        tool_json_add(object, "keys", tool_json_count(layer.keys));
+        tool_json_add(object, "rate", tool_json_number(layer.rate));
+        tool_json_add(object, "bytes", tool_json_count(layer.bytes));
+        tool_json_add(object, "lines", tool_json_count(layer.blocks_per_key));
+        tool_json_add(object, "probes", tool_json_count(layer.probes));
+        tool_json_append(layers, object);
+        room += layer.keys;
     }
-    return links;
+    return layers;
 }
 
-/* ---- Links there are ------------------------------------------------------------------------- */
+/* ---- Layers there are ------------------------------------------------------------------------- */
 
-static bool read_link(const bloomery_filter *filter, uint32_t index, bloomery_link_info *link)
+static bool read_layer(const bloomery_filter *filter, uint32_t index, bloomery_layer_info *layer)
 {
-    *link = (bloomery_link_info)BLOOMERY_LINK_INFO;
-    return bloomery_link_info_get(filter, index, true, link) == BLOOMERY_OK;
+    *layer = (bloomery_layer_info)BLOOMERY_LAYER_INFO;
+    return bloomery_layer_info_get(filter, index, true, layer) == BLOOMERY_OK;
 }
 
-void tool_links_print(struct tool_out *out, const bloomery_filter *filter)
+void tool_layers_print(struct tool_out *out, const bloomery_filter *filter)
 {
     char keys[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES],
         rate[TOOL_NUMBER_BYTES], live[TOOL_NUMBER_BYTES];
-    bloomery_link_info link;
+    bloomery_layer_info layer;
     tool_out_format(out, "\n  %4s %15s %15s %10s %5s %6s %10s %10s\n", "link", "keys, about",
                     "planned for", "memory", "lines", "probes", "rate", "live");
-    for (uint32_t i = 0; read_link(filter, i, &link); i++)
+    for (uint32_t i = 0; read_layer(filter, i, &layer); i++)
         tool_out_format(out, "  %4u %15s %15s %10s %5u %6u %10s %10s\n", i + 1,
-                        isinf(link.estimated_keys)
+                        isinf(layer.estimated_keys)
                             ? "all bits set"
-                            : tool_format_count(keys, (uint64_t)(link.estimated_keys + 0.5)),
-                        tool_format_count(planned, link.planned_keys),
-                        tool_format_size(memory, link.bytes), link.lines, link.probes,
-                        tool_format_rate(rate, link.planned_rate),
-                        tool_format_rate(live, link.live_rate));
+                            : tool_format_count(keys, (uint64_t)(layer.estimated_keys + 0.5)),
+                        tool_format_count(planned, layer.planned_keys),
+                        tool_format_size(memory, layer.bytes), layer.blocks_per_key, layer.probes,
+                        tool_format_rate(rate, layer.planned_rate),
+                        tool_format_rate(live, layer.live_rate));
     tool_out_text(out, "\n");
 }
 
-json_t *tool_links_json(const bloomery_filter *filter)
+json_t *tool_layers_json(const bloomery_filter *filter)
 {
-    json_t *links = tool_json_array();
-    bloomery_link_info link;
-    for (uint32_t i = 0; read_link(filter, i, &link); i++) {
+    json_t *layers = tool_json_array();
+    bloomery_layer_info layer;
+    for (uint32_t i = 0; read_layer(filter, i, &layer); i++) {
         json_t *object = tool_json_object();
-        tool_json_add(object, "lines", tool_json_count(link.lines));
-        tool_json_add(object, "probes", tool_json_count(link.probes));
-        tool_json_add(object, "bits", tool_json_count(link.bits));
-        tool_json_add(object, "bytes", tool_json_count(link.bytes));
-        tool_json_add(object, "adds", tool_json_count(link.adds));
-        tool_json_add(object, "planned_keys", tool_json_count(link.planned_keys));
-        tool_json_add(object, "planned_rate", tool_json_number(link.planned_rate));
-        tool_json_add(object, "bits_set", tool_json_count(link.bits_set));
-        tool_json_add(object, "estimated_keys", tool_json_number(link.estimated_keys));
-        tool_json_add(object, "live_rate", tool_json_number(link.live_rate));
-        tool_json_append(links, object);
+        tool_json_add(object, "lines", tool_json_count(layer.blocks_per_key));
+        tool_json_add(object, "probes", tool_json_count(layer.probes));
+        tool_json_add(object, "bits", tool_json_count(layer.bits));
+        tool_json_add(object, "bytes", tool_json_count(layer.bytes));
+        tool_json_add(object, "adds", tool_json_count(layer.adds));
+        tool_json_add(object, "planned_keys", tool_json_count(layer.planned_keys));
+        tool_json_add(object, "planned_rate", tool_json_number(layer.planned_rate));
+        tool_json_add(object, "bits_set", tool_json_count(layer.bits_set));
+        tool_json_add(object, "estimated_keys", tool_json_number(layer.estimated_keys));
+        tool_json_add(object, "live_rate", tool_json_number(layer.live_rate));
+        tool_json_append(layers, object);
     }
-    return links;
+    return layers;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The links of scalable filters: those that a filter has, and those that it will have. */
+/* The layers of scalable filters: those that a filter has, and those that it will have. */
 #ifndef BLOOMERY_TOOL_GROWTH_H
 #define BLOOMERY_TOOL_GROWTH_H
 
@@ -14,12 +14,12 @@
 /* Whether a chain of this plan can ever hold so many keys. Prints how many it can where not. */
 bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys);
 
-/* The links that a chain of this plan will have with `keys` keys, and what they take together. */
+/* The layers that a chain of this plan will have with `keys` keys, and what they take together. */
 void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t keys);
 json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys);
 
-/* The links of a filter, as they are. */
-void tool_links_print(struct tool_out *out, const bloomery_filter *filter);
-json_t *tool_links_json(const bloomery_filter *filter);
+/* The layers of a filter, as they are. */
+void tool_layers_print(struct tool_out *out, const bloomery_filter *filter);
+json_t *tool_layers_json(const bloomery_filter *filter);
 
 #endif /* BLOOMERY_TOOL_GROWTH_H */

@@ -2,18 +2,18 @@
 /*
  * How hashes are kept until the filter can be made.
  *
- *     memory   | block 0 | block 1 | block 2 | ... | block n |     one piece of addresses
+ *     memory   | chunk 0 | chunk 1 | chunk 2 | ... | chunk n |     one piece of addresses
  *     thread 0  full       full                      filling
  *     thread 1                       filling
- *     file     | block | block | ...                               full ones, as they came
+ *     file     | chunk | chunk | ...                               full ones, as they came
  *
- * Each thread fills a block of its own and takes the next free one when it is full. Where there is
- * none left, it writes its block behind the end of the file, and fills it again: what came first
+ * Each thread fills a chunk of its own and takes the next free one when it is full. Where there is
+ * none left, it writes its chunk behind the end of the file, and fills it again: what came first
  * stays in memory, and the file is written from the front to the back in pieces of a MiB. It has no
  * name, so that nothing is left of it, however the process ends.
  *
- * In which order hashes are added does not matter to a filter of one link, and so neither does
- * where they lie. At the end the last blocks fill the gaps of those that did not get full: the
+ * In which order hashes are added does not matter to a filter of one layer, and so neither does
+ * where they lie. At the end the last chunks fill the gaps of those that did not get full: the
  * hashes in memory are then one column, which all threads add together. The file comes after them,
  * in pieces that are read into their place.
  *
@@ -39,15 +39,15 @@
 #include <unistd.h>
 
 enum {
-    BLOCK_BYTES = 1 << 20,
-    BLOCK_BYTES_LEAST = 64,
+    CHUNK_BYTES = 1 << 20,
+    CHUNK_BYTES_MIN = 64,
     HUGE_PAGE_BYTES = 2 << 20,
     PIECE_BYTES = 64 << 20, /* added, or read, at once: some tenths of a second of work */
 };
 
 /* What one thread fills: it alone writes here, so it shares no cache line with another. */
 struct writer {
-    _Alignas(64) size_t block;
+    _Alignas(64) size_t chunk;
     size_t used; /* bytes of it */
 };
 
@@ -57,9 +57,9 @@ struct tool_hash_store {
     struct writer *writers;
 
     unsigned char *memory;
-    size_t block_bytes;
-    size_t block_count;
-    atomic_size_t taken; /* blocks */
+    size_t chunk_bytes;
+    size_t chunk_count;
+    atomic_size_t taken; /* chunks */
 
     pthread_mutex_t opening;
     int file; /* -1: not yet; set while `opening` is held, before file_bytes is more than 0 */
@@ -73,21 +73,21 @@ struct tool_hash_store {
 static void take_memory(struct tool_hash_store *store)
 {
     void *memory;
-    while ((memory = mmap(NULL, store->block_count * store->block_bytes, PROT_READ | PROT_WRITE,
+    while ((memory = mmap(NULL, store->chunk_count * store->chunk_bytes, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) == MAP_FAILED) {
-        if (store->block_count / 2 < store->threads) {
-            tool_error("not enough memory for %zu bytes", store->block_count * store->block_bytes);
+        if (store->chunk_count / 2 < store->threads) {
+            tool_error("not enough memory for %zu bytes", store->chunk_count * store->chunk_bytes);
             exit(TOOL_ERROR);
         }
-        store->block_count /= 2;
+        store->chunk_count /= 2;
     }
     store->memory = memory;
-    const size_t bytes = store->block_count * store->block_bytes;
+    const size_t bytes = store->chunk_count * store->chunk_bytes;
     if (bytes > HUGE_PAGE_BYTES)
         madvise(store->memory + HUGE_PAGE_BYTES, bytes - HUGE_PAGE_BYTES, MADV_HUGEPAGE);
 }
 
-struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t most_bytes)
+struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t max_bytes)
 {
     assert(hash_bytes == sizeof(uint64_t) || hash_bytes == sizeof(bloomery_hash));
     assert(threads > 0);
@@ -95,15 +95,15 @@ struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads,
     memset(store, 0, sizeof(*store));
     store->hash_bytes = hash_bytes;
     store->threads = threads;
-    /* Two blocks a thread at least, so that no thread holds memory that others need. */
-    store->block_bytes = most_bytes / threads / 2 / BLOCK_BYTES_LEAST * BLOCK_BYTES_LEAST;
-    if (store->block_bytes > BLOCK_BYTES)
-        store->block_bytes = BLOCK_BYTES;
-    if (store->block_bytes < BLOCK_BYTES_LEAST)
-        store->block_bytes = BLOCK_BYTES_LEAST;
-    store->block_count = most_bytes / store->block_bytes;
-    if (store->block_count < threads)
-        store->block_count = threads;
+    /* Two chunks a thread at least, so that no thread holds memory that others need. */
+    store->chunk_bytes = max_bytes / threads / 2 / CHUNK_BYTES_MIN * CHUNK_BYTES_MIN;
+    if (store->chunk_bytes > CHUNK_BYTES)
+        store->chunk_bytes = CHUNK_BYTES;
+    if (store->chunk_bytes < CHUNK_BYTES_MIN)
+        store->chunk_bytes = CHUNK_BYTES_MIN;
+    store->chunk_count = max_bytes / store->chunk_bytes;
+    if (store->chunk_count < threads)
+        store->chunk_count = threads;
     take_memory(store);
 
     store->writers = aligned_alloc(_Alignof(struct writer), threads * sizeof(struct writer));
@@ -112,7 +112,7 @@ struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads,
         exit(TOOL_ERROR);
     }
     for (uint32_t i = 0; i < threads; i++)
-        store->writers[i] = (struct writer){.block = i};
+        store->writers[i] = (struct writer){.chunk = i};
     atomic_init(&store->taken, threads);
     store->file = -1;
     pthread_mutex_init(&store->opening, NULL);
@@ -123,7 +123,7 @@ void tool_hash_store_free(struct tool_hash_store *store)
 {
     if (store == NULL)
         return;
-    munmap(store->memory, store->block_count * store->block_bytes);
+    munmap(store->memory, store->chunk_count * store->chunk_bytes);
     if (store->file >= 0)
         close(store->file);
     pthread_mutex_destroy(&store->opening);
@@ -193,16 +193,16 @@ static bool open_once(struct tool_hash_store *store)
     return open;
 }
 
-/* Writes a whole block behind the others. */
-static bool write_out(struct tool_hash_store *store, const unsigned char *block)
+/* Writes a whole chunk behind the others. */
+static bool write_out(struct tool_hash_store *store, const unsigned char *chunk)
 {
     if (!open_once(store))
         return false;
-    const uint64_t at = atomic_fetch_add(&store->file_bytes, store->block_bytes);
+    const uint64_t at = atomic_fetch_add(&store->file_bytes, store->chunk_bytes);
     size_t done = 0;
-    while (done < store->block_bytes) {
+    while (done < store->chunk_bytes) {
         const ssize_t count =
-            pwrite(store->file, block + done, store->block_bytes - done, (off_t)(at + done));
+            pwrite(store->file, chunk + done, store->chunk_bytes - done, (off_t)(at + done));
         if (count < 0 && errno != EINTR)
             return fail(store, errno);
         done += count > 0 ? (size_t)count : 0;
@@ -225,21 +225,21 @@ static bool read_back(struct tool_hash_store *store, uint64_t from, size_t bytes
 
 /* ---- Keeping --------------------------------------------------------------------------------- */
 
-static unsigned char *block_at(const struct tool_hash_store *store, size_t block)
+static unsigned char *chunk_at(const struct tool_hash_store *store, size_t chunk)
 {
-    assert(block < store->block_count);
-    return store->memory + block * store->block_bytes;
+    assert(chunk < store->chunk_count);
+    return store->memory + chunk * store->chunk_bytes;
 }
 
-/* Room for a thread whose block is full: in the next one, or in the same once it is written. */
-static bool next_block(struct tool_hash_store *store, struct writer *writer)
+/* Room for a thread whose chunk is full: in the next one, or in the same once it is written. */
+static bool next_chunk(struct tool_hash_store *store, struct writer *writer)
 {
-    size_t block = atomic_load(&store->taken);
-    if (block < store->block_count)
-        block = atomic_fetch_add(&store->taken, 1);
-    if (block < store->block_count)
-        writer->block = block;
-    else if (!write_out(store, block_at(store, writer->block)))
+    size_t chunk = atomic_load(&store->taken);
+    if (chunk < store->chunk_count)
+        chunk = atomic_fetch_add(&store->taken, 1);
+    if (chunk < store->chunk_count)
+        writer->chunk = chunk;
+    else if (!write_out(store, chunk_at(store, writer->chunk)))
         return false;
     writer->used = 0;
     return true;
@@ -252,11 +252,11 @@ bool tool_hash_store_keep(struct tool_hash_store *store, uint32_t thread,
     struct writer *writer = &store->writers[thread];
     while (count > 0) {
         if (atomic_load_explicit(&store->failure, memory_order_relaxed) != 0 ||
-            (writer->used == store->block_bytes && !next_block(store, writer)))
+            (writer->used == store->chunk_bytes && !next_chunk(store, writer)))
             return false;
-        const size_t room = (store->block_bytes - writer->used) / store->hash_bytes;
+        const size_t room = (store->chunk_bytes - writer->used) / store->hash_bytes;
         const size_t now = count < room ? count : room;
-        unsigned char *to = block_at(store, writer->block) + writer->used;
+        unsigned char *to = chunk_at(store, writer->chunk) + writer->used;
         if (store->hash_bytes == sizeof(bloomery_hash))
             memcpy(to, hashes, now * sizeof(*hashes));
         else
@@ -269,18 +269,18 @@ bool tool_hash_store_keep(struct tool_hash_store *store, uint32_t thread,
     return true;
 }
 
-static size_t blocks_taken(const struct tool_hash_store *store)
+static size_t chunks_taken(const struct tool_hash_store *store)
 {
     const size_t taken = atomic_load(&store->taken);
-    return taken < store->block_count ? taken : store->block_count;
+    return taken < store->chunk_count ? taken : store->chunk_count;
 }
 
-/* Bytes of hashes in memory: all blocks are full but those that threads were filling. */
+/* Bytes of hashes in memory: all chunks are full but those that threads were filling. */
 static size_t bytes_in_memory(const struct tool_hash_store *store)
 {
-    size_t bytes = blocks_taken(store) * store->block_bytes;
+    size_t bytes = chunks_taken(store) * store->chunk_bytes;
     for (uint32_t i = 0; i < store->threads; i++)
-        bytes -= store->block_bytes - store->writers[i].used;
+        bytes -= store->chunk_bytes - store->writers[i].used;
     return bytes;
 }
 
@@ -296,22 +296,22 @@ uint64_t tool_hash_store_file_bytes(const struct tool_hash_store *store)
 
 /* ---- Building -------------------------------------------------------------------------------- */
 
-/* The hashes of the last blocks fill the gaps in those before. */
+/* The hashes of the last chunks fill the gaps in those before. */
 static void close_gaps(struct tool_hash_store *store)
 {
-    size_t end = blocks_taken(store), first = 0;
+    size_t end = chunks_taken(store), first = 0;
     size_t *used = tool_allocate(end * sizeof(*used));
     for (size_t i = 0; i < end; i++)
-        used[i] = store->block_bytes;
+        used[i] = store->chunk_bytes;
     for (uint32_t i = 0; i < store->threads; i++)
-        used[store->writers[i].block] = store->writers[i].used;
+        used[store->writers[i].chunk] = store->writers[i].used;
     while (first + 1 < end) {
-        const size_t gap = store->block_bytes - used[first], last = end - 1;
+        const size_t gap = store->chunk_bytes - used[first], last = end - 1;
         const size_t moved = gap < used[last] ? gap : used[last];
         used[last] -= moved;
-        memcpy(block_at(store, first) + used[first], block_at(store, last) + used[last], moved);
+        memcpy(chunk_at(store, first) + used[first], chunk_at(store, last) + used[last], moved);
         used[first] += moved;
-        if (used[first] == store->block_bytes)
+        if (used[first] == store->chunk_bytes)
             first++;
         else
             end--;
@@ -329,7 +329,7 @@ static bool add(const struct tool_hash_store *store, bloomery_filter *filter, co
     column.data = store->memory + from;
     column.bytes = bytes;
     column.count = bytes / store->hash_bytes;
-    if (bloomery_build_column(filter, &column, store->threads, &error) == BLOOMERY_OK)
+    if (bloomery_add_column_parallel(filter, &column, store->threads, &error) == BLOOMERY_OK)
         return true;
     tool_library_error(name, &error);
     return false;
@@ -339,7 +339,7 @@ bool tool_hash_store_build(struct tool_hash_store *store, bloomery_filter *filte
                            bool quiet)
 {
     const size_t memory = bytes_in_memory(store);
-    const size_t room = store->block_count * store->block_bytes;
+    const size_t room = store->chunk_count * store->chunk_bytes;
     const uint64_t file = atomic_load(&store->file_bytes), all = memory + file;
     struct tool_progress progress;
     bool good = true;

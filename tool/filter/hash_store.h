@@ -3,7 +3,7 @@
  * Hashes of keys that wait for the filter they go into: of any number, in bounded memory, and past
  * that in a file. hash_store.c holds the essay. All threads keep, and then one builds:
  *
- *     struct tool_hash_store *store = tool_hash_store_new(sizeof(uint64_t), threads, most_bytes);
+ *     struct tool_hash_store *store = tool_hash_store_new(sizeof(uint64_t), threads, max_bytes);
  *     ... in each thread: tool_hash_store_keep(store, thread, hashes, count) ...
  *     tool_hash_store_build(store, filter, "f.bloom", false);
  *     tool_hash_store_free(store);
@@ -19,9 +19,9 @@
 
 struct tool_hash_store;
 
-/* `hash_bytes`: 8 of filters with XXH3-64, whose hashes have no more, else 16. `most_bytes` is the
+/* `hash_bytes`: 8 of filters with XXH3-64, whose hashes have no more, else 16. `max_bytes` is the
  * memory that they may take; at least 64 bytes a thread. Never NULL. */
-struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t most_bytes);
+struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t max_bytes);
 
 /* Thread `thread`, 0 to threads - 1, keeps hashes. False where the file for them can't be made or
  * written; from then on nothing is kept. */

@@ -23,21 +23,21 @@
 
 #define RATE_FOR_NARROW 1e-7
 
-enum { BYTES_PER_KEY_LEAST = 4 };                   /* with a rate given by the memory */
+enum { BYTES_PER_KEY_MIN = 4 };                     /* with a rate given by the memory */
 #define MEMORY_WITH_LOW_RATES (UINT64_C(128) << 30) /* up to which that is so */
-#define MEMORY_MOST           ((size_t)256 << 20)   /* of hashes; more go to a file */
+#define MEMORY_MAX            ((size_t)256 << 20)   /* of hashes; more go to a file */
 enum { PORTION = 512 }; /* keys hashed at once: their hashes stay in the first cache */
 
 /* Tests want hashes that do not fit. */
-static size_t memory_most(void)
+static size_t memory_max(void)
 {
 #ifdef BLOOMERY_TOOL_SWITCH
     const char *text = getenv("BLOOMERY_HASH_BYTES");
     const size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
-    if (wanted > 0 && wanted <= MEMORY_MOST)
+    if (wanted > 0 && wanted <= MEMORY_MAX)
         return wanted;
 #endif
-    return MEMORY_MOST;
+    return MEMORY_MAX;
 }
 
 static size_t hash_bytes(bloomery_hash_id hash)
@@ -47,16 +47,16 @@ static size_t hash_bytes(bloomery_hash_id hash)
 
 /* The least filter there is: of it nothing but the hash is used. */
 static bool add_part(struct tool_hasher *hasher, const bloomery_options *given,
-                     bloomery_hash_id hash, uint64_t keys_most)
+                     bloomery_hash_id hash, uint64_t keys_max)
 {
     struct tool_hasher_part *part = &hasher->parts[hasher->count];
     const bloomery_plan plan = {
-        .kind = BLOOMERY_BLOCKED, .lines = 1, .probes = 1, .cell_bits = 1, .bits = 512};
+        .kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .cell_bits = 1, .bits = 512};
     bloomery_options options = *given;
     bloomery_error error;
     assert(hasher->count < TOOL_HASHER_PARTS);
     options.hash = hash;
-    *part = (struct tool_hasher_part){.hash = hash, .keys_most = keys_most};
+    *part = (struct tool_hasher_part){.hash = hash, .keys_max = keys_max};
     if (bloomery_create(&plan, &options, &part->filter, &error) != BLOOMERY_OK) {
         tool_library_error(NULL, &error);
         return false;
@@ -75,7 +75,7 @@ bool tool_hasher_open(struct tool_hasher *hasher, const bloomery_options *option
     if (!add_part(hasher, options, BLOOMERY_HASH_XXH3_64, UINT64_MAX) || rate >= RATE_FOR_NARROW)
         return hasher->count > 0;
     const uint64_t most =
-        rate > 0 || memory > MEMORY_WITH_LOW_RATES ? UINT64_MAX : memory / BYTES_PER_KEY_LEAST;
+        rate > 0 || memory > MEMORY_WITH_LOW_RATES ? UINT64_MAX : memory / BYTES_PER_KEY_MIN;
     return add_part(hasher, options, BLOOMERY_HASH_XXH3_128, most);
 }
 
@@ -86,7 +86,7 @@ void tool_hasher_start(struct tool_hasher *hasher, uint32_t threads)
         bytes += hash_bytes(hasher->parts[i].hash);
     for (size_t i = 0; i < hasher->count; i++) {
         const size_t own = hash_bytes(hasher->parts[i].hash);
-        hasher->parts[i].store = tool_hash_store_new(own, threads, memory_most() / bytes * own);
+        hasher->parts[i].store = tool_hash_store_new(own, threads, memory_max() / bytes * own);
     }
 }
 
@@ -99,7 +99,7 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
         now = count - from < PORTION ? count - from : PORTION;
         for (size_t i = 0; i < hasher->count; i++) {
             const struct tool_hasher_part *part = &hasher->parts[i];
-            if (before > part->keys_most)
+            if (before > part->keys_max)
                 continue;
             const bloomery_status status =
                 bloomery_hash_batch(part->filter, keys + from, now, hashes);

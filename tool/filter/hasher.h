@@ -31,7 +31,7 @@ struct tool_hasher_part {
     bloomery_hash_id hash;
     bloomery_filter *filter; /* a small one with this hash, to make it */
     struct tool_hash_store *store;
-    uint64_t keys_most; /* with more keys the filter has the other hash, and these go */
+    uint64_t keys_max; /* with more keys the filter has the other hash, and these go */
 };
 
 struct tool_hasher {

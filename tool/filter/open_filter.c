@@ -22,7 +22,7 @@ bloomery_filter *tool_filter_open_with(const char *path, bloomery_options option
 bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
                                        const char *key_file, const char *dialect_option)
 {
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_filter *filter = NULL;
     bloomery_error error;
 
@@ -31,13 +31,13 @@ bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options option
     if (key_file != NULL) {
         if (!tool_key_read(key_file, key))
             return NULL;
-        options.key = key;
+        options.secret = key;
     }
     bloomery_status status = bloomery_open(path, &options, &filter, &error);
     explicit_bzero(key, sizeof(key));
     if (status != BLOOMERY_OK) {
         tool_library_error(path, &error);
-        if (error.status == BLOOMERY_KEY_NEEDED && key_file == NULL)
+        if (error.status == BLOOMERY_SECRET_NEEDED && key_file == NULL)
             tool_say("--key-file FILE gives the key");
         tool_foreign_hint(path, dialect_option, error.status);
         return NULL;

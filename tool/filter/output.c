@@ -61,7 +61,7 @@ bool tool_output_write(const struct tool_output *output, const bloomery_filter *
     if (output->dialect != NULL)
         return tool_foreign_write(filter, output->dialect, output->path, bytes);
     if (bytes != NULL)
-        *bytes = bloomery_bytes(filter);
+        *bytes = bloomery_file_bytes(filter);
     if (tool_output_is_stdout(output))
         return tool_filter_to_stdout(filter);
     if (bloomery_save(filter, output->path, &error) == BLOOMERY_OK)
@@ -90,7 +90,7 @@ void tool_output_add_facts(json_t *report, const struct tool_output *output,
 {
     tool_json_add(report, "file", tool_json_text(output->path));
     tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
-    tool_json_add(report, "links", tool_json_count(info->links));
+    tool_json_add(report, "links", tool_json_count(info->layers));
     tool_json_add(report, "adds", tool_json_count(info->adds));
     tool_json_add_facts(report, info);
 }

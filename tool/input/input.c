@@ -104,8 +104,8 @@ static enum tool_opened recognise(struct tool_input *input, unsigned char *buffe
     enum tool_packing packing = TOOL_PLAIN;
     bool undecided = true;
     assert(room >= TOOL_INPUT_LEAST_ROOM);
-    if (room > TOOL_UNPACK_HEAD_MOST)
-        room = TOOL_UNPACK_HEAD_MOST;
+    if (room > TOOL_UNPACK_HEAD_MAX)
+        room = TOOL_UNPACK_HEAD_MAX;
     while (undecided && !input->ended) {
         assert(*count < room);
         ssize_t more = tool_stream_read(&input->stream, buffer + *count, room - *count);

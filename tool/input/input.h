@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 /* Where keys come from. */
-#define TOOL_LINE_MOST ((size_t)64 << 20)
+#define TOOL_LINE_MAX ((size_t)64 << 20)
 
 struct tool_source {
     char *const *paths;      /* files; "-" is stdin. They are read one after the other */
@@ -35,20 +35,20 @@ struct tool_source {
     bool unwarned;           /* no warnings about the inputs, as in a pass that only counts */
     bool stoppable;          /* who reads may stop early */
     bool settled;            /* and then nothing may be said of what comes later: an input is
-                                opened, or a failure told, when all blocks before are given back */
+                                opened, or a failure told, when all chunks before are given back */
     const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
                                                there; NULL: nothing does */
     uint32_t threads; /* that take part; 0: as many as the process may run at once */
 
-    /* A record that is longer makes its input fail, with its line in the message, when all blocks
-     * before are given back: no block is longer than that, which bounds the memory of a thread. 0:
-     * TOOL_LINE_MOST. */
-    size_t line_most;
+    /* A record that is longer makes its input fail, with its line in the message, when all chunks
+     * before are given back: no chunk is longer than that, which bounds the memory of a thread. 0:
+     * TOOL_LINE_MAX. */
+    size_t line_max;
 
     /* For inputs without an end, in bounded memory and by one thread: records longer than this are
-     * no failure, but passed over and counted (tool_blocks_too_long), and of blocks that were
+     * no failure, but passed over and counted (tool_chunks_too_long), and of chunks that were
      * given back nothing is kept. 0: neither. */
-    size_t record_most;
+    size_t record_max;
 
     /* Called where a pipe has had nothing for so long; see stream.h. */
     void (*idle)(void *context);

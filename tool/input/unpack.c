@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MOST };
+enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
 
 /* What is called of libarchive. */
 #define FUNCTIONS(X)                     \
@@ -105,7 +105,7 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
 
 /* ---- Packed bytes ---------------------------------------------------------------------------- */
 
-/* The next block of packed bytes into `packed`: 0 at the end, -1 with errno. */
+/* The next chunk of packed bytes into `packed`: 0 at the end, -1 with errno. */
 static ssize_t read_packed(struct tool_unpack *unpack)
 {
     if (unpack->head_bytes > 0) {

@@ -34,9 +34,9 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
 struct tool_unpack;
 
 /* Begins to unpack. `stream` stays the caller's; its first `count` bytes (at most
- * TOOL_UNPACK_HEAD_MOST), already read, are `head`. `delimiter`: ends each zip member that does not
+ * TOOL_UNPACK_HEAD_MAX), already read, are `head`. `delimiter`: ends each zip member that does not
  * end in it, so that its last record and the next member's first stay two. Never NULL. */
-enum { TOOL_UNPACK_HEAD_MOST = 1 << 20 };
+enum { TOOL_UNPACK_HEAD_MAX = 1 << 20 };
 
 struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
                                      const unsigned char *head, size_t count,

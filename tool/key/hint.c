@@ -8,12 +8,12 @@
 #include <string.h>
 
 /* 128 bits to 512 bits in hexadecimal digits, MD5 to SHA-512. */
-enum { KEPT_MOST = 1000, DIGITS_LEAST = 32, DIGITS_MOST = 128 };
+enum { KEPT_MAX = 1000, DIGITS_MIN = 32, DIGITS_MAX = 128 };
 
 struct tool_hint {
     size_t count[2]; /* of keys with small and with capital letters */
-    bloomery_key keys[2][KEPT_MOST];
-    char text[2][KEPT_MOST][DIGITS_MOST]; /* in the other case */
+    bloomery_key keys[2][KEPT_MAX];
+    char text[2][KEPT_MAX][DIGITS_MAX]; /* in the other case */
 };
 
 struct tool_hint *tool_hint_new(void)
@@ -32,7 +32,7 @@ void tool_hint_free(struct tool_hint *hint)
 static int letters_of(const unsigned char *text, size_t bytes)
 {
     int letters = -1;
-    if (bytes < DIGITS_LEAST || bytes > DIGITS_MOST)
+    if (bytes < DIGITS_MIN || bytes > DIGITS_MAX)
         return -1;
     for (size_t i = 0; i < bytes; i++) {
         bool small = text[i] >= 'a' && text[i] <= 'f', capital = text[i] >= 'A' && text[i] <= 'F';
@@ -50,7 +50,7 @@ void tool_hint_keep(struct tool_hint *hint, const bloomery_key *keys, size_t cou
     for (size_t i = 0; i < count; i++) {
         const unsigned char *from = keys[i].data;
         int letters = letters_of(from, keys[i].bytes);
-        if (letters < 0 || hint->count[letters] == KEPT_MOST)
+        if (letters < 0 || hint->count[letters] == KEPT_MAX)
             continue;
         char *to = hint->text[letters][hint->count[letters]];
         for (size_t j = 0; j < keys[i].bytes; j++)
@@ -60,9 +60,9 @@ void tool_hint_keep(struct tool_hint *hint, const bloomery_key *keys, size_t cou
 }
 
 /* The chance of so many false positives among so many keys is below expected^hits / hits!. */
-static bool by_chance(size_t hits, size_t asked, double rate)
+static bool by_chance(size_t hits, size_t queried, double rate)
 {
-    const double expected = (double)asked * rate;
+    const double expected = (double)queried * rate;
     double chance = 1;
     for (size_t i = 1; i <= hits && chance > 0; i++)
         chance *= expected / (double)i;
@@ -78,10 +78,10 @@ void tool_hint_say(const struct tool_hint *hint, const char *name, const bloomer
         return;
     bloomery_info_get(filter, true, &info);
     for (int i = 0; i < 2; i++) {
-        size_t asked = hint->count[i];
-        size_t hits = bloomery_may_contain_batch(filter, hint->keys[i], asked, NULL);
-        assert(hits <= asked);
-        if (hits == 0 || by_chance(hits, asked, info.live_rate))
+        size_t queried = hint->count[i];
+        size_t hits = bloomery_may_contain_batch(filter, hint->keys[i], queried, NULL);
+        assert(hits <= queried);
+        if (hits == 0 || by_chance(hits, queried, info.live_rate))
             continue;
         if (optional)
             tool_error("hint: none was found, but in %s case such keys may be in %s; --%s asks so",

@@ -334,24 +334,24 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
 }
 
 /* `left`: how many records of the batch come from this one on, itself included. */
-static void note_malformed(struct tool_made *made, const struct tool_block *block,
+static void note_malformed(struct tool_made *made, const struct tool_chunk *chunk,
                            bloomery_key record, size_t left)
 {
     struct tool_tally *tally = &made->tally;
     made->malformed++;
-    /* A thread's blocks come in the order of the input, so its first is its earliest. */
+    /* A thread's chunks come in the order of the input, so its first is its earliest. */
     if (tally->malformed++ > 0)
         return;
-    tally->block_number = block != NULL ? block->number : 0;
-    tally->record = block != NULL ? block->records - left : 0;
-    tally->input = block != NULL ? block->input : NULL;
+    tally->chunk_number = chunk != NULL ? chunk->number : 0;
+    tally->record = chunk != NULL ? chunk->records - left : 0;
+    tally->input = chunk != NULL ? chunk->input : NULL;
     tool_show_bytes(tally->shown, sizeof(tally->shown), record.data, record.bytes);
 }
 
 /* ---- All steps ------------------------------------------------------------------------------- */
 
 /* Whether the record has a key, which is then behind the others. `left` as in note_malformed. */
-static bool make_key(const bloomery_key_rule *rule, const struct tool_block *block,
+static bool make_key(const bloomery_key_rule *rule, const struct tool_chunk *chunk,
                      bloomery_key record, size_t left, unsigned char **scratch,
                      struct tool_made *made)
 {
@@ -369,7 +369,7 @@ static bool make_key(const bloomery_key_rule *rule, const struct tool_block *blo
         trim(&text);
     made->texts[made->count] = bloomery_key_of(text.at, text.bytes);
     if ((flags & TOOL_RULE_CHANGES) != 0 && !change_form(flags, &text, scratch)) {
-        note_malformed(made, block, record, left);
+        note_malformed(made, chunk, record, left);
         return false;
     }
     if ((flags & BLOOMERY_RULE_SKIP_EMPTY) != 0 && text.bytes == 0)
@@ -398,7 +398,7 @@ static unsigned char *scratch_for(const bloomery_key_rule *rule, const bloomery_
     return made->scratch;
 }
 
-size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_block *block,
+size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *chunk,
                        const bloomery_key *records, size_t count, struct tool_made *made)
 {
     assert(count <= TOOL_BATCH_KEYS);
@@ -408,7 +408,7 @@ size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_block *b
     for (size_t first = 0; first < count; first += 64) {
         uint64_t word = 0;
         for (size_t i = first; i < count && i < first + 64; i++)
-            word |= (uint64_t)make_key(rule, block, records[i], count - i, &scratch, made)
+            word |= (uint64_t)make_key(rule, chunk, records[i], count - i, &scratch, made)
                     << i % 64;
         made->with_key[first / 64] = word;
     }
@@ -441,8 +441,8 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
 
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from)
 {
-    if (from->malformed > 0 && (into->malformed == 0 || from->block_number < into->block_number)) {
-        into->block_number = from->block_number;
+    if (from->malformed > 0 && (into->malformed == 0 || from->chunk_number < into->chunk_number)) {
+        into->chunk_number = from->chunk_number;
         into->record = from->record;
         into->input = from->input;
         memcpy(into->shown, from->shown, sizeof(into->shown));

@@ -21,8 +21,8 @@
  * The keys of a batch of records, in each thread:
  *
  *     struct tool_made *made = tool_made_new();
- *     while ((count = tool_block_keys(&block, records)) > 0) {
- *         tool_rule_apply(&rule, &block, records, count, made);
+ *     while ((count = tool_chunk_keys(&chunk, records)) > 0) {
+ *         tool_rule_apply(&rule, &chunk, records, count, made);
  *         ... ask for or add the made->count keys at made->keys: one bit for each key ...
  *         tool_made_spread(made, count, bits_of_keys, bits_of_records);
  *         ... records without a key: those whose bit in made->with_key is not set ...
@@ -36,7 +36,7 @@
 #ifndef BLOOMERY_TOOL_RULE_H
 #define BLOOMERY_TOOL_RULE_H
 
-#include "input/blocks.h"
+#include "input/chunks.h"
 
 #include <bloomery/bloomery.h>
 
@@ -143,7 +143,7 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
  * the file does not keep is refused. False after a message that names what differs.
  */
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
-                      const bloomery_filter *filter, bool asks, bloomery_key_rule *rule);
+                      const bloomery_filter *filter, bool queries, bloomery_key_rule *rule);
 
 /* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes bytes. */
 bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
@@ -158,8 +158,8 @@ struct tool_tally {
     uint64_t passed_over; /* all without a key: comments, empty keys, and the first two */
 
     /* The first that no key can be made of, in the order of the input; valid where malformed > 0. */
-    uint64_t block_number;
-    uint64_t record;   /* in its block */
+    uint64_t chunk_number;
+    uint64_t record;   /* in its chunk */
     uint64_t line;     /* in its input, from 1 on; 0: not known */
     const char *input; /* its name; NULL: -k */
     char shown[80];    /* the record, escaped and cut */
@@ -185,10 +185,10 @@ void tool_made_free(struct tool_made *made);
 /*
  * Makes keys of up to TOOL_BATCH_KEYS records; they are in the order of their records. Reads
  * nothing outside the records and changes nothing in them. Keys are spans of the records or of the
- * scratch: valid until the next call with this `made`, or until the records go. `block`: where the
+ * scratch: valid until the next call with this `made`, or until the records go. `chunk`: where the
  * records come from, for messages; NULL where they are no input's. Returns made->count.
  */
-size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_block *block,
+size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *chunk,
                        const bloomery_key *records, size_t count, struct tool_made *made);
 
 /* From a bit for each key to a bit for each of the `count` records: that of its key, 0 where it has
@@ -203,8 +203,8 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
 /* Sums of threads. */
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);
 
-/* Finds the line of the first record that no key can be made of; before the blocks are closed. */
-void tool_tally_place(struct tool_tally *tally, const struct tool_blocks *blocks);
+/* Finds the line of the first record that no key can be made of; before the chunks are closed. */
+void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks);
 
 /* Warns of records without the field, and of quotes left open; says of which record no key can be
  * made: that is an error, the caller's to act on, and `consequence` ends the sentence ("nothing was

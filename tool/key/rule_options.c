@@ -168,24 +168,24 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
 /* What an option says that the filter's rule does not; NULL where they agree. */
 static const char *difference(const struct tool_rule_choice *choice, const bloomery_key_rule *kept)
 {
-    const bloomery_key_rule *asked = &choice->rule;
+    const bloomery_key_rule *queried = &choice->rule;
     static char option[32];
     for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if ((asked->flags & ~kept->flags) >> i & 1) {
+        if ((queried->flags & ~kept->flags) >> i & 1) {
             snprintf(option, sizeof(option), "--%s", tool_rule_names[i]);
             return option;
         }
-    if (asked->field != 0 && asked->field != kept->field) {
-        snprintf(option, sizeof(option), "-F %d", (int)asked->field);
+    if (queried->field != 0 && queried->field != kept->field) {
+        snprintf(option, sizeof(option), "-F %d", (int)queried->field);
         return option;
     }
-    if (choice->delimiter_given && asked->delimiter != kept->delimiter)
+    if (choice->delimiter_given && queried->delimiter != kept->delimiter)
         return "-d";
-    return asked->comment != 0 && asked->comment != kept->comment ? "--comment" : NULL;
+    return queried->comment != 0 && queried->comment != kept->comment ? "--comment" : NULL;
 }
 
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
-                      const bloomery_filter *filter, bool asks, bloomery_key_rule *rule)
+                      const bloomery_filter *filter, bool queries, bloomery_key_rule *rule)
 {
     char text[TOOL_RULE_TEXT_BYTES];
     bloomery_info info = BLOOMERY_INFO;
@@ -193,7 +193,7 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     *rule = info.rule;
     if (tool_rule_is_none(&choice->rule))
         return true;
-    if (tool_rule_is_none(&info.rule) && asks) {
+    if (tool_rule_is_none(&info.rule) && queries) {
         *rule = choice->rule;
         return true;
     }
@@ -212,10 +212,10 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
 
 /* ---- What was passed over -------------------------------------------------------------------- */
 
-void tool_tally_place(struct tool_tally *tally, const struct tool_blocks *blocks)
+void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks)
 {
     if (tally->malformed > 0 && tally->input != NULL)
-        tally->line = tool_blocks_line(blocks, tally->block_number, tally->record);
+        tally->line = tool_chunks_line(chunks, tally->chunk_number, tally->record);
 }
 
 static const char *wrong_form(const bloomery_key_rule *rule)

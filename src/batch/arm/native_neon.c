@@ -5,7 +5,7 @@
 
 #include "batch/native.h"
 
-#include "core/arm/line_neon.h"
+#include "core/arm/block_neon.h"
 #include "core/blocked.h"
 #include "hash/xxh3.h"
 

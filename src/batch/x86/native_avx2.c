@@ -4,7 +4,7 @@
 #include "batch/native.h"
 
 #include "core/blocked.h"
-#include "core/x86/line_avx2.h"
+#include "core/x86/block_avx2.h"
 #include "hash/xxh3.h"
 
 #include <assert.h>

@@ -4,14 +4,14 @@
 #include "batch/native.h"
 
 #include "core/blocked.h"
-#include "core/x86/line_avx512.h"
+#include "core/x86/block_avx512.h"
 #include "hash/xxh3.h"
 
 #include <assert.h>
 #include <string.h>
 
 /*
- * Eight integers in eight lanes: bloomery_xxh3_8, then line and w of core/derive.h. High halves of
+ * Eight integers in eight lanes: bloomery_xxh3_8, then block and w of core/derive.h. High halves of
  * products come from four products of 32 x 32 bits, as in school:
  *
  *     a b = (a1 2^32 + a0) (b1 2^32 + b0),    carries go over a1 b0 and a0 b1
@@ -34,8 +34,8 @@ INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, con
 
     const __m512i x1 = _mm512_srli_epi64(x, 32);
     const __m512i low = _mm512_srli_epi64(_mm512_mul_epu32(x, count), 32);
-    const __m512i line = _mm512_add_epi64(_mm512_mul_epu32(x1, count), low);
-    _mm512_store_si512(at, _mm512_slli_epi64(_mm512_srli_epi64(line, 32), 6));
+    const __m512i block = _mm512_add_epi64(_mm512_mul_epu32(x1, count), low);
+    _mm512_store_si512(at, _mm512_slli_epi64(_mm512_srli_epi64(block, 32), 6));
 
     const __m512i b1 = _mm512_srli_epi64(c1, 32);
     const __m512i lowest = _mm512_srli_epi64(_mm512_mul_epu32(x, c1), 32);

@@ -4,7 +4,7 @@
 
 #if defined(BLOOMERY_ARM_KERNELS)
 
-#include "core/arm/line_neon.h"
+#include "core/arm/block_neon.h"
 #include "core/blocked.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  *
  *     SALTED_WORDS    32 bytes, eight words of 32 bits, one bit in each:
  *                     | .1...... | ....1... | 1....... | ..  bit (x s_i mod 2^32) >> 27 of word i
- *     GOLDEN_LINE     64 bytes, k bits anywhere:
+ *     GOLDEN_BLOCK     64 bytes, k bits anywhere:
  *                     | ..1......1.....................1..    bit x g^i mod 2^32 >> 23
  *
  * x is half of the hash, the other half chooses the block, so all that a block sees of a key are 32 bits: a
@@ -13,7 +13,7 @@
  * with
  *
  *     SALTED_WORDS    (1 - (31/32)^j)^8         eight words, each with a bit of every key
- *     GOLDEN_LINE     E[(X_jk / 512)^k]         plan/blocked_rate.h
+ *     GOLDEN_BLOCK     E[(X_jk / 512)^k]         plan/blocked_rate.h
  *
  * and where it is not, with probability n / N / 2^32 for its x. That is all there is at the rates of a filter
  * with more than some 40 bits a key.
@@ -31,31 +31,32 @@ enum {
     WORDS = 8,
     WORD_BITS = 32,
     SALTED_BITS = WORDS * WORD_BITS,
-    LINE_BITS = BLOOMERY_BLOCK_BITS,
+    BLOCK_BITS = BLOOMERY_BLOCK_BITS,
     FULL_LOAD = 4096,  /* keys that leave no bit of a word 0 */
     SEEN_BITS = 32,    /* of a hash, in a block */
     SALTED_SHIFT = 27, /* 32 - log2(WORD_BITS) */
-    GOLDEN_SHIFT = 23, /* 32 - log2(LINE_BITS) */
+    GOLDEN_SHIFT = 23, /* 32 - log2(BLOCK_BITS) */
 };
 
 /* ---- Any ------------------------------------------------------------------------------------- */
 
 bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
-                                      const struct bloomery_link *link, uint32_t block_bits,
+                                      const struct bloomery_layer *layer, uint32_t block_bits,
                                       bloomery_error *error)
 {
     if (shape->block_bits != block_bits)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of this rule have no blocks of %u bits", shape->block_bits);
-    if (link->lines != 1)
+    if (layer->blocks_per_key != 1)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key has one block in filters of this rule, not %u", link->lines);
-    if (link->bits % block_bits != 0 || link->blocks != link->bits / block_bits ||
-        link->blocks > UINT32_MAX)
+                             "a key has one block in filters of this rule, not %u",
+                             layer->blocks_per_key);
+    if (layer->bits % block_bits != 0 || layer->blocks != layer->bits / block_bits ||
+        layer->blocks > UINT32_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter of this rule has 1 to 2^32-1 blocks of %u bits; %llu bits "
                              "make others",
-                             block_bits, (unsigned long long)link->bits);
+                             block_bits, (unsigned long long)layer->bits);
     return BLOOMERY_OK;
 }
 
@@ -64,9 +65,9 @@ double bloomery_rate_of_32_bits(double rate, double keys)
     return rate + (1 - rate) * -expm1(-ldexp(keys, -SEEN_BITS));
 }
 
-static double keys_of_a_block(const struct bloomery_link *link, double keys)
+static double keys_of_a_block(const struct bloomery_layer *layer, double keys)
 {
-    return keys / (double)link->blocks;
+    return keys / (double)layer->blocks;
 }
 
 /* ---- A bit in each of eight words ------------------------------------------------------------ */
@@ -74,19 +75,19 @@ static double keys_of_a_block(const struct bloomery_link *link, double keys)
 static const uint32_t salts[WORDS] = {0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d,
                                       0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31};
 
-static inline struct bloomery_steps salted_words_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps salted_words_begin(const struct bloomery_layer *layer,
                                                        bloomery_hash hash)
 {
     return (struct bloomery_steps){
         .at = (uint32_t)hash.lo,
-        .base = ((hash.lo >> 32) * link->blocks >> 32) * SALTED_BITS,
+        .base = ((hash.lo >> 32) * layer->blocks >> 32) * SALTED_BITS,
     };
 }
 
-static inline uint64_t salted_words_next(const struct bloomery_link *link,
+static inline uint64_t salted_words_next(const struct bloomery_layer *layer,
                                          struct bloomery_steps *steps, uint32_t i)
 {
-    (void)link;
+    (void)layer;
     assert(i < WORDS);
     return steps->base + (uint64_t)i * WORD_BITS + ((uint32_t)steps->at * salts[i] >> SALTED_SHIFT);
 }
@@ -96,12 +97,13 @@ static inline uint64_t salted_words_next(const struct bloomery_link *link,
 #include "core/foreign/ruled_template.h"
 
 bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_link *link, bloomery_error *error)
+                                            const struct bloomery_layer *layer,
+                                            bloomery_error *error)
 {
-    if (link->probes != WORDS)
+    if (layer->probes != WORDS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key sets 8 bits in filters of this rule, not %u", link->probes);
-    return bloomery_blocks_check(shape, link, SALTED_BITS, error);
+                             "a key sets 8 bits in filters of this rule, not %u", layer->probes);
+    return bloomery_blocks_check(shape, layer, SALTED_BITS, error);
 }
 
 static double salted_with(void *context, uint64_t load)
@@ -110,35 +112,35 @@ static double salted_with(void *context, uint64_t load)
     return pow(-expm1((double)load * log1p(-1.0 / WORD_BITS)), WORDS);
 }
 
-double bloomery_salted_words_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_salted_words_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
     if (keys == 0)
         return 0;
-    if (keys_of_a_block(link, (double)keys) > FULL_LOAD)
+    if (keys_of_a_block(layer, (double)keys) > FULL_LOAD)
         return 1;
     const double rate =
-        bloomery_expect_load((double)keys, 1 / (double)link->blocks, salted_with, NULL);
-    return bloomery_rate_of_32_bits(rate, keys_of_a_block(link, (double)keys));
+        bloomery_expect_load((double)keys, 1 / (double)layer->blocks, salted_with, NULL);
+    return bloomery_rate_of_32_bits(rate, keys_of_a_block(layer, (double)keys));
 }
 
 /* Every key has a bit in every word: a given one of a word is missed with probability 31/32 where the key
  * comes to the block. */
-double bloomery_salted_words_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    if (bits_set >= link->bits)
+    if (bits_set >= layer->bits)
         return INFINITY;
-    const double hit = 1.0 / WORD_BITS / (double)link->blocks;
-    return log1p(-(double)bits_set / (double)link->bits) / log1p(-hit);
+    const double hit = 1.0 / WORD_BITS / (double)layer->blocks;
+    return log1p(-(double)bits_set / (double)layer->bits) / log1p(-hit);
 }
 
 void bloomery_salted_words_scan(const struct bloomery_shape *shape,
-                                const struct bloomery_link *link, const uint8_t *payload,
+                                const struct bloomery_layer *layer, const uint8_t *payload,
                                 struct bloomery_scan *scan)
 {
     double sum = 0;
     (void)shape;
     *scan = (struct bloomery_scan){.bits_set = 0};
-    for (uint64_t block = 0; block < link->blocks; block++) {
+    for (uint64_t block = 0; block < layer->blocks; block++) {
         double rate = 1;
         for (size_t i = 0; i < WORDS; i++) {
             uint32_t word;
@@ -149,73 +151,75 @@ void bloomery_salted_words_scan(const struct bloomery_shape *shape,
         }
         sum += rate;
     }
-    const double keys = bloomery_salted_words_estimate(link, scan->bits_set);
+    const double keys = bloomery_salted_words_estimate(layer, scan->bits_set);
     scan->live_rate =
-        bloomery_rate_of_32_bits(sum / (double)link->blocks, keys_of_a_block(link, keys));
+        bloomery_rate_of_32_bits(sum / (double)layer->blocks, keys_of_a_block(layer, keys));
 }
 
 /* ---- Multiples of the golden ratio ----------------------------------------------------------- */
 
-static inline struct bloomery_steps golden_line_begin(const struct bloomery_link *link,
-                                                      bloomery_hash hash)
+static inline struct bloomery_steps golden_block_begin(const struct bloomery_layer *layer,
+                                                       bloomery_hash hash)
 {
     return (struct bloomery_steps){
         .at = hash.lo >> 32,
-        .base = ((hash.lo & UINT32_MAX) * link->blocks >> 32) * LINE_BITS,
+        .base = ((hash.lo & UINT32_MAX) * layer->blocks >> 32) * BLOCK_BITS,
     };
 }
 
-static inline uint64_t golden_line_next(const struct bloomery_link *link,
-                                        struct bloomery_steps *steps, uint32_t i)
+static inline uint64_t golden_block_next(const struct bloomery_layer *layer,
+                                         struct bloomery_steps *steps, uint32_t i)
 {
     const uint32_t at = (uint32_t)steps->at;
     const uint32_t next = at * UINT32_C(0x9e3779b9);
-    (void)link;
+    (void)layer;
     (void)i;
     steps->at = next;
     return steps->base + (at >> GOLDEN_SHIFT);
 }
 
-#define RULE golden_line
+#define RULE golden_block
 #define RULE_BLOCKS
 #include "core/foreign/ruled_template.h"
 
-bloomery_status bloomery_golden_line_check(const struct bloomery_shape *shape,
-                                           const struct bloomery_link *link, bloomery_error *error)
+bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
+                                            const struct bloomery_layer *layer,
+                                            bloomery_error *error)
 {
-    return bloomery_blocks_check(shape, link, LINE_BITS, error);
+    return bloomery_blocks_check(shape, layer, BLOCK_BITS, error);
 }
 
-double bloomery_golden_line_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_golden_block_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    const double rate = bloomery_scattered_rate(link->blocks, link->probes, keys);
-    return bloomery_rate_of_32_bits(rate, keys_of_a_block(link, (double)keys));
+    const double rate = bloomery_scattered_rate(layer->blocks, layer->probes, keys);
+    return bloomery_rate_of_32_bits(rate, keys_of_a_block(layer, (double)keys));
 }
 
 /* A given bit is missed by a key with probability 1 - q, q = (1 - (1-1/512)^k) / N, so
  * E[fill] = 1 - (1 - q)^n; solved for n. */
-double bloomery_golden_line_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_golden_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    if (bits_set >= link->bits)
+    if (bits_set >= layer->bits)
         return INFINITY;
-    const double hit = -expm1(link->probes * log1p(-1.0 / LINE_BITS)) / (double)link->blocks;
-    return log1p(-(double)bits_set / (double)link->bits) / log1p(-hit);
+    const double hit = -expm1(layer->probes * log1p(-1.0 / BLOCK_BITS)) / (double)layer->blocks;
+    return log1p(-(double)bits_set / (double)layer->bits) / log1p(-hit);
 }
 
-/* A key's k bits are anywhere in its line: all set with probability (bits set there / 512)^k. */
-void bloomery_golden_line_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
-                               const uint8_t *payload, struct bloomery_scan *scan)
+/* A key's k bits are anywhere in its block: all set with probability (bits set there / 512)^k. */
+void bloomery_golden_block_scan(const struct bloomery_shape *shape,
+                                const struct bloomery_layer *layer, const uint8_t *payload,
+                                struct bloomery_scan *scan)
 {
     double sum = 0;
     (void)shape;
     scan->bits_set = 0;
-    scan->stuck = 0;
-    for (uint64_t block = 0; block < link->blocks; block++, payload += LINE_BITS / 8) {
-        const uint64_t set = bloomery_count_bits(payload, LINE_BITS / 64);
+    scan->saturated = 0;
+    for (uint64_t block = 0; block < layer->blocks; block++, payload += BLOCK_BITS / 8) {
+        const uint64_t set = bloomery_count_bits(payload, BLOCK_BITS / 64);
         scan->bits_set += set;
-        sum += pow((double)set / LINE_BITS, link->probes);
+        sum += pow((double)set / BLOCK_BITS, layer->probes);
     }
-    const double keys = bloomery_golden_line_estimate(link, scan->bits_set);
+    const double keys = bloomery_golden_block_estimate(layer, scan->bits_set);
     scan->live_rate =
-        bloomery_rate_of_32_bits(sum / (double)link->blocks, keys_of_a_block(link, keys));
+        bloomery_rate_of_32_bits(sum / (double)layer->blocks, keys_of_a_block(layer, keys));
 }

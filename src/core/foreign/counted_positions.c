@@ -35,22 +35,22 @@ static uint32_t times_of(const uint64_t *positions, uint32_t probes, uint32_t i)
     return times;
 }
 
-INLINE uint32_t add_with(const struct bloomery_link *link, uint8_t *payload,
+INLINE uint32_t add_with(const struct bloomery_layer *layer, uint8_t *payload,
                          const uint64_t *positions, const uint32_t bits, const bool atomic)
 {
     uint32_t fresh = 0;
-    for (uint32_t i = 0; i < link->probes; i++) {
-        assert(positions[i] < link->bits);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        assert(positions[i] < layer->bits);
         fresh += bloomery_counter_raise(payload, positions[i], 1, bits, atomic) == 0;
     }
     return fresh;
 }
 
-INLINE bool ask_with(const struct bloomery_link *link, const uint8_t *payload,
-                     const uint64_t *positions, const uint32_t bits, const bool atomic)
+INLINE bool query_with(const struct bloomery_layer *layer, const uint8_t *payload,
+                       const uint64_t *positions, const uint32_t bits, const bool atomic)
 {
-    for (uint32_t i = 0; i < link->probes; i++) {
-        assert(positions[i] < link->bits);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        assert(positions[i] < layer->bits);
         if (bloomery_counter_get(payload, positions[i], bits, atomic) == 0)
             return false;
     }
@@ -59,13 +59,13 @@ INLINE bool ask_with(const struct bloomery_link *link, const uint8_t *payload,
 
 /* Gives back what was taken for the first `count` positions: nothing from counters that were at their
  * maximum, whose bit in `stuck` says so. */
-INLINE void put_back_with(const struct bloomery_link *link, uint8_t *payload,
-                          const uint64_t *positions, const uint64_t *stuck, uint32_t count,
+INLINE void put_back_with(const struct bloomery_layer *layer, uint8_t *payload,
+                          const uint64_t *positions, const uint64_t *saturated, uint32_t count,
                           const uint32_t bits, const bool atomic)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t times = times_of(positions, link->probes, i);
-        if (times > 0 && (stuck[i / 64] >> i % 64 & 1) == 0)
+        const uint32_t times = times_of(positions, layer->probes, i);
+        if (times > 0 && (saturated[i / 64] >> i % 64 & 1) == 0)
             bloomery_counter_raise(payload, positions[i], times, bits, atomic);
     }
 }
@@ -73,33 +73,33 @@ INLINE void put_back_with(const struct bloomery_link *link, uint8_t *payload,
 /* A counter that a key names more often than it can count is at its maximum where the key is in. */
 INLINE uint32_t needed(uint32_t times, const uint32_t bits)
 {
-    const uint32_t most = bloomery_counter_most(bits);
+    const uint32_t most = bloomery_counter_max(bits);
     return times < most ? times : most;
 }
 
-INLINE bool remove_with(const struct bloomery_link *link, uint8_t *payload,
+INLINE bool remove_with(const struct bloomery_layer *layer, uint8_t *payload,
                         const uint64_t *positions, uint32_t *cleared, const uint32_t bits,
                         const bool atomic)
 {
-    uint64_t stuck[BLOOMERY_POSITIONS_MAX / 64] = {0};
+    uint64_t saturated[BLOOMERY_POSITIONS_MAX / 64] = {0};
     uint32_t zero = 0;
     *cleared = 0;
-    for (uint32_t i = 0; i < link->probes; i++)
+    for (uint32_t i = 0; i < layer->probes; i++)
         if (bloomery_counter_get(payload, positions[i], bits, atomic) <
-            needed(times_of(positions, link->probes, i), bits))
+            needed(times_of(positions, layer->probes, i), bits))
             return false;
-    for (uint32_t i = 0; i < link->probes; i++) {
-        const uint32_t times = needed(times_of(positions, link->probes, i), bits);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        const uint32_t times = needed(times_of(positions, layer->probes, i), bits);
         if (times == 0)
             continue;
         const uint32_t before = bloomery_counter_lower(payload, positions[i], times, bits, atomic);
         assert(before >= times || atomic);
         if (before < times) { /* others were faster */
-            put_back_with(link, payload, positions, stuck, i, bits, atomic);
+            put_back_with(layer, payload, positions, saturated, i, bits, atomic);
             return false;
         }
-        if (before == bloomery_counter_most(bits))
-            stuck[i / 64] |= (uint64_t)1 << i % 64;
+        if (before == bloomery_counter_max(bits))
+            saturated[i / 64] |= (uint64_t)1 << i % 64;
         else
             zero += before == times;
     }
@@ -108,14 +108,14 @@ INLINE bool remove_with(const struct bloomery_link *link, uint8_t *payload,
 }
 
 /* A counter at its maximum says no more than "that often, or more". */
-INLINE uint32_t count_with(const struct bloomery_link *link, const uint8_t *payload,
+INLINE uint32_t count_with(const struct bloomery_layer *layer, const uint8_t *payload,
                            const uint64_t *positions, const uint32_t bits, const bool atomic)
 {
-    const uint32_t most = bloomery_counter_most(bits);
+    const uint32_t most = bloomery_counter_max(bits);
     uint32_t least = most;
-    for (uint32_t i = 0; i < link->probes; i++) {
+    for (uint32_t i = 0; i < layer->probes; i++) {
         const uint32_t value = bloomery_counter_get(payload, positions[i], bits, atomic);
-        const uint32_t times = times_of(positions, link->probes, i);
+        const uint32_t times = times_of(positions, layer->probes, i);
         if (value != most && times > 0 && value / times < least)
             least = value / times;
     }
@@ -124,33 +124,33 @@ INLINE uint32_t count_with(const struct bloomery_link *link, const uint8_t *payl
 
 /* ---- Four instances -------------------------------------------------------------------------- */
 
-#define INSTANCE(prefix, bits, atomic, label)                                                \
-    static uint32_t prefix##_add(const struct bloomery_link *link, uint8_t *payload,         \
-                                 const uint64_t *positions)                                  \
-    {                                                                                        \
-        return add_with(link, payload, positions, bits, atomic);                             \
-    }                                                                                        \
-    static bool prefix##_ask(const struct bloomery_link *link, const uint8_t *payload,       \
-                             const uint64_t *positions)                                      \
-    {                                                                                        \
-        return ask_with(link, payload, positions, bits, atomic);                             \
-    }                                                                                        \
-    static bool prefix##_remove(const struct bloomery_link *link, uint8_t *payload,          \
-                                const uint64_t *positions, uint32_t *cleared)                \
-    {                                                                                        \
-        return remove_with(link, payload, positions, cleared, bits, atomic);                 \
-    }                                                                                        \
-    static uint32_t prefix##_count(const struct bloomery_link *link, const uint8_t *payload, \
-                                   const uint64_t *positions)                                \
-    {                                                                                        \
-        return count_with(link, payload, positions, bits, atomic);                           \
-    }                                                                                        \
-    static const struct bloomery_operations prefix##_operations = {                          \
-        .name = label,                                                                       \
-        .add_positions = prefix##_add,                                                       \
-        .may_contain_positions = prefix##_ask,                                               \
-        .remove_positions = prefix##_remove,                                                 \
-        .count_positions = prefix##_count,                                                   \
+#define INSTANCE(prefix, bits, atomic, label)                                                  \
+    static uint32_t prefix##_add(const struct bloomery_layer *layer, uint8_t *payload,         \
+                                 const uint64_t *positions)                                    \
+    {                                                                                          \
+        return add_with(layer, payload, positions, bits, atomic);                              \
+    }                                                                                          \
+    static bool prefix##_query(const struct bloomery_layer *layer, const uint8_t *payload,     \
+                               const uint64_t *positions)                                      \
+    {                                                                                          \
+        return query_with(layer, payload, positions, bits, atomic);                            \
+    }                                                                                          \
+    static bool prefix##_remove(const struct bloomery_layer *layer, uint8_t *payload,          \
+                                const uint64_t *positions, uint32_t *cleared)                  \
+    {                                                                                          \
+        return remove_with(layer, payload, positions, cleared, bits, atomic);                  \
+    }                                                                                          \
+    static uint32_t prefix##_count(const struct bloomery_layer *layer, const uint8_t *payload, \
+                                   const uint64_t *positions)                                  \
+    {                                                                                          \
+        return count_with(layer, payload, positions, bits, atomic);                            \
+    }                                                                                          \
+    static const struct bloomery_operations prefix##_operations = {                            \
+        .name = label,                                                                         \
+        .add_positions = prefix##_add,                                                         \
+        .may_contain_positions = prefix##_query,                                               \
+        .remove_positions = prefix##_remove,                                                   \
+        .count_positions = prefix##_count,                                                     \
     };
 
 INSTANCE(nibbles, 4, false, "positions")
@@ -171,15 +171,15 @@ const struct bloomery_operations *bloomery_counted_positions_operations(uint32_t
 
 /* Whether a key may be in depends on which counters are 0: rates and estimates are those of bits. */
 void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan)
 {
-    const uint32_t most = bloomery_counter_most(shape->cell_bits);
-    scan->bits_set = scan->stuck = 0;
-    for (uint64_t i = 0; i < link->bits; i++) {
+    const uint32_t most = bloomery_counter_max(shape->cell_bits);
+    scan->bits_set = scan->saturated = 0;
+    for (uint64_t i = 0; i < layer->bits; i++) {
         const uint32_t value = bloomery_counter_get(payload, i, shape->cell_bits, true);
         scan->bits_set += value != 0;
-        scan->stuck += value == most;
+        scan->saturated += value == most;
     }
-    scan->live_rate = pow((double)scan->bits_set / (double)link->bits, link->probes);
+    scan->live_rate = pow((double)scan->bits_set / (double)layer->bits, layer->probes);
 }

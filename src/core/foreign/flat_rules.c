@@ -17,41 +17,41 @@
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
 bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
-                                    const struct bloomery_link *link, bloomery_error *error)
+                                    const struct bloomery_layer *layer, bloomery_error *error)
 {
-    return bloomery_classic_check(shape, link, error);
+    return bloomery_classic_check(shape, layer, error);
 }
 
-void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                         const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_classic_scan(shape, link, payload, scan);
+    bloomery_classic_scan(shape, layer, payload, scan);
 }
 
 /* A rule that reaches only the first cells of a large array is a filter of those. */
-static struct bloomery_link reached(const struct bloomery_link *link, uint64_t most)
+static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t most)
 {
-    struct bloomery_link lesser = *link;
-    lesser.bits = link->bits < most ? link->bits : most;
+    struct bloomery_layer lesser = *layer;
+    lesser.bits = layer->bits < most ? layer->bits : most;
     return lesser;
 }
 
 /* ---- Guava, 64 bits -------------------------------------------------------------------------- */
 
-static inline struct bloomery_steps masked_double_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps masked_double_begin(const struct bloomery_layer *layer,
                                                         bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
-static inline uint64_t masked_double_next(const struct bloomery_link *link,
+static inline uint64_t masked_double_next(const struct bloomery_layer *layer,
                                           struct bloomery_steps *steps, uint32_t i)
 {
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
-    return (at & INT64_MAX) % link->bits;
+    return (at & INT64_MAX) % layer->bits;
 }
 
 #define RULE masked_double
@@ -59,86 +59,86 @@ static inline uint64_t masked_double_next(const struct bloomery_link *link,
 
 /* ---- Without a mask -------------------------------------------------------------------------- */
 
-static inline struct bloomery_steps double_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps double_begin(const struct bloomery_layer *layer,
                                                  bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
-static inline uint64_t double_next(const struct bloomery_link *link, struct bloomery_steps *steps,
+static inline uint64_t double_next(const struct bloomery_layer *layer, struct bloomery_steps *steps,
                                    uint32_t i)
 {
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
-    return at % link->bits;
+    return at % layer->bits;
 }
 
 #define RULE double
 #include "core/foreign/ruled_template.h"
 
-double bloomery_double_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_step_rate(link->bits, link->probes, keys, true);
+    return bloomery_step_rate(layer->bits, layer->probes, keys, true);
 }
 
-double bloomery_double_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_double_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_classic_estimate(link, bits_set);
+    return bloomery_classic_estimate(layer, bits_set);
 }
 
-void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                           const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
-    const double fill = (double)scan->bits_set / (double)link->bits;
-    const double keys = bloomery_classic_estimate(link, scan->bits_set);
-    scan->live_rate =
-        fmin(1, scan->live_rate + bloomery_step_excess(link->bits, link->probes, keys, fill, true));
+    bloomery_flat_scan(shape, layer, payload, scan);
+    const double fill = (double)scan->bits_set / (double)layer->bits;
+    const double keys = bloomery_classic_estimate(layer, scan->bits_set);
+    scan->live_rate = fmin(
+        1, scan->live_rate + bloomery_step_excess(layer->bits, layer->probes, keys, fill, true));
 }
 
 /* ---- 32 bits, the sign turned ---------------------------------------------------------------- */
 
 enum { SIGNED_BITS = 31 };
 
-static inline struct bloomery_steps flipped_double_32_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps flipped_double_32_begin(const struct bloomery_layer *layer,
                                                             bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo, .step = hash.lo >> 32};
 }
 
-static inline uint64_t flipped_double_32_next(const struct bloomery_link *link,
+static inline uint64_t flipped_double_32_next(const struct bloomery_layer *layer,
                                               struct bloomery_steps *steps, uint32_t i)
 {
     (void)i;
     steps->at += steps->step;
-    return bloomery_flip_32((uint32_t)steps->at) % link->bits;
+    return bloomery_flip_32((uint32_t)steps->at) % layer->bits;
 }
 
 #define RULE flipped_double_32
 #include "core/foreign/ruled_template.h"
 
-double bloomery_flipped_double_32_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
+    const struct bloomery_layer lesser = reached(layer, UINT64_C(1) << SIGNED_BITS);
     return bloomery_turned_rate(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes, keys);
 }
 
-double bloomery_flipped_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_flipped_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
+    const struct bloomery_layer lesser = reached(layer, UINT64_C(1) << SIGNED_BITS);
     return bloomery_turned_keys(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
                                 fmin(1, (double)bits_set / (double)lesser.bits));
 }
 
 void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan)
 {
-    const struct bloomery_link lesser = reached(link, UINT64_C(1) << SIGNED_BITS);
-    bloomery_flat_scan(shape, link, payload, scan);
+    const struct bloomery_layer lesser = reached(layer, UINT64_C(1) << SIGNED_BITS);
+    bloomery_flat_scan(shape, layer, payload, scan);
     scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_FLIPPED_32, lesser.bits, lesser.probes,
                                            fmin(1, (double)scan->bits_set / (double)lesser.bits));
 }

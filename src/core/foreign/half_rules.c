@@ -15,39 +15,39 @@
 
 #include <math.h>
 
-static inline struct bloomery_steps double_32_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps double_32_begin(const struct bloomery_layer *layer,
                                                     bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
-static inline uint64_t double_32_next(const struct bloomery_link *link,
+static inline uint64_t double_32_next(const struct bloomery_layer *layer,
                                       struct bloomery_steps *steps, uint32_t i)
 {
     const uint32_t at = (uint32_t)steps->at;
     (void)i;
     steps->at += steps->step;
-    return at % link->bits;
+    return at % layer->bits;
 }
 
 #define RULE double_32
 #include "core/foreign/ruled_template.h"
 
-static inline struct bloomery_steps double_halves_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps double_halves_begin(const struct bloomery_layer *layer,
                                                         bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = (uint32_t)hash.lo, .step = (uint32_t)hash.hi};
 }
 
-static inline uint64_t double_halves_next(const struct bloomery_link *link,
+static inline uint64_t double_halves_next(const struct bloomery_layer *layer,
                                           struct bloomery_steps *steps, uint32_t i)
 {
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
-    return at % link->bits;
+    return at % layer->bits;
 }
 
 #define RULE double_halves
@@ -55,58 +55,59 @@ static inline uint64_t double_halves_next(const struct bloomery_link *link,
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
-double bloomery_double_32_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_half_rate(link->bits, link->probes, keys, true);
+    return bloomery_half_rate(layer->bits, layer->probes, keys, true);
 }
 
-double bloomery_double_halves_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_double_halves_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_half_rate(link->bits, link->probes, keys, false);
+    return bloomery_half_rate(layer->bits, layer->probes, keys, false);
 }
 
-double bloomery_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_half_keys(link->bits, link->probes, (double)bits_set / (double)link->bits,
+    return bloomery_half_keys(layer->bits, layer->probes, (double)bits_set / (double)layer->bits,
                               true);
 }
 
-double bloomery_double_halves_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_double_halves_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_half_keys(link->bits, link->probes, (double)bits_set / (double)link->bits,
+    return bloomery_half_keys(layer->bits, layer->probes, (double)bits_set / (double)layer->bits,
                               false);
 }
 
 /* Of bits that lie so unevenly their number alone does not tell the rate; the keys that it speaks for
  * do. */
-static double live_rate(const struct bloomery_link *link, double keys, bool wraps)
+static double live_rate(const struct bloomery_layer *layer, double keys, bool wraps)
 {
     return keys < 0x1p60
-               ? bloomery_half_rate(link->bits, link->probes, (uint64_t)llround(keys), wraps)
+               ? bloomery_half_rate(layer->bits, layer->probes, (uint64_t)llround(keys), wraps)
                : 1;
 }
 
-void bloomery_double_32_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_double_32_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                              const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
-    scan->live_rate = live_rate(link, bloomery_double_32_estimate(link, scan->bits_set), true);
+    bloomery_flat_scan(shape, layer, payload, scan);
+    scan->live_rate = live_rate(layer, bloomery_double_32_estimate(layer, scan->bits_set), true);
 }
 
 void bloomery_double_halves_scan(const struct bloomery_shape *shape,
-                                 const struct bloomery_link *link, const uint8_t *payload,
+                                 const struct bloomery_layer *layer, const uint8_t *payload,
                                  struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
-    scan->live_rate = live_rate(link, bloomery_double_halves_estimate(link, scan->bits_set), false);
+    bloomery_flat_scan(shape, layer, payload, scan);
+    scan->live_rate =
+        live_rate(layer, bloomery_double_halves_estimate(layer, scan->bits_set), false);
 }
 
 bloomery_status bloomery_double_32_check(const struct bloomery_shape *shape,
-                                         const struct bloomery_link *link, bloomery_error *error)
+                                         const struct bloomery_layer *layer, bloomery_error *error)
 {
-    if (link->bits > UINT64_C(1) << 32)
+    if (layer->bits > UINT64_C(1) << 32)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "positions of 32 bits have at most 2^32 bits to go to, not %llu",
-                             (unsigned long long)link->bits);
-    return bloomery_flat_check(shape, link, error);
+                             (unsigned long long)layer->bits);
+    return bloomery_flat_check(shape, layer, error);
 }

@@ -19,43 +19,43 @@
 static const uint64_t modulus = 0 - UINT64_C(59);
 static const uint64_t factor = 0 - UINT64_C(1469);
 
-static inline struct bloomery_steps modular_chain_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps modular_chain_begin(const struct bloomery_layer *layer,
                                                         bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo};
 }
 
-static inline uint64_t modular_chain_next(const struct bloomery_link *link,
+static inline uint64_t modular_chain_next(const struct bloomery_layer *layer,
                                           struct bloomery_steps *steps, uint32_t i)
 {
     const uint64_t product = steps->at * factor;
     (void)i;
     steps->at = product < modulus ? product : product - modulus;
-    return steps->at % link->bits;
+    return steps->at % layer->bits;
 }
 
 #define RULE modular_chain
 #include "core/foreign/ruled_template.h"
 
-double bloomery_modular_chain_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_modular_chain_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_chain_walk_rate(link->bits, link->probes, keys);
+    return bloomery_chain_walk_rate(layer->bits, layer->probes, keys);
 }
 
 /* How many bits are set is as in a classic filter; which of them belong together is not. */
-double bloomery_modular_chain_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_modular_chain_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_classic_estimate(link, bits_set);
+    return bloomery_classic_estimate(layer, bits_set);
 }
 
 void bloomery_modular_chain_scan(const struct bloomery_shape *shape,
-                                 const struct bloomery_link *link, const uint8_t *payload,
+                                 const struct bloomery_layer *layer, const uint8_t *payload,
                                  struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
-    if (scan->bits_set < link->bits)
+    bloomery_flat_scan(shape, layer, payload, scan);
+    if (scan->bits_set < layer->bits)
         scan->live_rate = bloomery_chain_walk_rate(
-            link->bits, link->probes,
-            (uint64_t)llround(bloomery_classic_estimate(link, scan->bits_set)));
+            layer->bits, layer->probes,
+            (uint64_t)llround(bloomery_classic_estimate(layer, scan->bits_set)));
 }

@@ -12,63 +12,63 @@
 
 #include <assert.h>
 
-static inline void prefetch_all(const struct bloomery_link *link, const uint8_t *payload,
+static inline void prefetch_all(const struct bloomery_layer *layer, const uint8_t *payload,
                                 const uint64_t *positions)
 {
-    for (uint32_t i = 0; i < link->probes; i++)
+    for (uint32_t i = 0; i < layer->probes; i++)
         __builtin_prefetch(payload + (positions[i] >> 3));
 }
 
 static inline __attribute__((always_inline)) uint32_t set_all(bloomery_bit_setter *set,
-                                                              const struct bloomery_link *link,
+                                                              const struct bloomery_layer *layer,
                                                               uint8_t *payload,
                                                               const uint64_t *positions)
 {
     uint32_t new_bits = 0;
-    prefetch_all(link, payload, positions);
-    for (uint32_t i = 0; i < link->probes; i++) {
-        assert(positions[i] < link->bits);
+    prefetch_all(layer, payload, positions);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        assert(positions[i] < layer->bits);
         new_bits += set(payload, positions[i]);
     }
-    assert(new_bits <= link->probes);
+    assert(new_bits <= layer->probes);
     return new_bits;
 }
 
 static inline __attribute__((always_inline)) bool test_all(bool (*test)(const uint8_t *, uint64_t),
-                                                           const struct bloomery_link *link,
+                                                           const struct bloomery_layer *layer,
                                                            const uint8_t *payload,
                                                            const uint64_t *positions)
 {
-    for (uint32_t i = 0; i < link->probes; i++) {
-        assert(positions[i] < link->bits);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        assert(positions[i] < layer->bits);
         if (!test(payload, positions[i]))
             return false;
     }
     return true;
 }
 
-static uint32_t add_plain(const struct bloomery_link *link, uint8_t *payload,
+static uint32_t add_plain(const struct bloomery_layer *layer, uint8_t *payload,
                           const uint64_t *positions)
 {
-    return set_all(bloomery_bit_set, link, payload, positions);
+    return set_all(bloomery_bit_set, layer, payload, positions);
 }
 
-static bool may_contain_plain(const struct bloomery_link *link, const uint8_t *payload,
+static bool may_contain_plain(const struct bloomery_layer *layer, const uint8_t *payload,
                               const uint64_t *positions)
 {
-    return test_all(bloomery_bit_test, link, payload, positions);
+    return test_all(bloomery_bit_test, layer, payload, positions);
 }
 
-static uint32_t add_atomic(const struct bloomery_link *link, uint8_t *payload,
+static uint32_t add_atomic(const struct bloomery_layer *layer, uint8_t *payload,
                            const uint64_t *positions)
 {
-    return set_all(bloomery_bit_set_atomic, link, payload, positions);
+    return set_all(bloomery_bit_set_atomic, layer, payload, positions);
 }
 
-static bool may_contain_atomic(const struct bloomery_link *link, const uint8_t *payload,
+static bool may_contain_atomic(const struct bloomery_layer *layer, const uint8_t *payload,
                                const uint64_t *positions)
 {
-    return test_all(bloomery_bit_test_atomic, link, payload, positions);
+    return test_all(bloomery_bit_test_atomic, layer, payload, positions);
 }
 
 const struct bloomery_operations *bloomery_positions_operations(uint32_t cell_bits, bool concurrent)

@@ -12,47 +12,47 @@
 
 #include <math.h>
 
-static inline struct bloomery_steps quadratic_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps quadratic_begin(const struct bloomery_layer *layer,
                                                     bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi + 1};
 }
 
-static inline uint64_t quadratic_next(const struct bloomery_link *link,
+static inline uint64_t quadratic_next(const struct bloomery_layer *layer,
                                       struct bloomery_steps *steps, uint32_t i)
 {
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
     steps->step += 2;
-    return at % link->bits;
+    return at % layer->bits;
 }
 
 #define RULE quadratic
 #include "core/foreign/ruled_template.h"
 
-double bloomery_quadratic_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_quadratic_rate(link->bits, link->probes, keys,
-                                   bloomery_classic_rate(link->bits, link->probes, keys));
+    return bloomery_quadratic_rate(layer->bits, layer->probes, keys,
+                                   bloomery_classic_rate(layer->bits, layer->probes, keys));
 }
 
 /* How full a filter is says how many keys it has as in a classic one: a key's own positions coincide
  * hardly more often. */
-double bloomery_quadratic_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_quadratic_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    return bloomery_classic_estimate(link, bits_set);
+    return bloomery_classic_estimate(layer, bits_set);
 }
 
-void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                              const uint8_t *payload, struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
-    const double fill = (double)scan->bits_set / (double)link->bits;
-    if (scan->bits_set < link->bits)
+    bloomery_flat_scan(shape, layer, payload, scan);
+    const double fill = (double)scan->bits_set / (double)layer->bits;
+    if (scan->bits_set < layer->bits)
         scan->live_rate =
             fmin(1, scan->live_rate + bloomery_quadratic_excess(
-                                          link->bits, link->probes,
-                                          bloomery_classic_estimate(link, scan->bits_set), fill));
+                                          layer->bits, layer->probes,
+                                          bloomery_classic_estimate(layer, scan->bits_set), fill));
 }

@@ -7,8 +7,8 @@
  *
  * in a file that has
  *
- *     struct bloomery_steps RULE_begin(link, hash)       the walk before its first position
- *     uint64_t RULE_next(link, steps, i)                 position i = 0 .. k-1, below link->bits
+ *     struct bloomery_steps RULE_begin(layer, hash)       the walk before its first position
+ *     uint64_t RULE_next(layer, steps, i)                 position i = 0 .. k-1, below layer->bits
  *
  * as inline functions. Positions come one after the other, so asking ends with the first bit that is
  * not set and computes no further.
@@ -23,60 +23,61 @@
 #define test_with RULE_NAME(test_with)
 
 static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_setter *set,
-                                                               const struct bloomery_link *link,
+                                                               const struct bloomery_layer *layer,
                                                                uint8_t *payload, bloomery_hash hash)
 {
-    struct bloomery_steps steps = RULE_NAME(begin)(link, hash);
+    struct bloomery_steps steps = RULE_NAME(begin)(layer, hash);
     uint32_t new_bits = 0;
-    for (uint32_t i = 0; i < link->probes; i++) {
-        uint64_t position = RULE_NAME(next)(link, &steps, i);
-        assert(position < link->bits);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        uint64_t position = RULE_NAME(next)(layer, &steps, i);
+        assert(position < layer->bits);
         new_bits += set(payload, position);
     }
     return new_bits;
 }
 
 static inline __attribute__((always_inline)) bool test_with(bool (*test)(const uint8_t *, uint64_t),
-                                                            const struct bloomery_link *link,
+                                                            const struct bloomery_layer *layer,
                                                             const uint8_t *payload,
                                                             bloomery_hash hash)
 {
-    struct bloomery_steps steps = RULE_NAME(begin)(link, hash);
-    for (uint32_t i = 0; i < link->probes; i++) {
-        uint64_t position = RULE_NAME(next)(link, &steps, i);
-        assert(position < link->bits);
+    struct bloomery_steps steps = RULE_NAME(begin)(layer, hash);
+    for (uint32_t i = 0; i < layer->probes; i++) {
+        uint64_t position = RULE_NAME(next)(layer, &steps, i);
+        assert(position < layer->bits);
         if (!test(payload, position))
             return false;
     }
     return true;
 }
 
-static void RULE_NAME(positions_of)(const struct bloomery_link *link, bloomery_hash hash,
+static void RULE_NAME(positions_of)(const struct bloomery_layer *layer, bloomery_hash hash,
                                     uint64_t *positions)
 {
-    struct bloomery_steps steps = RULE_NAME(begin)(link, hash);
-    for (uint32_t i = 0; i < link->probes; i++)
-        positions[i] = RULE_NAME(next)(link, &steps, i);
+    struct bloomery_steps steps = RULE_NAME(begin)(layer, hash);
+    for (uint32_t i = 0; i < layer->probes; i++)
+        positions[i] = RULE_NAME(next)(layer, &steps, i);
 }
 
 #ifdef RULE_BLOCKS
-static void RULE_NAME(prefetch)(const struct bloomery_link *link, const uint8_t *payload,
+static void RULE_NAME(prefetch)(const struct bloomery_layer *layer, const uint8_t *payload,
                                 const bloomery_hash *hashes, size_t count)
 {
     for (size_t key = 0; key < count; key++)
-        __builtin_prefetch(payload + (RULE_NAME(begin)(link, hashes[key]).base >> 3));
+        __builtin_prefetch(payload + (RULE_NAME(begin)(layer, hashes[key]).base >> 3));
 }
 #else
 /* Asked for an absent key, a filter that is half full reads two bits on average, and hardly ever more
  * than eight. */
-static void RULE_NAME(prefetch)(const struct bloomery_link *link, const uint8_t *payload,
+static void RULE_NAME(prefetch)(const struct bloomery_layer *layer, const uint8_t *payload,
                                 const bloomery_hash *hashes, size_t count)
 {
-    const uint32_t probes = link->probes < BLOOMERY_PREFETCHED ? link->probes : BLOOMERY_PREFETCHED;
+    const uint32_t probes =
+        layer->probes < BLOOMERY_PREFETCHED ? layer->probes : BLOOMERY_PREFETCHED;
     for (size_t key = 0; key < count; key++) {
-        struct bloomery_steps steps = RULE_NAME(begin)(link, hashes[key]);
+        struct bloomery_steps steps = RULE_NAME(begin)(layer, hashes[key]);
         for (uint32_t i = 0; i < probes; i++)
-            __builtin_prefetch(payload + (RULE_NAME(next)(link, &steps, i) >> 3));
+            __builtin_prefetch(payload + (RULE_NAME(next)(layer, &steps, i) >> 3));
     }
 }
 #endif
@@ -102,9 +103,9 @@ const struct bloomery_operations *RULE_PASTE(RULE_PASTE(bloomery, RULE),
         .add = RULE_PLAIN(add),
         .may_contain = RULE_PLAIN(may_contain),
         .prefetch_add = RULE_NAME(prefetch),
-        .prefetch_ask = RULE_NAME(prefetch),
+        .prefetch_query = RULE_NAME(prefetch),
         .add_word = RULE_PLAIN(add_word),
-        .ask_word = RULE_PLAIN(ask_word),
+        .query_word = RULE_PLAIN(query_word),
         .positions_of = RULE_NAME(positions_of),
     };
     static const struct bloomery_operations atomic = {
@@ -112,9 +113,9 @@ const struct bloomery_operations *RULE_PASTE(RULE_PASTE(bloomery, RULE),
         .add = RULE_ATOMIC(add),
         .may_contain = RULE_ATOMIC(may_contain),
         .prefetch_add = RULE_NAME(prefetch),
-        .prefetch_ask = RULE_NAME(prefetch),
+        .prefetch_query = RULE_NAME(prefetch),
         .add_word = RULE_ATOMIC(add_word),
-        .ask_word = RULE_ATOMIC(ask_word),
+        .query_word = RULE_ATOMIC(query_word),
         .positions_of = RULE_NAME(positions_of),
     };
     (void)cell_bits;

@@ -4,12 +4,12 @@
 /* The largest number of probes that systems whose k is a byte can have. */
 enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
 
-#define FLAT(kind_, rule, operations_, prefix, cells, most_probes)                       \
+#define FLAT(kind_, rule, operations_, prefix, cells, max_probes)                        \
     {                                                                                    \
         .id = (kind_), .probe_rule = (rule), .check = bloomery_flat_check,               \
         .operations = operations_##_operations, .expected_rate = prefix##_expected_rate, \
         .estimate = prefix##_estimate, .scan = prefix##_scan, .cell_sizes = (cells),     \
-        .probes_most = (most_probes),                                                    \
+        .probes_max = (max_probes),                                                      \
     }
 
 /* A walk, whose keys are counted as those of a classic filter. */
@@ -18,7 +18,7 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
         .id = BLOOMERY_CLASSIC, .probe_rule = (rule), .check = bloomery_flat_check,         \
         .operations = operations_##_operations, .expected_rate = prefix##_expected_rate,    \
         .estimate = bloomery_classic_estimate, .scan = prefix##_scan, .cell_sizes = 1 << 1, \
-        .probes_most = BLOOMERY_POSITIONS_MAX,                                              \
+        .probes_max = BLOOMERY_POSITIONS_MAX,                                               \
     }
 
 #define SLICES(kind_, grows_)                                                                 \
@@ -26,17 +26,17 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
         .id = (kind_), .probe_rule = BLOOMERY_PROBES_SLICES, .check = bloomery_slices_check,  \
         .operations = bloomery_positions_operations,                                          \
         .expected_rate = bloomery_slices_expected_rate, .estimate = bloomery_slices_estimate, \
-        .scan = bloomery_slices_scan, .next_link = bloomery_slices_next_link,                 \
-        .cell_sizes = 1 << 1, .probes_most = BLOOMERY_POSITIONS_MAX, .grows = (grows_),       \
+        .scan = bloomery_slices_scan, .next_layer = bloomery_slices_next_layer,               \
+        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .grows = (grows_),        \
     }
 
 /* A key has one block. */
-#define BLOCKS(rule, block_rule_, prefix, estimate_, most_probes)                                \
+#define BLOCKS(rule, block_rule_, prefix, estimate_, max_probes)                                 \
     {                                                                                            \
         .id = BLOOMERY_BLOCKED, .block_rule = (block_rule_), .probe_rule = (rule),               \
         .check = prefix##_check, .operations = prefix##_operations,                              \
         .expected_rate = prefix##_expected_rate, .estimate = (estimate_), .scan = prefix##_scan, \
-        .cell_sizes = 1 << 1, .probes_most = (most_probes),                                      \
+        .cell_sizes = 1 << 1, .probes_max = (max_probes),                                        \
     }
 
 static const struct bloomery_kind_row rows[] = {
@@ -52,7 +52,7 @@ static const struct bloomery_kind_row rows[] = {
         .estimate = bloomery_classic_estimate,
         .scan = bloomery_counted_positions_scan,
         .cell_sizes = 1 << 4 | 1 << 8,
-        .probes_most = BLOOMERY_POSITIONS_MAX,
+        .probes_max = BLOOMERY_POSITIONS_MAX,
     },
     SLICES(BLOOMERY_CLASSIC, false),
     SLICES(BLOOMERY_SCALABLE, true),
@@ -70,9 +70,9 @@ static const struct bloomery_kind_row rows[] = {
         .expected_rate = bloomery_double_expected_rate,
         .estimate = bloomery_double_estimate,
         .scan = bloomery_double_scan,
-        .next_link = bloomery_tightened_next_link,
+        .next_layer = bloomery_tightened_next_layer,
         .cell_sizes = 1 << 1,
-        .probes_most = BLOOMERY_POSITIONS_MAX,
+        .probes_max = BLOOMERY_POSITIONS_MAX,
         .grows = true,
     },
     {
@@ -84,7 +84,7 @@ static const struct bloomery_kind_row rows[] = {
         .estimate = bloomery_double_32_estimate,
         .scan = bloomery_double_32_scan,
         .cell_sizes = 1 << 1,
-        .probes_most = BLOOMERY_POSITIONS_MAX,
+        .probes_max = BLOOMERY_POSITIONS_MAX,
     },
     FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_DOUBLE_HALVES, bloomery_double_halves,
          bloomery_double_halves, 1 << 1, BLOOMERY_POSITIONS_MAX),
@@ -102,10 +102,10 @@ static const struct bloomery_kind_row rows[] = {
          bloomery_rotated_step, 1 << 1, SIGNED_BYTE_PROBES),
     BLOCKS(BLOOMERY_PROBES_SALTED_WORDS, BLOOMERY_BLOCKS_HIGH_HALF, bloomery_salted_words,
            bloomery_salted_words_estimate, 0),
-    BLOCKS(BLOOMERY_PROBES_ROTATED_LINE, BLOOMERY_BLOCKS_MODULO, bloomery_rotated_line,
-           bloomery_rotated_line_estimate, SIGNED_BYTE_PROBES),
-    BLOCKS(BLOOMERY_PROBES_GOLDEN_LINE, BLOOMERY_BLOCKS_LOW_HALF, bloomery_golden_line,
-           bloomery_golden_line_estimate, 0),
+    BLOCKS(BLOOMERY_PROBES_ROTATED_BLOCK, BLOOMERY_BLOCKS_MODULO, bloomery_rotated_block,
+           bloomery_rotated_block_estimate, SIGNED_BYTE_PROBES),
+    BLOCKS(BLOOMERY_PROBES_GOLDEN_BLOCK, BLOOMERY_BLOCKS_LOW_HALF, bloomery_golden_block,
+           bloomery_golden_block_estimate, 0),
 };
 
 const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)

@@ -29,8 +29,8 @@
  *   3 lo32(lo) mod N:
  *
  *   12  SALTED_WORDS       bit (lo32 salt[i] mod 2^32) >> 27 of word i of 8; blocks of 256
- *   13  ROTATED_LINE       (h + i rotr32(h, 17)) mod B, h = lo32; blocks of B = 512, 1024 or 2048
- *   14  GOLDEN_LINE        x >> 23, x = hi32(lo) 0x9e3779b9^i mod 2^32; blocks of 512
+ *   13  ROTATED_BLOCK       (h + i rotr32(h, 17)) mod B, h = lo32; blocks of B = 512, 1024 or 2048
+ *   14  GOLDEN_BLOCK        x >> 23, x = hi32(lo) 0x9e3779b9^i mod 2^32; blocks of 512
  *
  * The numbers stand in files.
  */
@@ -60,14 +60,14 @@ enum { /* probe rules */
        BLOOMERY_PROBES_ROTATED_STEP = 10,
        BLOOMERY_PROBES_ABSOLUTE_DOUBLE = 11,
        BLOOMERY_PROBES_SALTED_WORDS = 12,
-       BLOOMERY_PROBES_ROTATED_LINE = 13,
-       BLOOMERY_PROBES_GOLDEN_LINE = 14,
+       BLOOMERY_PROBES_ROTATED_BLOCK = 13,
+       BLOOMERY_PROBES_GOLDEN_BLOCK = 14,
        BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT = 15,
        BLOOMERY_PROBES_SLICES = 16,
        BLOOMERY_PROBES_DOUBLE_HALVES = 17,
 };
 
-/* Repeat rules of counters: 0, a key touches each of its counters once in a line; 1, as often as a
+/* Repeat rules of counters: 0, a key touches each of its counters once in a block; 1, as often as a
  * position of it comes up. */
 enum { BLOOMERY_REPEATS_COUNT = 1 };
 
@@ -80,8 +80,8 @@ const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *sha
 /* The statistics of flat arrays whose positions are uniform and independent: what every flat rule has
  * that has no better ones of its own. The check is that of a flat array. */
 bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
-                                    const struct bloomery_link *link, bloomery_error *error);
-void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                                    const struct bloomery_layer *layer, bloomery_error *error);
+void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                         const uint8_t *payload, struct bloomery_scan *scan);
 
 /* The operations of each rule; defined by core/foreign/ruled_template.h. */
@@ -104,69 +104,70 @@ static inline bool bloomery_hands_out(uint32_t probe_rule)
 /* Counters that are touched as often as positions name them (core/foreign/counted_positions.c). */
 BLOOMERY_DECLARE_RULE(bloomery_counted_positions)
 void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan);
 
 /* Slices, and chains of such filters (core/foreign/slices.c). */
 bloomery_status bloomery_slices_check(const struct bloomery_shape *shape,
-                                      const struct bloomery_link *link, bloomery_error *error);
-double bloomery_slices_expected_rate(const struct bloomery_link *link, uint64_t keys);
-double bloomery_slices_estimate(const struct bloomery_link *link, uint64_t bits_set);
-void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+                                      const struct bloomery_layer *layer, bloomery_error *error);
+double bloomery_slices_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
+double bloomery_slices_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                           const uint8_t *payload, struct bloomery_scan *scan);
-bloomery_status bloomery_slices_next_link(const struct bloomery_shape *shape,
-                                          const struct bloomery_link *newest,
-                                          struct bloomery_link *next, bloomery_error *error);
+bloomery_status bloomery_slices_next_layer(const struct bloomery_shape *shape,
+                                           const struct bloomery_layer *newest,
+                                           struct bloomery_layer *next, bloomery_error *error);
 
-/* The link of a filter in slices for keys at a rate: k = ceil(log2(1/p)) of ceil(n |ln p| / (k ln2^2))
+/* The layer of a filter in slices for keys at a rate: k = ceil(log2(1/p)) of ceil(n |ln p| / (k ln2^2))
  * bits. BLOOMERY_BAD_ARGUMENT where that is none. */
-bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_link *link,
+bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_layer *layer,
                                      bloomery_error *error);
 
 /* The probes of SALTED_PAIR: it has so many salts. */
 enum { BLOOMERY_SALTED_PAIR_PROBES = 15 };
 
-/* With what positions on a line cost (plan/foreign/quadratic_rate.h). */
-double bloomery_quadratic_expected_rate(const struct bloomery_link *link, uint64_t keys);
-double bloomery_quadratic_estimate(const struct bloomery_link *link, uint64_t bits_set);
-void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+/* With what positions on a block cost (plan/foreign/quadratic_rate.h). */
+double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
+double bloomery_quadratic_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                              const uint8_t *payload, struct bloomery_scan *scan);
 
 /* As far as FLIPPED_DOUBLE_32 reaches, and as evenly: cells past 2^31 stay 0 for ever, and those that two
  * numbers reach are set sooner than those that one does (plan/foreign/turned_rate.h). */
-double bloomery_flipped_double_32_expected_rate(const struct bloomery_link *link, uint64_t keys);
-double bloomery_flipped_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
+double bloomery_flipped_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
 void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
-                                     const struct bloomery_link *link, const uint8_t *payload,
+                                     const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan);
 
 /* Blocks, and walks by a hash that is its own step: rates of their own (core/foreign/block_rules.c,
  * core/foreign/rotated_rules.c). */
-#define BLOOMERY_DECLARE_RATES(prefix)                                                       \
-    BLOOMERY_DECLARE_RULE(prefix)                                                            \
-    double prefix##_expected_rate(const struct bloomery_link *link, uint64_t keys);          \
-    void prefix##_scan(const struct bloomery_shape *shape, const struct bloomery_link *link, \
+#define BLOOMERY_DECLARE_RATES(prefix)                                                         \
+    BLOOMERY_DECLARE_RULE(prefix)                                                              \
+    double prefix##_expected_rate(const struct bloomery_layer *layer, uint64_t keys);          \
+    void prefix##_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer, \
                        const uint8_t *payload, struct bloomery_scan *scan);
 BLOOMERY_DECLARE_RATES(bloomery_rotated_step)
 BLOOMERY_DECLARE_RATES(bloomery_salted_words)
-BLOOMERY_DECLARE_RATES(bloomery_rotated_line)
-BLOOMERY_DECLARE_RATES(bloomery_golden_line)
-double bloomery_rotated_step_estimate(const struct bloomery_link *link, uint64_t bits_set);
-double bloomery_golden_line_estimate(const struct bloomery_link *link, uint64_t bits_set);
-double bloomery_salted_words_estimate(const struct bloomery_link *link, uint64_t bits_set);
-double bloomery_rotated_line_estimate(const struct bloomery_link *link, uint64_t bits_set);
+BLOOMERY_DECLARE_RATES(bloomery_rotated_block)
+BLOOMERY_DECLARE_RATES(bloomery_golden_block)
+double bloomery_rotated_step_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+double bloomery_golden_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+double bloomery_rotated_block_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
 bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_link *link,
+                                            const struct bloomery_layer *layer,
                                             bloomery_error *error);
-bloomery_status bloomery_rotated_line_check(const struct bloomery_shape *shape,
-                                            const struct bloomery_link *link,
+bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
+                                             const struct bloomery_layer *layer,
+                                             bloomery_error *error);
+bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
+                                            const struct bloomery_layer *layer,
                                             bloomery_error *error);
-bloomery_status bloomery_golden_line_check(const struct bloomery_shape *shape,
-                                           const struct bloomery_link *link, bloomery_error *error);
 
-/* What every rule with one block per key wants: lines 1, whole blocks of that size, fewer than 2^32. */
+/* What every rule with one block per key wants: blocks 1, whole blocks of that size, fewer than 2^32. */
 bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
-                                      const struct bloomery_link *link, uint32_t block_bits,
+                                      const struct bloomery_layer *layer, uint32_t block_bits,
                                       bloomery_error *error);
 
 /* A rate where all that is seen of a key, among so many keys, are 32 bits. `keys` may be infinite. */
@@ -175,27 +176,27 @@ double bloomery_rate_of_32_bits(double rate, double keys);
 /* Rates that are not the classic one: of double hashing (plan/foreign/step_rate.h,
  * plan/foreign/half_rate.h, plan/foreign/turned_rate.h), and of a chain
  * of products (plan/foreign/chain_rate.h). */
-double bloomery_double_expected_rate(const struct bloomery_link *link, uint64_t keys);
-double bloomery_double_estimate(const struct bloomery_link *link, uint64_t bits_set);
-void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+double bloomery_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
+double bloomery_double_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+void bloomery_double_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                           const uint8_t *payload, struct bloomery_scan *scan);
 BLOOMERY_DECLARE_RATES(bloomery_double_32)
 BLOOMERY_DECLARE_RATES(bloomery_double_halves)
 BLOOMERY_DECLARE_RATES(bloomery_modular_chain)
 BLOOMERY_DECLARE_RATES(bloomery_flipped_sum_64)
 BLOOMERY_DECLARE_RATES(bloomery_absolute_double)
-double bloomery_double_32_estimate(const struct bloomery_link *link, uint64_t bits_set);
-double bloomery_double_halves_estimate(const struct bloomery_link *link, uint64_t bits_set);
-double bloomery_modular_chain_estimate(const struct bloomery_link *link, uint64_t bits_set);
+double bloomery_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+double bloomery_double_halves_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
+double bloomery_modular_chain_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
 bloomery_status bloomery_double_32_check(const struct bloomery_shape *shape,
-                                         const struct bloomery_link *link, bloomery_error *error);
+                                         const struct bloomery_layer *layer, bloomery_error *error);
 
-/* Chains of links by DOUBLE (core/foreign/tightened.c): a link for 1 to 2^48 keys at a rate, and the one after
+/* Chains of layers by DOUBLE (core/foreign/tightened.c): a layer for 1 to 2^48 keys at a rate, and the one after
  * another. BLOOMERY_BAD_ARGUMENT where there is none. */
-bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_link *link,
+bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_layer *layer,
                                         bloomery_error *error);
-bloomery_status bloomery_tightened_next_link(const struct bloomery_shape *shape,
-                                             const struct bloomery_link *newest,
-                                             struct bloomery_link *next, bloomery_error *error);
+bloomery_status bloomery_tightened_next_layer(const struct bloomery_shape *shape,
+                                              const struct bloomery_layer *newest,
+                                              struct bloomery_layer *next, bloomery_error *error);
 
 #endif

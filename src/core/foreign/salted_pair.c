@@ -20,18 +20,18 @@ static const uint64_t salts[BLOOMERY_SALTED_PAIR_PROBES] = {
     UINT64_C(6852245486148412312),  UINT64_C(8886056245089344681),  UINT64_C(10151472371158292780),
 };
 
-static inline struct bloomery_steps salted_pair_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps salted_pair_begin(const struct bloomery_layer *layer,
                                                       bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo};
 }
 
-static inline uint64_t salted_pair_next(const struct bloomery_link *link,
+static inline uint64_t salted_pair_next(const struct bloomery_layer *layer,
                                         struct bloomery_steps *steps, uint32_t i)
 {
     assert(i < BLOOMERY_SALTED_PAIR_PROBES);
-    return bloomery_city_mix(steps->at, salts[i]) % link->bits;
+    return bloomery_city_mix(steps->at, salts[i]) % layer->bits;
 }
 
 #define RULE salted_pair

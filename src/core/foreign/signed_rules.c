@@ -35,19 +35,19 @@ static inline struct bloomery_steps sum_begin(bloomery_hash hash)
 
 /* ---- Spark's version 2 ----------------------------------------------------------------------- */
 
-static inline struct bloomery_steps flipped_sum_64_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps flipped_sum_64_begin(const struct bloomery_layer *layer,
                                                          bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return sum_begin(hash);
 }
 
-static inline uint64_t flipped_sum_64_next(const struct bloomery_link *link,
+static inline uint64_t flipped_sum_64_next(const struct bloomery_layer *layer,
                                            struct bloomery_steps *steps, uint32_t i)
 {
     (void)i;
     steps->at += steps->step;
-    return bloomery_flip_64(steps->at) % link->bits;
+    return bloomery_flip_64(steps->at) % layer->bits;
 }
 
 #define RULE flipped_sum_64
@@ -55,19 +55,19 @@ static inline uint64_t flipped_sum_64_next(const struct bloomery_link *link,
 
 /* ---- And as it began ------------------------------------------------------------------------- */
 
-static inline struct bloomery_steps flipped_sum_64_kept_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps flipped_sum_64_kept_begin(const struct bloomery_layer *layer,
                                                               bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return sum_begin(hash);
 }
 
-static inline uint64_t flipped_sum_64_kept_next(const struct bloomery_link *link,
+static inline uint64_t flipped_sum_64_kept_next(const struct bloomery_layer *layer,
                                                 struct bloomery_steps *steps, uint32_t i)
 {
     (void)i;
     steps->at = bloomery_flip_64(steps->at + steps->step);
-    return steps->at % link->bits;
+    return steps->at % layer->bits;
 }
 
 #define RULE flipped_sum_64_kept
@@ -75,22 +75,22 @@ static inline uint64_t flipped_sum_64_kept_next(const struct bloomery_link *link
 
 /* ---- Cassandra ------------------------------------------------------------------------------- */
 
-static inline struct bloomery_steps absolute_double_begin(const struct bloomery_link *link,
+static inline struct bloomery_steps absolute_double_begin(const struct bloomery_layer *layer,
                                                           bloomery_hash hash)
 {
-    (void)link;
+    (void)layer;
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
 /* Java's remainder has the sign of what is divided, and its size is that of sizes divided; the size of
  * -2^63 is 2^63, which is a number here. */
-static inline uint64_t absolute_double_next(const struct bloomery_link *link,
+static inline uint64_t absolute_double_next(const struct bloomery_layer *layer,
                                             struct bloomery_steps *steps, uint32_t i)
 {
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
-    return ((at >> 63) != 0 ? 0 - at : at) % link->bits;
+    return ((at >> 63) != 0 ? 0 - at : at) % layer->bits;
 }
 
 #define RULE absolute_double
@@ -98,33 +98,33 @@ static inline uint64_t absolute_double_next(const struct bloomery_link *link,
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
-double bloomery_flipped_sum_64_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_flipped_sum_64_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_step_rate(link->bits, link->probes, keys, false);
+    return bloomery_step_rate(layer->bits, layer->probes, keys, false);
 }
 
 void bloomery_flipped_sum_64_scan(const struct bloomery_shape *shape,
-                                  const struct bloomery_link *link, const uint8_t *payload,
+                                  const struct bloomery_layer *layer, const uint8_t *payload,
                                   struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
+    bloomery_flat_scan(shape, layer, payload, scan);
     scan->live_rate =
         fmin(1, scan->live_rate +
-                    bloomery_step_excess(link->bits, link->probes,
-                                         bloomery_classic_estimate(link, scan->bits_set),
-                                         (double)scan->bits_set / (double)link->bits, false));
+                    bloomery_step_excess(layer->bits, layer->probes,
+                                         bloomery_classic_estimate(layer, scan->bits_set),
+                                         (double)scan->bits_set / (double)layer->bits, false));
 }
 
-double bloomery_absolute_double_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_absolute_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    return bloomery_turned_rate(BLOOMERY_TURN_ABSOLUTE, link->bits, link->probes, keys);
+    return bloomery_turned_rate(BLOOMERY_TURN_ABSOLUTE, layer->bits, layer->probes, keys);
 }
 
 void bloomery_absolute_double_scan(const struct bloomery_shape *shape,
-                                   const struct bloomery_link *link, const uint8_t *payload,
+                                   const struct bloomery_layer *layer, const uint8_t *payload,
                                    struct bloomery_scan *scan)
 {
-    bloomery_flat_scan(shape, link, payload, scan);
-    scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_ABSOLUTE, link->bits, link->probes,
-                                           (double)scan->bits_set / (double)link->bits);
+    bloomery_flat_scan(shape, layer, payload, scan);
+    scan->live_rate = bloomery_turned_live(BLOOMERY_TURN_ABSOLUTE, layer->bits, layer->probes,
+                                           (double)scan->bits_set / (double)layer->bits);
 }

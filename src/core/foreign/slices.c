@@ -14,7 +14,7 @@
  * where a flat array has a moment of kn throws among m. Of a filter as it is, it is the product of the
  * slices' fills.
  *
- * And chains of them: each next link is for `growth` times the keys of the one before, at `tightening`
+ * And chains of them: each next layer is for `growth` times the keys of the one before, at `tightening`
  * times its rate, and has its own k and s (bloomery_slices_size).
  */
 #include "core/foreign/rules.h"
@@ -27,33 +27,33 @@
 #include <math.h>
 
 bloomery_status bloomery_slices_check(const struct bloomery_shape *shape,
-                                      const struct bloomery_link *link, bloomery_error *error)
+                                      const struct bloomery_layer *layer, bloomery_error *error)
 {
-    if (link->probes == 0 || link->bits % link->probes != 0)
+    if (layer->probes == 0 || layer->bits % layer->probes != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "%llu bits are not %u slices of the same size",
-                             (unsigned long long)link->bits, link->probes);
-    return bloomery_flat_check(shape, link, error);
+                             (unsigned long long)layer->bits, layer->probes);
+    return bloomery_flat_check(shape, layer, error);
 }
 
-double bloomery_slices_expected_rate(const struct bloomery_link *link, uint64_t keys)
+double bloomery_slices_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
-    const uint64_t cells = link->bits / link->probes;
+    const uint64_t cells = layer->bits / layer->probes;
     const double slice = (double)cells;
     if (keys == 0)
         return 0;
-    return pow(-expm1((double)keys * log1p(-1 / slice)), link->probes);
+    return pow(-expm1((double)keys * log1p(-1 / slice)), layer->probes);
 }
 
-double bloomery_slices_estimate(const struct bloomery_link *link, uint64_t bits_set)
+double bloomery_slices_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
-    const uint64_t cells = link->bits / link->probes;
+    const uint64_t cells = layer->bits / layer->probes;
     const double slice = (double)cells;
-    if (bits_set >= link->bits)
+    if (bits_set >= layer->bits)
         return INFINITY;
     if (slice <= 1)
         return 0;
-    return log1p(-(double)bits_set / (double)link->bits) / log1p(-1 / slice);
+    return log1p(-(double)bits_set / (double)layer->bits) / log1p(-1 / slice);
 }
 
 /* Bits `from` to `to - 1` that are set. */
@@ -71,23 +71,23 @@ static uint64_t count_range(const uint8_t *payload, uint64_t from, uint64_t to)
     return count;
 }
 
-void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_link *link,
+void bloomery_slices_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                           const uint8_t *payload, struct bloomery_scan *scan)
 {
-    const uint64_t slice = link->bits / link->probes;
+    const uint64_t slice = layer->bits / layer->probes;
     (void)shape;
     *scan = (struct bloomery_scan){.live_rate = 1};
-    for (uint32_t i = 0; i < link->probes; i++) {
+    for (uint32_t i = 0; i < layer->probes; i++) {
         const uint64_t set = count_range(payload, i * slice, (i + 1) * slice);
         scan->bits_set += set;
         scan->live_rate *= (double)set / (double)slice;
     }
-    assert(scan->bits_set <= link->bits);
+    assert(scan->bits_set <= layer->bits);
 }
 
 /* The sums in the order of the system that does so, to the last bit: log2(1/p) is a quotient of
  * logarithms. */
-bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_link *link,
+bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery_layer *layer,
                                      bloomery_error *error)
 {
     const double ln2 = log(2);
@@ -101,7 +101,7 @@ bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "%llu keys at such a rate take more than 2^50 bits, or 1024 slices",
                              (unsigned long long)keys);
-    *link = (struct bloomery_link){
+    *layer = (struct bloomery_layer){
         .bits = (uint64_t)slice * (uint64_t)probes,
         .probes = (uint32_t)probes,
         .keys = keys,
@@ -110,9 +110,9 @@ bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_slices_next_link(const struct bloomery_shape *shape,
-                                          const struct bloomery_link *newest,
-                                          struct bloomery_link *next, bloomery_error *error)
+bloomery_status bloomery_slices_next_layer(const struct bloomery_shape *shape,
+                                           const struct bloomery_layer *newest,
+                                           struct bloomery_layer *next, bloomery_error *error)
 {
     uint64_t keys;
     if (__builtin_mul_overflow(newest->keys, (uint64_t)shape->growth, &keys))

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of flat links by double hashing, each sized with constants cut short (plan/foreign/short_sizing.h):
+ * Chains of flat layers by double hashing, each sized with constants cut short (plan/foreign/short_sizing.h):
  *
- *     link      0         1            2
+ *     layer      0         1            2
  *     keys      n         g n          g^2 n          g: growth
  *     rate      r         t r          t^2 r          t: tightening
  *     bits      trunc(keys bits-per-key), 1 where that is 0, rounded up to a multiple of 64
  *
- * With t = 1/2 all links together stay below 2 r however many there are.
+ * With t = 1/2 all layers together stay below 2 r however many there are.
  */
 #include "core/foreign/rules.h"
 
@@ -17,7 +17,7 @@
 
 #include <math.h>
 
-bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_link *link,
+bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_layer *layer,
                                         bloomery_error *error)
 {
     if (!(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
@@ -31,7 +31,7 @@ bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloom
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "%llu keys at such a rate take more than 2^50 bits, or 1024 probes",
                              (unsigned long long)keys);
-    *link = (struct bloomery_link){
+    *layer = (struct bloomery_layer){
         .bits = ((uint64_t)bits + 63) / 64 * 64,
         .probes = (uint32_t)probes,
         .keys = keys,
@@ -40,9 +40,9 @@ bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloom
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_tightened_next_link(const struct bloomery_shape *shape,
-                                             const struct bloomery_link *newest,
-                                             struct bloomery_link *next, bloomery_error *error)
+bloomery_status bloomery_tightened_next_layer(const struct bloomery_shape *shape,
+                                              const struct bloomery_layer *newest,
+                                              struct bloomery_layer *next, bloomery_error *error)
 {
     uint64_t keys;
     if (__builtin_mul_overflow(newest->keys, (uint64_t)shape->growth, &keys))

@@ -3,7 +3,7 @@
 #if defined(__x86_64__)
 
 #include "core/blocked.h"
-#include "core/x86/line_avx2.h"
+#include "core/x86/block_avx2.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
 #if defined(__x86_64__)
 
 #include "core/blocked.h"
-#include "core/x86/line_avx512.h"
+#include "core/x86/block_avx512.h"
 
 #include <assert.h>
 

@@ -87,8 +87,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         design->shape.cell_bits = cell_bits;
         design->shape.repeat_rule = BLOOMERY_REPEATS_COUNT;
     }
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -99,7 +99,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     bloomery_status status = plan(given, design, error);
     if (status != BLOOMERY_OK)
         return status;
-    const uint64_t bits = design->links[0].bits;
+    const uint64_t bits = design->layers[0].bits;
     const uint64_t needed = bits / 8 + (bits % 8 != 0);
     if (needed != bytes)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
@@ -131,9 +131,9 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     assert(filter->shape.cell_bits == BIT_PER_CELL);
-    return bloomery_emit_bits(emitter, link, link->bits / 8 + (link->bits % 8 != 0),
+    return bloomery_emit_bits(emitter, layer, layer->bits / 8 + (layer->bits % 8 != 0),
                               BLOOMERY_LAYOUT_MSB_FIRST);
 }
 
@@ -147,53 +147,53 @@ static const char *variant(const bloomery_filter *filter)
 }
 
 /* b: m^i passes 2^512 with position i, from which on all are 0. */
-static bool remark_exhausted(const struct bloomery_link *link, char *text, size_t room)
+static bool remark_exhausted(const struct bloomery_layer *layer, char *text, size_t room)
 {
-    const double digits = ceil(512 / log2((double)link->bits));
-    if (!(digits < link->probes))
+    const double digits = ceil(512 / log2((double)layer->bits));
+    if (!(digits < layer->probes))
         return false;
     snprintf(
         text, room,
         "in these %llu bits a digest is used up after %u positions: the other %u of its %u are "
         "bit 0 for every key, and its rate is that of %u probes",
-        (unsigned long long)link->bits, (uint32_t)digits, link->probes - (uint32_t)digits,
-        link->probes, (uint32_t)digits);
+        (unsigned long long)layer->bits, (uint32_t)digits, layer->probes - (uint32_t)digits,
+        layer->probes, (uint32_t)digits);
     return true;
 }
 
 /* c: a second digest is asked for where the first, a number below 2^128, is less than m^k. */
-static bool remark_stops(const struct bloomery_link *link, char *text, size_t room)
+static bool remark_stops(const struct bloomery_layer *layer, char *text, size_t room)
 {
     struct bloomery_phrase phrase;
-    const double share = exp2(fmin(0, link->probes * log2((double)link->bits) - 128));
+    const double share = exp2(fmin(0, layer->probes * log2((double)layer->bits) - 128));
     if (share < 1e-12)
         return false;
     snprintf(
         text, room,
         "the original stops with a TypeError under Python 3 where a key needs a second digest: "
         "in %llu bits with %u probes that is %s of all keys",
-        (unsigned long long)link->bits, link->probes,
+        (unsigned long long)layer->bits, layer->probes,
         share < 1 ? bloomery_phrase_rate(&phrase, share) : "all");
     return true;
 }
 
 static bool remark_own(const bloomery_filter *filter, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     switch (form_of(filter)) {
     case 'b' - 'a':
-        return remark_exhausted(link, text, room);
+        return remark_exhausted(layer, text, room);
     case 'c' - 'a':
-        return remark_stops(link, text, room);
+        return remark_stops(layer, text, room);
     case 'f' - 'a':
     case 'g' - 'a':
-        if ((link->bits & (link->bits - 1)) != 0)
+        if ((layer->bits & (layer->bits - 1)) != 0)
             return false;
         snprintf(
             text, room,
             "with %llu bits, a power of two, the original passes over half of all it draws: %u "
             "draws for a key of %u probes",
-            (unsigned long long)link->bits, 2 * link->probes, link->probes);
+            (unsigned long long)layer->bits, 2 * layer->probes, layer->probes);
         return true;
     default:
         return false;
@@ -213,7 +213,7 @@ const struct bloomery_dialect_row bloomery_dialect_md5_chain = {
         {
             .id = BLOOMERY_DIALECT_MD5_CHAIN,
             .name = "md5-chain",
-            .note = "the example filter of Python's bitarray, its bytes by tofile()",
+            .description = "the example filter of Python's bitarray, its bytes by tofile()",
             .variants = variants,
             .parameters = "bits, probes",
             .reads = true,

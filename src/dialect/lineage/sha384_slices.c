@@ -37,7 +37,7 @@ enum {
     HASH = 32,
     PROBES = 12,
     IMAGE_BYTES = 1 << 25,
-    WORDS_MOST = IMAGE_BYTES / 8,
+    WORDS_MAX = IMAGE_BYTES / 8,
     EXTRA_BYTES = 5, /* the form, and of `java` its W */
 };
 
@@ -79,9 +79,9 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (!(given->rate >= 0 && given->rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a rate is above 0 and below 1, if it is known");
-    lay_out(design, (enum form)form, WORDS_MOST);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    lay_out(design, (enum form)form, WORDS_MAX);
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -105,7 +105,7 @@ static bloomery_status parse_java(const uint8_t *data, size_t bytes, struct bloo
     if (bytes < JAVA_HEADER)
         return wrong_length(bytes, JAVA_HEADER + 1, error);
     const uint64_t words = bloomery_load_be(data + JAVA_WORDS_AT, 4);
-    if (words > WORDS_MOST)
+    if (words > WORDS_MAX)
         return bloomery_fail(error, BLOOMERY_CORRUPT, JAVA_WORDS_AT,
                              "a set of %llu words of 64 bits: this filter has at most 4,194,304",
                              (unsigned long long)words);
@@ -136,7 +136,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
         return bloomery_fail(error, BLOOMERY_CORRUPT, bytes - 1,
                              "damaged: toByteArray() leaves no zero byte at the end; a whole image "
                              "is variant \"image\"");
-    lay_out(design, (enum form)form, WORDS_MOST);
+    lay_out(design, (enum form)form, WORDS_MAX);
     design->layout = BLOOMERY_LAYOUT_BYTES;
     design->bits[0] = data;
     design->bit_bytes[0] = bytes;
@@ -146,19 +146,19 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 /* The form that a filter came in, and its W. In a file of ours anything may stand there. */
 static enum form form_of(const bloomery_filter *filter, uint32_t *words)
 {
-    *words = WORDS_MOST;
+    *words = WORDS_MAX;
     if (filter->extra_bytes != EXTRA_BYTES || filter->extra[0] >= FORMS)
         return IMAGE;
     const uint32_t kept = bloomery_load_u32(filter->extra + 1);
-    if (kept < WORDS_MOST)
+    if (kept < WORDS_MAX)
         *words = kept;
     return (enum form)filter->extra[0];
 }
 
-static uint64_t bytes_in_use(const struct bloomery_link *link)
+static uint64_t bytes_in_use(const struct bloomery_layer *layer)
 {
     uint64_t bytes = IMAGE_BYTES;
-    while (bytes > 0 && link->payload[bytes - 1] == 0)
+    while (bytes > 0 && layer->payload[bytes - 1] == 0)
         bytes--;
     return bytes;
 }
@@ -177,16 +177,16 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     static const uint8_t end = JAVA_END;
     uint8_t count[4];
     uint32_t words;
     const enum form form = form_of(filter, &words);
     if (form == IMAGE)
-        return bloomery_emit_bits(emitter, link, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
-    const uint64_t used = bytes_in_use(link);
+        return bloomery_emit_bits(emitter, layer, IMAGE_BYTES, BLOOMERY_LAYOUT_BYTES);
+    const uint64_t used = bytes_in_use(layer);
     if (form == TRIMMED)
-        return bloomery_emit_bits(emitter, link, used, BLOOMERY_LAYOUT_BYTES);
+        return bloomery_emit_bits(emitter, layer, used, BLOOMERY_LAYOUT_BYTES);
     const uint64_t used_words = (used + 7) / 8;
     if (words < used_words)
         words = (uint32_t)used_words;
@@ -195,7 +195,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     if (status == BLOOMERY_OK)
         status = bloomery_emit(emitter, count, sizeof count);
     if (status == BLOOMERY_OK)
-        status = bloomery_emit_bits(emitter, link, (uint64_t)words * 8, BLOOMERY_LAYOUT_BE_WORDS);
+        status = bloomery_emit_bits(emitter, layer, (uint64_t)words * 8, BLOOMERY_LAYOUT_BE_WORDS);
     return status == BLOOMERY_OK ? bloomery_emit(emitter, &end, 1) : status;
 }
 
@@ -211,7 +211,7 @@ static const char *variant(const bloomery_filter *filter)
 /* Where the helper that rounds up goes wrong for what the filter was planned for. */
 static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
 {
-    struct bloomery_phrase asked, would_be;
+    struct bloomery_phrase queried, would_be;
     const uint64_t needed = bloomery_calc_bits(keys, rate);
     const uint64_t aligned = bloomery_calc_aligned(keys, rate);
     const uint32_t probes = bloomery_calc_probes(keys, aligned);
@@ -222,7 +222,7 @@ static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
         "the original's helper rounds the %llu bits that %llu keys need at %s to %llu, since it "
         "compares with the keys; with those and %u probe%s its rate would be %s. This filter has "
         "268435456 bits in any case",
-        (unsigned long long)needed, (unsigned long long)keys, bloomery_phrase_rate(&asked, rate),
+        (unsigned long long)needed, (unsigned long long)keys, bloomery_phrase_rate(&queried, rate),
         (unsigned long long)aligned, probes, probes == 1 ? "" : "s",
         bloomery_phrase_rate(&would_be, bloomery_calc_rate(keys, aligned, probes)));
     return true;
@@ -248,28 +248,28 @@ static bool remark_probes(uint64_t keys, char *text, size_t room)
 /* Where it is not known: for as many keys as there are bits the helper finds this very size. */
 static void remark_size(char *text, size_t room)
 {
-    struct bloomery_phrase asked, rate;
+    struct bloomery_phrase queried, rate;
     snprintf(
         text, room,
         "the original's helper that rounds sizes up compares with the keys, not with the bits "
         "needed: for %llu keys at %s it finds this size enough, where %llu bits are needed and "
         "%s of absent keys would seem to be in",
-        (unsigned long long)bits_fixed, bloomery_phrase_rate(&asked, 0.5),
+        (unsigned long long)bits_fixed, bloomery_phrase_rate(&queried, 0.5),
         (unsigned long long)bloomery_calc_bits(bits_fixed, 0.5),
         bloomery_phrase_rate(&rate, bloomery_calc_rate(bits_fixed, bits_fixed, PROBES)));
 }
 
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     if (fits(filter, NULL) != BLOOMERY_OK)
         return false;
-    const bool known = bloomery_calc_aligned(link->keys, link->rate) > 0;
+    const bool known = bloomery_calc_aligned(layer->keys, layer->rate) > 0;
     if (bloomery_remark_rate(filter, 1, text, room) && index-- == 0)
         return true;
-    if (known && remark_helper(link->keys, link->rate, text, room) && index-- == 0)
+    if (known && remark_helper(layer->keys, layer->rate, text, room) && index-- == 0)
         return true;
-    if (link->keys > 0 && remark_probes(link->keys, text, room) && index-- == 0)
+    if (layer->keys > 0 && remark_probes(layer->keys, text, room) && index-- == 0)
         return true;
     if (!known && index == 0)
         remark_size(text, room);
@@ -281,7 +281,8 @@ const struct bloomery_dialect_row bloomery_dialect_sha384_slices = {
         {
             .id = BLOOMERY_DIALECT_SHA384_SLICES,
             .name = "sha384-slices",
-            .note = "the BitSet of the 20-million-ID experiment (Java), 12 slices of SHA-384",
+            .description =
+                "the BitSet of the 20-million-ID experiment (Java), 12 slices of SHA-384",
             .variants = variants,
             .reads = true,
             .writes = true,

@@ -56,8 +56,8 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
                                         "numbers make another");
     bloomery_design_flat(design, HASH, BLOOMERY_PROBES_DOUBLE, raw ? given->bits : (uint64_t)bits,
                          (uint32_t)probes);
-    design->links[0].keys = given->keys;
-    design->links[0].rate = given->rate;
+    design->layers[0].keys = given->keys;
+    design->layers[0].rate = given->rate;
     return BLOOMERY_OK;
 }
 
@@ -68,12 +68,12 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     bloomery_status status = plan(given, design, error);
     if (status != BLOOMERY_OK)
         return status;
-    const uint64_t needed = byte_count(design->links[0].bits);
+    const uint64_t needed = byte_count(design->layers[0].bits);
     if (needed != bytes)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "%s: %llu bits take %llu bytes in words of 128 bits, there are %zu",
                              needed > bytes ? "cut short" : "something follows the filter",
-                             (unsigned long long)design->links[0].bits, (unsigned long long)needed,
+                             (unsigned long long)design->layers[0].bits, (unsigned long long)needed,
                              bytes);
     design->layout = BLOOMERY_LAYOUT_BYTES;
     design->bits[0] = data;
@@ -93,30 +93,30 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    const struct bloomery_link *link = filter->links;
-    return bloomery_emit_bits(emitter, link, byte_count(link->bits), BLOOMERY_LAYOUT_BYTES);
+    const struct bloomery_layer *layer = filter->layers;
+    return bloomery_emit_bits(emitter, layer, byte_count(layer->bits), BLOOMERY_LAYOUT_BYTES);
 }
 
 /* How many keys set so many bits. */
-static uint64_t keys_for(const struct bloomery_link *link, double bits_set)
+static uint64_t keys_for(const struct bloomery_layer *layer, double bits_set)
 {
-    const double bits = (double)link->bits;
-    return (uint64_t)(log1p(-bits_set / bits) / (link->probes * log1p(-1 / bits)));
+    const double bits = (double)layer->bits;
+    return (uint64_t)(log1p(-bits_set / bits) / (layer->probes * log1p(-1 / bits)));
 }
 
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const bool rate = bloomery_remark_rate(filter, 1.1, text, room);
     if (rate && index == 0)
         return true;
-    if (index != (rate ? 1 : 0) || link->bits <= UINT32_MAX)
+    if (index != (rate ? 1 : 0) || layer->bits <= UINT32_MAX)
         return false;
     snprintf(text, room,
              "the original counts the bits that are set in 32 bits: of these %llu bits that many "
              "are set after %llu keys, and then it stops, or tells a wrong size",
-             (unsigned long long)link->bits,
-             (unsigned long long)keys_for(link, (double)UINT32_MAX));
+             (unsigned long long)layer->bits,
+             (unsigned long long)keys_for(layer, (double)UINT32_MAX));
     return true;
 }
 
@@ -125,7 +125,7 @@ const struct bloomery_dialect_row bloomery_dialect_sieve = {
         {
             .id = BLOOMERY_DIALECT_SIEVE_MURMUR3,
             .name = "sieve-murmur3",
-            .note = "the filter of the crawler queue Sieve (Rust), its words little-endian",
+            .description = "the filter of the crawler queue Sieve (Rust), its words little-endian",
             .parameters = "bits, probes",
             .reads = true,
             .writes = true,

@@ -75,12 +75,12 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     bloomery_status status = plan(given, design, error);
     if (status != BLOOMERY_OK)
         return status;
-    const uint64_t needed = byte_count(design->links[0].bits);
+    const uint64_t needed = byte_count(design->layers[0].bits);
     if (needed != bytes)
         return bloomery_fail(
             error, BLOOMERY_TRUNCATED, bytes, "%s: %llu bits take %llu bytes, there are %zu",
             needed > bytes ? "cut short" : "something follows the filter",
-            (unsigned long long)design->links[0].bits, (unsigned long long)needed, bytes);
+            (unsigned long long)design->layers[0].bits, (unsigned long long)needed, bytes);
     design->layout = BLOOMERY_LAYOUT_BYTES;
     design->bits[0] = data;
     design->bit_bytes[0] = bytes;
@@ -101,7 +101,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    return bloomery_emit_bits(emitter, filter->links, byte_count(filter->links->bits),
+    return bloomery_emit_bits(emitter, filter->layers, byte_count(filter->layers->bits),
                               BLOOMERY_LAYOUT_BYTES);
 }
 
@@ -176,15 +176,15 @@ static const char *variant(const bloomery_filter *filter)
     return filter->shape.hash == SEVEN_HASH ? "seven" : "six";
 }
 
-static bool remark_one(const struct bloomery_link *link, char *text, size_t room)
+static bool remark_one(const struct bloomery_layer *layer, char *text, size_t room)
 {
     struct bloomery_phrase one, all;
     snprintf(
         text, room,
         "a key of one UTF-16 unit has one position, not %u: where the filter is half full, %s of "
         "them seem to be in, not %s; and the empty key is bit 0",
-        link->probes, bloomery_phrase_rate(&one, 0.5),
-        bloomery_phrase_rate(&all, pow(0.5, link->probes)));
+        layer->probes, bloomery_phrase_rate(&one, 0.5),
+        bloomery_phrase_rate(&all, pow(0.5, layer->probes)));
     return true;
 }
 
@@ -196,16 +196,16 @@ static const char *independent_rate(struct bloomery_phrase *phrase, double rate)
 static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_t keys, char *text,
                          size_t room)
 {
-    const struct bloomery_link *link = filter->links;
+    const struct bloomery_layer *layer = filter->layers;
     const uint32_t *seeds = bloomery_simple_seeds + (filter->shape.hash == SEVEN_HASH ? 0 : 1);
     const uint8_t first[] = {FIRST_CHARACTER, FIRST_CHARACTER, FIRST_CHARACTER};
     const uint8_t last[] = {LAST_CHARACTER, LAST_CHARACTER, LAST_CHARACTER};
     const uint64_t lowest = value_of(seeds[0], first, length);
-    const uint64_t highest = value_of(seeds[link->probes - 1], last, length);
+    const uint64_t highest = value_of(seeds[layer->probes - 1], last, length);
     const double all = pow(LAST_CHARACTER - FIRST_CHARACTER + 1, length);
-    const struct crowd crowd = {seeds, link->probes, length, (double)keys / all};
+    const struct crowd crowd = {seeds, layer->probes, length, (double)keys / all};
     struct bloomery_phrase is, independent;
-    if (highest >= link->bits)
+    if (highest >= layer->bits)
         return false;
     snprintf(
         text, room,
@@ -214,7 +214,7 @@ static bool remark_crowd(const bloomery_filter *filter, uint32_t length, uint64_
         "have %s",
         (unsigned long long)all, length, (unsigned long long)lowest, (unsigned long long)highest,
         (unsigned long long)keys, bloomery_phrase_rate(&is, crowd_rate(&crowd)),
-        independent_rate(&independent, bloomery_classic_rate(link->bits, link->probes, keys)));
+        independent_rate(&independent, bloomery_classic_rate(layer->bits, layer->probes, keys)));
     return true;
 }
 
@@ -224,7 +224,7 @@ static bool remark(const bloomery_filter *filter, uint32_t index, char *text, si
         return false;
     switch (index) {
     case 0:
-        return remark_one(filter->links, text, room);
+        return remark_one(filter->layers, text, room);
     case 1:
         return remark_crowd(filter, 2, 1000, text, room);
     case 2:
@@ -239,7 +239,7 @@ const struct bloomery_dialect_row bloomery_dialect_simple_hash = {
         {
             .id = BLOOMERY_DIALECT_SIMPLE_HASH,
             .name = "simple-hash",
-            .note = "a crawler's BitSet with seven or six polynomials (Java, SimpleHash)",
+            .description = "a crawler's BitSet with seven or six polynomials (Java, SimpleHash)",
             .variants = variants,
             .reads = true,
             .writes = true,

@@ -24,7 +24,7 @@ enum bloomery_digest_id {
     BLOOMERY_DIGEST_SHA512,
 };
 
-enum { BLOOMERY_DIGEST_MOST = 64, BLOOMERY_DIGEST_STATE = 256 };
+enum { BLOOMERY_DIGEST_MAX = 64, BLOOMERY_DIGEST_STATE = 256 };
 
 /* Whether this build can look for libcrypto: `available` of the hashes that are made of digests. */
 #ifdef BLOOMERY_HAVE_LIBCRYPTO

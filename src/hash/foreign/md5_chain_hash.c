@@ -45,7 +45,7 @@ static const struct form forms[] = {
 
 static struct bloomery_wide number_of(const struct form *form, const struct bloomery_digest *digest)
 {
-    uint8_t bytes[BLOOMERY_DIGEST_MOST];
+    uint8_t bytes[BLOOMERY_DIGEST_MAX];
     const size_t count = bloomery_digest_bytes(form->digest);
     bloomery_digest_get(digest, bytes);
     return form->low_first ? bloomery_wide_le(bytes, count) : bloomery_wide_be(bytes, count);

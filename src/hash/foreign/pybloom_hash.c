@@ -80,7 +80,7 @@ static void positions_of(bloomery_key key, uint64_t cells, uint32_t probes, bool
     const unsigned width = width_of(slice);
     const struct chosen chosen = choose(width, probes, version_4);
     const uint32_t numbers = (uint32_t)(chosen.bytes / width);
-    uint8_t number[4], salt[BLOOMERY_DIGEST_MOST], digest[BLOOMERY_DIGEST_MOST];
+    uint8_t number[4], salt[BLOOMERY_DIGEST_MAX], digest[BLOOMERY_DIGEST_MAX];
     for (uint32_t i = 0; i < probes; i++) {
         if (i % numbers == 0) {
             bloomery_store_u32(number, i / numbers);

@@ -15,7 +15,7 @@ enum { PROBES = 12, WORD = 4, KEPT_BITS = 28 };
 static void positions_of(const struct bloomery_hash_secret *secret, bloomery_key key,
                          uint64_t cells, uint32_t probes, uint64_t *positions)
 {
-    uint8_t digest[BLOOMERY_DIGEST_MOST];
+    uint8_t digest[BLOOMERY_DIGEST_MAX];
     (void)secret;
     assert(cells == UINT64_C(1) << KEPT_BITS && probes == PROBES);
     bloomery_digest_of(BLOOMERY_DIGEST_SHA384, key.data, key.bytes, digest);

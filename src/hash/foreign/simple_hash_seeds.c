@@ -14,7 +14,7 @@
 
 #include <assert.h>
 
-enum { REPLACEMENT = 0xfffd, LAST_PLANE_0 = 0xffff, SIZE_BITS_MOST = 30 };
+enum { REPLACEMENT = 0xfffd, LAST_PLANE_0 = 0xffff, SIZE_BITS_MAX = 30 };
 
 const uint32_t bloomery_simple_seeds[BLOOMERY_SIMPLE_SEEDS] = {5, 7, 11, 13, 31, 37, 61};
 
@@ -85,7 +85,7 @@ static void hash(bloomery_key key, const uint32_t *seeds, uint32_t count, uint64
 
 static bool is_size(uint64_t cells)
 {
-    return cells > 0 && (cells & (cells - 1)) == 0 && cells <= UINT64_C(1) << SIZE_BITS_MOST;
+    return cells > 0 && (cells & (cells - 1)) == 0 && cells <= UINT64_C(1) << SIZE_BITS_MAX;
 }
 
 static bool fits_seven(uint64_t cells, uint32_t probes)

@@ -24,7 +24,7 @@ struct bloomery_practice {
 };
 
 /* What 19 bits and 13 probes promise: the least rate in the rows that are looked at. */
-#define BLOOMERY_PRACTICE_LEAST 1.09e-4
+#define BLOOMERY_PRACTICE_MIN 1.09e-4
 
 /*
  * What a rate is compared with. It matters only where the rate is an entry of the table, 0.237 say: those

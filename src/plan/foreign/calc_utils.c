@@ -4,14 +4,14 @@
 #include <assert.h>
 #include <math.h>
 
-static const double bits_most = 4611686018427387904.0; /* 2^62 */
+static const double bits_max = 4611686018427387904.0; /* 2^62 */
 
 uint64_t bloomery_calc_bits(uint64_t n, double p)
 {
     if (n == 0 || !(p > 0 && p < 1))
         return 0;
     const double bits = ceil(-(double)n * log(p) / pow(log(2), 2));
-    return bits < bits_most ? (uint64_t)bits : 0;
+    return bits < bits_max ? (uint64_t)bits : 0;
 }
 
 uint64_t bloomery_calc_aligned(uint64_t n, double p)

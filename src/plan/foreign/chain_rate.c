@@ -41,7 +41,7 @@
 #include <float.h>
 #include <math.h>
 
-enum { PLACES_MOST = 64 };
+enum { PLACES_MAX = 64 };
 
 /* Past this many keys to a place, J hardly varies. */
 static const double crowded = 1e6;
@@ -55,13 +55,13 @@ static uint64_t ring_of(uint64_t bits)
 /* The sum over all S, and over the same terms without their signs. */
 static double include_and_exclude(double load, double miss, uint32_t probes, double *magnitude)
 {
-    double alone[PLACES_MOST + 1]; /* g */
+    double alone[PLACES_MAX + 1]; /* g */
     double sum = 0;
     *magnitude = 0;
     for (uint32_t c = 0; c <= probes; c++)
         alone[c] = exp(load * (pow(miss, c) - 1));
     for (uint32_t size = 0; size <= probes; size++) {
-        double ways[PLACES_MOST + 1] = {1};
+        double ways[PLACES_MAX + 1] = {1};
         for (uint32_t t = 1; t <= probes; t++)
             for (uint32_t a = t < size ? t : size;; a--) {
                 const double here = ways[a] + (a > 0 ? ways[a - 1] : 0);
@@ -100,7 +100,7 @@ double bloomery_chain_walk_rate(uint64_t bits, uint32_t probes, uint64_t keys)
     const double others = exp(-(double)keys * (probes - 1) / (double)bits);
     if (load * probes < 1000)
         rate = fmax(rate, one_stretch(load, miss, others, probes));
-    if (probes <= PLACES_MOST) {
+    if (probes <= PLACES_MAX) {
         const double sum = include_and_exclude(load, miss, probes, &magnitude);
         if (sum > magnitude * DBL_EPSILON * 1000)
             rate = fmax(rate, sum);

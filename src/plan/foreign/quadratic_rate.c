@@ -15,7 +15,7 @@
  * cells would otherwise be empty: e = 1 - fill, P(Bin(r, e) >= 3). The other k - r must be set anyhow.
  *
  * All sums wrap at 2^64. Where m is a power of two that is nothing; else two keys lie on each other only
- * where they wrap at the same steps, but for a straight line, and two lines chosen at random do so at r steps
+ * where they wrap at the same steps, but for a straight block, and two blocks chosen at random do so at r steps
  * with the chance agree(r): floor(x + i y) for uniform x, y, up to integer a + i b.
  */
 #include "plan/foreign/quadratic_rate.h"
@@ -26,7 +26,7 @@
 
 enum { AGREE_ROWS = 17 };
 
-/* Exact to the digits given (tests/reference/lines_agree.py); from there on it falls as 2 / r^2. */
+/* Exact to the digits given (tests/reference/blocks_agree.py); from there on it falls as 2 / r^2. */
 static double agree(uint32_t r)
 {
     static const double chance[AGREE_ROWS] = {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of lines of 512 bits in which a key throws k bits anywhere, as other systems have them:
- * a line of j keys has seen jk throws, so
+ * The rate of blocks of 512 bits in which a key throws k bits anywhere, as other systems have them:
+ * a block of j keys has seen jk throws, so
  *
  *     rate = sum over j of P(load = j) E[(X_jk / 512)^k],     load Binomial(n, 1/N)
  *
- * with the moments of plan/occupancy.h. Our own lines are plan/blocked_rate.h.
+ * with the moments of plan/occupancy.h. Our own blocks are plan/blocked_rate.h.
  */
 #ifndef BLOOMERY_PLAN_SCATTERED_RATE_H
 #define BLOOMERY_PLAN_SCATTERED_RATE_H
 
 #include <stdint.h>
 
-/* One line per key; blocks >= 1, probes 1 to 64. */
+/* One block per key; blocks >= 1, probes 1 to 64. */
 double bloomery_scattered_rate(uint64_t blocks, uint32_t probes, uint64_t keys);
 
 #endif

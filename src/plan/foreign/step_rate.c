@@ -16,7 +16,7 @@
  *
  *     W(x) = f^(k-x) - f^k (1 + x g + x (x-1) / 2 g^2),               g = 1/f - 1,
  *
- * and n keys  n / m^2 sum of W(x)  over all lines of x points in the grid of k x k pairs of probes: those of
+ * and n keys  n / m^2 sum of W(x)  over all blocks of x points in the grid of k x k pairs of probes: those of
  * slope 1 and -1 are the case above, p/q is a key whose step is p/q of b.
  *
  * Sums that wrap. Modulo 2^64 first, x_i = a + i b - w_i c mod m, with c = 2^64 mod m and w_i the number of
@@ -30,7 +30,7 @@
  *
  * the mean being over A and B. A step of 0 mod m, for one, now leads to about 1 + B k positions instead of one.
  * Where o is so small that such fractions are most of its values, all b' are gone through. For keys beside
- * each other the other key's w is another sequence, and what lies in line is broken up where the difference of
+ * each other the other key's w is another sequence, and what lies in block is broken up where the difference of
  * both changes.
  *
  * Means over A and B are taken at points that are evenly spread, always the same ones.
@@ -44,7 +44,7 @@
 #include <string.h>
 
 enum {
-    PROBES_MOST = 64,    /* of which pairs are looked at */
+    PROBES_MAX = 64,     /* of which pairs are looked at */
     FRACTIONS = 8,       /* s up to so many */
     SMALL_ODD_PART = 23, /* there are so many fractions with them */
     OWN_POINTS = 96,
@@ -69,7 +69,7 @@ static uint32_t totient(uint32_t d)
     return count;
 }
 
-struct line_filter {
+struct block_filter {
     uint64_t bits;
     uint64_t even; /* 2^v */
     uint64_t odd;  /* o */
@@ -80,7 +80,7 @@ struct line_filter {
 
 /* ---- Without wrapping ------------------------------------------------------------------------ */
 
-static double own_orders(const struct line_filter *filter)
+static double own_orders(const struct block_filter *filter)
 {
     double sum = 0;
     for (uint32_t d = 1; d < filter->probes && d <= filter->bits; d++)
@@ -90,7 +90,7 @@ static double own_orders(const struct line_filter *filter)
 }
 
 /* W(x), by products of which none passes 1. */
-static double covering(const struct line_filter *filter, uint32_t x)
+static double covering(const struct block_filter *filter, uint32_t x)
 {
     const double f = filter->fill;
     const double k = filter->probes;
@@ -108,8 +108,8 @@ static double beginnings(uint32_t probes, uint32_t p, uint32_t q, uint32_t x)
     return wide < probes && high < probes ? (double)(probes - wide) * (probes - high) : 0;
 }
 
-/* Sum of W over the lines of one of both signs. */
-static double other_lines(const struct line_filter *filter)
+/* Sum of W over the blocks of one of both signs. */
+static double other_blocks(const struct block_filter *filter)
 {
     const uint32_t k = filter->probes;
     double sum = 0;
@@ -153,10 +153,10 @@ static uint32_t different(const int32_t *wraps, uint32_t probes, uint32_t order,
 }
 
 /* E f^different - f^k of the step w/s. */
-static double leads_back(const struct line_filter *filter, uint32_t order, int32_t w, int32_t s,
+static double leads_back(const struct block_filter *filter, uint32_t order, int32_t w, int32_t s,
                          int32_t odd)
 {
-    int32_t wraps[PROBES_MOST];
+    int32_t wraps[PROBES_MAX];
     double sum = 0;
     for (uint32_t point = 0; point < OWN_POINTS; point++) {
         /* 1 over the plastic number: with an even step in the other direction, the most even points */
@@ -167,7 +167,7 @@ static double leads_back(const struct line_filter *filter, uint32_t order, int32
     return sum / OWN_POINTS - filter->all;
 }
 
-static double own_fractions(const struct line_filter *filter)
+static double own_fractions(const struct block_filter *filter)
 {
     double sum = 0;
     for (uint32_t order = 1; order < filter->probes && order <= filter->even; order *= 2) {
@@ -188,18 +188,18 @@ static double own_fractions(const struct line_filter *filter)
 
 /* Sum of W over all stretches in which two sequences of wraps, shifted against each other, keep their
  * distance. */
-static double aligned(const struct line_filter *filter, const int32_t *one, const int32_t *other)
+static double aligned(const struct block_filter *filter, const int32_t *one, const int32_t *other)
 {
     const int32_t k = (int32_t)filter->probes;
     double sum = 0;
     for (int32_t shift = 1 - k; shift < k; shift++) {
-        uint32_t count[4 * PROBES_MOST] = {0};
+        uint32_t count[4 * PROBES_MAX] = {0};
         const int32_t from = shift < 0 ? -shift : 0;
         const int32_t to = shift < 0 ? k : k - shift;
         for (int32_t i = from; i < to; i++)
-            count[one[i] - other[i + shift] + 2 * PROBES_MOST]++;
+            count[one[i] - other[i + shift] + 2 * PROBES_MAX]++;
         for (int32_t i = from; i < to; i++) {
-            uint32_t *here = &count[one[i] - other[i + shift] + 2 * PROBES_MOST];
+            uint32_t *here = &count[one[i] - other[i + shift] + 2 * PROBES_MAX];
             sum += covering(filter, *here);
             *here = 0;
         }
@@ -207,10 +207,10 @@ static double aligned(const struct line_filter *filter, const int32_t *one, cons
     return sum;
 }
 
-static double other_aligned(const struct line_filter *filter)
+static double other_aligned(const struct block_filter *filter)
 {
-    int32_t one[PROBES_MOST];
-    int32_t other[PROBES_MOST];
+    int32_t one[PROBES_MAX];
+    int32_t other[PROBES_MAX];
     double sum = 0;
     for (uint32_t point = 0; point < OTHER_POINTS; point++) {
         /* powers of 1 over the root of x^5 = x + 1 */
@@ -228,11 +228,11 @@ static double other_aligned(const struct line_filter *filter)
 double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double fill, bool wraps)
 {
     assert(bits > 0 && probes > 0 && fill >= 0 && fill <= 1);
-    struct line_filter filter = {
+    struct block_filter filter = {
         .bits = bits,
         .even = bits & (0 - bits),
         .odd = bits / (bits & (0 - bits)),
-        .probes = probes < PROBES_MOST ? probes : PROBES_MOST,
+        .probes = probes < PROBES_MAX ? probes : PROBES_MAX,
         .fill = fill,
         .all = pow(fill, probes),
     };
@@ -240,7 +240,7 @@ double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double 
         return 0;
     if (!wraps || filter.odd == 1)
         return own_orders(&filter) +
-               2 * keys * other_lines(&filter) / ((double)bits * (double)bits);
+               2 * keys * other_blocks(&filter) / ((double)bits * (double)bits);
     return own_fractions(&filter) * filter.probes / probes +
            2 * keys * other_aligned(&filter) / ((double)bits * (double)bits);
 }

@@ -45,10 +45,10 @@
 #include <stdbool.h>
 
 enum {
-    PROBES_MOST = 64,  /* of which pairs are looked at */
-    DISTANCE_MOST = 8, /* j - i */
-    POINTS_MOST = 256, /* and fewer where there are many probes */
-    POINTS_LEAST = 32,
+    PROBES_MAX = 64,  /* of which pairs are looked at */
+    DISTANCE_MAX = 8, /* j - i */
+    POINTS_MAX = 256, /* and fewer where there are many probes */
+    POINTS_MIN = 32,
     POINT_PROBES = 4096, /* for so many probes in all */
 };
 
@@ -71,7 +71,7 @@ struct place {
 };
 
 struct walk {
-    struct place places[PROBES_MOST];
+    struct place places[PROBES_MAX];
 };
 
 /* ---- Numbers modulo m ------------------------------------------------------------------------ */
@@ -171,7 +171,7 @@ static double worth_of_step(const struct turned *turned, const struct walk *walk
 static double steps_back(const struct turned *turned, const struct walk *walk)
 {
     double sum = 0;
-    for (uint32_t distance = 1; distance <= DISTANCE_MOST; distance++) {
+    for (uint32_t distance = 1; distance <= DISTANCE_MAX; distance++) {
         const uint32_t common = divisor(turned->bits, distance);
         const uint64_t part = turned->bits / common;
         for (uint32_t i = 0; i + distance < turned->probes; i++) {
@@ -201,8 +201,8 @@ static double halves(const struct turned *turned, uint32_t total, uint64_t gap)
 /* All i < j of unlike sign with one sum, by the difference of their offsets. */
 static double turned_back_at(const struct turned *turned, const struct walk *walk, uint32_t total)
 {
-    uint64_t gaps[PROBES_MOST];
-    uint32_t counts[PROBES_MOST];
+    uint64_t gaps[PROBES_MAX];
+    uint32_t counts[PROBES_MAX];
     uint32_t found = 0;
     double sum = 0;
     for (uint32_t i = total < turned->probes ? 0 : total - turned->probes + 1; 2 * i < total; i++) {
@@ -255,8 +255,8 @@ static double stretches(const struct turned *turned, const struct walk *one,
 {
     const int32_t k = (int32_t)turned->probes;
     const bool down = relation->opposite != relation->reversed;
-    uint64_t gaps[PROBES_MOST];
-    uint32_t counts[PROBES_MOST];
+    uint64_t gaps[PROBES_MAX];
+    uint32_t counts[PROBES_MAX];
     uint32_t found = 0;
     double sum = 0;
     for (int32_t j = 0; j < k; j++) {
@@ -332,11 +332,11 @@ static double others_at(const struct turned *turned, uint32_t point)
 static double excess(enum bloomery_turn turn, uint64_t bits, uint32_t probes, double keys,
                      double fill)
 {
-    const uint32_t looked = probes < PROBES_MOST ? probes : PROBES_MOST;
+    const uint32_t looked = probes < PROBES_MAX ? probes : PROBES_MAX;
     const uint32_t wanted = POINT_PROBES / looked;
-    const uint32_t points = wanted < POINTS_LEAST  ? POINTS_LEAST
-                            : wanted > POINTS_MOST ? POINTS_MOST
-                                                   : wanted;
+    const uint32_t points = wanted < POINTS_MIN   ? POINTS_MIN
+                            : wanted > POINTS_MAX ? POINTS_MAX
+                                                  : wanted;
     const uint64_t half = (turn == BLOOMERY_TURN_ABSOLUTE ? UINT64_C(1) << 63 : 1U << 31) % bits;
     struct turned turned = {.bits = bits, .probes = looked, .fill = fill};
     double own = 0;

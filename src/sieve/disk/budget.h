@@ -2,8 +2,8 @@
 /*
  * How the disk engine splits its memory: at opening, and in a plan.
  *
- *     fixed      tables of partitions, leases, areas to read and write blocks in
- *     buffers    one a partition, where pending keys gather until they are written as a block
+ *     fixed      tables of partitions, leases, areas to read and write frames in
+ *     buffers    one a partition, where pending keys gather until they are written as a frame
  *     cache      fingerprints that were decided lately
  *     batch      what deciding a partition needs: its pending fingerprints sorted, two bits for each (known
  *                already; first of its key and new), and an index by their first bits
@@ -18,12 +18,12 @@
 #include <stdint.h>
 
 enum {
-    BLOOMERY_SIEVE_BUFFER_LEAST = 4096,
-    BLOOMERY_SIEVE_BUFFER_MOST = 65536,
-    BLOOMERY_SIEVE_CACHE_BITS_LEAST = 10,
-    BLOOMERY_SIEVE_CACHE_BITS_MOST = 22,
-    BLOOMERY_SIEVE_BATCH_LEAST = 16384,
-    BLOOMERY_SIEVE_PARTITIONS_MOST = 256,
+    BLOOMERY_SIEVE_BUFFER_MIN = 4096,
+    BLOOMERY_SIEVE_BUFFER_MAX = 65536,
+    BLOOMERY_SIEVE_CACHE_BITS_MIN = 10,
+    BLOOMERY_SIEVE_CACHE_BITS_MAX = 22,
+    BLOOMERY_SIEVE_BATCH_MIN = 16384,
+    BLOOMERY_SIEVE_PARTITIONS_MAX = 256,
 };
 
 struct bloomery_sieve_budget {

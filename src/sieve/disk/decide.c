@@ -12,7 +12,7 @@ bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *en
                                 struct bloomery_tally *tally, bloomery_error *error)
 {
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
-    const bool noted = (entry->flags & BLOOMERY_ENTRY_NOTED) != 0;
+    const bool noted = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
     tally->decided += !forced && !noted;
     tally->new_keys += !forced && !noted && first;
     if (noted || !(first || forced))
@@ -25,19 +25,19 @@ bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, u
                                        bloomery_error *error)
 {
     return bloomery_store_damaged(&sieve->store, &sieve->disk->partition[number].log, offset, error,
-                                  "an entry that does not fit in its block of pending keys");
+                                  "an entry that does not fit in its frame of pending keys");
 }
 
-/* The next entry of a block that was read whole, with its verdict. */
+/* The next entry of a frame that was read whole, with its verdict. */
 static bloomery_status settle(bloomery_sieve *sieve, uint32_t number,
-                              const struct bloomery_log_block *block, size_t *place, bool first,
+                              const struct bloomery_log_frame *frame, size_t *place, bool first,
                               struct bloomery_tally *tally, bloomery_error *error)
 {
     struct bloomery_entry entry;
     const size_t bytes =
-        bloomery_entry_get(block->body + *place, block->block.body_bytes - *place, &entry);
+        bloomery_entry_get(frame->body + *place, frame->frame.body_bytes - *place, &entry);
     if (bytes == 0 || !bloomery_entry_fits(&entry))
-        return bloomery_entry_damaged(sieve, number, block->offset, error);
+        return bloomery_entry_damaged(sieve, number, frame->offset, error);
     *place += bytes;
     return bloomery_settle(sieve, &entry, first, tally, error);
 }
@@ -57,18 +57,18 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
     uint64_t entry = 0;
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && at < piece->to) {
-        struct bloomery_log_block block;
+        struct bloomery_log_frame frame;
         size_t place = 0;
         status =
-            bloomery_log_read(sieve, number, at, disk->area, BLOOMERY_LOG_BLOCK, &block, error);
+            bloomery_log_read(sieve, number, at, disk->area, BLOOMERY_LOG_FRAME, &frame, error);
         if (status != BLOOMERY_OK)
             return status;
-        assert(entry + block.block.entries <= piece->waiting);
-        for (uint32_t i = 0; status == BLOOMERY_OK && i < block.block.entries; i++)
-            status = settle(sieve, number, &block, &place, verdict(disk->verdicts, entry++), tally,
+        assert(entry + frame.frame.entries <= piece->waiting);
+        for (uint32_t i = 0; status == BLOOMERY_OK && i < frame.frame.entries; i++)
+            status = settle(sieve, number, &frame, &place, verdict(disk->verdicts, entry++), tally,
                             error);
-        at += bloomery_block_bytes(&block.block);
-        bloomery_log_release(sieve, &block);
+        at += bloomery_frame_bytes(&frame.frame);
+        bloomery_log_release(sieve, &frame);
     }
     return status;
 }

@@ -10,7 +10,7 @@
  *     records    in the partition's buffer, which is empty
  *     body       behind them in the buffer
  *
- * A block that fits in the buffer is read once and checked there. Another one, written when buffers were larger, is
+ * A frame that fits in the buffer is read once and checked there. Another one, written when buffers were larger, is
  * checked first, in the area that all share, and then read window by window. An entry that is longer than its window
  * is read into that area, and one that is longer than the area into memory of its own: one at a time.
  */
@@ -33,12 +33,12 @@ struct window {
 
 /* A log that is read beside others. */
 struct cursor {
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     struct window verdicts; /* of the file of verdicts */
-    struct window records;  /* of the block's fixed part */
+    struct window records;  /* of the frame's fixed part */
     struct window body;
-    uint64_t offset;  /* where the block lies */
-    uint64_t next;    /* where the next block lies */
+    uint64_t offset;  /* where the frame lies */
+    uint64_t next;    /* where the next frame lies */
     uint64_t push;    /* number of the entry that comes next */
     uint64_t verdict; /* its verdict's bit in the file of verdicts */
     uint64_t waiting; /* entries to be decided yet */
@@ -111,12 +111,12 @@ static bloomery_status read_push(struct order *order, struct cursor *cursor, blo
     struct window *window = &cursor->records;
     if (in_window(window, at, RECORD_BYTES - 1) == NULL) {
         const bloomery_status status =
-            reload(order, window, log_of(order, cursor), cursor->offset + BLOOMERY_BLOCK_HEADER,
-                   cursor->block.fixed_bytes, at, error);
+            reload(order, window, log_of(order, cursor), cursor->offset + BLOOMERY_FRAME_HEADER,
+                   cursor->frame.fixed_bytes, at, error);
         if (status != BLOOMERY_OK)
             return status;
     }
-    cursor->push = cursor->block.first + bloomery_load_u32(in_window(window, at, 11) + 8);
+    cursor->push = cursor->frame.first + bloomery_load_u32(in_window(window, at, 11) + 8);
     return BLOOMERY_OK;
 }
 
@@ -136,36 +136,36 @@ static bloomery_status read_verdict(struct order *order, struct cursor *cursor, 
     return BLOOMERY_OK;
 }
 
-/* ---- Blocks -------------------------------------------------------------------------------- */
+/* ---- Frames -------------------------------------------------------------------------------- */
 
 /* A single entry that is longer than the area: read, and checked, when its turn comes. */
-static bool is_long(const struct bloomery_block *block)
+static bool is_long(const struct bloomery_frame *frame)
 {
-    return block->body_bytes > BLOOMERY_LOG_AREA;
+    return frame->body_bytes > BLOOMERY_LOG_AREA;
 }
 
-/* Reads a block whole, or checks it and leaves the windows empty. */
-static bloomery_status load_block(struct order *order, struct cursor *cursor, bloomery_error *error)
+/* Reads a frame whole, or checks it and leaves the windows empty. */
+static bloomery_status load_frame(struct order *order, struct cursor *cursor, bloomery_error *error)
 {
     bloomery_sieve *sieve = order->sieve;
     const struct bloomery_disk *disk = sieve->disk;
-    const struct bloomery_block *block = &cursor->block;
+    const struct bloomery_frame *frame = &cursor->frame;
     uint8_t *buffer = disk->partition[cursor->number].buffer;
     const uint32_t room = disk->budget.buffer_bytes;
-    const bool fits = (uint64_t)block->fixed_bytes + block->body_bytes <= room;
-    const uint32_t share = fits ? block->fixed_bytes : room / 8;
+    const bool fits = (uint64_t)frame->fixed_bytes + frame->body_bytes <= room;
+    const uint32_t share = fits ? frame->fixed_bytes : room / 8;
     uint8_t *records = fits ? buffer : disk->area;
     uint8_t *body = fits ? buffer + share : disk->area;
     cursor->records = (struct window){.bytes = buffer, .room = share};
     cursor->body = (struct window){.bytes = buffer + share, .room = room - share};
-    bloomery_status status = bloomery_block_fixed(&sieve->store, log_of(order, cursor),
-                                                  cursor->offset, block, records, error);
-    if (status == BLOOMERY_OK && !is_long(block))
-        status = bloomery_block_body(&sieve->store, log_of(order, cursor), cursor->offset, block,
+    bloomery_status status = bloomery_frame_fixed(&sieve->store, log_of(order, cursor),
+                                                  cursor->offset, frame, records, error);
+    if (status == BLOOMERY_OK && !is_long(frame))
+        status = bloomery_frame_body(&sieve->store, log_of(order, cursor), cursor->offset, frame,
                                      body, error);
     if (status == BLOOMERY_OK && fits) {
-        cursor->records.count = block->fixed_bytes;
-        cursor->body.count = block->body_bytes;
+        cursor->records.count = frame->fixed_bytes;
+        cursor->body.count = frame->body_bytes;
     }
     return status;
 }
@@ -176,7 +176,7 @@ static bloomery_status advance(struct order *order, struct cursor *cursor, bool 
 {
     const struct bloomery_partition *partition = &order->sieve->disk->partition[cursor->number];
     *more = true;
-    if (cursor->record == cursor->block.entries) {
+    if (cursor->record == cursor->frame.entries) {
         *more = cursor->next < partition->log_bytes;
         if (!*more)
             return BLOOMERY_OK;
@@ -184,12 +184,12 @@ static bloomery_status advance(struct order *order, struct cursor *cursor, bool 
         cursor->record = 0;
         cursor->place = 0;
         bloomery_status status = bloomery_log_header(order->sieve, cursor->number, cursor->offset,
-                                                     &cursor->block, error);
+                                                     &cursor->frame, error);
         if (status == BLOOMERY_OK)
-            status = load_block(order, cursor, error);
+            status = load_frame(order, cursor, error);
         if (status != BLOOMERY_OK)
             return status;
-        cursor->next += bloomery_block_bytes(&cursor->block);
+        cursor->next += bloomery_frame_bytes(&cursor->frame);
     }
     return read_push(order, cursor, error);
 }
@@ -216,13 +216,13 @@ static bloomery_status settle_long(struct order *order, struct cursor *cursor,
                                    struct bloomery_tally *tally, bloomery_error *error)
 {
     struct bloomery_store *store = &order->sieve->store;
-    const uint32_t bytes = cursor->block.body_bytes;
+    const uint32_t bytes = cursor->frame.body_bytes;
     uint8_t *own = bloomery_store_take(store, bytes);
     if (own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for an entry of %u bytes",
                              bytes);
-    bloomery_status status = bloomery_block_body(store, log_of(order, cursor), cursor->offset,
-                                                 &cursor->block, own, error);
+    bloomery_status status = bloomery_frame_body(store, log_of(order, cursor), cursor->offset,
+                                                 &cursor->frame, own, error);
     if (status == BLOOMERY_OK)
         status = settle(order, cursor, own, bytes, tally, error);
     bloomery_store_give(store, own, bytes);
@@ -244,20 +244,20 @@ static bloomery_status settle_next(struct order *order, struct cursor *cursor,
                                    struct bloomery_tally *tally, bloomery_error *error)
 {
     const struct bloomery_store_file *log = log_of(order, cursor);
-    const uint64_t origin = cursor->offset + BLOOMERY_BLOCK_HEADER + cursor->block.fixed_bytes;
+    const uint64_t origin = cursor->offset + BLOOMERY_FRAME_HEADER + cursor->frame.fixed_bytes;
     bloomery_status status = BLOOMERY_OK;
     size_t bytes = 0;
-    if (is_long(&cursor->block))
+    if (is_long(&cursor->frame))
         return settle_long(order, cursor, tally, error);
     const uint8_t *from = whole_entry(cursor, &bytes);
     if (from == NULL) {
-        status = reload(order, &cursor->body, log, origin, cursor->block.body_bytes, cursor->place,
+        status = reload(order, &cursor->body, log, origin, cursor->frame.body_bytes, cursor->place,
                         error);
         from = whole_entry(cursor, &bytes);
     }
     if (status == BLOOMERY_OK && from == NULL) {
         uint8_t *area = order->sieve->disk->area;
-        bytes = cursor->block.body_bytes - cursor->place;
+        bytes = cursor->frame.body_bytes - cursor->place;
         status = bloomery_store_read(&order->sieve->store, log, origin + cursor->place, area, bytes,
                                      error);
         from = area;

@@ -34,8 +34,8 @@ static void free_disk(bloomery_sieve *sieve)
     give(store, disk->index, bloomery_sieve_index_bytes(budget->bucket_bits));
     give(store, disk->in, BLOOMERY_SEEN_AREA);
     give(store, disk->out, BLOOMERY_SEEN_AREA);
-    give(store, disk->area, BLOOMERY_LOG_BLOCK);
-    give(store, disk->block_values, BLOOMERY_VALUES_BYTES);
+    give(store, disk->area, BLOOMERY_LOG_FRAME);
+    give(store, disk->frame_values, BLOOMERY_VALUES_BYTES);
     give(store, disk, sizeof *disk);
     sieve->disk = NULL;
 }
@@ -64,8 +64,8 @@ static bool take_areas(struct bloomery_store *store, struct bloomery_disk *disk)
                 bloomery_store_take(store, bloomery_sieve_index_bytes(budget->bucket_bits))) &&
            (disk->in = bloomery_store_take(store, BLOOMERY_SEEN_AREA)) &&
            (disk->out = bloomery_store_take(store, BLOOMERY_SEEN_AREA)) &&
-           (disk->area = bloomery_store_take(store, BLOOMERY_LOG_BLOCK)) &&
-           (disk->block_values = bloomery_store_take(store, BLOOMERY_VALUES_BYTES));
+           (disk->area = bloomery_store_take(store, BLOOMERY_LOG_FRAME)) &&
+           (disk->frame_values = bloomery_store_take(store, BLOOMERY_VALUES_BYTES));
 }
 
 static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
@@ -305,7 +305,7 @@ static bloomery_status push_one(bloomery_sieve *sieve, bloomery_hash hash,
     struct bloomery_disk *disk = sieve->disk;
     struct bloomery_sieve_counters *counters = &sieve->counters;
     const uint64_t fingerprint = bloomery_fingerprint_of(disk, hash);
-    const bool noted = (entry->flags & BLOOMERY_ENTRY_NOTED) != 0;
+    const bool noted = (entry->flags & BLOOMERY_ENTRY_MARKED) != 0;
     const bool forced = (entry->flags & BLOOMERY_ENTRY_FORCED) != 0;
     if (!forced && cached(disk, fingerprint)) {
         disk->cache_hits++;
@@ -354,16 +354,16 @@ static bloomery_status contains_disk(bloomery_sieve *sieve, const bloomery_hash 
                                      bloomery_error *error)
 {
     const struct bloomery_disk *disk = sieve->disk;
-    size_t asked = 0;
-    assert(count <= BLOOMERY_CONTAINS_MOST);
+    size_t queried = 0;
+    assert(count <= BLOOMERY_CONTAINS_MAX);
     for (size_t i = 0; i < count; i++) {
         const uint64_t fingerprint = bloomery_fingerprint_of(disk, hashes[i]);
         if (cached(disk, fingerprint))
             results[i] = BLOOMERY_SEEN;
         else
-            room[asked++] = (fingerprint & ~(uint64_t)0xffff) | i;
+            room[queried++] = (fingerprint & ~(uint64_t)0xffff) | i;
     }
-    return bloomery_disk_contains(sieve, hashes, room, asked, results, error);
+    return bloomery_disk_contains(sieve, hashes, room, queried, results, error);
 }
 
 /* Where the next decision costs least. */
@@ -376,8 +376,8 @@ static uint32_t cheapest(const struct bloomery_disk *disk)
         if (bloomery_partition_waiting(partition) == 0 || partition->damaged)
             continue;
         const double merging = bloomery_stage_cost(disk, partition, true);
-        const double asking = bloomery_stage_cost(disk, partition, false);
-        const double cost = merging < asking ? merging : asking;
+        const double querying = bloomery_stage_cost(disk, partition, false);
+        const double cost = merging < querying ? merging : querying;
         if (best == UINT32_MAX || cost < least) {
             best = i;
             least = cost;

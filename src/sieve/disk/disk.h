@@ -6,7 +6,7 @@
  *                   partition | the rest: uniform within the partition
  *
  *     cache      of recent fingerprints, 4 ways: what is in it was pushed before, so SEEN, and nothing else is done
- *     log        of a partition, "pending": blocks of (fingerprints | entries), gathered in a buffer
+ *     log        of a partition, "pending": frames of (fingerprints | entries), gathered in a buffer
  *                | decided ......... | not decided ....... |  buffer
  *     seen-set   of a partition: seen.h
  *
@@ -17,7 +17,7 @@
  *
  * A log with more entries than a batch holds, written when the sieve had more memory, is merged in pieces:
  *
- *     | piece 1 ............ | piece 2 ............ | the rest |       whole blocks, at most a batch of entries each
+ *     | piece 1 ............ | piece 2 ............ | the rest |       whole frames, at most a batch of entries each
  *       merged: seen-set anew, its entries decided    ...        the last one makes the log empty
  *
  * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole: fingerprints that are in
@@ -37,9 +37,9 @@ enum {
     BLOOMERY_CACHE_WAYS = 4,
     BLOOMERY_PARTITION_STATE = 56, /* in the manifest */
     BLOOMERY_LOG_AREA =
-        65536, /* of a block's fixed part, and of its body but for single long entries */
-    BLOOMERY_LOG_BLOCK = 2 * BLOOMERY_LOG_AREA,
-    BLOOMERY_VALUES_BYTES = BLOOMERY_SEEN_PER_BLOCK * 8,
+        65536, /* of a frame's fixed part, and of its body but for single long entries */
+    BLOOMERY_LOG_FRAME = 2 * BLOOMERY_LOG_AREA,
+    BLOOMERY_VALUES_BYTES = BLOOMERY_SEEN_PER_FRAME * 8,
 };
 
 struct bloomery_partition {
@@ -48,7 +48,7 @@ struct bloomery_partition {
     uint64_t log_generation;
     uint64_t log_bytes;     /* that count, the file's header's included; 0: there is no file */
     uint64_t log_entries;   /* in these bytes */
-    uint64_t decided_bytes; /* where the first block lies that is not decided */
+    uint64_t decided_bytes; /* where the first frame lies that is not decided */
     uint64_t decided_entries;
     /* the buffer: records from its start on, entries from `body` on */
     uint8_t *buffer;
@@ -63,7 +63,11 @@ struct bloomery_partition {
     uint64_t committed_log;
     uint64_t committed_seen;
     /* computed, not adopted yet */
-    enum bloomery_staged { BLOOMERY_STAGED_NOT, BLOOMERY_STAGED_MERGE, BLOOMERY_STAGED_ASK } staged;
+    enum bloomery_staged {
+        BLOOMERY_STAGED_NOT,
+        BLOOMERY_STAGED_MERGE,
+        BLOOMERY_STAGED_QUERY
+    } staged;
     uint64_t staged_generation; /* of the new seen-set, and its entries; 0: there is none */
     uint64_t staged_seen;
     bool damaged; /* found so by the call under way, which goes on with the others */
@@ -75,7 +79,7 @@ struct bloomery_disk {
     unsigned partition_bits;
     unsigned width; /* bytes of a fingerprint in the seen-set */
     unsigned
-        stride; /* bytes of a record in a log: fingerprint, and if ordered the push's number less the block's first */
+        stride; /* bytes of a record in a log: fingerprint, and if ordered the push's number less the frame's first */
     struct bloomery_partition *partition;
     uint8_t *buffers;
     uint64_t *cache;
@@ -89,8 +93,8 @@ struct bloomery_disk {
     uint32_t *index;
     uint8_t *in;            /* BLOOMERY_SEEN_AREA */
     uint8_t *out;           /* BLOOMERY_SEEN_AREA */
-    uint8_t *area;          /* 2 * BLOOMERY_LOG_AREA: a block of a log */
-    uint64_t *block_values; /* BLOOMERY_SEEN_PER_BLOCK */
+    uint8_t *area;          /* 2 * BLOOMERY_LOG_AREA: a frame of a log */
+    uint64_t *frame_values; /* BLOOMERY_SEEN_PER_FRAME */
     uint64_t cache_hits;
     uint64_t decisions;
     uint64_t waiting; /* entries that are not decided, over all partitions */
@@ -125,29 +129,29 @@ bloomery_status bloomery_log_append(bloomery_sieve *sieve, uint32_t number, uint
 /* Writes out the buffer. */
 bloomery_status bloomery_log_seal(bloomery_sieve *sieve, uint32_t number, bloomery_error *error);
 
-/* Walks a log's records: `take` for each block of them. */
+/* Walks a log's records: `take` for each frame of them. */
 bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64_t from,
                                   uint64_t to,
                                   bloomery_status (*take)(void *context, const uint8_t *records,
                                                           uint32_t count, bloomery_error *error),
                                   void *context, bloomery_error *error);
 
-/* The block at `offset`, with its keys: in `area`, or in memory of its own that _release gives back. */
-struct bloomery_log_block {
+/* The frame at `offset`, with its keys: in `area`, or in memory of its own that _release gives back. */
+struct bloomery_log_frame {
     uint64_t offset;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     uint8_t *records;
     uint8_t *body;
     uint8_t *own;
     uint64_t own_bytes;
 };
 bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
-                                  uint8_t *area, size_t room, struct bloomery_log_block *block,
+                                  uint8_t *area, size_t room, struct bloomery_log_frame *frame,
                                   bloomery_error *error);
-void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_block *block);
-/* The header of the block at `offset`, checked. */
+void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame);
+/* The header of the frame at `offset`, checked. */
 bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
-                                    struct bloomery_block *block, bloomery_error *error);
+                                    struct bloomery_frame *frame, bloomery_error *error);
 
 /* ---- stage.c: which entries are new ---- */
 
@@ -155,7 +159,7 @@ bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint
 double bloomery_stage_cost(const struct bloomery_disk *disk,
                            const struct bloomery_partition *partition, bool merge);
 
-/* A part of a log that is decided at a time: whole blocks, as many as a batch holds. */
+/* A part of a log that is decided at a time: whole frames, as many as a batch holds. */
 struct bloomery_piece {
     uint64_t from; /* bytes of the log */
     uint64_t to;
@@ -169,7 +173,7 @@ struct bloomery_piece {
 
 /* Before the first piece of a partition, whose buffer is empty. `merge`: the decided part of the log is merged too. */
 struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge);
-/* The next one. BLOOMERY_CORRUPT: a damaged block, or other entries than the manifest counts. */
+/* The next one. BLOOMERY_CORRUPT: a damaged frame, or other entries than the manifest counts. */
 bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
                                     struct bloomery_piece *piece, bloomery_error *error);
 
@@ -198,7 +202,7 @@ struct bloomery_tally {
 bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *entry, bool first,
                                 struct bloomery_tally *tally, bloomery_error *error);
 void bloomery_tally_count(bloomery_sieve *sieve, const struct bloomery_tally *tally);
-/* BLOOMERY_CORRUPT: the entry at `place` in the block at `offset` of a log is none. */
+/* BLOOMERY_CORRUPT: the entry at `place` in the frame at `offset` of a log is none. */
 bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
                                        bloomery_error *error);
 /* Whether a partition is to be merged; `merge`: the caller wishes it. */

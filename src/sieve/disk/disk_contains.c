@@ -5,7 +5,7 @@
  *
  *     order    the first 48 bits of a fingerprint, then which of the hashes it is: a word a key
  *
- * Of a partition that many are asked of, all blocks are read front to back, each once; of one that
+ * Of a partition that many are asked of, all frames are read front to back, each once; of one that
  * few are asked of, those where they must be. Then the fingerprints that were decided without a
  * merge, which lie in the log yet, are looked up among those asked for, in one pass.
  */
@@ -16,14 +16,14 @@
 
 enum {
     NUMBER_BITS = 16,
-    /* Reading a block along the way takes half of finding it alone, and less on a cold disk. */
-    BLOCKS_WALKED = 2,
+    /* Reading a frame along the way takes half of finding it alone, and less on a cold disk. */
+    FRAMES_WALKED = 2,
 };
 
 static const uint64_t number_mask = ((uint64_t)1 << NUMBER_BITS) - 1;
 
 /* What is asked of a partition, or of all. */
-struct asking {
+struct querying {
     bloomery_sieve *sieve;
     struct bloomery_disk *disk;
     const bloomery_hash *hashes;
@@ -32,24 +32,25 @@ struct asking {
     uint8_t *results;
 };
 
-static uint64_t fingerprint_at(const struct asking *asking, size_t i)
+static uint64_t fingerprint_at(const struct querying *querying, size_t i)
 {
-    return bloomery_fingerprint_of(asking->disk, asking->hashes[asking->order[i] & number_mask]);
+    return bloomery_fingerprint_of(querying->disk,
+                                   querying->hashes[querying->order[i] & number_mask]);
 }
 
-static void found_at(const struct asking *asking, size_t i)
+static void found_at(const struct querying *querying, size_t i)
 {
-    asking->results[asking->order[i] & number_mask] = BLOOMERY_SEEN;
+    querying->results[querying->order[i] & number_mask] = BLOOMERY_SEEN;
 }
 
 /* By whole fingerprints: those of 64 bits that begin with the same 48 were in any order. */
-static void sort(struct asking *asking)
+static void sort(struct querying *querying)
 {
-    uint64_t *order = asking->order;
-    bloomery_sort_fingerprints(order, asking->count, 0);
-    for (size_t i = 1; i < asking->count; i++)
+    uint64_t *order = querying->order;
+    bloomery_sort_fingerprints(order, querying->count, 0);
+    for (size_t i = 1; i < querying->count; i++)
         for (size_t j = i; j > 0 && order[j - 1] >> NUMBER_BITS == order[j] >> NUMBER_BITS &&
-                           fingerprint_at(asking, j - 1) > fingerprint_at(asking, j);
+                           fingerprint_at(querying, j - 1) > fingerprint_at(querying, j);
              j--) {
             const uint64_t other = order[j];
             order[j] = order[j - 1];
@@ -59,12 +60,13 @@ static void sort(struct asking *asking)
 
 /* ---- The seen-set -------------------------------------------------------------------------- */
 
-/* Looks up those from `at` on that are not behind this block; returns where the others begin. */
-static size_t match(const struct asking *asking, size_t at, const uint64_t *values, size_t count)
+/* Looks up those from `at` on that are not behind this frame; returns where the others begin. */
+static size_t match(const struct querying *querying, size_t at, const uint64_t *values,
+                    size_t count)
 {
     size_t low = 0;
-    for (; at < asking->count; at++) {
-        const uint64_t wanted = fingerprint_at(asking, at);
+    for (; at < querying->count; at++) {
+        const uint64_t wanted = fingerprint_at(querying, at);
         if (wanted > values[count - 1])
             break;
         for (size_t left = count - low; left > 1;) {
@@ -73,73 +75,75 @@ static size_t match(const struct asking *asking, size_t at, const uint64_t *valu
             left -= half;
         }
         if (values[low] == wanted)
-            found_at(asking, at);
+            found_at(querying, at);
     }
     return at;
 }
 
-static bloomery_status walk(const struct asking *asking, const struct bloomery_store_file *file,
+static bloomery_status walk(const struct querying *querying, const struct bloomery_store_file *file,
                             uint64_t entries, bloomery_error *error)
 {
-    struct bloomery_disk *disk = asking->disk;
+    struct bloomery_disk *disk = querying->disk;
     struct bloomery_seen_reader reader;
     size_t at = 0;
     size_t count = 0;
-    bloomery_seen_begin(&reader, &asking->sieve->store, file, entries, disk->width, disk->in);
-    while (at < asking->count) {
+    bloomery_seen_begin(&reader, &querying->sieve->store, file, entries, disk->width, disk->in);
+    while (at < querying->count) {
         const bloomery_status status =
-            bloomery_seen_next(&reader, disk->block_values, &count, error);
+            bloomery_seen_next(&reader, disk->frame_values, &count, error);
         if (status != BLOOMERY_OK || count == 0)
             return status;
-        at = match(asking, at, disk->block_values, count);
+        at = match(querying, at, disk->frame_values, count);
     }
     return BLOOMERY_OK;
 }
 
-static bloomery_status probe(const struct asking *asking, const struct bloomery_store_file *file,
-                             uint64_t entries, bloomery_error *error)
+static bloomery_status probe(const struct querying *querying,
+                             const struct bloomery_store_file *file, uint64_t entries,
+                             bloomery_error *error)
 {
-    struct bloomery_disk *disk = asking->disk;
+    struct bloomery_disk *disk = querying->disk;
     struct bloomery_seen_probe probe;
-    bloomery_seen_probe_begin(&probe, &asking->sieve->store, file, entries, disk->width,
-                              disk->partition_bits, disk->in, disk->block_values);
-    for (size_t i = 0; i < asking->count; i++) {
+    bloomery_seen_probe_begin(&probe, &querying->sieve->store, file, entries, disk->width,
+                              disk->partition_bits, disk->in, disk->frame_values);
+    for (size_t i = 0; i < querying->count; i++) {
         bool found = false;
         const bloomery_status status =
-            bloomery_seen_probe(&probe, fingerprint_at(asking, i), &found, error);
+            bloomery_seen_probe(&probe, fingerprint_at(querying, i), &found, error);
         if (status != BLOOMERY_OK)
             return status;
         if (found)
-            found_at(asking, i);
+            found_at(querying, i);
     }
     return BLOOMERY_OK;
 }
 
-static bloomery_status ask_seen(const struct asking *asking, uint32_t number, bloomery_error *error)
+static bloomery_status query_seen(const struct querying *querying, uint32_t number,
+                                  bloomery_error *error)
 {
-    const struct bloomery_partition *partition = &asking->disk->partition[number];
-    const uint64_t bytes = bloomery_seen_bytes(partition->seen_entries, asking->disk->width);
-    const bool walks = asking->count >= bytes / BLOOMERY_SEEN_BLOCK / BLOCKS_WALKED + 2;
+    const struct bloomery_partition *partition = &querying->disk->partition[number];
+    const uint64_t bytes = bloomery_seen_bytes(partition->seen_entries, querying->disk->width);
+    const bool walks = querying->count >= bytes / BLOOMERY_SEEN_FRAME / FRAMES_WALKED + 2;
     struct bloomery_store_file file;
     bloomery_status status =
-        bloomery_store_open(&asking->sieve->store, BLOOMERY_FILE_SEEN, number,
+        bloomery_store_open(&querying->sieve->store, BLOOMERY_FILE_SEEN, number,
                             partition->seen_generation, bytes, false, &file, error);
     if (status != BLOOMERY_OK)
         return status;
-    status = (walks ? walk : probe)(asking, &file, partition->seen_entries, error);
+    status = (walks ? walk : probe)(querying, &file, partition->seen_entries, error);
     bloomery_store_close(&file);
     return status;
 }
 
 /* ---- The log ------------------------------------------------------------------------------- */
 
-static size_t lower_bound(const struct asking *asking, uint64_t word)
+static size_t lower_bound(const struct querying *querying, uint64_t word)
 {
     size_t low = 0;
-    size_t high = asking->count;
+    size_t high = querying->count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (asking->order[middle] >> NUMBER_BITS < word >> NUMBER_BITS)
+        if (querying->order[middle] >> NUMBER_BITS < word >> NUMBER_BITS)
             low = middle + 1;
         else
             high = middle;
@@ -150,41 +154,43 @@ static size_t lower_bound(const struct asking *asking, uint64_t word)
 static bloomery_status look(void *context, const uint8_t *records, uint32_t count,
                             bloomery_error *error)
 {
-    const struct asking *asking = context;
+    const struct querying *querying = context;
     (void)error;
     for (uint32_t i = 0; i < count; i++) {
-        const uint64_t there = bloomery_load_u64(records + (size_t)i * asking->disk->stride);
-        for (size_t at = lower_bound(asking, there);
-             at < asking->count && asking->order[at] >> NUMBER_BITS == there >> NUMBER_BITS; at++)
-            if (fingerprint_at(asking, at) == there)
-                found_at(asking, at);
+        const uint64_t there = bloomery_load_u64(records + (size_t)i * querying->disk->stride);
+        for (size_t at = lower_bound(querying, there);
+             at < querying->count && querying->order[at] >> NUMBER_BITS == there >> NUMBER_BITS;
+             at++)
+            if (fingerprint_at(querying, at) == there)
+                found_at(querying, at);
     }
     return BLOOMERY_OK;
 }
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
-static size_t not_found(const struct asking *asking)
+static size_t not_found(const struct querying *querying)
 {
     size_t count = 0;
-    for (size_t i = 0; i < asking->count; i++)
-        count += asking->results[asking->order[i] & number_mask] != BLOOMERY_SEEN;
+    for (size_t i = 0; i < querying->count; i++)
+        count += querying->results[querying->order[i] & number_mask] != BLOOMERY_SEEN;
     return count;
 }
 
-static bloomery_status ask_partition(struct asking *asking, uint32_t number, bloomery_error *error)
+static bloomery_status query_partition(struct querying *querying, uint32_t number,
+                                       bloomery_error *error)
 {
-    const struct bloomery_partition *partition = &asking->disk->partition[number];
+    const struct bloomery_partition *partition = &querying->disk->partition[number];
     const uint8_t unseen =
         bloomery_partition_waiting(partition) > 0 ? BLOOMERY_PENDING : BLOOMERY_NEW;
     bloomery_status status = BLOOMERY_OK;
-    for (size_t i = 0; i < asking->count; i++)
-        asking->results[asking->order[i] & number_mask] = unseen;
+    for (size_t i = 0; i < querying->count; i++)
+        querying->results[querying->order[i] & number_mask] = unseen;
     if (partition->seen_entries > 0)
-        status = ask_seen(asking, number, error);
-    if (status == BLOOMERY_OK && partition->decided_entries > 0 && not_found(asking) > 0)
-        status = bloomery_log_each(asking->sieve, number, BLOOMERY_FILE_HEADER,
-                                   partition->decided_bytes, look, asking, error);
+        status = query_seen(querying, number, error);
+    if (status == BLOOMERY_OK && partition->decided_entries > 0 && not_found(querying) > 0)
+        status = bloomery_log_each(querying->sieve, number, BLOOMERY_FILE_HEADER,
+                                   partition->decided_bytes, look, querying, error);
     return status;
 }
 
@@ -192,23 +198,23 @@ bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_has
                                        uint64_t *order, size_t count, uint8_t *results,
                                        bloomery_error *error)
 {
-    struct asking all = {.sieve = sieve,
-                         .disk = sieve->disk,
-                         .hashes = hashes,
-                         .order = order,
-                         .count = count,
-                         .results = results};
+    struct querying all = {.sieve = sieve,
+                           .disk = sieve->disk,
+                           .hashes = hashes,
+                           .order = order,
+                           .count = count,
+                           .results = results};
     bloomery_status status = BLOOMERY_OK;
     sort(&all);
     for (size_t from = 0; status == BLOOMERY_OK && from < count;) {
-        struct asking one = all;
+        struct querying one = all;
         const uint32_t number = bloomery_partition_of(sieve->disk, order[from]);
         size_t to = from + 1;
         while (to < count && bloomery_partition_of(sieve->disk, order[to]) == number)
             to++;
         one.order = order + from;
         one.count = to - from;
-        status = ask_partition(&one, number, error);
+        status = query_partition(&one, number, error);
         from = to;
     }
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading every block of the disk engine's files, and every fingerprint. */
+/* Reading every frame of the disk engine's files, and every fingerprint. */
 #include "sieve/disk/disk.h"
 
 #include "base/error.h"
@@ -52,7 +52,7 @@ static bloomery_status verify_seen(bloomery_sieve *sieve, uint32_t number,
         return tell(findings, status, &found, error);
     bloomery_seen_begin(&reader, &sieve->store, &file, entries, disk->width, disk->in);
     do {
-        status = tell(findings, bloomery_seen_next(&reader, disk->block_values, &count, &found),
+        status = tell(findings, bloomery_seen_next(&reader, disk->frame_values, &count, &found),
                       &found, error);
     } while (status == BLOOMERY_OK && count > 0);
     bloomery_store_close(&file);
@@ -63,22 +63,22 @@ static bloomery_status verify_log(bloomery_sieve *sieve, uint32_t number, struct
                                   bloomery_error *error)
 {
     const struct bloomery_partition *partition = &sieve->disk->partition[number];
-    struct bloomery_log_block block;
+    struct bloomery_log_frame frame;
     bloomery_error found;
     uint64_t entries = 0;
     bloomery_status status = BLOOMERY_OK;
     for (uint64_t at = BLOOMERY_FILE_HEADER; at < partition->log_bytes;) {
-        status = bloomery_log_read(sieve, number, at, sieve->disk->area, BLOOMERY_LOG_BLOCK, &block,
+        status = bloomery_log_read(sieve, number, at, sieve->disk->area, BLOOMERY_LOG_FRAME, &frame,
                                    &found);
-        bloomery_log_release(sieve, &block);
+        bloomery_log_release(sieve, &frame);
         status = tell(findings, status, &found, error);
-        const bool headed = block.block.entries > 0;
-        entries += block.block.entries;
-        at += headed ? bloomery_block_bytes(&block.block) : 1;
+        const bool headed = frame.frame.entries > 0;
+        entries += frame.frame.entries;
+        at += headed ? bloomery_frame_bytes(&frame.frame) : 1;
         /* A header that is damaged does not say where the next one is. */
         if (status == BLOOMERY_OK && !headed)
-            status = bloomery_block_find(&sieve->store, &partition->log, at, partition->log_bytes,
-                                         &at, &block.block, error);
+            status = bloomery_frame_find(&sieve->store, &partition->log, at, partition->log_bytes,
+                                         &at, &frame.frame, error);
         if (status != BLOOMERY_OK)
             return status;
     }
@@ -87,7 +87,7 @@ static bloomery_status verify_log(bloomery_sieve *sieve, uint32_t number, struct
     return tell(findings,
                 bloomery_store_damaged(
                     &sieve->store, &partition->log, 0, &found,
-                    "%llu pending keys of those that the manifest counts are not in whole blocks",
+                    "%llu pending keys of those that the manifest counts are not in whole frames",
                     (unsigned long long)(partition->log_entries - entries)),
                 &found, error);
 }
@@ -125,9 +125,9 @@ int bloomery_disk_each(bloomery_sieve *sieve, int (*take)(void *context, uint64_
             return result;
         bloomery_seen_begin(&reader, &sieve->store, &file, entries, disk->width, disk->in);
         do {
-            result = bloomery_seen_next(&reader, disk->block_values, &count, error);
+            result = bloomery_seen_next(&reader, disk->frame_values, &count, error);
             for (size_t j = 0; result == 0 && j < count; j++)
-                result = take(context, disk->block_values[j]);
+                result = take(context, disk->frame_values[j]);
         } while (result == 0 && count > 0);
         bloomery_store_close(&file);
     }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The logs of pending entries. A block in a buffer:
+ * The logs of pending entries. A frame in a buffer:
  *
- *     0           records: fingerprint u64, and in ordered sieves the push's number less the block's first, u32
+ *     0           records: fingerprint u64, and in ordered sieves the push's number less the frame's first, u32
  *     body        entries (entry.h), back to back
  *
- * One system call writes both. Where `body` is, is guessed from the entries of the block before: the block is full when
+ * One system call writes both. Where `body` is, is guessed from the entries of the frame before: the frame is full when
  * either part is.
  */
 #include "sieve/disk/disk.h"
@@ -26,7 +26,7 @@ uint32_t bloomery_log_split(const struct bloomery_disk *disk, uint64_t body_byte
     return (uint32_t)(body / disk->stride * disk->stride);
 }
 
-/* The file, made when the first block is written. */
+/* The file, made when the first frame is written. */
 static bloomery_status log_file(bloomery_sieve *sieve, uint32_t number, bloomery_error *error)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
@@ -43,19 +43,19 @@ static bloomery_status log_file(bloomery_sieve *sieve, uint32_t number, bloomery
     return status;
 }
 
-static bloomery_status write_block(bloomery_sieve *sieve, uint32_t number,
-                                   struct bloomery_block *block, const void *records,
+static bloomery_status write_frame(bloomery_sieve *sieve, uint32_t number,
+                                   struct bloomery_frame *frame, const void *records,
                                    const void *body, bloomery_error *error)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
     bloomery_status status = log_file(sieve, number, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_block_write(&sieve->store, &partition->log, partition->log_bytes, block,
+        status = bloomery_frame_write(&sieve->store, &partition->log, partition->log_bytes, frame,
                                       records, body, error);
     if (status != BLOOMERY_OK)
         return status;
-    partition->log_bytes += bloomery_block_bytes(block);
-    partition->log_entries += block->entries;
+    partition->log_bytes += bloomery_frame_bytes(frame);
+    partition->log_entries += frame->entries;
     return BLOOMERY_OK;
 }
 
@@ -65,13 +65,13 @@ bloomery_status bloomery_log_seal(bloomery_sieve *sieve, uint32_t number, bloome
     struct bloomery_partition *partition = &disk->partition[number];
     if (partition->entries == 0)
         return BLOOMERY_OK;
-    struct bloomery_block block = {
+    struct bloomery_frame frame = {
         .entries = partition->entries,
         .fixed_bytes = partition->entries * disk->stride,
         .body_bytes = partition->body_bytes,
         .first = partition->first,
     };
-    const bloomery_status status = write_block(sieve, number, &block, partition->buffer,
+    const bloomery_status status = write_frame(sieve, number, &frame, partition->buffer,
                                                partition->buffer + partition->body, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -89,7 +89,7 @@ static void put_record(const struct bloomery_disk *disk, uint8_t *to, uint64_t f
         bloomery_store_u32(to + 8, (uint32_t)delta);
 }
 
-/* An entry that is longer than a buffer's part for entries: a block of its own, past the buffer. */
+/* An entry that is longer than a buffer's part for entries: a frame of its own, past the buffer. */
 static bloomery_status append_long(bloomery_sieve *sieve, uint32_t number, uint64_t fingerprint,
                                    const struct bloomery_entry *entry, uint64_t push,
                                    bloomery_error *error)
@@ -104,13 +104,13 @@ static bloomery_status append_long(bloomery_sieve *sieve, uint32_t number, uint6
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "no memory for an entry of %llu bytes", (unsigned long long)bound);
     put_record(sieve->disk, record, fingerprint, 0);
-    struct bloomery_block block = {
+    struct bloomery_frame frame = {
         .entries = 1,
         .fixed_bytes = sieve->disk->stride,
         .body_bytes = (uint32_t)bloomery_entry_put(body, entry),
         .first = push,
     };
-    status = write_block(sieve, number, &block, record, body, error);
+    status = write_frame(sieve, number, &frame, record, body, error);
     bloomery_store_give(&sieve->store, body, bound);
     return status;
 }
@@ -152,27 +152,27 @@ bloomery_status bloomery_log_append(bloomery_sieve *sieve, uint32_t number, uint
 /* ---- Reading ----------------------------------------------------------------------------- */
 
 /* What a header promises, beyond what store.h checks: records for each entry, in an area. */
-static bloomery_status check_block(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
-                                   const struct bloomery_block *block, bloomery_error *error)
+static bloomery_status check_frame(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
+                                   const struct bloomery_frame *frame, bloomery_error *error)
 {
     const struct bloomery_disk *disk = sieve->disk;
-    if (block->entries > 0 && block->fixed_bytes == (uint64_t)block->entries * disk->stride &&
-        block->fixed_bytes <= BLOOMERY_LOG_AREA && block->body_bytes >= block->entries &&
-        (block->body_bytes <= BLOOMERY_LOG_AREA || block->entries == 1) &&
-        block->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX)
+    if (frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * disk->stride &&
+        frame->fixed_bytes <= BLOOMERY_LOG_AREA && frame->body_bytes >= frame->entries &&
+        (frame->body_bytes <= BLOOMERY_LOG_AREA || frame->entries == 1) &&
+        frame->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX)
         return BLOOMERY_OK;
     return bloomery_store_damaged(&sieve->store, &disk->partition[number].log, offset, error,
-                                  "a block of %u pending keys that does not add up",
-                                  block->entries);
+                                  "a frame of %u pending keys that does not add up",
+                                  frame->entries);
 }
 
 bloomery_status bloomery_log_header(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
-                                    struct bloomery_block *block, bloomery_error *error)
+                                    struct bloomery_frame *frame, bloomery_error *error)
 {
     const struct bloomery_partition *partition = &sieve->disk->partition[number];
-    const bloomery_status status = bloomery_block_header(&sieve->store, &partition->log, offset,
-                                                         partition->log_bytes, block, error);
-    return status == BLOOMERY_OK ? check_block(sieve, number, offset, block, error) : status;
+    const bloomery_status status = bloomery_frame_header(&sieve->store, &partition->log, offset,
+                                                         partition->log_bytes, frame, error);
+    return status == BLOOMERY_OK ? check_frame(sieve, number, offset, frame, error) : status;
 }
 
 bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64_t from,
@@ -183,14 +183,14 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
 {
     struct bloomery_disk *disk = sieve->disk;
     const struct bloomery_partition *partition = &disk->partition[number];
-    struct bloomery_block block;
-    for (uint64_t at = from; at < to; at += bloomery_block_bytes(&block)) {
-        bloomery_status status = bloomery_log_header(sieve, number, at, &block, error);
+    struct bloomery_frame frame;
+    for (uint64_t at = from; at < to; at += bloomery_frame_bytes(&frame)) {
+        bloomery_status status = bloomery_log_header(sieve, number, at, &frame, error);
         if (status == BLOOMERY_OK)
             status =
-                bloomery_block_fixed(&sieve->store, &partition->log, at, &block, disk->area, error);
+                bloomery_frame_fixed(&sieve->store, &partition->log, at, &frame, disk->area, error);
         if (status == BLOOMERY_OK)
-            status = take(context, disk->area, block.entries, error);
+            status = take(context, disk->area, frame.entries, error);
         if (status != BLOOMERY_OK)
             return status;
     }
@@ -199,44 +199,44 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
 
 /* In the area where both parts fit, else in memory of its own. */
 static bloomery_status find_room(bloomery_sieve *sieve, uint8_t *area, size_t room,
-                                 struct bloomery_log_block *block, bloomery_error *error)
+                                 struct bloomery_log_frame *frame, bloomery_error *error)
 {
-    const uint64_t bytes = (uint64_t)block->block.fixed_bytes + block->block.body_bytes;
-    block->records = area;
+    const uint64_t bytes = (uint64_t)frame->frame.fixed_bytes + frame->frame.body_bytes;
+    frame->records = area;
     if (bytes > room) {
-        block->own = bloomery_store_take(&sieve->store, bytes);
-        block->own_bytes = bytes;
-        block->records = block->own;
+        frame->own = bloomery_store_take(&sieve->store, bytes);
+        frame->own_bytes = bytes;
+        frame->records = frame->own;
     }
-    if (block->records == NULL)
+    if (frame->records == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "no memory for a block of %llu bytes", (unsigned long long)bytes);
-    block->body = block->records + block->block.fixed_bytes;
+                             "no memory for a frame of %llu bytes", (unsigned long long)bytes);
+    frame->body = frame->records + frame->frame.fixed_bytes;
     return BLOOMERY_OK;
 }
 
 bloomery_status bloomery_log_read(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
-                                  uint8_t *area, size_t room, struct bloomery_log_block *block,
+                                  uint8_t *area, size_t room, struct bloomery_log_frame *frame,
                                   bloomery_error *error)
 {
     const struct bloomery_store_file *file = &sieve->disk->partition[number].log;
-    *block = (struct bloomery_log_block){.offset = offset};
-    bloomery_status status = bloomery_log_header(sieve, number, offset, &block->block, error);
+    *frame = (struct bloomery_log_frame){.offset = offset};
+    bloomery_status status = bloomery_log_header(sieve, number, offset, &frame->frame, error);
     if (status == BLOOMERY_OK)
-        status = find_room(sieve, area, room, block, error);
-    if (status == BLOOMERY_OK)
-        status =
-            bloomery_block_fixed(&sieve->store, file, offset, &block->block, block->records, error);
+        status = find_room(sieve, area, room, frame, error);
     if (status == BLOOMERY_OK)
         status =
-            bloomery_block_body(&sieve->store, file, offset, &block->block, block->body, error);
+            bloomery_frame_fixed(&sieve->store, file, offset, &frame->frame, frame->records, error);
+    if (status == BLOOMERY_OK)
+        status =
+            bloomery_frame_body(&sieve->store, file, offset, &frame->frame, frame->body, error);
     if (status != BLOOMERY_OK)
-        bloomery_log_release(sieve, block);
+        bloomery_log_release(sieve, frame);
     return status;
 }
 
-void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_block *block)
+void bloomery_log_release(bloomery_sieve *sieve, struct bloomery_log_frame *frame)
 {
-    bloomery_store_give(&sieve->store, block->own, block->own_bytes);
-    block->own = NULL;
+    bloomery_store_give(&sieve->store, frame->own, frame->own_bytes);
+    frame->own = NULL;
 }

@@ -7,31 +7,31 @@
 
 #include <assert.h>
 
-static unsigned per_block(unsigned width)
+static unsigned per_frame(unsigned width)
 {
-    return (BLOOMERY_SEEN_BLOCK - BLOOMERY_SEEN_CHECKSUM) / width;
+    return (BLOOMERY_SEEN_FRAME - BLOOMERY_SEEN_CHECKSUM) / width;
 }
 
 uint64_t bloomery_seen_bytes(uint64_t entries, unsigned width)
 {
-    const uint64_t full = entries / per_block(width);
-    const uint64_t rest = entries % per_block(width);
-    return BLOOMERY_FILE_HEADER + full * BLOOMERY_SEEN_BLOCK +
+    const uint64_t full = entries / per_frame(width);
+    const uint64_t rest = entries % per_frame(width);
+    return BLOOMERY_FILE_HEADER + full * BLOOMERY_SEEN_FRAME +
            (rest > 0 ? BLOOMERY_SEEN_CHECKSUM + rest * width : 0);
 }
 
-/* Values of block `block` of a file of `entries`. */
-static size_t values_of(uint64_t entries, unsigned width, uint64_t block)
+/* Values of frame `frame` of a file of `entries`. */
+static size_t values_of(uint64_t entries, unsigned width, uint64_t frame)
 {
-    const uint64_t before = block * per_block(width);
+    const uint64_t before = frame * per_frame(width);
     const uint64_t rest = entries > before ? entries - before : 0;
-    return rest < per_block(width) ? (size_t)rest : per_block(width);
+    return rest < per_frame(width) ? (size_t)rest : per_frame(width);
 }
 
-/* Bytes that a block of so many values takes in the file. */
-static size_t block_bytes(size_t count, unsigned width)
+/* Bytes that a frame of so many values takes in the file. */
+static size_t frame_bytes(size_t count, unsigned width)
 {
-    return count == per_block(width) ? BLOOMERY_SEEN_BLOCK : BLOOMERY_SEEN_CHECKSUM + count * width;
+    return count == per_frame(width) ? BLOOMERY_SEEN_FRAME : BLOOMERY_SEEN_CHECKSUM + count * width;
 }
 
 /* Fingerprints lie little-endian; of those of 6 bytes the lower 16 bits are left out. */
@@ -54,20 +54,20 @@ static uint8_t *encode(uint8_t *to, uint64_t value, unsigned width)
     return to + width;
 }
 
-/* Takes a block of the file apart, which lies at `data`. */
-static bloomery_status take_block(const struct bloomery_store *store,
+/* Takes a frame of the file apart, which lies at `data`. */
+static bloomery_status take_frame(const struct bloomery_store *store,
                                   const struct bloomery_store_file *file, const uint8_t *data,
                                   uint64_t offset, size_t count, unsigned width, uint64_t *values,
                                   bloomery_error *error)
 {
-    const size_t bytes = block_bytes(count, width) - BLOOMERY_SEEN_CHECKSUM;
+    const size_t bytes = frame_bytes(count, width) - BLOOMERY_SEEN_CHECKSUM;
     decode(data + BLOOMERY_SEEN_CHECKSUM, count, width, values);
     if (bloomery_load_u64(data) ==
         bloomery_checksum(data + BLOOMERY_SEEN_CHECKSUM, bytes, file->seed + offset))
         return BLOOMERY_OK;
     return bloomery_store_damaged(
         store, file, offset, error,
-        "a block of %zu fingerprints of seen keys, between about %016llx and %016llx", count,
+        "a frame of %zu fingerprints of seen keys, between about %016llx and %016llx", count,
         (unsigned long long)values[0], (unsigned long long)values[count - 1]);
 }
 
@@ -108,8 +108,8 @@ bloomery_status bloomery_seen_next(struct bloomery_seen_reader *reader, uint64_t
                                    size_t *count, bloomery_error *error)
 {
     const size_t number = values_of(reader->entries, reader->width, reader->next);
-    const uint64_t offset = BLOOMERY_FILE_HEADER + reader->next * BLOOMERY_SEEN_BLOCK;
-    const size_t bytes = block_bytes(number, reader->width);
+    const uint64_t offset = BLOOMERY_FILE_HEADER + reader->next * BLOOMERY_SEEN_FRAME;
+    const size_t bytes = frame_bytes(number, reader->width);
     *count = 0;
     if (number == 0)
         return BLOOMERY_OK;
@@ -121,7 +121,7 @@ bloomery_status bloomery_seen_next(struct bloomery_seen_reader *reader, uint64_t
     }
     reader->next++;
     *count = number;
-    return take_block(reader->store, reader->file, reader->area + (offset - reader->area_at),
+    return take_frame(reader->store, reader->file, reader->area + (offset - reader->area_at),
                       offset, number, reader->width, values, error);
 }
 
@@ -141,13 +141,13 @@ void bloomery_seen_start(struct bloomery_seen_writer *writer, struct bloomery_st
 
 static void seal(struct bloomery_seen_writer *writer)
 {
-    uint8_t *block = writer->area + writer->area_bytes;
+    uint8_t *frame = writer->area + writer->area_bytes;
     bloomery_store_u64(
-        block,
-        bloomery_checksum(block + BLOOMERY_SEEN_CHECKSUM, writer->in_block - BLOOMERY_SEEN_CHECKSUM,
+        frame,
+        bloomery_checksum(frame + BLOOMERY_SEEN_CHECKSUM, writer->in_frame - BLOOMERY_SEEN_CHECKSUM,
                           writer->file->seed + writer->area_at + writer->area_bytes));
-    writer->area_bytes += writer->in_block;
-    writer->in_block = 0;
+    writer->area_bytes += writer->in_frame;
+    writer->in_frame = 0;
 }
 
 static bloomery_status drain(struct bloomery_seen_writer *writer, bloomery_error *error)
@@ -163,25 +163,25 @@ bloomery_status bloomery_seen_put(struct bloomery_seen_writer *writer, const uin
                                   size_t count, bloomery_error *error)
 {
     const unsigned width = writer->width;
-    const size_t full = BLOOMERY_SEEN_CHECKSUM + (size_t)per_block(width) * width;
+    const size_t full = BLOOMERY_SEEN_CHECKSUM + (size_t)per_frame(width) * width;
     size_t i = 0;
     while (i < count) {
-        if (writer->in_block == 0)
-            writer->in_block = BLOOMERY_SEEN_CHECKSUM;
-        uint8_t *to = writer->area + writer->area_bytes + writer->in_block;
-        const size_t room = (full - writer->in_block) / width;
+        if (writer->in_frame == 0)
+            writer->in_frame = BLOOMERY_SEEN_CHECKSUM;
+        uint8_t *to = writer->area + writer->area_bytes + writer->in_frame;
+        const size_t room = (full - writer->in_frame) / width;
         const size_t portion = count - i < room ? count - i : room;
         for (size_t j = 0; j < portion; j++)
             to = encode(to, values[i + j], width);
         assert(writer->entries + i == 0 || values[i] > writer->last);
         writer->last = values[i + portion - 1];
         i += portion;
-        writer->in_block += portion * width;
-        if (writer->in_block < full)
+        writer->in_frame += portion * width;
+        if (writer->in_frame < full)
             break;
-        /* Of 6 bytes, 681 leave two bytes of a block over: they are zero. */
-        memset(writer->area + writer->area_bytes + full, 0, BLOOMERY_SEEN_BLOCK - full);
-        writer->in_block = BLOOMERY_SEEN_BLOCK;
+        /* Of 6 bytes, 681 leave two bytes of a frame over: they are zero. */
+        memset(writer->area + writer->area_bytes + full, 0, BLOOMERY_SEEN_FRAME - full);
+        writer->in_frame = BLOOMERY_SEEN_FRAME;
         seal(writer);
         if (writer->area_bytes == BLOOMERY_SEEN_AREA) {
             const bloomery_status status = drain(writer, error);
@@ -195,7 +195,7 @@ bloomery_status bloomery_seen_put(struct bloomery_seen_writer *writer, const uin
 
 bloomery_status bloomery_seen_finish(struct bloomery_seen_writer *writer, bloomery_error *error)
 {
-    if (writer->in_block > 0)
+    if (writer->in_frame > 0)
         seal(writer);
     const bloomery_status status = writer->area_bytes > 0 ? drain(writer, error) : BLOOMERY_OK;
     assert(status != BLOOMERY_OK ||
@@ -215,29 +215,29 @@ void bloomery_seen_probe_begin(struct bloomery_seen_probe *probe, struct bloomer
         .width = width,
         .skip_bits = skip_bits,
         .entries = entries,
-        .block = UINT64_MAX,
+        .frame = UINT64_MAX,
         .values = values,
         .area = area,
     };
 }
 
-static bloomery_status fetch(struct bloomery_seen_probe *probe, uint64_t block,
+static bloomery_status fetch(struct bloomery_seen_probe *probe, uint64_t frame,
                              bloomery_error *error)
 {
-    if (block == probe->block)
+    if (frame == probe->frame)
         return BLOOMERY_OK;
-    const uint64_t offset = BLOOMERY_FILE_HEADER + block * BLOOMERY_SEEN_BLOCK;
-    const size_t count = values_of(probe->entries, probe->width, block);
+    const uint64_t offset = BLOOMERY_FILE_HEADER + frame * BLOOMERY_SEEN_FRAME;
+    const size_t count = values_of(probe->entries, probe->width, frame);
     assert(count > 0);
-    probe->block = UINT64_MAX;
+    probe->frame = UINT64_MAX;
     bloomery_status status = bloomery_store_read(probe->store, probe->file, offset, probe->area,
-                                                 block_bytes(count, probe->width), error);
+                                                 frame_bytes(count, probe->width), error);
     if (status == BLOOMERY_OK)
-        status = take_block(probe->store, probe->file, probe->area, offset, count, probe->width,
+        status = take_frame(probe->store, probe->file, probe->area, offset, count, probe->width,
                             probe->values, error);
     if (status != BLOOMERY_OK)
         return status;
-    probe->block = block;
+    probe->frame = frame;
     probe->count = count;
     return BLOOMERY_OK;
 }
@@ -259,44 +259,44 @@ static uint64_t places(const struct bloomery_seen_probe *probe, uint64_t distanc
     return (uint64_t)(((unsigned __int128)(distance << probe->skip_bits) * probe->entries) >> 64);
 }
 
-/* The block it is guessed in, given that it is in blocks low to high: from the block read last on,
+/* The frame it is guessed in, given that it is in frames low to high: from the frame read last on,
  * if there is one, since the error grows with the root of the way. */
 static uint64_t guess(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t low,
                       uint64_t high)
 {
-    const uint64_t first = probe->block * per_block(probe->width);
+    const uint64_t first = probe->frame * per_frame(probe->width);
     uint64_t place = places(probe, value);
-    if (probe->block != UINT64_MAX && value > probe->values[probe->count - 1]) {
+    if (probe->frame != UINT64_MAX && value > probe->values[probe->count - 1]) {
         place = first + probe->count + places(probe, value - probe->values[probe->count - 1]);
-    } else if (probe->block != UINT64_MAX && value < probe->values[0]) {
+    } else if (probe->frame != UINT64_MAX && value < probe->values[0]) {
         const uint64_t back = places(probe, probe->values[0] - value) + 1;
         place = back < first ? first - back : 0;
     }
-    const uint64_t block = place / per_block(probe->width);
-    return block < low ? low : block > high ? high : block;
+    const uint64_t frame = place / per_frame(probe->width);
+    return frame < low ? low : frame > high ? high : frame;
 }
 
-/* What the block read last says: the blocks in which the value may be. False: in none. */
+/* What the frame read last says: the frames in which the value may be. False: in none. */
 static bool narrow(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t *low,
                    uint64_t *high)
 {
-    if (probe->block == UINT64_MAX)
+    if (probe->frame == UINT64_MAX)
         return true;
     if (value < probe->values[0]) {
-        *high = probe->block - 1;
-        return probe->block > *low;
+        *high = probe->frame - 1;
+        return probe->frame > *low;
     }
     if (value > probe->values[probe->count - 1]) {
-        *low = probe->block + 1;
-        return probe->block < *high;
+        *low = probe->frame + 1;
+        return probe->frame < *high;
     }
-    *low = *high = probe->block;
+    *low = *high = probe->frame;
     return true;
 }
 
 /* From the guess on in growing steps to the side where it must be, then halving: damaged or not,
- * uniform or not, that ends after about 2 log2(blocks) reads, most often after two. Of values
- * that rise, none is looked for before the block of the one before. */
+ * uniform or not, that ends after about 2 log2(frames) reads, most often after two. Of values
+ * that rise, none is looked for before the frame of the one before. */
 bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
                                     bloomery_error *error)
 {
@@ -304,7 +304,7 @@ bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t 
     if (probe->entries == 0)
         return BLOOMERY_OK;
     uint64_t low = 0;
-    uint64_t high = (probe->entries - 1) / per_block(probe->width);
+    uint64_t high = (probe->entries - 1) / per_frame(probe->width);
     if (!narrow(probe, value, &low, &high))
         return BLOOMERY_OK;
     uint64_t at = guess(probe, value, low, high);

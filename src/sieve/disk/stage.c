@@ -21,8 +21,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* Reads that find out whether one fingerprint is in a seen-set: two blocks, sometimes three. */
-static const double blocks_asked = 2.5;
+/* Reads that find out whether one fingerprint is in a seen-set: two frames, sometimes three. */
+static const double frames_asked = 2.5;
 
 double bloomery_stage_cost(const struct bloomery_disk *disk,
                            const struct bloomery_partition *partition, bool merge)
@@ -31,11 +31,11 @@ double bloomery_stage_cost(const struct bloomery_disk *disk,
     const double log = 8 * entries;
     const double seen = (double)bloomery_seen_bytes(partition->seen_entries, disk->width);
     const double pieces = ceil(entries / (double)disk->batch);
-    const double asked =
-        partition->seen_entries == 0 ? 0 : blocks_asked * (double)BLOOMERY_SEEN_BLOCK;
+    const double queried =
+        partition->seen_entries == 0 ? 0 : frames_asked * (double)BLOOMERY_SEEN_FRAME;
     if (merge)
         return log + 2 * pieces * seen + log;
-    return log + (double)bloomery_partition_waiting(partition) * asked;
+    return log + (double)bloomery_partition_waiting(partition) * queried;
 }
 
 static bool bit(const uint64_t *bits, size_t i)
@@ -87,7 +87,7 @@ static bloomery_status other_count(const struct batch *batch, bloomery_error *er
 }
 
 /* Walks headers until the batch is full, but for a word: verdicts that are carried need room before those of the
- * piece. A batch has room for more than one block. */
+ * piece. A batch has room for more than one frame. */
 static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
                             bloomery_error *error)
 {
@@ -95,16 +95,16 @@ static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
     const uint64_t most = batch->disk->batch - 64;
     uint64_t entries = 0;
     while (piece->to < partition->log_bytes) {
-        struct bloomery_block block;
+        struct bloomery_frame frame;
         const bloomery_status status =
-            bloomery_log_header(batch->sieve, batch->number, piece->to, &block, error);
+            bloomery_log_header(batch->sieve, batch->number, piece->to, &frame, error);
         if (status != BLOOMERY_OK)
             return status;
-        if (entries + block.entries > most)
+        if (entries + frame.entries > most)
             break;
-        entries += block.entries;
-        piece->waiting += piece->to >= partition->decided_bytes ? block.entries : 0;
-        piece->to += bloomery_block_bytes(&block);
+        entries += frame.entries;
+        piece->waiting += piece->to >= partition->decided_bytes ? frame.entries : 0;
+        piece->to += bloomery_frame_bytes(&frame);
     }
     assert(piece->to > piece->from);
     piece->last = piece->to == partition->log_bytes;
@@ -242,7 +242,7 @@ static bloomery_status open_seen(struct batch *batch, struct bloomery_store_file
         bloomery_seen_bytes(entries, batch->disk->width), false, file, error);
 }
 
-static bloomery_status ask(struct batch *batch, bloomery_error *error)
+static bloomery_status query(struct batch *batch, bloomery_error *error)
 {
     struct bloomery_disk *disk = batch->disk;
     const struct bloomery_partition *partition = &disk->partition[batch->number];
@@ -250,7 +250,7 @@ static bloomery_status ask(struct batch *batch, bloomery_error *error)
     struct bloomery_seen_probe probe;
     bloomery_status status = open_seen(batch, &file, error);
     bloomery_seen_probe_begin(&probe, &batch->sieve->store, &file, partition->seen_entries,
-                              disk->width, disk->partition_bits, disk->in, disk->block_values);
+                              disk->width, disk->partition_bits, disk->in, disk->frame_values);
     for (size_t i = 0; status == BLOOMERY_OK && i < batch->count; i++) {
         bool found = false;
         if (!bit(disk->marks, i))
@@ -291,9 +291,9 @@ static bloomery_status merge_values(struct batch *batch, const struct bloomery_s
     bloomery_seen_begin(&reader, &batch->sieve->store, file, seen_entries(partition), disk->width,
                         disk->in);
     do {
-        status = bloomery_seen_next(&reader, disk->block_values, &count, error);
+        status = bloomery_seen_next(&reader, disk->frame_values, &count, error);
         for (size_t i = 0; status == BLOOMERY_OK && i < count; i++) {
-            const uint64_t seen = disk->block_values[i];
+            const uint64_t seen = disk->frame_values[i];
             if (seen <= last && (reader.next > 1 || i > 0))
                 return bloomery_store_damaged(&batch->sieve->store, file, 0, error,
                                               "its fingerprints do not rise");
@@ -406,9 +406,9 @@ bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
     assert(partition->entries == 0 && (merge || partition->staged == BLOOMERY_STAGED_NOT));
     bloomery_status status = load(&batch, merge, error);
     if (status == BLOOMERY_OK)
-        status = merge ? merge_seen(&batch, error) : ask(&batch, error);
+        status = merge ? merge_seen(&batch, error) : query(&batch, error);
     if (status == BLOOMERY_OK) {
-        partition->staged = merge ? BLOOMERY_STAGED_MERGE : BLOOMERY_STAGED_ASK;
+        partition->staged = merge ? BLOOMERY_STAGED_MERGE : BLOOMERY_STAGED_QUERY;
         status = judge_all(&batch, error);
     }
     if (status != BLOOMERY_OK)

@@ -22,7 +22,7 @@ static void begin(struct bloomery_queue *queue)
 }
 
 bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
-                                    uint64_t memory_most, struct bloomery_queue **made,
+                                    uint64_t memory_max, struct bloomery_queue **made,
                                     bloomery_error *error)
 {
     struct bloomery_queue *queue = bloomery_store_take(store, sizeof *queue);
@@ -30,7 +30,7 @@ bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t lease
     if (enough) {
         queue->store = store;
         begin(queue);
-        queue->ring.most = memory_most;
+        queue->ring.most = memory_max;
         queue->buffer = bloomery_store_take(store, BLOOMERY_QUEUE_BUFFER);
         queue->arena = bloomery_store_take(store, BLOOMERY_QUEUE_BUFFER);
         enough = queue->buffer != NULL && queue->arena != NULL &&
@@ -68,9 +68,9 @@ void bloomery_queue_free(struct bloomery_queue *queue)
     bloomery_store_give(store, queue, sizeof *queue);
 }
 
-/* ---- Writing blocks ---------------------------------------------------------------------- */
+/* ---- Writing frames ---------------------------------------------------------------------- */
 
-/* Leaves a full segment, cut to its blocks and on the disk: from now on its length says where it ends. Where that
+/* Leaves a full segment, cut to its frames and on the disk: from now on its length says where it ends. Where that
  * fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)
 {
@@ -88,12 +88,12 @@ static void leave_segment(struct bloomery_queue *queue)
     queue->tail.offset = BLOOMERY_FILE_HEADER;
 }
 
-/* A body as the block at the tail; `leases` of its items are out. */
-static bloomery_status put_block(struct bloomery_queue *queue, const uint8_t *body, uint32_t bytes,
+/* A body as the frame at the tail; `leases` of its items are out. */
+static bloomery_status put_frame(struct bloomery_queue *queue, const uint8_t *body, uint32_t bytes,
                                  uint32_t entries, uint32_t leases, bloomery_error *error)
 {
     if (!bloomery_queue_on_disk(queue)) {
-        const struct bloomery_ring_block facts = {
+        const struct bloomery_ring_frame facts = {
             .first = queue->buffer_first, .entries = entries, .bytes = bytes, .leases = leases};
         assert(queue->ring.base + queue->ring.count == queue->tail.segment);
         const bloomery_status status =
@@ -102,18 +102,18 @@ static bloomery_status put_block(struct bloomery_queue *queue, const uint8_t *bo
             queue->tail.segment++;
         return status;
     }
-    struct bloomery_block block = {
+    struct bloomery_frame frame = {
         .entries = entries, .body_bytes = bytes, .first = queue->buffer_first};
     bloomery_status status = bloomery_queue_tail_file(queue, error);
     if (status != BLOOMERY_OK)
         return status;
-    status = bloomery_block_write(queue->store, &queue->tail_file, queue->tail.offset, &block, NULL,
+    status = bloomery_frame_write(queue->store, &queue->tail_file, queue->tail.offset, &frame, NULL,
                                   body, error);
     if (status != BLOOMERY_OK) {
         queue->spoiled = true;
         return status;
     }
-    queue->tail.offset += bloomery_block_bytes(&block);
+    queue->tail.offset += bloomery_frame_bytes(&frame);
     leave_segment(queue);
     return BLOOMERY_OK;
 }
@@ -129,8 +129,8 @@ void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queu
 {
     for (uint64_t i = queue->head.segment; !bloomery_queue_on_disk(queue) && i < place.segment;
          i++) {
-        const struct bloomery_ring_block *block = bloomery_ring_find(&queue->ring, i);
-        if (block != NULL && block->leases == 0)
+        const struct bloomery_ring_frame *frame = bloomery_ring_find(&queue->ring, i);
+        if (frame != NULL && frame->leases == 0)
             bloomery_ring_drop(queue->store, &queue->ring, i);
     }
     queue->head = place;
@@ -146,21 +146,21 @@ void bloomery_queue_finish_head(struct bloomery_queue *queue)
     queue->head_number = queue->next;
 }
 
-/* The buffer becomes the block that it has been for its readers all the time. */
+/* The buffer becomes the frame that it has been for its readers all the time. */
 static bloomery_status seal(struct bloomery_queue *queue, bloomery_error *error)
 {
     if (queue->buffer_entries == 0)
         return BLOOMERY_OK;
     const bool drained = is_drained(queue);
-    /* In memory, what nobody can ask for any more need not become a block. */
+    /* In memory, what nobody can ask for any more need not become a frame. */
     if (bloomery_queue_on_disk(queue) || !drained || queue->buffer_leases > 0) {
         const bloomery_status status =
-            put_block(queue, queue->buffer, queue->buffer_bytes, queue->buffer_entries,
+            put_frame(queue, queue->buffer, queue->buffer_bytes, queue->buffer_entries,
                       queue->buffer_leases, error);
         if (status != BLOOMERY_OK)
             return status;
     } else {
-        queue->walk_place.segment = 0; /* another block will have this place */
+        queue->walk_place.segment = 0; /* another frame will have this place */
     }
     queue->buffer_first = queue->next;
     queue->buffer_entries = 0;
@@ -173,7 +173,7 @@ static bloomery_status seal(struct bloomery_queue *queue, bloomery_error *error)
 
 bloomery_status bloomery_queue_seal(struct bloomery_queue *queue, bloomery_error *error)
 {
-    /* In memory nothing is gained by blocks that are not full. */
+    /* In memory nothing is gained by frames that are not full. */
     if (!bloomery_queue_on_disk(queue))
         return BLOOMERY_OK;
     const bloomery_status status = seal(queue, error);
@@ -182,7 +182,7 @@ bloomery_status bloomery_queue_seal(struct bloomery_queue *queue, bloomery_error
     return status;
 }
 
-/* An entry that does not fit in the buffer, as a block of its own. */
+/* An entry that does not fit in the buffer, as a frame of its own. */
 static bloomery_status append_long(struct bloomery_queue *queue, const struct bloomery_entry *entry,
                                    bloomery_error *error)
 {
@@ -195,8 +195,8 @@ static bloomery_status append_long(struct bloomery_queue *queue, const struct bl
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for an item of %zu bytes",
                              (size_t)room);
     const size_t bytes = bloomery_entry_put(body, entry);
-    assert(bytes <= room && bytes <= BLOOMERY_QUEUE_BODY_MOST);
-    status = put_block(queue, body, (uint32_t)bytes, 1, 0, error);
+    assert(bytes <= room && bytes <= BLOOMERY_QUEUE_BODY_MAX);
+    status = put_frame(queue, body, (uint32_t)bytes, 1, 0, error);
     if (status == BLOOMERY_OK)
         queue->buffer_first++;
     bloomery_store_give(queue->store, body, room);
@@ -224,7 +224,7 @@ bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
     if (status != BLOOMERY_OK)
         return status;
     queue->next++;
-    if (!(entry->flags & BLOOMERY_ENTRY_NOTED))
+    if (!(entry->flags & BLOOMERY_ENTRY_MARKED))
         queue->queued++;
     return BLOOMERY_OK;
 }
@@ -232,7 +232,7 @@ bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
 bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t bytes,
                                        bloomery_error *error)
 {
-    /* In memory too: there a block that finds no room is a refusal. */
+    /* In memory too: there a frame that finds no room is a refusal. */
     if (bytes > BLOOMERY_QUEUE_BUFFER || queue->buffer_bytes + bytes <= BLOOMERY_QUEUE_BUFFER)
         return BLOOMERY_OK;
     return seal(queue, error);
@@ -252,15 +252,15 @@ void bloomery_queue_mark(const struct bloomery_queue *queue, struct bloomery_que
     };
 }
 
-/* The buffer as it was: its first entries are still there, in it or in the block that it became. */
+/* The buffer as it was: its first entries are still there, in it or in the frame that it became. */
 static void rewind_memory(struct bloomery_queue *queue, const struct bloomery_queue_mark *mark)
 {
-    struct bloomery_ring_block *block = bloomery_ring_find(&queue->ring, mark->segment);
-    if (block != NULL) {
-        queue->buffer_first = block->first;
-        queue->buffer_leases = block->leases;
-        if (mark->next_number > block->first)
-            memcpy(queue->buffer, block->body, mark->buffer_bytes);
+    struct bloomery_ring_frame *frame = bloomery_ring_find(&queue->ring, mark->segment);
+    if (frame != NULL) {
+        queue->buffer_first = frame->first;
+        queue->buffer_leases = frame->leases;
+        if (mark->next_number > frame->first)
+            memcpy(queue->buffer, frame->body, mark->buffer_bytes);
     }
     bloomery_ring_cut(queue->store, &queue->ring, mark->segment);
     /* What was drained at the mark may have been let go since. */

@@ -3,13 +3,13 @@
  * The queue: entries in, items out, in the order they came; what was handed out and not acknowledged comes again.
  *
  *     head: read here                                              tail: appended here
- *     | block | block | block | ... segment ends | block | ... | block |  buffer
+ *     | frame | frame | frame | ... segment ends | frame | ... | frame |  buffer
  *
- * Entries gather in a buffer, which is written as a block (store.h) when it is full, sealed, or about to be read. With a
- * directory blocks lie in segments, files of about 64 MiB that are removed when they were read and nothing in them is
+ * Entries gather in a buffer, which is written as a frame (store.h) when it is full, sealed, or about to be read. With a
+ * directory frames lie in segments, files of about 64 MiB that are removed when they were read and nothing in them is
  * leased; without, in memory. Each entry has a number, 1 the first, also those that are no items (NOTED).
  *
- * A lease is where an item lies (block and place in it), its number, and when it ends; they are kept in the order of
+ * A lease is where an item lies (frame and place in it), its number, and when it ends; they are kept in the order of
  * their numbers.
  *
  * queue_inside.h tells how it works.
@@ -22,7 +22,7 @@
 
 enum {
     BLOOMERY_QUEUE_BUFFER =
-        65536, /* bytes of a block's body, but for a single entry that is longer */
+        65536, /* bytes of a frame's body, but for a single entry that is longer */
     BLOOMERY_QUEUE_SEGMENT = 64 << 20,
     BLOOMERY_LEASE_BYTES = 32, /* in memory and in the manifest */
     BLOOMERY_QUEUE_STATE = 80, /* in the manifest, without the leases */
@@ -30,10 +30,10 @@ enum {
 
 struct bloomery_queue;
 
-/* `memory_most` bounds what a queue without directory may take for blocks (0: nothing does): then BLOOMERY_FULL.
+/* `memory_max` bounds what a queue without directory may take for frames (0: nothing does): then BLOOMERY_FULL.
  * Takes 3 areas of BLOOMERY_QUEUE_BUFFER and a little, and the leases. */
 bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
-                                    uint64_t memory_most, struct bloomery_queue **made,
+                                    uint64_t memory_max, struct bloomery_queue **made,
                                     bloomery_error *error);
 void bloomery_queue_free(struct bloomery_queue *queue);
 
@@ -72,7 +72,7 @@ struct bloomery_queue_mark {
     uint64_t offset;
     uint64_t next_number;
     uint64_t queued;
-    uint32_t buffer_bytes; /* without directory nothing is sealed before a block is full */
+    uint32_t buffer_bytes; /* without directory nothing is sealed before a frame is full */
 };
 void bloomery_queue_mark(const struct bloomery_queue *queue, struct bloomery_queue_mark *mark);
 void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_queue_mark *mark);
@@ -95,9 +95,9 @@ size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers,
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 
-/* Calls `take` for each entry from the head to the tail, or from the block at `from` on, popped or not (segment 0: from the
+/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on, popped or not (segment 0: from the
  * first one that is still there), NOTED ones too, without changing anything. Non-zero ends it and is returned;
- * BLOOMERY_CORRUPT also where a block between is missing. Without directory: from the head only. */
+ * BLOOMERY_CORRUPT also where a frame between is missing. Without directory: from the head only. */
 struct bloomery_queue_position {
     uint64_t segment;
     uint64_t offset;
@@ -107,10 +107,10 @@ int bloomery_queue_each(struct bloomery_queue *queue,
                         int (*take)(void *context, const struct bloomery_entry *entry,
                                     uint64_t number),
                         void *context, bloomery_error *error);
-/* Where the next block will be written: to be asked right after a seal. */
+/* Where the next frame will be written: to be asked right after a seal. */
 struct bloomery_queue_position bloomery_queue_tail(const struct bloomery_queue *queue);
 
-/* Reads every block that the state names, popped ones with leases in them too; reports damage, counts it. */
+/* Reads every frame that the state names, popped ones with leases in them too; reports damage, counts it. */
 bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
                                       void *context, uint64_t *damaged, bloomery_error *error);
 
@@ -124,7 +124,7 @@ uint64_t bloomery_queue_next(const struct bloomery_queue *queue);  /* the next e
 double bloomery_queue_longest(const struct bloomery_queue *queue);
 void bloomery_queue_set_longest(struct bloomery_queue *queue, double seconds);
 uint64_t
-bloomery_queue_bytes(const struct bloomery_queue *queue); /* of segments, or of memory blocks */
+bloomery_queue_bytes(const struct bloomery_queue *queue); /* of segments, or of memory frames */
 /* Whether something may come out now: queued, or leased and ended. */
 bool bloomery_queue_ready(const struct bloomery_queue *queue, double now);
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue inside. Its one idea: a block's place is known before the block is written.
+ * The queue inside. Its one idea: a frame's place is known before the frame is written.
  *
  *     tail = {segment, offset}: where the buffer will lie once it is sealed
  *
  * So the head may read entries out of the buffer, and leases may name them, while the buffer still grows; sealing
- * changes nothing for them. A segment is left right after the block that fills it, never before a block.
+ * changes nothing for them. A segment is left right after the frame that fills it, never before a frame.
  *
- * Without a directory each block is a segment of its own, {segment, 64}, and lies in a ring of memory.
+ * Without a directory each frame is a segment of its own, {segment, 64}, and lies in a ring of memory.
  *
  *     queue.c         the tail: append, seal, mark and rewind, sync; facts
- *     queue_read.c    blocks by their place, checked; walking; each, verify
+ *     queue_read.c    frames by their place, checked; walking; each, verify
  *     queue_pop.c     the head: pop, skip
  *     queue_leases.c  the leases, and nothing else
- *     queue_ring.c    blocks in memory
+ *     queue_ring.c    frames in memory
  *     queue_state.c   store and restore, and which segments are still named
  */
 #ifndef BLOOMERY_SIEVE_QUEUE_INSIDE_H
@@ -22,7 +22,7 @@
 #include "sieve/queue/queue.h"
 
 enum {
-    BLOOMERY_QUEUE_BODY_MOST = BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX,
+    BLOOMERY_QUEUE_BODY_MAX = BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX,
     BLOOMERY_LEASE_CHUNK = 256,
 };
 
@@ -30,7 +30,7 @@ enum {
 
 struct bloomery_lease {
     uint64_t number;
-    struct bloomery_queue_position place; /* of the block */
+    struct bloomery_queue_position place; /* of the frame */
     double ends;                          /* seconds since 1970; below 0: dead */
 };
 
@@ -67,9 +67,9 @@ uint32_t bloomery_leases_next(const struct bloomery_leases *leases, uint32_t fro
 /* Whether a living one lies in this segment. */
 bool bloomery_leases_in(const struct bloomery_leases *leases, uint64_t segment);
 
-/* ---- Blocks in memory (queue_ring.c) --------------------------------------------------------- */
+/* ---- Frames in memory (queue_ring.c) --------------------------------------------------------- */
 
-struct bloomery_ring_block {
+struct bloomery_ring_frame {
     uint64_t first;
     uint32_t entries;
     uint32_t bytes;
@@ -78,22 +78,22 @@ struct bloomery_ring_block {
     uint8_t body[];
 };
 
-/* The slots of blocks [base, base + count); a power of two of slots. */
+/* The slots of frames [base, base + count); a power of two of slots. */
 struct bloomery_ring {
-    struct bloomery_ring_block **slots;
+    struct bloomery_ring_frame **slots;
     uint64_t capacity;
     uint64_t base;
     uint64_t count;
     uint64_t most;  /* bytes; 0: no limit */
-    uint64_t bytes; /* of blocks and slots */
+    uint64_t bytes; /* of frames and slots */
 };
 
 /* Behind the last one; the copy of a body. BLOOMERY_FULL, BLOOMERY_OUT_OF_MEMORY. */
 bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_ring *ring,
-                                  const struct bloomery_ring_block *facts, const void *body,
+                                  const struct bloomery_ring_frame *facts, const void *body,
                                   bloomery_error *error);
 /* NULL where it was given back, or never was. */
-struct bloomery_ring_block *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number);
+struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number);
 void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number);
 /* Drops all from this one on. */
 void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number);
@@ -101,7 +101,7 @@ void bloomery_ring_free(struct bloomery_store *store, struct bloomery_ring *ring
 
 /* ---- The queue ------------------------------------------------------------------------------- */
 
-/* A block as it can be read: in the buffer, in the ring, or in the area. */
+/* A frame as it can be read: in the buffer, in the ring, or in the area. */
 struct bloomery_queue_view {
     uint64_t first;
     uint32_t entries;
@@ -125,7 +125,7 @@ struct bloomery_queue {
     uint8_t *buffer;
     struct bloomery_ring ring; /* without directory */
 
-    /* The head: the block it is in, and what of it was taken. */
+    /* The head: the frame it is in, and what of it was taken. */
     struct bloomery_queue_position head;
     uint32_t head_index; /* entries */
     uint32_t head_at;    /* bytes; not known while head_at == UINT32_MAX */
@@ -134,10 +134,10 @@ struct bloomery_queue {
         queued; /* items from the head on; after damage at most so many, until the head is at the tail */
     uint64_t acked;
 
-    /* The block read last, unless its segment is 0; a long one lies in memory of its own. */
+    /* The frame read last, unless its segment is 0; a long one lies in memory of its own. */
     struct bloomery_queue_position area_place;
-    struct bloomery_block
-        area_block; /* its header, if area_headed: also where its body is damaged */
+    struct bloomery_frame
+        area_frame; /* its header, if area_headed: also where its body is damaged */
     bool area_headed;
     uint8_t *area;
     uint8_t *long_body;
@@ -154,7 +154,7 @@ struct bloomery_queue {
     uint32_t arena_bytes;
     uint8_t *held; /* a long item */
     uint64_t held_bytes;
-    struct bloomery_queue_position broken; /* a block with leases that could not be read */
+    struct bloomery_queue_position broken; /* a frame with leases that could not be read */
 
     struct bloomery_leases leases;
     double longest; /* seconds of the longest lease that is out, or more; 0: not known */
@@ -189,31 +189,31 @@ static inline bool bloomery_queue_on_disk(const struct bloomery_queue *queue)
 bloomery_status bloomery_queue_tail_file(struct bloomery_queue *queue, bloomery_error *error);
 /* The head to behind the last entry: everything that is left is no item. */
 void bloomery_queue_finish_head(struct bloomery_queue *queue);
-/* Moves the head to another block; gives back blocks in memory that it leaves behind. */
+/* Moves the head to another frame; gives back frames in memory that it leaves behind. */
 void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queue_position place);
 
 /* ---- queue_read.c */
-/* The block at a place, whole and checked, with the entries that it claims. What it points to lasts until the next
- * one. On BLOOMERY_CORRUPT area_headed tells whether area_block is its sound header. */
+/* The frame at a place, whole and checked, with the entries that it claims. What it points to lasts until the next
+ * one. On BLOOMERY_CORRUPT area_headed tells whether area_frame is its sound header. */
 bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
                                     struct bloomery_queue_position place,
                                     struct bloomery_queue_view *view, bloomery_error *error);
 /* Where entry `index` < entries begins. */
 uint32_t bloomery_queue_walk(struct bloomery_queue *queue, struct bloomery_queue_position place,
                              const struct bloomery_queue_view *view, uint32_t index);
-/* The place behind a block of so many body bytes; not behind the tail. */
+/* The place behind a frame of so many body bytes; not behind the tail. */
 bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
                                     struct bloomery_queue_position *place, uint32_t body_bytes,
                                     bloomery_error *error);
-/* From a block that could not be read to where reading can go on: the place, and the number of its first entry, at
+/* From a frame that could not be read to where reading can go on: the place, and the number of its first entry, at
  * least `number` before. */
 void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                          uint64_t *number);
-/* Whether a queue whose next number is `next` may have written a block with such a header: a sound
+/* Whether a queue whose next number is `next` may have written a frame with such a header: a sound
  * checksum can stand over numbers that none writes. And whether a body has just so many entries. */
-bool bloomery_queue_is_block(const struct bloomery_block *block, uint64_t next);
+bool bloomery_queue_is_frame(const struct bloomery_frame *frame, uint64_t next);
 bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries);
-/* Forgets the block read last. */
+/* Forgets the frame read last. */
 void bloomery_queue_forget(struct bloomery_queue *queue);
 void bloomery_queue_close_read(struct bloomery_queue *queue);
 

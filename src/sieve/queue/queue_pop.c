@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue's head. A pop copies items into the arena, so that what it gave out stays while blocks come and go: first
+ * The queue's head. A pop copies items into the arena, so that what it gave out stays while frames come and go: first
  * those whose lease has ended, in the order of their numbers, then from the head on. An item longer than the arena
- * comes alone, in the memory that its block was read into.
+ * comes alone, in the memory that its frame was read into.
  */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"
@@ -32,7 +32,7 @@ static bloomery_key copied(struct bloomery_queue *queue, bloomery_key key)
     return bloomery_key_of(to, key.bytes);
 }
 
-/* The only item of a long block: takes over its memory, or copies it where that belongs to the ring. */
+/* The only item of a long frame: takes over its memory, or copies it where that belongs to the ring. */
 static bloomery_status hold(struct bloomery_queue *queue, const struct bloomery_queue_view *view,
                             struct bloomery_entry *entry, bloomery_error *error)
 {
@@ -100,14 +100,14 @@ static bloomery_status find_leased(struct bloomery_queue *queue, const struct bl
         const uint32_t at =
             bloomery_queue_walk(queue, place, view, (uint32_t)(lease->number - view->first));
         if (bloomery_entry_get(view->body + at, view->bytes - at, entry) > 0 &&
-            !(entry->flags & BLOOMERY_ENTRY_NOTED))
+            !(entry->flags & BLOOMERY_ENTRY_MARKED))
             return BLOOMERY_OK;
     }
     const struct bloomery_store_file named = {
         .file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = place.segment};
     queue->broken = place;
     return bloomery_store_damaged(queue->store, &named, place.offset, error,
-                                  "no item %" PRIu64 " is in the block there, which is leased",
+                                  "no item %" PRIu64 " is in the frame there, which is leased",
                                   lease->number);
 }
 
@@ -136,7 +136,7 @@ static bloomery_status pop_ended(struct bloomery_queue *queue, struct popping *p
 
 /* ---- New ones ---------------------------------------------------------------------------- */
 
-/* The block at the head, whose next entry begins at head_at. */
+/* The frame at the head, whose next entry begins at head_at. */
 static bloomery_status load_head(struct bloomery_queue *queue, struct bloomery_queue_view *view,
                                  bloomery_error *error)
 {
@@ -148,7 +148,7 @@ static bloomery_status load_head(struct bloomery_queue *queue, struct bloomery_q
         const struct bloomery_store_file named = {
             .file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = queue->head.segment};
         return bloomery_store_damaged(queue->store, &named, queue->head.offset, error,
-                                      "the block of %" PRIu32 " entries there begins with number "
+                                      "the frame of %" PRIu32 " entries there begins with number "
                                       "%" PRIu64 ", and %" PRIu64 " was expected",
                                       view->entries, view->first,
                                       queue->head_number - queue->head_index);
@@ -169,8 +169,8 @@ static void lease_out(struct bloomery_queue *queue, double until)
         bloomery_ring_find(&queue->ring, queue->head.segment)->leases++;
 }
 
-/* From the block at the head, until that is taken or no more is wanted. */
-static bloomery_status pop_block(struct bloomery_queue *queue, struct popping *popping,
+/* From the frame at the head, until that is taken or no more is wanted. */
+static bloomery_status pop_frame(struct bloomery_queue *queue, struct popping *popping,
                                  const struct bloomery_queue_view *view, bloomery_error *error)
 {
     while (queue->head_index < view->entries && !popping->full) {
@@ -179,7 +179,7 @@ static bloomery_status pop_block(struct bloomery_queue *queue, struct popping *p
         const size_t bytes =
             bloomery_entry_get(view->body + queue->head_at, view->bytes - queue->head_at, &entry);
         assert(bytes > 0);
-        if (!(entry.flags & BLOOMERY_ENTRY_NOTED)) {
+        if (!(entry.flags & BLOOMERY_ENTRY_MARKED)) {
             if (queue->leases.live == queue->leases.limit)
                 return BLOOMERY_OK;
             const bloomery_status status =
@@ -215,7 +215,7 @@ static bloomery_status pop_new(struct bloomery_queue *queue, struct popping *pop
                                  queue->leases.live);
         bloomery_status status = load_head(queue, &view, error);
         if (status == BLOOMERY_OK)
-            status = pop_block(queue, popping, &view, error);
+            status = pop_frame(queue, popping, &view, error);
         if (status != BLOOMERY_OK)
             return status;
         if (queue->head_index < view.entries)
@@ -231,7 +231,7 @@ static bloomery_status pop_new(struct bloomery_queue *queue, struct popping *pop
     }
 }
 
-/* Where a block's header is damaged, nobody has said yet how much went with it. */
+/* Where a frame's header is damaged, nobody has said yet how much went with it. */
 static void tell_loss(struct bloomery_queue *queue, bloomery_error *error)
 {
     struct bloomery_queue_position place = queue->head;
@@ -291,8 +291,8 @@ static void end_lease(struct bloomery_queue *queue, uint32_t index)
         queue->buffer_leases--;
         return;
     }
-    struct bloomery_ring_block *block = bloomery_ring_find(&queue->ring, place.segment);
-    if (--block->leases == 0 && place.segment < queue->head.segment)
+    struct bloomery_ring_frame *frame = bloomery_ring_find(&queue->ring, place.segment);
+    if (--frame->leases == 0 && place.segment < queue->head.segment)
         bloomery_ring_drop(queue->store, &queue->ring, place.segment);
 }
 
@@ -316,7 +316,7 @@ size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers,
 
 /* ---- Damage ------------------------------------------------------------------------------ */
 
-/* Gives up the leased items of the block that the last pop could not read. */
+/* Gives up the leased items of the frame that the last pop could not read. */
 static uint64_t skip_leases(struct bloomery_queue *queue)
 {
     struct bloomery_leases *leases = &queue->leases;
@@ -355,7 +355,7 @@ bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost
         queue->head_index = 0;
         queue->head_at = 0;
     } else if (queue->head_index == 0 && view.body != NULL && view.first > before) {
-        queue->head_number = view.first; /* the block is sound: what came before it is gone */
+        queue->head_number = view.first; /* the frame is sound: what came before it is gone */
     } else {
         struct bloomery_queue_position place = queue->head;
         bloomery_queue_pass(queue, &place, &queue->head_number);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading blocks by their place. What comes from a file is checked before anybody looks at it: the header's
+ * Reading frames by their place. What comes from a file is checked before anybody looks at it: the header's
  * checksum, the body's, that it has as many entries as it says, and that they end where it ends. So whoever walks
- * a block need not fear its bytes.
+ * a frame need not fear its bytes.
  */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"
@@ -29,7 +29,7 @@ static struct bloomery_store_file segment_named(uint64_t segment)
     return (struct bloomery_store_file){.file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = segment};
 }
 
-/* The file of a segment, and where its blocks end. */
+/* The file of a segment, and where its frames end. */
 static bloomery_status segment_file(struct bloomery_queue *queue, uint64_t segment,
                                     const struct bloomery_store_file **file, uint64_t *end,
                                     bloomery_error *error)
@@ -57,31 +57,31 @@ static bloomery_status segment_file(struct bloomery_queue *queue, uint64_t segme
     return BLOOMERY_OK;
 }
 
-bool bloomery_queue_is_block(const struct bloomery_block *block, uint64_t next)
+bool bloomery_queue_is_frame(const struct bloomery_frame *frame, uint64_t next)
 {
-    return block->entries > 0 && block->entries <= block->body_bytes && block->fixed_bytes == 0 &&
-           block->body_bytes <= BLOOMERY_QUEUE_BODY_MOST &&
-           (block->body_bytes <= BLOOMERY_QUEUE_BUFFER || block->entries == 1) &&
-           block->first <= next && block->entries <= next - block->first;
+    return frame->entries > 0 && frame->entries <= frame->body_bytes && frame->fixed_bytes == 0 &&
+           frame->body_bytes <= BLOOMERY_QUEUE_BODY_MAX &&
+           (frame->body_bytes <= BLOOMERY_QUEUE_BUFFER || frame->entries == 1) &&
+           frame->first <= next && frame->entries <= next - frame->first;
 }
 
-/* The header of the block at a place, into area_block. */
+/* The header of the frame at a place, into area_frame. */
 static bloomery_status load_header(struct bloomery_queue *queue,
                                    struct bloomery_queue_position place,
                                    const struct bloomery_store_file **file, bloomery_error *error)
 {
-    struct bloomery_block *block = &queue->area_block;
+    struct bloomery_frame *frame = &queue->area_frame;
     uint64_t end = 0;
     bloomery_queue_forget(queue);
     queue->area_headed = false;
     bloomery_status status = segment_file(queue, place.segment, file, &end, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_block_header(queue->store, *file, place.offset, end, block, error);
+        status = bloomery_frame_header(queue->store, *file, place.offset, end, frame, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (!bloomery_queue_is_block(block, queue->next))
+    if (!bloomery_queue_is_frame(frame, queue->next))
         return bloomery_store_damaged(queue->store, *file, place.offset, error,
-                                      "the header of a block has numbers that cannot be");
+                                      "the header of a frame has numbers that cannot be");
     queue->area_headed = true;
     return BLOOMERY_OK;
 }
@@ -104,24 +104,24 @@ static bloomery_status load_file(struct bloomery_queue *queue, struct bloomery_q
                                  bloomery_error *error)
 {
     const struct bloomery_store_file *file = NULL;
-    const struct bloomery_block *block = &queue->area_block;
+    const struct bloomery_frame *frame = &queue->area_frame;
     bloomery_status status = load_header(queue, place, &file, error);
     if (status != BLOOMERY_OK)
         return status;
     uint8_t *body = queue->area;
-    if (block->body_bytes > BLOOMERY_QUEUE_BUFFER) {
-        body = queue->long_body = bloomery_store_take(queue->store, block->body_bytes);
+    if (frame->body_bytes > BLOOMERY_QUEUE_BUFFER) {
+        body = queue->long_body = bloomery_store_take(queue->store, frame->body_bytes);
         if (body == NULL)
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                                 "no memory for an item of %" PRIu32 " bytes", block->body_bytes);
-        queue->long_bytes = block->body_bytes;
+                                 "no memory for an item of %" PRIu32 " bytes", frame->body_bytes);
+        queue->long_bytes = frame->body_bytes;
     }
-    status = bloomery_block_body(queue->store, file, place.offset, block, body, error);
-    if (status == BLOOMERY_OK && !bloomery_queue_is_body(body, block->body_bytes, block->entries))
+    status = bloomery_frame_body(queue->store, file, place.offset, frame, body, error);
+    if (status == BLOOMERY_OK && !bloomery_queue_is_body(body, frame->body_bytes, frame->entries))
         status = bloomery_store_damaged(queue->store, file, place.offset, error,
-                                        "the entries of a block of %" PRIu32 ", number %" PRIu64
+                                        "the entries of a frame of %" PRIu32 ", number %" PRIu64
                                         " the first",
-                                        block->entries, block->first);
+                                        frame->entries, frame->first);
     if (status == BLOOMERY_OK)
         queue->area_place = place;
     else
@@ -139,10 +139,10 @@ bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
         return BLOOMERY_OK;
     }
     if (!bloomery_queue_on_disk(queue)) {
-        const struct bloomery_ring_block *block = bloomery_ring_find(&queue->ring, place.segment);
-        assert(block != NULL);
+        const struct bloomery_ring_frame *frame = bloomery_ring_find(&queue->ring, place.segment);
+        assert(frame != NULL);
         *view =
-            (struct bloomery_queue_view){block->first, block->entries, block->bytes, block->body};
+            (struct bloomery_queue_view){frame->first, frame->entries, frame->bytes, frame->body};
         return BLOOMERY_OK;
     }
     if (!bloomery_place_same(place, queue->area_place)) {
@@ -150,8 +150,8 @@ bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
         if (status != BLOOMERY_OK)
             return status;
     }
-    const struct bloomery_block *block = &queue->area_block;
-    *view = (struct bloomery_queue_view){block->first, block->entries, block->body_bytes,
+    const struct bloomery_frame *frame = &queue->area_frame;
+    *view = (struct bloomery_queue_view){frame->first, frame->entries, frame->body_bytes,
                                          queue->long_body != NULL ? queue->long_body : queue->area};
     return BLOOMERY_OK;
 }
@@ -185,7 +185,7 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
         place->segment++;
         return BLOOMERY_OK;
     }
-    next.offset += BLOOMERY_BLOCK_HEADER + (uint64_t)body_bytes;
+    next.offset += BLOOMERY_FRAME_HEADER + (uint64_t)body_bytes;
     if (next.segment < queue->tail.segment) {
         const struct bloomery_store_file *file = NULL;
         uint64_t end = 0;
@@ -201,20 +201,20 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
 
 /* ---- Behind damage ----------------------------------------------------------------------- */
 
-/* The first block from a place on, in its segment, that begins with `number` or a later one. */
-static bool find_block(struct bloomery_queue *queue, struct bloomery_queue_position *place,
+/* The first frame from a place on, in its segment, that begins with `number` or a later one. */
+static bool find_frame(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                        uint64_t number)
 {
     const struct bloomery_store_file *file = NULL;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     uint64_t end = 0;
     if (segment_file(queue, place->segment, &file, &end, NULL) != BLOOMERY_OK)
         return false;
-    while (bloomery_block_find(queue->store, file, place->offset, end, &place->offset, &block,
+    while (bloomery_frame_find(queue->store, file, place->offset, end, &place->offset, &frame,
                                NULL) == BLOOMERY_OK &&
            place->offset < end) {
         if (load_header(queue, *place, &file, NULL) == BLOOMERY_OK &&
-            queue->area_block.first >= number)
+            queue->area_frame.first >= number)
             return true;
         place->offset++;
     }
@@ -224,19 +224,19 @@ static bool find_block(struct bloomery_queue *queue, struct bloomery_queue_posit
 void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                          uint64_t *number)
 {
-    const struct bloomery_block *block = &queue->area_block;
+    const struct bloomery_frame *frame = &queue->area_frame;
     struct bloomery_queue_position next = *place;
     assert(bloomery_place_before(*place, queue->tail));
-    if (queue->area_headed && block->first + block->entries >= *number &&
-        bloomery_queue_step(queue, &next, block->body_bytes, NULL) == BLOOMERY_OK) {
-        *number = block->first + block->entries;
+    if (queue->area_headed && frame->first + frame->entries >= *number &&
+        bloomery_queue_step(queue, &next, frame->body_bytes, NULL) == BLOOMERY_OK) {
+        *number = frame->first + frame->entries;
     } else {
         /* Its header is what said where the next one begins. */
         next.offset++;
-        while (bloomery_place_before(next, queue->tail) && !find_block(queue, &next, *number))
+        while (bloomery_place_before(next, queue->tail) && !find_frame(queue, &next, *number))
             next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
         if (bloomery_place_before(next, queue->tail))
-            *number = block->first;
+            *number = frame->first;
     }
     if (!bloomery_place_before(next, queue->tail)) {
         next = queue->tail;
@@ -247,7 +247,7 @@ void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_pos
 
 /* ---- All of it --------------------------------------------------------------------------- */
 
-/* Whether a block begins with the number that it should. */
+/* Whether a frame begins with the number that it should. */
 static bloomery_status expect(const struct bloomery_queue *queue,
                               struct bloomery_queue_position place,
                               const struct bloomery_queue_view *view, uint64_t number,
@@ -257,7 +257,7 @@ static bloomery_status expect(const struct bloomery_queue *queue,
     if (view->first == number)
         return BLOOMERY_OK;
     return bloomery_store_damaged(queue->store, &named, place.offset, error,
-                                  "the block there begins with number %" PRIu64 ", and %" PRIu64
+                                  "the frame there begins with number %" PRIu64 ", and %" PRIu64
                                   " was expected",
                                   view->first, number);
 }
@@ -325,7 +325,7 @@ static bloomery_status find(struct findings *findings, bloomery_status status,
     return BLOOMERY_OK;
 }
 
-/* Blocks before the head, where leases lie in them. */
+/* Frames before the head, where leases lie in them. */
 static bloomery_status verify_leases(struct bloomery_queue *queue, struct findings *findings,
                                      bloomery_error *error)
 {

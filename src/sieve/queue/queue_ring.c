@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Blocks of a queue without directory, by number, in a ring of pointers that doubles when it is full. */
+/* Frames of a queue without directory, by number, in a ring of pointers that doubles when it is full. */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"
 
@@ -10,10 +10,10 @@ enum { SLOT_BYTES = sizeof(void *) };
 
 static uint64_t bytes_of(uint32_t body)
 {
-    return sizeof(struct bloomery_ring_block) + body;
+    return sizeof(struct bloomery_ring_frame) + body;
 }
 
-static struct bloomery_ring_block **slot(const struct bloomery_ring *ring, uint64_t number)
+static struct bloomery_ring_frame **slot(const struct bloomery_ring *ring, uint64_t number)
 {
     return &ring->slots[number & (ring->capacity - 1)];
 }
@@ -21,7 +21,7 @@ static struct bloomery_ring_block **slot(const struct bloomery_ring *ring, uint6
 static bloomery_status no_memory(bloomery_error *error, uint64_t bytes)
 {
     return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                         "no memory for a block of the queue of %" PRIu64 " bytes", bytes);
+                         "no memory for a frame of the queue of %" PRIu64 " bytes", bytes);
 }
 
 static bloomery_status grow(struct bloomery_store *store, struct bloomery_ring *ring,
@@ -42,7 +42,7 @@ static bloomery_status grow(struct bloomery_store *store, struct bloomery_ring *
 }
 
 bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_ring *ring,
-                                  const struct bloomery_ring_block *facts, const void *body,
+                                  const struct bloomery_ring_frame *facts, const void *body,
                                   bloomery_error *error)
 {
     const uint64_t bytes = bytes_of(facts->bytes);
@@ -56,17 +56,17 @@ bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_
         if (status != BLOOMERY_OK)
             return status;
     }
-    struct bloomery_ring_block *block = bloomery_store_take(store, bytes);
-    if (block == NULL)
+    struct bloomery_ring_frame *frame = bloomery_store_take(store, bytes);
+    if (frame == NULL)
         return no_memory(error, bytes);
-    *block = *facts;
-    memcpy(block->body, body, facts->bytes);
-    *slot(ring, ring->base + ring->count++) = block;
+    *frame = *facts;
+    memcpy(frame->body, body, facts->bytes);
+    *slot(ring, ring->base + ring->count++) = frame;
     ring->bytes += bytes;
     return BLOOMERY_OK;
 }
 
-struct bloomery_ring_block *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number)
+struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number)
 {
     if (number < ring->base || number - ring->base >= ring->count)
         return NULL;
@@ -75,13 +75,13 @@ struct bloomery_ring_block *bloomery_ring_find(const struct bloomery_ring *ring,
 
 static void give(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number)
 {
-    struct bloomery_ring_block *block = *slot(ring, number);
-    if (block == NULL)
+    struct bloomery_ring_frame *frame = *slot(ring, number);
+    if (frame == NULL)
         return;
-    const uint64_t bytes = bytes_of(block->bytes);
+    const uint64_t bytes = bytes_of(frame->bytes);
     assert(ring->bytes >= bytes);
     ring->bytes -= bytes;
-    bloomery_store_give(store, block, bytes);
+    bloomery_store_give(store, frame, bytes);
     *slot(ring, number) = NULL;
 }
 

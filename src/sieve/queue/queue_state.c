@@ -2,15 +2,15 @@
 /*
  * What the manifest holds of a queue, little-endian:
  *
- *     0    head: segment, offset of its block   u64, u64
- *     16   entries of that block taken          u64
+ *     0    head: segment, offset of its frame   u64, u64
+ *     16   entries of that frame taken          u64
  *     24   number of the next entry to come out u64
  *     32   tail: segment, offset                u64, u64
  *     48   number of the next entry to go in    u64
  *     56   items queued                         u64
  *     64   items acknowledged                   u64
  *     72   leases                               u64
- *     80   a lease: number, segment and offset of its block u64, when it ends f64
+ *     80   a lease: number, segment and offset of its frame u64, when it ends f64
  *
  * Segments from the head's to the tail's are there, and before the head's those with leases in them. All but the
  * tail's end where their file ends; the tail's is cut to its offset. At offset 64 it need not exist.
@@ -100,16 +100,16 @@ static bloomery_status restore_ends(struct bloomery_queue *queue, const uint8_t 
     return BLOOMERY_OK;
 }
 
-/* A lease, whose block is where the head was before it. */
+/* A lease, whose frame is where the head was before it. */
 static bool is_lease(const struct bloomery_queue *queue, const struct bloomery_lease *lease,
                      const struct bloomery_lease *before)
 {
-    const uint64_t block = queue->head_number - queue->head_index;
+    const uint64_t frame = queue->head_number - queue->head_index;
     const bool in_head = bloomery_place_same(lease->place, queue->head);
     return is_place(lease->place) && lease->number >= 1 && isfinite(lease->ends) &&
            lease->ends >= 0 && lease->number < queue->head_number &&
-           (in_head ? lease->number >= block
-                    : lease->number < block && bloomery_place_before(lease->place, queue->head)) &&
+           (in_head ? lease->number >= frame
+                    : lease->number < frame && bloomery_place_before(lease->place, queue->head)) &&
            (before == NULL || (before->number < lease->number &&
                                !bloomery_place_before(lease->place, before->place)));
 }

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OWN = BLOOMERY_QUEUE_BODY_MOST + BLOOMERY_LOG_AREA };
+enum { OWN = BLOOMERY_QUEUE_BODY_MAX + BLOOMERY_LOG_AREA };
 
 /* What lies behind the counted bytes of a file that grows: a commit that is undone may have counted
  * it. */
@@ -328,7 +328,7 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
     if (recovery->own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");
     recovery->area = recovery->own;
-    recovery->records = recovery->own + BLOOMERY_QUEUE_BODY_MOST;
+    recovery->records = recovery->own + BLOOMERY_QUEUE_BODY_MAX;
     status = recover_parts(recovery, &parts, error);
     if (status == BLOOMERY_OK && recovery->folder >= 0 && fsync(recovery->folder) != 0)
         status = bloomery_fail_system(error, errno, "syncing %s/%s", sieve->path,
@@ -353,7 +353,7 @@ static bloomery_status look_again(const bloomery_sieve_options *options,
     recovery->result.damaged += damaged;
     if (status == BLOOMERY_OK && damaged > 0)
         status = bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                               "%s is still damaged: %" PRIu64 " blocks could not be recovered",
+                               "%s is still damaged: %" PRIu64 " frames could not be recovered",
                                options->directory, damaged);
     const bloomery_status closed =
         bloomery_sieve_close(sieve, status == BLOOMERY_OK ? error : NULL);

@@ -5,14 +5,14 @@
  *
  *     recover.c        which state counts; the end
  *     set_aside.c      findings; what is set aside
- *     recover_queue.c  the queue: damaged blocks become blocks of nothing
- *     recover_disk.c   logs and seen-sets: damaged files are written anew, from their whole blocks
+ *     recover_queue.c  the queue: damaged frames become frames of nothing
+ *     recover_disk.c   logs and seen-sets: damaged files are written anew, from their whole frames
  *
- * In this order: what is damaged is linked or copied into the folder; blocks are overwritten and
+ * In this order: what is damaged is linked or copied into the folder; frames are overwritten and
  * new files made, and synced; then the manifest is made anew, in one step. Until then the old files
  * are there, and named; afterwards they are litter, which opening removes, and the folder has them.
  *
- * Numbers of the queue's entries go on without holes, since that is how a missing block is noticed.
+ * Numbers of the queue's entries go on without holes, since that is how a missing frame is noticed.
  * So where entries were lost, there are as many entries that say nothing (BLOOMERY_ENTRY_VOID:
  * noted and forced at once, which no push is): popping passes over them as over notes.
  */
@@ -28,7 +28,7 @@ struct bloomery_recovery {
     void *context;
     bloomery_sieve_recovery result;
     int folder;   /* -1: there is none yet */
-    uint8_t *own; /* room for the longest body, and for the records of a block */
+    uint8_t *own; /* room for the longest body, and for the records of a frame */
     uint8_t *area;
     uint8_t *records;
     bool changed; /* the image, or what it names */

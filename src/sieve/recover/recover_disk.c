@@ -68,18 +68,18 @@ struct log {
     struct bloomery_store_file new;
     unsigned stride;
     uint64_t end;     /* of what is there of it */
-    uint64_t at;      /* where the next whole block goes */
-    struct row kept;  /* what the whole blocks add up to */
+    uint64_t at;      /* where the next whole frame goes */
+    struct row kept;  /* what the whole frames add up to */
     uint64_t plain;   /* pushes among those that are not decided */
-    uint64_t damaged; /* blocks */
+    uint64_t damaged; /* frames */
 };
 
-static bool is_log_block(const struct log *log, const struct bloomery_block *block)
+static bool is_log_frame(const struct log *log, const struct bloomery_frame *frame)
 {
-    return block->entries > 0 && block->fixed_bytes == (uint64_t)block->entries * log->stride &&
-           block->fixed_bytes <= BLOOMERY_LOG_AREA && block->body_bytes >= block->entries &&
-           (block->body_bytes <= BLOOMERY_LOG_AREA || block->entries == 1) &&
-           block->body_bytes <= BLOOMERY_QUEUE_BODY_MOST;
+    return frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * log->stride &&
+           frame->fixed_bytes <= BLOOMERY_LOG_AREA && frame->body_bytes >= frame->entries &&
+           (frame->body_bytes <= BLOOMERY_LOG_AREA || frame->entries == 1) &&
+           frame->body_bytes <= BLOOMERY_QUEUE_BODY_MAX;
 }
 
 /* A failure that is damage is counted and over. */
@@ -96,70 +96,70 @@ static bloomery_status took(struct log *log, bloomery_status status, const bloom
     return status;
 }
 
-static uint64_t plain_pushes(const uint8_t *body, const struct bloomery_block *block)
+static uint64_t plain_pushes(const uint8_t *body, const struct bloomery_frame *frame)
 {
     uint64_t plain = 0;
     uint32_t at = 0;
-    for (uint32_t i = 0; i < block->entries; i++) {
+    for (uint32_t i = 0; i < frame->entries; i++) {
         struct bloomery_entry entry = {.flags = 0};
-        at += (uint32_t)bloomery_entry_get(body + at, block->body_bytes - at, &entry);
+        at += (uint32_t)bloomery_entry_get(body + at, frame->body_bytes - at, &entry);
         plain += (entry.flags & BLOOMERY_ENTRY_VOID) == 0;
     }
     return plain;
 }
 
-static bloomery_status keep_block(struct log *log, struct bloomery_block *block, bool decided,
+static bloomery_status keep_frame(struct log *log, struct bloomery_frame *frame, bool decided,
                                   bloomery_error *error)
 {
     struct bloomery_recovery *recovery = log->recovery;
     if (log->new.file >= 0) {
         const bloomery_status status =
-            bloomery_block_write(&recovery->sieve->store, &log->new, log->at, block,
+            bloomery_frame_write(&recovery->sieve->store, &log->new, log->at, frame,
                                  recovery->records, recovery->area, error);
         if (status != BLOOMERY_OK)
             return status;
     }
-    log->at += bloomery_block_bytes(block);
-    log->kept.log_entries += block->entries;
+    log->at += bloomery_frame_bytes(frame);
+    log->kept.log_entries += frame->entries;
     log->kept.log_bytes = log->at;
     if (decided) {
-        log->kept.decided_entries += block->entries;
+        log->kept.decided_entries += frame->entries;
         log->kept.decided_bytes = log->at;
     } else {
-        log->plain += plain_pushes(recovery->area, block);
+        log->plain += plain_pushes(recovery->area, frame);
     }
     return BLOOMERY_OK;
 }
 
-/* A block whose header is whole. Of one that is decided the fingerprints are enough. */
-static bloomery_status take_block(struct log *log, uint64_t at, struct bloomery_block *block,
+/* A frame whose header is whole. Of one that is decided the fingerprints are enough. */
+static bloomery_status take_frame(struct log *log, uint64_t at, struct bloomery_frame *frame,
                                   bool decided, bloomery_error *error)
 {
     struct bloomery_recovery *recovery = log->recovery;
     struct bloomery_store *store = &recovery->sieve->store;
     bloomery_error found = {.text = ""};
     bloomery_status status =
-        bloomery_block_fixed(store, &log->old, at, block, recovery->records, &found);
+        bloomery_frame_fixed(store, &log->old, at, frame, recovery->records, &found);
     if (status != BLOOMERY_OK)
         return took(log, status, &found, error);
-    status = bloomery_block_body(store, &log->old, at, block, recovery->area, &found);
+    status = bloomery_frame_body(store, &log->old, at, frame, recovery->area, &found);
     if (status == BLOOMERY_OK &&
-        !bloomery_queue_is_body(recovery->area, block->body_bytes, block->entries))
+        !bloomery_queue_is_body(recovery->area, frame->body_bytes, frame->entries))
         status = bloomery_store_damaged(store, &log->old, at, &found,
-                                        "the entries of a block of %" PRIu32 " pending keys",
-                                        block->entries);
+                                        "the entries of a frame of %" PRIu32 " pending keys",
+                                        frame->entries);
     if (status != BLOOMERY_OK) {
         status = took(log, status, &found, error);
         if (status != BLOOMERY_OK || !decided)
             return status;
-        block->body_bytes = block->entries;
-        memset(recovery->area, BLOOMERY_ENTRY_VOID, block->entries);
+        frame->body_bytes = frame->entries;
+        memset(recovery->area, BLOOMERY_ENTRY_VOID, frame->entries);
     }
-    return keep_block(log, block, decided, error);
+    return keep_frame(log, frame, decided, error);
 }
 
-/* All blocks that are whole, into the new file where there is one. */
-static bloomery_status take_blocks(struct log *log, const struct row *row, bloomery_error *error)
+/* All frames that are whole, into the new file where there is one. */
+static bloomery_status take_frames(struct log *log, const struct row *row, bloomery_error *error)
 {
     struct bloomery_store *store = &log->recovery->sieve->store;
     bloomery_status status = BLOOMERY_OK;
@@ -168,22 +168,22 @@ static bloomery_status take_blocks(struct log *log, const struct row *row, bloom
     log->plain = 0;
     log->damaged = 0;
     for (uint64_t at = BLOOMERY_FILE_HEADER; status == BLOOMERY_OK && at < log->end;) {
-        struct bloomery_block block = {.entries = 0};
+        struct bloomery_frame frame = {.entries = 0};
         bloomery_error found;
-        status = bloomery_block_header(store, &log->old, at, log->end, &block, &found);
-        if (status == BLOOMERY_OK && !is_log_block(log, &block))
+        status = bloomery_frame_header(store, &log->old, at, log->end, &frame, &found);
+        if (status == BLOOMERY_OK && !is_log_frame(log, &frame))
             status = bloomery_store_damaged(
                 store, &log->old, at, &found,
-                "a block of %" PRIu32 " pending keys that does not add up", block.entries);
+                "a frame of %" PRIu32 " pending keys that does not add up", frame.entries);
         if (status == BLOOMERY_OK) {
-            const uint64_t next = at + bloomery_block_bytes(&block);
-            status = take_block(log, at, &block, at < row->decided_bytes, error);
+            const uint64_t next = at + bloomery_frame_bytes(&frame);
+            status = take_frame(log, at, &frame, at < row->decided_bytes, error);
             at = next;
         } else {
             status = took(log, status, &found, error);
             if (status == BLOOMERY_OK)
                 status =
-                    bloomery_block_find(store, &log->old, at + 1, log->end, &at, &block, error);
+                    bloomery_frame_find(store, &log->old, at + 1, log->end, &at, &frame, error);
         }
     }
     return status;
@@ -200,7 +200,7 @@ static bloomery_status write_log(struct log *log, struct row *row, bloomery_erro
                                                    generation, &log->new, error);
     log->recovery->report = NULL; /* it has been told */
     if (status == BLOOMERY_OK)
-        status = take_blocks(log, row, error);
+        status = take_frames(log, row, error);
     log->recovery->report = report;
     log->recovery->result.damaged = damaged;
     if (status == BLOOMERY_OK)
@@ -252,7 +252,7 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
     }
     recovery->rolls = recovery->rolls || !there;
     if (there)
-        status = take_blocks(&log, row, error);
+        status = take_frames(&log, row, error);
     if (status == BLOOMERY_OK &&
         (!there || !headed || log.damaged > 0 || log.kept.log_entries != row->log_entries)) {
         if (there)
@@ -269,15 +269,15 @@ static bloomery_status recover_log(struct bloomery_recovery *recovery, uint32_t 
 
 /* ---- Seen-sets --------------------------------------------------------------------------- */
 
-/* Fingerprints in the whole blocks that so many bytes have room for. */
+/* Fingerprints in the whole frames that so many bytes have room for. */
 static uint64_t entries_of(uint64_t bytes, unsigned width)
 {
-    const uint64_t per_block = (BLOOMERY_SEEN_BLOCK - BLOOMERY_SEEN_CHECKSUM) / width;
+    const uint64_t per_frame = (BLOOMERY_SEEN_FRAME - BLOOMERY_SEEN_CHECKSUM) / width;
     if (bytes <= BLOOMERY_FILE_HEADER)
         return 0;
-    const uint64_t full = (bytes - BLOOMERY_FILE_HEADER) / BLOOMERY_SEEN_BLOCK;
-    const uint64_t rest = (bytes - BLOOMERY_FILE_HEADER) % BLOOMERY_SEEN_BLOCK;
-    return full * per_block +
+    const uint64_t full = (bytes - BLOOMERY_FILE_HEADER) / BLOOMERY_SEEN_FRAME;
+    const uint64_t rest = (bytes - BLOOMERY_FILE_HEADER) % BLOOMERY_SEEN_FRAME;
+    return full * per_frame +
            (rest > BLOOMERY_SEEN_CHECKSUM ? (rest - BLOOMERY_SEEN_CHECKSUM) / width : 0);
 }
 
@@ -287,7 +287,7 @@ struct seen {
     struct bloomery_store_file new;
     unsigned width;
     uint64_t entries; /* of the old one, as far as it goes */
-    uint64_t whole;   /* fingerprints in whole blocks */
+    uint64_t whole;   /* fingerprints in whole frames */
     bool damaged;
 };
 
@@ -309,7 +309,7 @@ static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
     const bool writes = seen->new.file >= 0;
     struct bloomery_seen_reader reader;
     struct bloomery_seen_writer writer;
-    uint64_t values[BLOOMERY_SEEN_PER_BLOCK];
+    uint64_t values[BLOOMERY_SEEN_PER_FRAME];
     uint64_t last = 0;
     size_t count = 0;
     bloomery_seen_begin(&reader, store, &seen->old, seen->entries, seen->width, recovery->area);

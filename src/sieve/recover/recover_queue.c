@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The queue's segments, walked from the head to the tail. What cannot be read is a range of bytes
- * in a segment, and a range of numbers: those between the last whole block and the next one.
+ * in a segment, and a range of numbers: those between the last whole frame and the next one.
  *
  *     | whole: 1 to 40 | damaged               | whole: 93 to 120 |  ...  | the segment ends
  *                      | 52 entries of nothing |                          | more of nothing, where
  *                                                       the next one begins with a later number
  *
- * In the middle of a segment blocks of nothing fill the range to the byte, which the one entry with
+ * In the middle of a segment frames of nothing fill the range to the byte, which the one entry with
  * a key of zeros is for; the entries that were there took at least a byte each. At the end of a
  * segment they take what they need.
  */
@@ -26,10 +26,10 @@ struct walk {
     struct bloomery_queue_position *saved; /* NULL: the disk engine */
     struct bloomery_store_file file;       /* of the segment */
     uint64_t segment;
-    uint64_t end;    /* of its blocks */
-    uint64_t length; /* of the file, when it was opened; behind its blocks nothing was committed */
+    uint64_t end;    /* of its frames */
+    uint64_t length; /* of the file, when it was opened; behind its frames nothing was committed */
     uint64_t number; /* that comes next; 0: not known yet */
-    uint64_t items;  /* not popped, in whole blocks */
+    uint64_t items;  /* not popped, in whole frames */
 };
 
 /* ---- Entries of nothing ------------------------------------------------------------------ */
@@ -65,20 +65,20 @@ static void put_void(uint8_t *to, uint64_t bytes)
         }
 }
 
-/* A block of so many entries of nothing, with a body of so many bytes. */
-static bloomery_status put_block(struct walk *walk, uint64_t *at, uint64_t entries, uint64_t bytes,
+/* A frame of so many entries of nothing, with a body of so many bytes. */
+static bloomery_status put_frame(struct walk *walk, uint64_t *at, uint64_t entries, uint64_t bytes,
                                  bloomery_error *error)
 {
     uint8_t *body = walk->recovery->area;
-    struct bloomery_block block = {
+    struct bloomery_frame frame = {
         .entries = (uint32_t)entries, .body_bytes = (uint32_t)bytes, .first = walk->number};
     memset(body, BLOOMERY_ENTRY_VOID, entries - 1);
     put_void(body + entries - 1, bytes - (entries - 1));
-    const bloomery_status status = bloomery_block_write(&walk->recovery->sieve->store, &walk->file,
-                                                        *at, &block, NULL, body, error);
+    const bloomery_status status = bloomery_frame_write(&walk->recovery->sieve->store, &walk->file,
+                                                        *at, &frame, NULL, body, error);
     if (status != BLOOMERY_OK)
         return status;
-    *at += BLOOMERY_BLOCK_HEADER + bytes;
+    *at += BLOOMERY_FRAME_HEADER + bytes;
     walk->number += entries;
     if (walk->saved != NULL) /* the queue is the memory engine's log */
         walk->recovery->result.seen += entries;
@@ -101,22 +101,22 @@ static bloomery_status fill(struct walk *walk, uint64_t at, uint64_t bytes, uint
     while (status == BLOOMERY_OK && entries > 0) {
         const uint64_t left = end - at;
         uint64_t some = entries;
-        if (left < BLOOMERY_BLOCK_HEADER + entries)
+        if (left < BLOOMERY_FRAME_HEADER + entries)
             return no_fit(walk, at, error);
-        uint64_t body = left - BLOOMERY_BLOCK_HEADER;
+        uint64_t body = left - BLOOMERY_FRAME_HEADER;
         if (entries > DENSE) {
             some = DENSE;
             body = DENSE;
         } else if (body > DENSE && entries > 1) {
-            const uint64_t rest = BLOOMERY_BLOCK_HEADER + entries - 1;
+            const uint64_t rest = BLOOMERY_FRAME_HEADER + entries - 1;
             if (body <= rest)
                 return no_fit(walk, at, error);
             some = 1;
             body = body - rest < BLOOMERY_SIEVE_ITEM_MAX ? body - rest : BLOOMERY_SIEVE_ITEM_MAX;
         }
-        if (body > BLOOMERY_QUEUE_BODY_MOST - 1)
+        if (body > BLOOMERY_QUEUE_BODY_MAX - 1)
             return no_fit(walk, at, error);
-        status = put_block(walk, &at, some, body, error);
+        status = put_frame(walk, &at, some, body, error);
         entries -= some;
     }
     return status == BLOOMERY_OK && at != end ? no_fit(walk, at, error) : status;
@@ -129,7 +129,7 @@ static bloomery_status append(struct walk *walk, uint64_t *at, uint64_t entries,
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && entries > 0) {
         const uint64_t some = entries < DENSE ? entries : DENSE;
-        status = put_block(walk, at, some, some, error);
+        status = put_frame(walk, at, some, some, error);
         entries -= some;
     }
     return status == BLOOMERY_OK
@@ -145,7 +145,7 @@ static struct bloomery_queue_position lease_place(const uint8_t *lease)
                                             bloomery_load_u64(lease + 16)};
 }
 
-/* Forgets the leases in blocks from `from` on, before `end`. */
+/* Forgets the leases in frames from `from` on, before `end`. */
 static void drop_leases(struct bloomery_recovery *recovery, struct bloomery_recovery_queue *queue,
                         struct bloomery_queue_position from, struct bloomery_queue_position end)
 {
@@ -181,7 +181,7 @@ static void leave_range(struct walk *walk, uint64_t at, uint64_t next)
 
 /* ---- The walk ---------------------------------------------------------------------------- */
 
-/* The number that the first sound block behind this segment begins with. */
+/* The number that the first sound frame behind this segment begins with. */
 static bloomery_status number_behind(struct walk *walk, uint64_t *number, bloomery_error *error)
 {
     struct bloomery_store *store = &walk->recovery->sieve->store;
@@ -189,7 +189,7 @@ static bloomery_status number_behind(struct walk *walk, uint64_t *number, bloome
     *number = walk->queue->next;
     for (uint64_t i = walk->segment + 1; i <= tail.segment; i++) {
         struct bloomery_store_file file;
-        struct bloomery_block block = {.entries = 0};
+        struct bloomery_frame frame = {.entries = 0};
         uint64_t length = 0;
         uint64_t at = BLOOMERY_FILE_HEADER;
         bool headed = false;
@@ -199,23 +199,23 @@ static bloomery_status number_behind(struct walk *walk, uint64_t *number, bloome
         if (i == tail.segment && length > tail.offset)
             length = tail.offset;
         while (status == BLOOMERY_OK && file.file >= 0 && at < length && !found) {
-            status = bloomery_block_find(store, &file, at, length, &at, &block, error);
+            status = bloomery_frame_find(store, &file, at, length, &at, &frame, error);
             found = status == BLOOMERY_OK && at < length &&
-                    bloomery_queue_is_block(&block, walk->queue->next) &&
-                    block.first >= walk->number;
+                    bloomery_queue_is_frame(&frame, walk->queue->next) &&
+                    frame.first >= walk->number;
             at++;
         }
         bloomery_store_close(&file);
         if (status != BLOOMERY_OK || found) {
-            *number = block.first;
+            *number = frame.first;
             return status;
         }
     }
     return BLOOMERY_OK;
 }
 
-/* Whether the block at `at` is whole and the one that comes next; damage is told. */
-static bloomery_status take_block(struct walk *walk, uint64_t at, struct bloomery_block *block,
+/* Whether the frame at `at` is whole and the one that comes next; damage is told. */
+static bloomery_status take_frame(struct walk *walk, uint64_t at, struct bloomery_frame *frame,
                                   bool *whole, bloomery_error *error)
 {
     struct bloomery_recovery *recovery = walk->recovery;
@@ -223,19 +223,19 @@ static bloomery_status take_block(struct walk *walk, uint64_t at, struct bloomer
     struct bloomery_store *store = &recovery->sieve->store;
     bloomery_error found = {.text = ""};
     bloomery_status status =
-        bloomery_block_header(store, &walk->file, at, walk->end, block, &found);
-    if (status == BLOOMERY_OK && (!bloomery_queue_is_block(block, queue->next) ||
-                                  (walk->number > 0 && block->first != walk->number)))
+        bloomery_frame_header(store, &walk->file, at, walk->end, frame, &found);
+    if (status == BLOOMERY_OK && (!bloomery_queue_is_frame(frame, queue->next) ||
+                                  (walk->number > 0 && frame->first != walk->number)))
         status = bloomery_store_damaged(store, &walk->file, at, &found,
-                                        "the block there begins with number %" PRIu64
+                                        "the frame there begins with number %" PRIu64
                                         ", and %" PRIu64 " was expected",
-                                        block->first, walk->number);
+                                        frame->first, walk->number);
     if (status == BLOOMERY_OK)
-        status = bloomery_block_body(store, &walk->file, at, block, recovery->area, &found);
+        status = bloomery_frame_body(store, &walk->file, at, frame, recovery->area, &found);
     if (status == BLOOMERY_OK &&
-        !bloomery_queue_is_body(recovery->area, block->body_bytes, block->entries))
+        !bloomery_queue_is_body(recovery->area, frame->body_bytes, frame->entries))
         status = bloomery_store_damaged(store, &walk->file, at, &found,
-                                        "the entries of a block of %" PRIu32, block->entries);
+                                        "the entries of a frame of %" PRIu32, frame->entries);
     *whole = status == BLOOMERY_OK;
     if (status == BLOOMERY_CORRUPT) {
         bloomery_recovery_tell(recovery, "%s", found.text);
@@ -246,34 +246,34 @@ static bloomery_status take_block(struct walk *walk, uint64_t at, struct bloomer
     return status;
 }
 
-/* Items of the block in the area that were not popped. */
-static void count_items(struct walk *walk, const struct bloomery_block *block)
+/* Items of the frame in the area that were not popped. */
+static void count_items(struct walk *walk, const struct bloomery_frame *frame)
 {
     const uint8_t *body = walk->recovery->area;
     uint32_t at = 0;
-    for (uint32_t i = 0; i < block->entries; i++) {
+    for (uint32_t i = 0; i < frame->entries; i++) {
         struct bloomery_entry entry = {.flags = 0};
-        at += (uint32_t)bloomery_entry_get(body + at, block->body_bytes - at, &entry);
+        at += (uint32_t)bloomery_entry_get(body + at, frame->body_bytes - at, &entry);
         walk->items +=
-            !(entry.flags & BLOOMERY_ENTRY_NOTED) && block->first + i >= walk->queue->head_number;
+            !(entry.flags & BLOOMERY_ENTRY_MARKED) && frame->first + i >= walk->queue->head_number;
     }
 }
 
-/* The next block behind `at` that may be whole: its place, or the end. */
+/* The next frame behind `at` that may be whole: its place, or the end. */
 static bloomery_status find_next(struct walk *walk, uint64_t at, uint64_t *next, uint64_t *number,
                                  bloomery_error *error)
 {
     struct bloomery_store *store = &walk->recovery->sieve->store;
     *next = at;
     do {
-        struct bloomery_block block = {.entries = 0};
+        struct bloomery_frame frame = {.entries = 0};
         const bloomery_status status =
-            bloomery_block_find(store, &walk->file, *next + 1, walk->end, next, &block, error);
+            bloomery_frame_find(store, &walk->file, *next + 1, walk->end, next, &frame, error);
         if (status != BLOOMERY_OK)
             return status;
-        *number = block.first;
-        if (*next < walk->end && bloomery_queue_is_block(&block, walk->queue->next) &&
-            block.first > walk->number)
+        *number = frame.first;
+        if (*next < walk->end && bloomery_queue_is_frame(&frame, walk->queue->next) &&
+            frame.first > walk->number)
             return BLOOMERY_OK;
     } while (*next < walk->end);
     return BLOOMERY_OK;
@@ -398,18 +398,18 @@ static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_err
     if (at > walk->end)
         at = walk->end;
     while (status == BLOOMERY_OK && at < walk->end) {
-        struct bloomery_block block;
+        struct bloomery_frame frame;
         bool whole = false;
         const struct bloomery_queue_position place = {walk->segment, at};
         if (walk->number == 0 && bloomery_place_same(place, queue->head))
             walk->number = queue->head_number - queue->head_index;
-        status = take_block(walk, at, &block, &whole, error);
+        status = take_frame(walk, at, &frame, &whole, error);
         if (status == BLOOMERY_OK && whole) {
-            count_items(walk, &block);
+            count_items(walk, &frame);
             if (walk->recovery->first == 0)
-                walk->recovery->first = block.first;
-            walk->number = block.first + block.entries;
-            at += bloomery_block_bytes(&block);
+                walk->recovery->first = frame.first;
+            walk->number = frame.first + frame.entries;
+            at += bloomery_frame_bytes(&frame);
         } else if (status == BLOOMERY_OK) {
             status = replace(walk, &at, error);
         }
@@ -424,7 +424,7 @@ static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_err
 
 /* ---- Behind the tail --------------------------------------------------------------------- */
 
-/* Whole blocks behind the tail, which a commit wrote that cannot be read, or that nobody committed.
+/* Whole frames behind the tail, which a commit wrote that cannot be read, or that nobody committed.
  * */
 static bloomery_status roll(struct walk *walk, bloomery_error *error)
 {
@@ -432,26 +432,26 @@ static bloomery_status roll(struct walk *walk, bloomery_error *error)
     struct bloomery_store *store = &walk->recovery->sieve->store;
     bloomery_status status = BLOOMERY_OK;
     for (bool more = true; status == BLOOMERY_OK && more;) {
-        struct bloomery_block block;
+        struct bloomery_frame frame;
         uint64_t length = 0;
         bool headed = false;
         more = false;
         status = bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, queue->tail.segment, 0,
                                          &walk->file, &length, &headed, error);
         while (status == BLOOMERY_OK && headed && queue->tail.offset < length &&
-               bloomery_block_header(store, &walk->file, queue->tail.offset, length, &block,
+               bloomery_frame_header(store, &walk->file, queue->tail.offset, length, &frame,
                                      NULL) == BLOOMERY_OK &&
-               block.first == queue->next &&
-               bloomery_queue_is_block(&block, queue->next + block.entries) &&
-               bloomery_block_body(store, &walk->file, queue->tail.offset, &block,
+               frame.first == queue->next &&
+               bloomery_queue_is_frame(&frame, queue->next + frame.entries) &&
+               bloomery_frame_body(store, &walk->file, queue->tail.offset, &frame,
                                    walk->recovery->area, NULL) == BLOOMERY_OK &&
-               bloomery_queue_is_body(walk->recovery->area, block.body_bytes, block.entries)) {
+               bloomery_queue_is_body(walk->recovery->area, frame.body_bytes, frame.entries)) {
             const uint64_t before = walk->items;
-            count_items(walk, &block);
+            count_items(walk, &frame);
             walk->recovery->rolled += walk->items - before;
             walk->recovery->changed = true;
-            queue->next += block.entries;
-            queue->tail.offset += bloomery_block_bytes(&block);
+            queue->next += frame.entries;
+            queue->tail.offset += bloomery_frame_bytes(&frame);
             if (queue->tail.offset >= length && length >= BLOOMERY_QUEUE_SEGMENT) {
                 queue->tail =
                     (struct bloomery_queue_position){queue->tail.segment + 1, BLOOMERY_FILE_HEADER};
@@ -473,7 +473,7 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
     const struct bloomery_queue_position place = lease_place(lease);
     const uint64_t number = bloomery_load_u64(lease);
     struct bloomery_store_file file;
-    struct bloomery_block block;
+    struct bloomery_frame frame;
     uint64_t length = 0;
     bool headed = false;
     bloomery_status status = bloomery_store_open_any(store, BLOOMERY_FILE_QUEUE, place.segment, 0,
@@ -484,17 +484,17 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
         length = queue->tail.offset;
     *whole =
         file.file >= 0 && headed &&
-        bloomery_block_header(store, &file, place.offset, length, &block, NULL) == BLOOMERY_OK &&
-        bloomery_queue_is_block(&block, queue->next) && block.first <= number &&
-        number - block.first < block.entries &&
-        bloomery_block_body(store, &file, place.offset, &block, recovery->area, NULL) ==
+        bloomery_frame_header(store, &file, place.offset, length, &frame, NULL) == BLOOMERY_OK &&
+        bloomery_queue_is_frame(&frame, queue->next) && frame.first <= number &&
+        number - frame.first < frame.entries &&
+        bloomery_frame_body(store, &file, place.offset, &frame, recovery->area, NULL) ==
             BLOOMERY_OK &&
-        bloomery_queue_is_body(recovery->area, block.body_bytes, block.entries);
+        bloomery_queue_is_body(recovery->area, frame.body_bytes, frame.entries);
     char name[BLOOMERY_FILE_NAME];
     bloomery_store_name(BLOOMERY_FILE_QUEUE, place.segment, 0, name);
     if (!*whole) {
         bloomery_recovery_tell(
-            recovery, "%s/%s: the block at %" PRIu64 ", with leased items, is %s",
+            recovery, "%s/%s: the frame at %" PRIu64 ", with leased items, is %s",
             recovery->sieve->path, name, place.offset, file.file >= 0 ? "damaged" : "missing");
         status = bloomery_recovery_keep(recovery, name, error);
     }
@@ -502,7 +502,7 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
     return status;
 }
 
-/* Those in blocks that the walk does not come by. */
+/* Those in frames that the walk does not come by. */
 static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
                                       struct bloomery_recovery_queue *queue,
                                       struct bloomery_queue_position from, bloomery_error *error)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An entry of a block's body: a key, its payload, and what is to become of it. As bytes:
+ * An entry of a frame's body: a key, its payload, and what is to become of it. As bytes:
  *
  *     flags and key length    varint of key bytes << 3 | flags
  *     payload length          varint, only with BLOOMERY_ENTRY_PAYLOAD
@@ -18,7 +18,7 @@
 
 enum {
     BLOOMERY_ENTRY_PAYLOAD = 1,
-    BLOOMERY_ENTRY_NOTED = 2,  /* seen, and no item */
+    BLOOMERY_ENTRY_MARKED = 2, /* seen, and no item */
     BLOOMERY_ENTRY_FORCED = 4, /* an item although it was seen */
     BLOOMERY_ENTRY_VOID = 6,   /* both: nothing; what stood here was lost to damage (recover.h) */
     BLOOMERY_ENTRY_PREFIX_MAX = 8,
@@ -92,7 +92,7 @@ static inline size_t bloomery_entry_get(const uint8_t *from, size_t room,
     }
     if ((head >> 3) > room - at || payload > room - at - (head >> 3))
         return 0;
-    entry->flags = head & (BLOOMERY_ENTRY_NOTED | BLOOMERY_ENTRY_FORCED);
+    entry->flags = head & (BLOOMERY_ENTRY_MARKED | BLOOMERY_ENTRY_FORCED);
     entry->key = bloomery_key_of(from + at, head >> 3);
     entry->payload = bloomery_key_of(from + at + (head >> 3), payload);
     return at + (head >> 3) + payload;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The directory of a sieve, and its files of blocks.
+ * The directory of a sieve, and its files of frames.
  *
  * All files lie in one directory, so that syncing it makes every name durable. A file is
  *
  *     0    header, 64 bytes: magic, version, what it is, its number and generation, the sieve's id, checksum
- *     64   blocks or other content
+ *     64   frames or other content
  *
  * and is only appended to, or written once. How much of it counts is for the manifest to say: what lies behind
- * that was written after the last commit, and is cut off at opening. A block is
+ * that was written after the last commit, and is cut off at opening. A frame is
  *
  *     0    entries         u32
  *     4    fixed bytes     u32    of the fixed part: one or two arrays of numbers
@@ -21,7 +21,7 @@
  *     48   fixed part, then body
  *
  * little-endian. Checksums are XXH3-64, their seed made of the sieve's id, the file's kind, number and generation, and
- * the block's offset: a block that lands in another place is damaged, not valid.
+ * the frame's offset: a frame that lands in another place is damaged, not valid.
  */
 #ifndef BLOOMERY_SIEVE_STORE_H
 #define BLOOMERY_SIEVE_STORE_H
@@ -30,7 +30,7 @@
 
 enum {
     BLOOMERY_FILE_HEADER = 64,
-    BLOOMERY_BLOCK_HEADER = 48,
+    BLOOMERY_FRAME_HEADER = 48,
     BLOOMERY_SIEVE_VERSION = 1,
     BLOOMERY_FILE_NAME = 48,
 };
@@ -130,9 +130,9 @@ __attribute__((format(printf, 5, 6))) bloomery_status
 bloomery_store_damaged(const struct bloomery_store *store, const struct bloomery_store_file *file,
                        uint64_t offset, bloomery_error *error, const char *format, ...);
 
-/* ---- Blocks -------------------------------------------------------------------------------- */
+/* ---- Frames -------------------------------------------------------------------------------- */
 
-struct bloomery_block {
+struct bloomery_frame {
     uint32_t entries;
     uint32_t fixed_bytes;
     uint32_t body_bytes;
@@ -141,43 +141,43 @@ struct bloomery_block {
     uint64_t body_checksum;
 };
 
-/* Bytes of a block with its header. */
-static inline uint64_t bloomery_block_bytes(const struct bloomery_block *block)
+/* Bytes of a frame with its header. */
+static inline uint64_t bloomery_frame_bytes(const struct bloomery_frame *frame)
 {
-    return BLOOMERY_BLOCK_HEADER + (uint64_t)block->fixed_bytes + block->body_bytes;
+    return BLOOMERY_FRAME_HEADER + (uint64_t)frame->fixed_bytes + frame->body_bytes;
 }
 
-/* Writes a block at `offset`: fills in the checksums. Parts of 0 bytes may be NULL. */
-bloomery_status bloomery_block_write(struct bloomery_store *store, struct bloomery_store_file *file,
-                                     uint64_t offset, struct bloomery_block *block,
+/* Writes a frame at `offset`: fills in the checksums. Parts of 0 bytes may be NULL. */
+bloomery_status bloomery_frame_write(struct bloomery_store *store, struct bloomery_store_file *file,
+                                     uint64_t offset, struct bloomery_frame *frame,
                                      const void *fixed, const void *body, bloomery_error *error);
 
-/* Reads and checks a block's header; `end` is where the file's counted bytes end, which the block must not pass. */
-bloomery_status bloomery_block_header(struct bloomery_store *store,
+/* Reads and checks a frame's header; `end` is where the file's counted bytes end, which the frame must not pass. */
+bloomery_status bloomery_frame_header(struct bloomery_store *store,
                                       const struct bloomery_store_file *file, uint64_t offset,
-                                      uint64_t end, struct bloomery_block *block,
+                                      uint64_t end, struct bloomery_frame *frame,
                                       bloomery_error *error);
 
-/* The first sound header from `from` on, of a block that has entries and ends by `end`: behind a
- * damaged one blocks are found so. No other bytes pass for one, since its checksum has the sieve's
+/* The first sound header from `from` on, of a frame that has entries and ends by `end`: behind a
+ * damaged one frames are found so. No other bytes pass for one, since its checksum has the sieve's
  * id and the place in it. `offset` becomes `end` where there is none. About 0.3 s for 64 MiB. */
-bloomery_status bloomery_block_find(struct bloomery_store *store,
+bloomery_status bloomery_frame_find(struct bloomery_store *store,
                                     const struct bloomery_store_file *file, uint64_t from,
-                                    uint64_t end, uint64_t *offset, struct bloomery_block *block,
+                                    uint64_t end, uint64_t *offset, struct bloomery_frame *frame,
                                     bloomery_error *error);
 
 /* Reads and checks one part, which must fit: the caller looks at fixed_bytes or body_bytes before. */
-bloomery_status bloomery_block_fixed(struct bloomery_store *store,
+bloomery_status bloomery_frame_fixed(struct bloomery_store *store,
                                      const struct bloomery_store_file *file, uint64_t offset,
-                                     const struct bloomery_block *block, void *fixed,
+                                     const struct bloomery_frame *frame, void *fixed,
                                      bloomery_error *error);
-bloomery_status bloomery_block_body(struct bloomery_store *store,
+bloomery_status bloomery_frame_body(struct bloomery_store *store,
                                     const struct bloomery_store_file *file, uint64_t offset,
-                                    const struct bloomery_block *block, void *body,
+                                    const struct bloomery_frame *frame, void *body,
                                     bloomery_error *error);
 
-/* For the memory queue, which keeps the same blocks: seals and checks one that lies whole in memory. */
-void bloomery_block_seal(struct bloomery_block *block, uint64_t seed, const void *fixed,
-                         const void *body, uint8_t header[BLOOMERY_BLOCK_HEADER]);
+/* For the memory queue, which keeps the same frames: seals and checks one that lies whole in memory. */
+void bloomery_frame_seal(struct bloomery_frame *frame, uint64_t seed, const void *fixed,
+                         const void *body, uint8_t header[BLOOMERY_FRAME_HEADER]);
 
 #endif

@@ -161,13 +161,13 @@ static bool take_value(struct tool_dedupe_command *command, int option)
 {
     switch (option) {
     case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &command->keys);
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &command->keys);
     case 'p':
         return tool_option_rate("-p", optarg, &command->rate);
     case OPTION_MEMORY:
         return tool_option_size("--memory", optarg, &command->memory);
     case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &command->source.threads);
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &command->source.threads);
     case OPTION_ON_FULL:
         return take_on_full(command, optarg);
     case OPTION_EXACT:
@@ -185,7 +185,7 @@ static bool take_value(struct tool_dedupe_command *command, int option)
         command->key_file = optarg;
         return true;
     case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &command->source.line_most);
+        return tool_option_max_line(optarg, &command->source.line_max);
     default:
         return tool_rule_option(&command->choice, option);
     }

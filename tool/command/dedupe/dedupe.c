@@ -2,19 +2,19 @@
 /*
  * Which of two equal lines is the first depends on all lines before, so one thing can't be shared out:
  * keys are added in the order of the input. One thread does nothing else, and the others do the rest,
- * each for its own block.
+ * each for its own chunk.
  *
  *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
  *     adder                                      | ADD 0 | ADD 1 |                       ...
  *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
  *
- * The adder takes what is posted in the order of the blocks, and printing goes round in that order
- * too, with giving the block back (blocks.h); so the output is the same whatever the number of
- * threads. Where each worker added its own block in its turn, two threads were slower than one: what
+ * The adder takes what is posted in the order of the chunks, and printing goes round in that order
+ * too, with giving the chunk back (chunks.h); so the output is the same whatever the number of
+ * threads. Where each worker added its own chunk in its turn, two threads were slower than one: what
  * was seen last moved from core to core. With one thread there is no adder.
  *
- * The kept lines are closed up within the block that they came in: each run of them is moved to the
- * left over what was dropped before it, and then the block's beginning is the text to print.
+ * The kept lines are closed up within the chunk that they came in: each run of them is moved to the
+ * left over what was dropped before it, and then the chunk's beginning is the text to print.
  *
  *     read    a1 \n b1 \n a1 \n c1 \n b1 \n d1 \n
  *     kept     1     1     0     1     0     1
@@ -25,14 +25,14 @@
  * is dropped without being added. The others are candidates; hashes and answers are of these alone,
  * in their order, and a bit a record says which they are.
  *
- * Each block is written at once: whoever reads at the other end of a pipe gets what there is, also
+ * Each chunk is written at once: whoever reads at the other end of a pipe gets what there is, also
  * while the next line is long in coming.
  */
 #include "command/dedupe/dedupe.h"
 
 #include "base/bits.h"
 #include "base/team.h"
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -43,7 +43,7 @@
 
 struct run {
     struct tool_dedupe *dedupe;
-    struct tool_blocks *blocks;
+    struct tool_chunks *chunks;
     bool learns; /* nothing is printed or counted */
     bool plain;  /* every record is its key, and a candidate */
     uint32_t threads;
@@ -54,17 +54,17 @@ struct run {
     pthread_mutex_t mutex;
     pthread_cond_t post, added;
     /* Under the mutex. What was seen, and dedupe's lines and stopped, are the adder's. */
-    uint64_t turn;          /* the block to be added next */
+    uint64_t turn;          /* the chunk to be added next */
     bool ended;             /* nothing is added any more */
-    struct worker **posted; /* block b by place b % threads; NULL: not there yet */
+    struct worker **posted; /* chunk b by place b % threads; NULL: not there yet */
 };
 
 /* What one thread has. */
 struct worker {
     struct run *run;
-    struct tool_block block;
+    struct tool_chunk chunk;
 
-    /* Of the block's records. */
+    /* Of the chunk's records. */
     bloomery_key *records;
     size_t count, room;
     size_t limit;         /* those that were dealt with: all, but where it stopped */
@@ -77,7 +77,7 @@ struct worker {
     size_t candidate_count;
     size_t answered;
     uint64_t *answers;
-    bool added; /* the block */
+    bool added; /* the chunk */
 
     unsigned char *other; /* what is appended where that is not what is printed */
     size_t other_bytes, other_room;
@@ -108,7 +108,7 @@ static void worker_free(struct worker *worker, struct tool_dedupe *dedupe)
     dedupe->kept += worker->kept_count;
     dedupe->dropped += worker->dropped_count;
     dedupe->without_key += worker->without_key;
-    tool_block_free(&worker->block);
+    tool_chunk_free(&worker->chunk);
     free(worker->records);
     free(worker->keyed);
     free(worker->candidates);
@@ -142,7 +142,7 @@ static void cut_bits(uint64_t *words, size_t count, size_t room)
 
 /* ---- Keys and hashes ------------------------------------------------------------------------- */
 
-/* Room for another batch. All arrays are as long as the block has records. */
+/* Room for another batch. All arrays are as long as the chunk has records. */
 static void make_room(struct worker *worker)
 {
     if (worker->room - worker->count >= TOOL_BATCH_ROOM)
@@ -179,7 +179,7 @@ static void find_against(struct worker *worker, const bloomery_key *records, siz
         struct tool_made *made = worker->made;
         if (!tool_rule_equal(&against->rule, &dedupe->rule)) {
             made = worker->made_other;
-            tool_rule_apply(&against->rule, &worker->block, records, count, made);
+            tool_rule_apply(&against->rule, &worker->chunk, records, count, made);
         }
         bloomery_may_contain_batch(against->filter, made->keys, made->count, of_keys);
         tool_made_spread(made, count, of_keys, of_records);
@@ -195,7 +195,7 @@ static void choose_keys(struct worker *worker, size_t first, size_t count)
     struct tool_made *made = worker->made;
     uint64_t dropped[TOOL_BATCH_WORDS] = {0};
     size_t key = 0, chosen = 0;
-    tool_rule_apply(&worker->run->dedupe->rule, &worker->block, records, count, made);
+    tool_rule_apply(&worker->run->dedupe->rule, &worker->chunk, records, count, made);
     find_against(worker, records, count, dropped);
     for (size_t i = 0; i < count; i++) {
         if (bit_of(made->with_key, i)) {
@@ -213,7 +213,7 @@ static void choose_keys(struct worker *worker, size_t first, size_t count)
     hash_keys(worker, made->keys, chosen);
 }
 
-static void hash_block(struct worker *worker)
+static void hash_chunk(struct worker *worker)
 {
     const bool plain = worker->run->plain;
     if (worker->room > 0) {
@@ -223,7 +223,7 @@ static void hash_block(struct worker *worker)
     worker->count = worker->candidate_count = 0;
     while (true) {
         make_room(worker);
-        size_t count = tool_block_keys(&worker->block, worker->records + worker->count);
+        size_t count = tool_chunk_keys(&worker->chunk, worker->records + worker->count);
         if (count == 0)
             break;
         if (plain)
@@ -262,7 +262,7 @@ static bool add_candidates(struct worker *worker)
     return !stop;
 }
 
-/* The worker whose block is next, taken off the ring; NULL where none will come. */
+/* The worker whose chunk is next, taken off the ring; NULL where none will come. */
 static struct worker *next_posted(struct run *run)
 {
     struct worker **place = &run->posted[run->turn % run->threads];
@@ -273,13 +273,13 @@ static struct worker *next_posted(struct run *run)
     return worker;
 }
 
-static void *add_blocks(void *context)
+static void *add_chunks(void *context)
 {
     struct run *run = context;
     struct worker *worker;
     pthread_mutex_lock(&run->mutex);
     while ((worker = next_posted(run)) != NULL) {
-        assert(worker->block.number == run->turn);
+        assert(worker->chunk.number == run->turn);
         pthread_mutex_unlock(&run->mutex);
         bool more = add_candidates(worker);
         pthread_mutex_lock(&run->mutex);
@@ -301,8 +301,8 @@ static void end_adding(struct run *run)
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* False where nothing is to be done with this block: it stopped at an earlier one. */
-static bool add_block(struct worker *worker)
+/* False where nothing is to be done with this chunk: it stopped at an earlier one. */
+static bool add_chunk(struct worker *worker)
 {
     struct run *run = worker->run;
     if (!run->has_adder) {
@@ -311,7 +311,7 @@ static bool add_block(struct worker *worker)
         return !before;
     }
     pthread_mutex_lock(&run->mutex);
-    struct worker **place = &run->posted[worker->block.number % run->threads];
+    struct worker **place = &run->posted[worker->chunk.number % run->threads];
     assert(*place == NULL);
     *place = worker;
     worker->added = false;
@@ -362,7 +362,7 @@ static size_t gather(const struct worker *worker, bool value, unsigned char *to)
         const unsigned char *first = worker->records[from].data;
         const unsigned char *last = worker->records[end - 1].data;
         size_t length = (size_t)(last - first) + worker->records[end - 1].bytes + 1;
-        assert(first[length - 1] == worker->block.delimiter);
+        assert(first[length - 1] == worker->chunk.delimiter);
         if (to + bytes != first)
             memmove(to + bytes, first, length);
         bytes += length;
@@ -371,10 +371,10 @@ static size_t gather(const struct worker *worker, bool value, unsigned char *to)
     return bytes;
 }
 
-/* The kept records, to be appended, where the block becomes the text of the dropped ones. */
+/* The kept records, to be appended, where the chunk becomes the text of the dropped ones. */
 static void set_kept_aside(struct worker *worker)
 {
-    const size_t room = worker->block.capacity + 1;
+    const size_t room = worker->chunk.capacity + 1;
     if (worker->other_room < room) {
         worker->other = tool_reallocate(worker->other, room);
         worker->other_room = room;
@@ -382,12 +382,12 @@ static void set_kept_aside(struct worker *worker)
     worker->other_bytes = gather(worker, true, worker->other);
 }
 
-static bool print_block(struct worker *worker, size_t bytes)
+static bool print_chunk(struct worker *worker, size_t bytes)
 {
     struct run *run = worker->run;
     struct tool_dedupe *dedupe = run->dedupe;
-    const unsigned char *text = worker->block.buffer;
-    if (!tool_blocks_turn(run->blocks, &worker->block))
+    const unsigned char *text = worker->chunk.buffer;
+    if (!tool_chunks_turn(run->chunks, &worker->chunk))
         return false;
     if (!dedupe->count_only) {
         tool_out_bytes(&dedupe->out, text, bytes);
@@ -404,7 +404,7 @@ static bool print_block(struct worker *worker, size_t bytes)
 }
 
 /* What comes after adding. False where it has come to an end. */
-static bool deliver_block(struct worker *worker)
+static bool deliver_chunk(struct worker *worker)
 {
     const struct tool_dedupe *dedupe = worker->run->dedupe;
     size_t bytes = 0;
@@ -417,8 +417,8 @@ static bool deliver_block(struct worker *worker)
     if (dedupe->appended != NULL && dedupe->invert)
         set_kept_aside(worker);
     if (!dedupe->count_only || !dedupe->invert)
-        bytes = gather(worker, !dedupe->invert, worker->block.buffer);
-    return print_block(worker, bytes);
+        bytes = gather(worker, !dedupe->invert, worker->chunk.buffer);
+    return print_chunk(worker, bytes);
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
@@ -427,21 +427,21 @@ static void work(void *context, uint32_t number)
 {
     struct run *run = context;
     struct worker *worker = run->workers[number];
-    while (tool_blocks_take(run->blocks, &worker->block)) {
-        hash_block(worker);
-        if (!add_block(worker))
+    while (tool_chunks_take(run->chunks, &worker->chunk)) {
+        hash_chunk(worker);
+        if (!add_chunk(worker))
             return;
         bool last = worker->answered < worker->candidate_count;
-        if (run->learns ? last : !deliver_block(worker) || last)
-            tool_blocks_stop(run->blocks);
+        if (run->learns ? last : !deliver_chunk(worker) || last)
+            tool_chunks_stop(run->chunks);
     }
 }
 
-/* Threads: one that adds, and others for all else, of which each waits for the adder in every block;
+/* Threads: one that adds, and others for all else, of which each waits for the adder in every chunk;
  * so there are two at least, for one processor. Where there is none to be had, one thread does all. */
 static void start_threads(struct run *run)
 {
-    run->threads = tool_blocks_threads(run->blocks);
+    run->threads = tool_chunks_threads(run->chunks);
     pthread_mutex_init(&run->mutex, NULL);
     pthread_cond_init(&run->post, NULL);
     pthread_cond_init(&run->added, NULL);
@@ -449,7 +449,7 @@ static void start_threads(struct run *run)
         run->threads--;
     run->posted = tool_allocate(run->threads * sizeof(struct worker *));
     memset(run->posted, 0, run->threads * sizeof(struct worker *));
-    run->has_adder = run->threads > 1 && pthread_create(&run->adder, NULL, add_blocks, run) == 0;
+    run->has_adder = run->threads > 1 && pthread_create(&run->adder, NULL, add_chunks, run) == 0;
     if (!run->has_adder)
         run->threads = 1;
     run->workers = tool_allocate(run->threads * sizeof(struct worker *));
@@ -479,15 +479,15 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     stoppable.settled = dedupe->may_stop;
     stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     struct run run = {.dedupe = dedupe, .learns = learns};
-    const bool told = dedupe->tally.malformed > 0; /* of other blocks than these */
+    const bool told = dedupe->tally.malformed > 0; /* of other chunks than these */
     run.plain = tool_rule_is_none(&dedupe->rule) && (learns || dedupe->against_count == 0);
-    run.blocks = tool_blocks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");
+    run.chunks = tool_chunks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");
     start_threads(&run);
     tool_team_run(run.threads, work, &run);
     end_threads(&run);
     if (!told)
-        tool_tally_place(&dedupe->tally, run.blocks);
-    bool whole = tool_blocks_close(run.blocks);
+        tool_tally_place(&dedupe->tally, run.chunks);
+    bool whole = tool_chunks_close(run.chunks);
     return whole && !dedupe->stopped && !dedupe->append_failed && !tool_out_failed(&dedupe->out);
 }
 

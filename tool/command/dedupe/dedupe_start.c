@@ -27,7 +27,7 @@
 
 enum {
     KEYS_OF_PIPE = 1 << 20, /* the first filter's, where nothing is known */
-    KEYS_LEAST = 1 << 10,
+    KEYS_MIN = 1 << 10,
 };
 
 const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
@@ -46,10 +46,10 @@ static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *k
     if (lists.count > 0 && !tool_estimate_records(&lists, &records))
         return false;
     *keys = records + records / 20;
-    if (*keys < KEYS_LEAST)
-        *keys = KEYS_LEAST;
-    if (*keys > TOOL_KEYS_MOST)
-        *keys = TOOL_KEYS_MOST;
+    if (*keys < KEYS_MIN)
+        *keys = KEYS_MIN;
+    if (*keys > TOOL_KEYS_MAX)
+        *keys = TOOL_KEYS_MAX;
     return true;
 }
 
@@ -61,7 +61,7 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     return false;
 }
 
-/* The plan of a filter that grows. Where no number of lines was given and its first link does not
+/* The plan of a filter that grows. Where no number of lines was given and its first layer does not
  * fit, it becomes one that does. */
 static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
 {
@@ -132,7 +132,7 @@ static bool create_filter(struct tool_dedupe_command *command)
 static bool create_table(struct tool_dedupe_command *command)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
-                          .lines = 1,
+                          .blocks_per_key = 1,
                           .probes = 1,
                           .bits = 512,
                           .hash = BLOOMERY_HASH_XXH3_128};
@@ -158,7 +158,7 @@ static bool create_table(struct tool_dedupe_command *command)
 /* Whether the filter that is there is what -n and -p would make. A plan's rate is a little below the
  * one that was asked for, so what was asked for is planned again. */
 static bool is_as_asked(const struct tool_dedupe_command *command, const bloomery_info *info,
-                        const bloomery_link_info *first)
+                        const bloomery_layer_info *first)
 {
     if (command->keys > 0 && command->keys != first->planned_keys)
         return false;
@@ -173,9 +173,9 @@ static bool is_as_asked(const struct tool_dedupe_command *command, const bloomer
  * nothing, which is said. */
 static void warn_of_others(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
-    bloomery_link_info first = BLOOMERY_LINK_INFO;
+    bloomery_layer_info first = BLOOMERY_LAYER_INFO;
     char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    bloomery_link_info_get(command->seen.filter, 0, false, &first);
+    bloomery_layer_info_get(command->seen.filter, 0, false, &first);
     if (!is_as_asked(command, info, &first))
         tool_warning("%s: is there already, planned for %s keys and a rate of %s, and stays so; -n "
                      "and -p are for a new one",
@@ -358,16 +358,16 @@ static bool is_filter(const char *path)
  * it was seen. */
 static bool is_list(const struct tool_dedupe_command *command, const char *path)
 {
-    unsigned char block[4096];
+    unsigned char chunk[4096];
     struct stat facts;
     if (command->source.delimiter == 0 || tool_path_is_stdin(path) || stat(path, &facts) != 0 ||
         !S_ISREG(facts.st_mode))
         return true;
     FILE *file = fopen(path, "rb");
-    const size_t bytes = file != NULL ? fread(block, 1, sizeof block, file) : 0;
+    const size_t bytes = file != NULL ? fread(chunk, 1, sizeof chunk, file) : 0;
     if (file != NULL)
         fclose(file);
-    if (bytes == 0 || memchr(block, 0, bytes) == NULL)
+    if (bytes == 0 || memchr(chunk, 0, bytes) == NULL)
         return true;
     tool_error(
         "%s: no list of lines, for it has NUL bytes; a filter of another system is made one of "

@@ -15,15 +15,15 @@
  * How many keys are in it is not counted by calls of add, which the same keys make again, but by
  * those that were kept: K is known exactly, and b follows from K(a, b), which rises with b.
  *
- * In a chain a key is first looked for in the older links, which are full and have rates r_1, r_2, ...
+ * In a chain a key is first looked for in the older layers, which are full and have rates r_1, r_2, ...
  * that no longer change; together R = 1 - (1 - r_1)(1 - r_2)... Only a part 1 - R of the new keys
- * comes through to the newest link, so where that link has got b - a keys,
+ * comes through to the newest layer, so where that layer has got b - a keys,
  *
  *     (b - a) / (1 - R)    new keys came,
- *     (b - a) R / (1 - R)  of them were dropped by the older links, and
+ *     (b - a) R / (1 - R)  of them were dropped by the older layers, and
  *     D(a, b)              by the newest.
  *
- * These are summed over the links that were the newest one after the other. Where a link ended (a
+ * These are summed over the layers that were the newest one after the other. Where a layer ended (a
  * little behind the keys that it was planned for) and what its rate is now is read off its bits; the
  * newest one has what is left of those that were kept.
  *
@@ -35,7 +35,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* ---- One link -------------------------------------------------------------------------------- */
+/* ---- One layer -------------------------------------------------------------------------------- */
 
 /* The rate with a number of keys that need not be whole. */
 static double rate_with(const bloomery_plan *plan, double keys)
@@ -124,18 +124,18 @@ uint64_t tool_expected_full(const bloomery_plan *plan, double rate)
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
-/* The shape of link `index`. */
-static void read_link(const bloomery_filter *filter, bloomery_kind kind, uint32_t index, bool scan,
-                      struct tool_chain_link *link)
+/* The shape of layer `index`. */
+static void read_layer(const bloomery_filter *filter, bloomery_kind kind, uint32_t index, bool scan,
+                       struct tool_chain_layer *layer)
 {
-    bloomery_link_info info = BLOOMERY_LINK_INFO;
-    bloomery_status status = bloomery_link_info_get(filter, index, scan, &info);
+    bloomery_layer_info info = BLOOMERY_LAYER_INFO;
+    bloomery_status status = bloomery_layer_info_get(filter, index, scan, &info);
     assert(status == BLOOMERY_OK);
     (void)status;
-    *link = (struct tool_chain_link){.keys = info.estimated_keys, .rate = info.live_rate};
-    link->plan = (bloomery_plan){
+    *layer = (struct tool_chain_layer){.keys = info.estimated_keys, .rate = info.live_rate};
+    layer->plan = (bloomery_plan){
         .kind = kind == BLOOMERY_SCALABLE ? BLOOMERY_BLOCKED : kind,
-        .lines = info.lines,
+        .blocks_per_key = info.blocks_per_key,
         .probes = info.probes,
         .bits = info.bits,
         .bytes = info.bytes,
@@ -148,10 +148,10 @@ void tool_chain_read(const bloomery_filter *filter, struct tool_chain *chain)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
-    assert(info.links >= 1 && info.links <= TOOL_LINKS_MOST);
-    chain->links = info.links;
-    for (uint32_t i = 0; i < info.links; i++)
-        read_link(filter, info.kind, i, true, &chain->link[i]);
+    assert(info.layers >= 1 && info.layers <= TOOL_LAYERS_MAX);
+    chain->layers = info.layers;
+    for (uint32_t i = 0; i < info.layers; i++)
+        read_layer(filter, info.kind, i, true, &chain->layer[i]);
 }
 
 void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *before,
@@ -160,57 +160,57 @@ void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *b
     bloomery_info info = BLOOMERY_INFO;
     double left = (double)kept;
     bloomery_info_get(filter, false, &info);
-    assert(info.links >= before->links && info.links <= TOOL_LINKS_MOST);
+    assert(info.layers >= before->layers && info.layers <= TOOL_LAYERS_MAX);
     *chain = *before;
-    chain->links = info.links;
-    for (uint32_t i = before->links - 1; i < info.links; i++) {
-        struct tool_chain_link *link = &chain->link[i];
-        const double from = i < before->links ? link->keys : 0;
-        const bool is_newest = i + 1 == info.links;
-        if (i >= before->links || !is_newest)
-            read_link(filter, info.kind, i, !is_newest, link);
+    chain->layers = info.layers;
+    for (uint32_t i = before->layers - 1; i < info.layers; i++) {
+        struct tool_chain_layer *layer = &chain->layer[i];
+        const double from = i < before->layers ? layer->keys : 0;
+        const bool is_newest = i + 1 == info.layers;
+        if (i >= before->layers || !is_newest)
+            read_layer(filter, info.kind, i, !is_newest, layer);
         if (is_newest) {
-            link->keys = tool_expected_keys(&link->plan, from, left > 0 ? left : 0);
-            link->rate = rate_with(&link->plan, link->keys);
+            layer->keys = tool_expected_keys(&layer->plan, from, left > 0 ? left : 0);
+            layer->rate = rate_with(&layer->plan, layer->keys);
         }
-        left -= tool_expected_new(&link->plan, from, link->keys);
+        left -= tool_expected_new(&layer->plan, from, layer->keys);
     }
 }
 
-/* The rate of the first `links` links together. */
-static double rate_of_links(const struct tool_chain *chain, uint32_t links)
+/* The rate of the first `layers` layers together. */
+static double rate_of_layers(const struct tool_chain *chain, uint32_t layers)
 {
     double pass = 0; /* the logarithm, in which small rates are not lost */
-    for (uint32_t i = 0; i < links; i++)
-        pass += log1p(-chain->link[i].rate);
+    for (uint32_t i = 0; i < layers; i++)
+        pass += log1p(-chain->layer[i].rate);
     return 0 - expm1(pass);
 }
 
 double tool_chain_rate(const struct tool_chain *chain)
 {
-    return rate_of_links(chain, chain->links);
+    return rate_of_layers(chain, chain->layers);
 }
 
 double tool_chain_keys(const struct tool_chain *chain)
 {
     double keys = 0;
-    for (uint32_t i = 0; i < chain->links; i++)
-        keys += chain->link[i].keys;
+    for (uint32_t i = 0; i < chain->layers; i++)
+        keys += chain->layer[i].keys;
     return keys;
 }
 
 double tool_chain_drops(const struct tool_chain *before, const struct tool_chain *after)
 {
     double drops = 0;
-    assert(before->links <= after->links);
-    for (uint32_t i = before->links - 1; i < after->links; i++) {
-        const struct tool_chain_link *link = &after->link[i];
-        const double from = i < before->links ? before->link[i].keys : 0;
-        const double older = rate_of_links(after, i);
-        if (!(link->keys > from))
+    assert(before->layers <= after->layers);
+    for (uint32_t i = before->layers - 1; i < after->layers; i++) {
+        const struct tool_chain_layer *layer = &after->layer[i];
+        const double from = i < before->layers ? before->layer[i].keys : 0;
+        const double older = rate_of_layers(after, i);
+        if (!(layer->keys > from))
             continue;
-        drops += expected_drops(&link->plan, from, link->keys);
-        drops += (link->keys - from) * older / (1 - older);
+        drops += expected_drops(&layer->plan, from, layer->keys);
+        drops += (layer->keys - from) * older / (1 - older);
     }
     return drops;
 }

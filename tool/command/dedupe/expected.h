@@ -10,22 +10,22 @@
 
 #include <stdint.h>
 
-enum { TOOL_LINKS_MOST = 64 };
+enum { TOOL_LAYERS_MAX = 64 };
 
-/* What the keys of a filter are in: one link, or the chain of a scalable filter. */
+/* What the keys of a filter are in: one layer, or the chain of a scalable filter. */
 struct tool_chain {
-    uint32_t links;
-    struct tool_chain_link {
+    uint32_t layers;
+    struct tool_chain_layer {
         bloomery_plan plan; /* the shape, and the keys that it was planned for (0: unknown) */
         double keys;        /* different keys in it */
         double rate;        /* of these */
-    } link[TOOL_LINKS_MOST];
+    } layer[TOOL_LAYERS_MAX];
 };
 
 /* As the filter is: keys and rates read off its bits. */
 void tool_chain_read(const bloomery_filter *filter, struct tool_chain *chain);
 
-/* As it became, when it was `before` and `kept` keys were then found new. Only links that became full
+/* As it became, when it was `before` and `kept` keys were then found new. Only layers that became full
  * since are scanned. */
 void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *before,
                        uint64_t kept, struct tool_chain *chain);
@@ -40,7 +40,7 @@ double tool_chain_keys(const struct tool_chain *chain);
 double tool_chain_drops(const struct tool_chain *before, const struct tool_chain *after);
 
 /* How many of the keys from the one after `from` keys to the one after `to` are found new, in a
- * filter of one link. */
+ * filter of one layer. */
 double tool_expected_new(const bloomery_plan *plan, double from, double to);
 
 /* The other way round: how many keys are in it when, after `from` keys, `kept` were found new. */

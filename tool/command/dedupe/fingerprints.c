@@ -55,7 +55,7 @@ struct tool_fingerprints {
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
-static uint64_t most_of(uint64_t slots)
+static uint64_t max_of(uint64_t slots)
 {
     return slots / 4 * 3;
 }
@@ -122,7 +122,7 @@ struct tool_fingerprints *tool_fingerprints_new(uint32_t bits, uint64_t keys, ui
     (void)madvise(memory, (size_t)bytes, MADV_HUGEPAGE); /* a wish: it may be refused */
     struct tool_fingerprints *set = tool_allocate(sizeof(*set));
     *set = (struct tool_fingerprints){
-        .words = memory, .slots = slots, .tail = TAIL, .most = most_of(slots), .width = width};
+        .words = memory, .slots = slots, .tail = TAIL, .most = max_of(slots), .width = width};
     set->limit = memory_limit;
     assert(set->most >= keys);
     return set;
@@ -246,7 +246,7 @@ static bool extend(struct tool_fingerprints *set, uint64_t slots, uint64_t tail)
     set->words = memory;
     set->slots = slots;
     set->tail = tail;
-    set->most = most_of(slots);
+    set->most = max_of(slots);
     return true;
 }
 
@@ -336,8 +336,8 @@ static inline bool is_there(const struct tool_fingerprints *set, struct fingerpr
     return slot != NULL && is_taken(slot, width);
 }
 
-void tool_fingerprints_ask(const struct tool_fingerprints *set, const bloomery_hash *hashes,
-                           size_t count, uint64_t *answers)
+void tool_fingerprints_query(const struct tool_fingerprints *set, const bloomery_hash *hashes,
+                             size_t count, uint64_t *answers)
 {
     const uint32_t width = set->width;
     memset(answers, 0, (count + 63) / 64 * sizeof(*answers));

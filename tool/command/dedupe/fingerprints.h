@@ -34,8 +34,8 @@ size_t tool_fingerprints_add(struct tool_fingerprints *set, const bloomery_hash 
                              size_t count, uint64_t *answers);
 
 /* Adds nothing; otherwise as above: bit i is set where number i is not there. */
-void tool_fingerprints_ask(const struct tool_fingerprints *set, const bloomery_hash *hashes,
-                           size_t count, uint64_t *answers);
+void tool_fingerprints_query(const struct tool_fingerprints *set, const bloomery_hash *hashes,
+                             size_t count, uint64_t *answers);
 
 uint64_t tool_fingerprints_count(const struct tool_fingerprints *set);
 uint64_t tool_fingerprints_bytes(const struct tool_fingerprints *set);

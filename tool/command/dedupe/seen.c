@@ -14,13 +14,13 @@
  *                 pass   nothing is remembered any more. Lines that the filter does not have are let
  *                        pass, again and again; its rate stays what it is
  *
- * A filter that grows comes to neither: it gets another link, and its rate stays below its target. It
- * is full where the next link would take more memory than allowed or there is; a table of
+ * A filter that grows comes to neither: it gets another layer, and its rate stays below its target. It
+ * is full where the next layer would take more memory than allowed or there is; a table of
  * fingerprints likewise, which has no rate that rises. These stop, or pass.
  *
  * New keys are counted, and not calls of add: lines come again, and a file that is fed twice fills
  * nothing. How many keys make so many new ones is in expected.c. Because the marks are numbers of
- * keys, the line at which it ends is the same whatever the blocks and threads were.
+ * keys, the line at which it ends is the same whatever the chunks and threads were.
  */
 #include "command/dedupe/seen.h"
 
@@ -40,19 +40,19 @@
 /* The number of new keys that make it hold `keys`. */
 static uint64_t new_until(const struct tool_seen *seen, double keys)
 {
-    const struct tool_chain_link *link = &seen->start.link[0];
-    double fresh = tool_expected_new(&link->plan, link->keys, keys);
+    const struct tool_chain_layer *layer = &seen->start.layer[0];
+    double fresh = tool_expected_new(&layer->plan, layer->keys, keys);
     return fresh > 0 ? (uint64_t)fresh : 0;
 }
 
 static void set_marks(struct tool_seen *seen)
 {
-    const struct tool_chain_link *link = &seen->start.link[0];
-    if (seen->start.links > 1 || !(seen->target > 0))
+    const struct tool_chain_layer *layer = &seen->start.layer[0];
+    if (seen->start.layers > 1 || !(seen->target > 0))
         return;
-    uint64_t full = tool_expected_full(&link->plan, FULL_FACTOR * seen->target);
-    if (link->plan.keys > 0)
-        seen->warn_at = new_until(seen, (double)link->plan.keys);
+    uint64_t full = tool_expected_full(&layer->plan, FULL_FACTOR * seen->target);
+    if (layer->plan.keys > 0)
+        seen->warn_at = new_until(seen, (double)layer->plan.keys);
     seen->full_at = new_until(seen, (double)full);
     seen->full = seen->full_at == 0;
 }
@@ -103,9 +103,9 @@ static const char *say_keys(char text[TOOL_NUMBER_BYTES], double keys)
 static void warn_planned(struct tool_seen *seen)
 {
     char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES];
-    const struct tool_chain_link *link = &seen->start.link[0];
+    const struct tool_chain_layer *layer = &seen->start.layer[0];
     seen->warned = true;
-    tool_format_count(keys, link->plan.keys);
+    tool_format_count(keys, layer->plan.keys);
     tool_format_odds(rate, FULL_FACTOR * seen->target);
     if (seen->on_full == TOOL_FULL_STOP)
         tool_warning(
@@ -168,11 +168,11 @@ static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size
 }
 
 /* Lets pass what is not there. */
-static void ask_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
-                     uint64_t *answers)
+static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
+                       uint64_t *answers)
 {
     if (seen->table != NULL) {
-        tool_fingerprints_ask(seen->table, hashes, count, answers);
+        tool_fingerprints_query(seen->table, hashes, count, answers);
     } else {
         bloomery_may_contain_hashes(seen->filter, hashes, count, answers);
         for (size_t w = 0; w < (count + 63) / 64; w++)
@@ -214,7 +214,7 @@ size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t
         if (seen->full && !seen->passing_said)
             warn_passing(seen);
         if (seen->full)
-            ask_some(seen, hashes + done, now, piece);
+            query_some(seen, hashes + done, now, piece);
         else
             now = add_to_mark(seen, hashes + done, now, piece);
         put_bits(answers, done, piece, now);
@@ -243,7 +243,7 @@ void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *f
     bloomery_info_get(seen->filter, false, &info);
     follow(seen, &now);
     facts->bytes = info.bytes;
-    facts->links = info.links;
+    facts->layers = info.layers;
     facts->keys = tool_chain_keys(&now);
     facts->rate = tool_chain_rate(&now);
     facts->wrong_drops = tool_chain_drops(&seen->start, &now);

@@ -57,7 +57,7 @@ void tool_seen_restart(struct tool_seen *seen);
 /* The facts for reports. Memory is that of filter or table. */
 struct tool_seen_facts {
     uint64_t bytes;
-    uint32_t links;     /* of a filter */
+    uint32_t layers;    /* of a filter */
     double keys;        /* different ones in it, as estimated */
     double rate;        /* of a filter now; 0 for a table */
     double wrong_drops; /* of this run, expected: new keys that were taken for old ones */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/inspect/canary.h"
 
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "key/hint.h"
 #include "key/rule.h"
 #include "tool.h"
@@ -16,11 +16,11 @@ static void note_hit(struct tool_canaries *canaries, bloomery_key record)
                         record.bytes);
 }
 
-static void ask_batch(const bloomery_filter *filter, const bloomery_key *records, size_t count,
-                      const struct tool_made *made, struct tool_canaries *canaries)
+static void query_batch(const bloomery_filter *filter, const bloomery_key *records, size_t count,
+                        const struct tool_made *made, struct tool_canaries *canaries)
 {
     uint64_t of_keys[TOOL_BATCH_WORDS], of_records[TOOL_BATCH_WORDS];
-    canaries->asked += made->count;
+    canaries->queried += made->count;
     if (bloomery_may_contain_batch(filter, made->keys, made->count, of_keys) == 0)
         return;
     tool_made_spread(made, count, of_keys, of_records);
@@ -37,8 +37,8 @@ static void say_hint(const struct tool_hint *hint, const char *name, const bloom
         tool_hint_say(hint, name, filter, false);
 }
 
-bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter *filter,
-                       struct tool_canaries *canaries)
+bool tool_canaries_query(const char *path, const char *name, const bloomery_filter *filter,
+                         struct tool_canaries *canaries)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
@@ -51,29 +51,29 @@ bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter
                                        .delimiter = '\n',
                                        .returns_taken = (info.rule.flags & BLOOMERY_RULE_CRLF) != 0,
                                        .threads = 1};
-    struct tool_blocks *blocks = tool_blocks_open(&source, "asking");
-    struct tool_block block = {0};
+    struct tool_chunks *chunks = tool_chunks_open(&source, "asking");
+    struct tool_chunk chunk = {0};
     struct tool_made *made = tool_made_new();
     struct tool_hint *hint = tool_hint_new();
     bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
     *canaries = (struct tool_canaries){0};
-    while (tool_blocks_take(blocks, &block)) {
+    while (tool_chunks_take(chunks, &chunk)) {
         size_t count;
-        while ((count = tool_block_keys(&block, records)) > 0) {
-            tool_rule_apply(&info.rule, &block, records, count, made);
+        while ((count = tool_chunk_keys(&chunk, records)) > 0) {
+            tool_rule_apply(&info.rule, &chunk, records, count, made);
             tool_hint_keep(hint, made->keys, made->count);
-            ask_batch(filter, records, count, made, canaries);
+            query_batch(filter, records, count, made, canaries);
         }
     }
-    tool_tally_place(&made->tally, blocks);
-    bool all_read = tool_blocks_close(blocks);
+    tool_tally_place(&made->tally, chunks);
+    bool all_read = tool_chunks_close(chunks);
     bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not asked for") &&
-                    tool_tally_has_keys(&made->tally, &info.rule, canaries->asked);
+                    tool_tally_has_keys(&made->tally, &info.rule, canaries->queried);
     if (canaries->hits == 0 && all_read && all_keys)
         say_hint(hint, name, filter, &info.rule);
     tool_hint_free(hint);
     free(records);
     tool_made_free(made);
-    tool_block_free(&block);
+    tool_chunk_free(&chunk);
     return all_read && all_keys;
 }

@@ -13,7 +13,7 @@
 enum { TOOL_CANARIES_SHOWN = 10, TOOL_CANARY_BYTES = 80 };
 
 struct tool_canaries {
-    uint64_t asked;
+    uint64_t queried;
     uint64_t hits; /* those that the filter may have */
     size_t shown;  /* of them, the first */
     char text[TOOL_CANARIES_SHOWN][TOOL_CANARY_BYTES];
@@ -22,7 +22,7 @@ struct tool_canaries {
 /* Asks a filter for all lines of a file, by its rule. `path`: "-" is stdin; it may be packed. Where
  * none may be in the filter, `name`, but digests would be in the other case, a hint says so. False
  * after a message. */
-bool tool_canaries_ask(const char *path, const char *name, const bloomery_filter *filter,
-                       struct tool_canaries *canaries);
+bool tool_canaries_query(const char *path, const char *name, const bloomery_filter *filter,
+                         struct tool_canaries *canaries);
 
 #endif /* BLOOMERY_TOOL_CANARY_H */

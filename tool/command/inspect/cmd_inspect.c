@@ -71,7 +71,7 @@ enum {
 
 /* How many of `count` random keys the filter takes for members. That one of them is one has a
  * chance of the number of keys over 2^128. */
-static uint64_t ask_random_keys(const bloomery_filter *filter, uint64_t count, uint64_t seed)
+static uint64_t query_random_keys(const bloomery_filter *filter, uint64_t count, uint64_t seed)
 {
     uint64_t words[BATCH][KEY_BYTES / sizeof(uint64_t)];
     bloomery_key keys[BATCH];
@@ -97,8 +97,10 @@ static uint64_t ask_random_keys(const bloomery_filter *filter, uint64_t count, u
 
 static double allowed_factor(const bloomery_info *info)
 {
-    bloomery_plan shape = {
-        .kind = info->kind, .bits = info->bits, .lines = info->lines, .probes = info->probes};
+    bloomery_plan shape = {.kind = info->kind,
+                           .bits = info->bits,
+                           .blocks_per_key = info->blocks_per_key,
+                           .probes = info->probes};
     return tool_allowed_factor(&shape, info->planned_keys);
 }
 
@@ -122,7 +124,7 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
 {
     const bloomery_info *info = &report->info;
     report->measured = true;
-    report->hits = ask_random_keys(filter, request->measure, request->seed);
+    report->hits = query_random_keys(filter, request->measure, request->seed);
     assert(report->hits <= request->measure);
     report->interval = tool_wilson(report->hits, request->measure);
     report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
@@ -194,7 +196,7 @@ static bool take_option(struct tool_inspection *request, int option)
         request->verify = true;
         return true;
     case OPTION_MEASURE:
-        return tool_option_count("--measure", optarg, 1, TOOL_KEYS_MOST, &request->measure);
+        return tool_option_count("--measure", optarg, 1, TOOL_KEYS_MAX, &request->measure);
     case OPTION_CANARY:
         request->canary = optarg;
         return true;
@@ -215,7 +217,7 @@ static bool take_option(struct tool_inspection *request, int option)
 
 static bool can_be_asked(const struct tool_inspection *request, const struct tool_findings *report)
 {
-    if ((request->measure == 0 && request->canary == NULL) || report->info.key_known)
+    if ((request->measure == 0 && request->canary == NULL) || report->info.secret_known)
         return true;
     if (report->dialect != NULL)
         tool_error("%s: its keys are hashed by %s, which is not there: it needs libcrypto",
@@ -243,7 +245,7 @@ static int inspect_filter(const struct tool_inspection *request, const struct to
     if (request->measure > 0)
         measure(filter, request, &report);
     if (request->canary != NULL &&
-        !tool_canaries_ask(request->canary, request->path, filter, &report.canaries))
+        !tool_canaries_query(request->canary, request->path, filter, &report.canaries))
         return TOOL_ERROR;
     return request->json ? tool_inspect_json(request, &report)
                          : tool_inspect_text(request, &report);
@@ -265,13 +267,13 @@ static int inspect_main(int argc, char **argv)
         return tool_usage("one filter must be named");
     request.path = argv[optind];
 
-    uint8_t key[BLOOMERY_KEY_BYTES];
+    uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_options opening = BLOOMERY_OPTIONS;
     opening.open_flags = BLOOMERY_OPEN_INSPECT;
     if (request.key_file != NULL) {
         if (!tool_key_read(request.key_file, key))
             return TOOL_ERROR;
-        opening.key = key;
+        opening.secret = key;
     }
     struct tool_origin origin;
     bloomery_error error;

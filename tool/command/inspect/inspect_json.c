@@ -43,23 +43,23 @@ static void add_header(json_t *object, const struct tool_findings *report)
     const bloomery_info *info = &report->info;
     tool_json_add(object, "format_version", tool_json_count(info->format_version));
     tool_json_add(object, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
-    tool_json_add(object, "links", tool_json_count(info->links));
-    tool_json_add(object, "lines", tool_json_count(info->lines));
+    tool_json_add(object, "links", tool_json_count(info->layers));
+    tool_json_add(object, "lines", tool_json_count(info->blocks_per_key));
     tool_json_add(object, "probes", tool_json_count(info->probes));
     tool_json_add(object, "bits", tool_json_count(info->bits));
     tool_json_add(object, "cell_bits", tool_json_count(info->cell_bits));
-    if (info->counter_most > 0)
-        tool_json_add(object, "counter_most", tool_json_count(info->counter_most));
+    if (info->counter_max > 0)
+        tool_json_add(object, "counter_most", tool_json_count(info->counter_max));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
     const bool foreign = report->origin.dialect != NULL;
     tool_json_add(object, "file_bytes",
                   tool_json_count(foreign ? report->origin.bytes : info->file_bytes));
-    bool keyed = info->key_fingerprint != 0;
+    bool keyed = info->secret_fingerprint != 0;
     tool_json_add(object, "hash", name_or_null(bloomery_hash_name(info->hash)));
     tool_json_add(object, "seed", decimal_text(info->seed));
     tool_json_add(object, "key_fingerprint",
-                  keyed ? hex_text(info->key_fingerprint) : tool_json_null());
-    tool_json_add(object, "key_in_file", tool_json_bool(info->key_in_file));
+                  keyed ? hex_text(info->secret_fingerprint) : tool_json_null());
+    tool_json_add(object, "key_in_file", tool_json_bool(info->secret_in_file));
     tool_json_add(object, "note",
                   info->note != NULL ? tool_json_text(info->note) : tool_json_null());
     json_t *flags = tool_json_array();
@@ -84,8 +84,8 @@ static void add_state(json_t *object, const struct tool_findings *report)
 {
     const bloomery_info *info = &report->info;
     tool_json_add(object, "bits_set", tool_json_count(info->bits_set));
-    if (info->counter_most > 0)
-        tool_json_add(object, "stuck_cells", tool_json_count(info->stuck_cells));
+    if (info->counter_max > 0)
+        tool_json_add(object, "stuck_cells", tool_json_count(info->saturated_cells));
     tool_json_add(object, "fill", tool_json_number(info->fill));
     tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
     tool_json_add(object, "over_full", tool_json_bool(report->over_full));
@@ -111,7 +111,7 @@ static json_t *measurement_object(const struct tool_inspection *request,
 static json_t *canaries_object(const struct tool_canaries *canaries)
 {
     json_t *object = tool_json_object();
-    tool_json_add(object, "asked", tool_json_count(canaries->asked));
+    tool_json_add(object, "asked", tool_json_count(canaries->queried));
     tool_json_add(object, "hits", tool_json_count(canaries->hits));
     json_t *first = tool_json_array();
     for (size_t i = 0; i < canaries->shown; i++)
@@ -128,7 +128,7 @@ int tool_inspect_json(const struct tool_inspection *request, const struct tool_f
     add_header(object, report);
     add_state(object, report);
     if (report->info.kind == BLOOMERY_SCALABLE)
-        tool_json_add(object, "chain", tool_links_json(report->filter));
+        tool_json_add(object, "chain", tool_layers_json(report->filter));
     if (report->measured)
         tool_json_add(object, "measured", measurement_object(request, report));
     if (request->canary != NULL)

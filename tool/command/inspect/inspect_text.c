@@ -29,7 +29,7 @@ static void print_fact(struct tool_out *out, const char *name, const char *text)
 /* Of more than one. */
 static const char *cells_name(const bloomery_info *info)
 {
-    return info->counter_most > 0 ? "counters" : "bits";
+    return info->counter_max > 0 ? "counters" : "bits";
 }
 
 static void print_shape(struct tool_out *out, const struct tool_findings *report)
@@ -37,21 +37,21 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
     const bloomery_info *info = &report->info;
     char text[320], memory[TOOL_NUMBER_BYTES], file[TOOL_NUMBER_BYTES];
     const char *kind = bloomery_kind_name((int)info->kind);
-    if (report->dialect != NULL && info->lines > 0)
+    if (report->dialect != NULL && info->blocks_per_key > 0)
         snprintf(text, sizeof(text), "%s: %u bit%s of one block for a key", kind, info->probes,
                  info->probes == 1 ? "" : "s");
-    else if (info->lines > 0)
+    else if (info->blocks_per_key > 0)
         snprintf(text, sizeof(text), "%s: %u line%s of 512 %s for a key, %u %s%s in %s", kind,
-                 info->lines, info->lines == 1 ? "" : "s", cells_name(info), info->probes,
-                 info->counter_most > 0 ? "counter" : "bit", info->probes == 1 ? "" : "s",
-                 info->lines == 1 ? "it" : "each");
+                 info->blocks_per_key, info->blocks_per_key == 1 ? "" : "s", cells_name(info),
+                 info->probes, info->counter_max > 0 ? "counter" : "bit",
+                 info->probes == 1 ? "" : "s", info->blocks_per_key == 1 ? "it" : "each");
     else
         snprintf(text, sizeof(text), "%s: %u bit%s for a key, anywhere", kind, info->probes,
                  info->probes == 1 ? "" : "s");
     print_fact(out, "kind", text);
     if (info->kind == BLOOMERY_SCALABLE) {
-        snprintf(text, sizeof(text), "%u%s", info->links,
-                 info->links > 1      ? ", this being the newest"
+        snprintf(text, sizeof(text), "%u%s", info->layers,
+                 info->layers > 1     ? ", this being the newest"
                  : info->dialect == 0 ? "; it grows"
                                       : "");
         print_fact(out, "links", text);
@@ -64,9 +64,9 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
 
 static const char *key_place(const bloomery_info *info)
 {
-    if (info->key_in_file)
+    if (info->secret_in_file)
         return "in this file";
-    return info->key_known ? "kept outside, and given" : "kept outside, and not given";
+    return info->secret_known ? "kept outside, and given" : "kept outside, and not given";
 }
 
 /* What the other system is, and what is to be known of its filters. */
@@ -78,7 +78,7 @@ static void print_dialect(struct tool_out *out, const struct tool_findings *repo
         return;
     snprintf(text, sizeof(text), "%s%s%s: %s", report->dialect->name,
              variant != NULL ? ", variant " : "", variant != NULL ? variant : "",
-             report->dialect->note);
+             report->dialect->description);
     print_fact(out, "dialect", text);
     for (uint32_t i = 0; bloomery_dialect_remark(report->filter, i, text, sizeof(text)); i++)
         print_fact(out, "remark", text);
@@ -94,9 +94,9 @@ static void print_hash(struct tool_out *out, const bloomery_info *info)
         print_fact(out, "hash", text);
         return;
     }
-    if (info->key_fingerprint != 0)
+    if (info->secret_fingerprint != 0)
         snprintf(text, sizeof(text), "SipHash-2-4 with a secret key (%016llx), %s",
-                 (unsigned long long)info->key_fingerprint, key_place(info));
+                 (unsigned long long)info->secret_fingerprint, key_place(info));
     else
         snprintf(text, sizeof(text), "XXH3-%s, seed %llu",
                  info->hash == BLOOMERY_HASH_XXH3_128 ? "128" : "64",
@@ -144,15 +144,15 @@ static void print_state(struct tool_out *out, const struct tool_findings *report
     char text[200], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
     snprintf(text, sizeof(text), "%s of %s (%.2f %%)", tool_format_count(first, info->bits_set),
              tool_format_count(second, info->bits), 100 * info->fill);
-    print_fact(out, info->counter_most > 0 ? "counters used" : "bits set", text);
-    if (info->counter_most > 0) {
-        snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, info->stuck_cells),
-                 info->counter_most);
+    print_fact(out, info->counter_max > 0 ? "counters used" : "bits set", text);
+    if (info->counter_max > 0) {
+        snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, info->saturated_cells),
+                 info->counter_max);
         print_fact(out, "stuck", text);
     }
     if (isinf(info->estimated_keys))
         snprintf(text, sizeof(text), "any number: all %s %s", cells_name(info),
-                 info->counter_most > 0 ? "used" : "set");
+                 info->counter_max > 0 ? "used" : "set");
     else
         snprintf(text, sizeof(text), "about %s, after %s add%s%s",
                  tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)),
@@ -208,14 +208,14 @@ static void print_measurement(struct tool_out *out, const struct tool_inspection
 /* Lines of the file, of which a terminal is to see no control characters: they are escaped. */
 static void print_canaries(struct tool_out *out, const struct tool_canaries *canaries)
 {
-    char text[2 * TOOL_NUMBER_BYTES + 40], hits[TOOL_NUMBER_BYTES], asked[TOOL_NUMBER_BYTES];
+    char text[2 * TOOL_NUMBER_BYTES + 40], hits[TOOL_NUMBER_BYTES], queried[TOOL_NUMBER_BYTES];
     if (canaries->hits == 0)
         snprintf(text, sizeof(text), "none of %s may be in it",
-                 tool_format_count(asked, canaries->asked));
+                 tool_format_count(queried, canaries->queried));
     else
         snprintf(text, sizeof(text), "FOUND: %s of %s may be in it",
                  tool_format_count(hits, canaries->hits),
-                 tool_format_count(asked, canaries->asked));
+                 tool_format_count(queried, canaries->queried));
     print_fact(out, "canaries", text);
     for (size_t i = 0; i < canaries->shown; i++)
         print_fact(out, i == 0 ? "found" : "", canaries->text[i]);
@@ -252,7 +252,7 @@ int tool_inspect_text(const struct tool_inspection *request, const struct tool_f
         print_fact(&out, "checksums", report->intact ? "all right" : report->damage.text);
     else
         print_fact(&out, "checksums", "of the header only; --verify compares all");
-    if (info->links > 1)
-        tool_links_print(&out, report->filter);
+    if (info->layers > 1)
+        tool_layers_print(&out, report->filter);
     return tool_out_finish(&out, tool_findings_any(report) ? TOOL_NONE : TOOL_FOUND);
 }

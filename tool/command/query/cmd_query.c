@@ -92,7 +92,7 @@ struct query {
     const char *confirm;
     struct tool_rule_choice choice;
     uint32_t threads;
-    size_t line_most;  /* 0: not given */
+    size_t line_max;   /* 0: not given */
     const char **keys; /* of -k */
     size_t key_count;
     struct tool_question question;
@@ -147,7 +147,7 @@ static int print_json(const struct query *query, bool all_read, int code)
 {
     json_t *object = tool_json_report("query");
     tool_json_add(object, "inverted", tool_json_bool(query->question.invert));
-    tool_json_add(object, "records", tool_json_count(query->question.asked));
+    tool_json_add(object, "records", tool_json_count(query->question.queried));
     tool_json_add(object, "passed_over", tool_json_count(query->question.passed_over));
     tool_json_add(object, "count", tool_json_count(query->question.selected));
     tool_json_add(object, "all_read", tool_json_bool(all_read));
@@ -165,17 +165,17 @@ static int print_json(const struct query *query, bool all_read, int code)
 }
 
 /* The filter's rule among the question's, each of which is there once. */
-static bool find_rule(struct query *query, struct tool_asked *asked)
+static bool find_rule(struct query *query, struct tool_queried *queried)
 {
     struct tool_question *question = &query->question;
     bloomery_key_rule rule;
-    if (!tool_rule_settle(&query->choice, asked->name, asked->filter, true, &rule))
+    if (!tool_rule_settle(&query->choice, queried->name, queried->filter, true, &rule))
         return false;
-    asked->rule = 0;
-    while (asked->rule < question->rule_count &&
-           !tool_rule_equal(&question->rules[asked->rule], &rule))
-        asked->rule++;
-    if (asked->rule == question->rule_count)
+    queried->rule = 0;
+    while (queried->rule < question->rule_count &&
+           !tool_rule_equal(&question->rules[queried->rule], &rule))
+        queried->rule++;
+    if (queried->rule == question->rule_count)
         question->rules[question->rule_count++] = rule;
     return true;
 }
@@ -185,17 +185,17 @@ static bool open_filters(struct query *query)
 {
     const bloomery_options opening = BLOOMERY_OPTIONS;
     for (size_t f = 0; f < query->question.filter_count; f++) {
-        struct tool_asked *asked = &query->question.filters[f];
-        asked->filter =
-            tool_filter_open_any(asked->name, opening, query->key_file, &query->dialect, NULL);
-        if (asked->filter == NULL)
+        struct tool_queried *queried = &query->question.filters[f];
+        queried->filter =
+            tool_filter_open_any(queried->name, opening, query->key_file, &query->dialect, NULL);
+        if (queried->filter == NULL)
             return false;
         bloomery_error damage;
-        if (query->verify && bloomery_verify(asked->filter, &damage) != BLOOMERY_OK) {
-            tool_library_error(asked->name, &damage);
+        if (query->verify && bloomery_verify(queried->filter, &damage) != BLOOMERY_OK) {
+            tool_library_error(queried->name, &damage);
             return false;
         }
-        if (!find_rule(query, asked))
+        if (!find_rule(query, queried))
             return false;
     }
     if (query->confirm != NULL)
@@ -256,11 +256,11 @@ static int print_positions(struct query *query, const struct tool_source *source
     if (query->key_count > 0)
         good = tool_positions_of_keys(question->filters[0].filter, &question->rules[0], query->keys,
                                       query->key_count, question->delimiter, &question->out,
-                                      &question->asked);
+                                      &question->queried);
     else
         good = tool_positions_of_source(question->filters[0].filter, &question->rules[0], source,
-                                        &question->out, &question->asked);
-    const int code = question->asked > 0 ? TOOL_FOUND : TOOL_NONE;
+                                        &question->out, &question->queried);
+    const int code = question->queried > 0 ? TOOL_FOUND : TOOL_NONE;
     return tool_out_finish(&question->out, good ? code : TOOL_ERROR);
 }
 
@@ -273,15 +273,15 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                        .keep_bom = query->choice.keep_bom,
                                        .returns_taken = returns_are_taken(&query->question),
                                        .threads = query->threads,
-                                       .line_most = query->line_most};
+                                       .line_max = query->line_max};
     if (query->positions)
         return print_positions(query, &source);
 
     bool all_read = true;
     bool more =
-        query->key_count == 0 || tool_ask_keys(&query->question, query->keys, query->key_count);
+        query->key_count == 0 || tool_query_keys(&query->question, query->keys, query->key_count);
     if (more && (query->key_count == 0 || input_count > 0))
-        all_read = tool_ask_source(&query->question, &source);
+        all_read = tool_query_source(&query->question, &source);
 
     /* Who asked for nothing to be said, and has an answer, needs no remarks on how it came. */
     if (!query->question.quiet || query->question.selected == 0)
@@ -307,14 +307,14 @@ static bool can_count(struct tool_question *question)
         return false;
     }
     bloomery_info_get(question->filters[0].filter, false, &info);
-    question->counter_most = info.counter_most;
-    if (info.counter_most == 0)
+    question->counter_max = info.counter_max;
+    if (info.counter_max == 0)
         tool_error("%s: a %s filter has no counters; --counts is for counting ones",
                    question->filters[0].name, bloomery_kind_name((int)info.kind));
-    return info.counter_most > 0;
+    return info.counter_max > 0;
 }
 
-static int ask_filters(struct query *query, char **inputs, size_t input_count)
+static int query_filters(struct query *query, char **inputs, size_t input_count)
 {
     if (!open_filters(query) || !can_count(&query->question))
         return TOOL_ERROR;
@@ -372,7 +372,7 @@ static bool take_option(struct query *query, int option)
         query->keys[query->key_count++] = optarg;
         return true;
     case 'j':
-        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MOST, &query->threads);
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &query->threads);
     case '0':
         query->question.delimiter = 0;
         return true;
@@ -401,7 +401,7 @@ static bool take_option(struct query *query, int option)
         query->json = true;
         return true;
     case TOOL_OPTION_MAX_LINE:
-        return tool_option_max_line(optarg, &query->line_most);
+        return tool_option_max_line(optarg, &query->line_max);
     default:
         return tool_rule_option(&query->choice, option);
     }
@@ -427,8 +427,8 @@ static int query_main(int argc, char **argv)
     memset(query, 0, sizeof(*query));
     query->question.delimiter = '\n';
     /* No more filters or keys than arguments, and at least one. */
-    query->question.filters = tool_allocate((size_t)argc * sizeof(struct tool_asked));
-    memset(query->question.filters, 0, (size_t)argc * sizeof(struct tool_asked));
+    query->question.filters = tool_allocate((size_t)argc * sizeof(struct tool_queried));
+    memset(query->question.filters, 0, (size_t)argc * sizeof(struct tool_queried));
     query->keys = tool_allocate((size_t)argc * sizeof(const char *));
     query->question.rules = tool_allocate((size_t)argc * sizeof(bloomery_key_rule));
     query->question.tallies = tool_allocate((size_t)argc * sizeof(struct tool_tally));
@@ -443,7 +443,7 @@ static int query_main(int argc, char **argv)
         if (query->question.filter_count == 0)
             code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
         else
-            code = ask_filters(query, argv + optind, (size_t)(argc - optind));
+            code = query_filters(query, argv + optind, (size_t)(argc - optind));
     }
     for (size_t f = 0; f < query->question.filter_count; f++)
         bloomery_free(query->question.filters[f].filter);

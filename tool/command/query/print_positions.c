@@ -3,12 +3,12 @@
  * For whoever compares with another implementation, so nothing here is fast: one thread, key by key.
  *
  *     1 15 11        654321        a plain filter: the positions in the order of the probes
- *     0:17 3         654321        a chain: link 0, the oldest,
- *     1:8 40 21      654321        and link 1
+ *     0:17 3         654321        a chain: layer 0, the oldest,
+ *     1:8 40 21      654321        and layer 1
  */
 #include "command/query/print_positions.h"
 
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ struct printing {
     struct tool_made *made;
     struct tool_out *out;
     unsigned char delimiter;
-    uint32_t links;
+    uint32_t layers;
     uint64_t positions[BLOOMERY_POSITIONS_MAX];
 };
 
@@ -35,16 +35,16 @@ static void printing_start(struct printing *printing, const bloomery_filter *fil
     printing->made = tool_made_new();
     printing->out = out;
     printing->delimiter = '\n';
-    printing->links = info.links;
+    printing->layers = info.layers;
 }
 
 static void print_one(struct printing *printing, bloomery_key key, bloomery_key record)
 {
-    for (uint32_t link = 0; link < printing->links; link++) {
-        const size_t count = bloomery_positions(printing->filter, link, key, printing->positions,
+    for (uint32_t layer = 0; layer < printing->layers; layer++) {
+        const size_t count = bloomery_positions(printing->filter, layer, key, printing->positions,
                                                 BLOOMERY_POSITIONS_MAX);
-        if (printing->links > 1)
-            tool_out_format(printing->out, "%u:", link);
+        if (printing->layers > 1)
+            tool_out_format(printing->out, "%u:", layer);
         for (size_t i = 0; i < count && i < BLOOMERY_POSITIONS_MAX; i++)
             tool_out_format(printing->out, "%s%llu", i > 0 ? " " : "",
                             (unsigned long long)printing->positions[i]);
@@ -55,12 +55,12 @@ static void print_one(struct printing *printing, bloomery_key key, bloomery_key 
 }
 
 /* A batch of records; returns how many of them have a key. */
-static size_t print_batch(struct printing *printing, const struct tool_block *block,
+static size_t print_batch(struct printing *printing, const struct tool_chunk *chunk,
                           const bloomery_key *records, size_t count)
 {
     struct tool_made *made = printing->made;
     size_t key = 0;
-    tool_rule_apply(printing->rule, block, records, count, made);
+    tool_rule_apply(printing->rule, chunk, records, count, made);
     for (size_t i = 0; i < count; i++)
         if (made->with_key[i / 64] >> i % 64 & 1)
             print_one(printing, made->keys[key++], records[i]);
@@ -70,16 +70,16 @@ static size_t print_batch(struct printing *printing, const struct tool_block *bl
 
 bool tool_positions_of_keys(const bloomery_filter *filter, const bloomery_key_rule *rule,
                             const char *const *keys, size_t count, unsigned char delimiter,
-                            struct tool_out *out, uint64_t *asked)
+                            struct tool_out *out, uint64_t *queried)
 {
     const bloomery_key_rule own = tool_rule_of_keys(rule);
     struct printing *printing = tool_allocate(sizeof(*printing));
     printing_start(printing, filter, &own, out);
     printing->delimiter = delimiter;
-    *asked = 0;
+    *queried = 0;
     for (size_t i = 0; i < count; i++) {
         const bloomery_key record = bloomery_key_of(keys[i], strlen(keys[i]));
-        *asked += print_batch(printing, NULL, &record, 1);
+        *queried += print_batch(printing, NULL, &record, 1);
     }
     const bool good = tool_tally_say(&printing->made->tally, &own, "such keys have no positions");
     tool_made_free(printing->made);
@@ -89,28 +89,28 @@ bool tool_positions_of_keys(const bloomery_filter *filter, const bloomery_key_ru
 
 bool tool_positions_of_source(const bloomery_filter *filter, const bloomery_key_rule *rule,
                               const struct tool_source *source, struct tool_out *out,
-                              uint64_t *asked)
+                              uint64_t *queried)
 {
     struct tool_source alone = *source;
     alone.threads = 1;
-    struct tool_blocks *blocks = tool_blocks_open(&alone, NULL);
-    struct tool_block block = {0};
+    struct tool_chunks *chunks = tool_chunks_open(&alone, NULL);
+    struct tool_chunk chunk = {0};
     struct printing *printing = tool_allocate(sizeof(*printing));
     bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
     printing_start(printing, filter, rule, out);
     printing->delimiter = source->delimiter;
-    *asked = 0;
-    while (!tool_out_failed(out) && tool_blocks_take(blocks, &block)) {
+    *queried = 0;
+    while (!tool_out_failed(out) && tool_chunks_take(chunks, &chunk)) {
         size_t count;
-        while ((count = tool_block_keys(&block, records)) > 0)
-            *asked += print_batch(printing, &block, records, count);
+        while ((count = tool_chunk_keys(&chunk, records)) > 0)
+            *queried += print_batch(printing, &chunk, records, count);
     }
-    tool_tally_place(&printing->made->tally, blocks);
-    const bool whole = tool_blocks_close(blocks);
+    tool_tally_place(&printing->made->tally, chunks);
+    const bool whole = tool_chunks_close(chunks);
     const bool good =
         tool_tally_say(&printing->made->tally, rule, "such records have no positions");
     tool_made_free(printing->made);
-    tool_block_free(&block);
+    tool_chunk_free(&chunk);
     free(records);
     free(printing);
     return whole && good;

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 /* A filter that is asked. */
-struct tool_asked {
+struct tool_queried {
     const char *name;
     bloomery_filter *filter;
     size_t rule;   /* which of the question's rules makes its keys */
@@ -27,35 +27,35 @@ struct tool_asked {
 };
 
 struct tool_question {
-    struct tool_asked *filters;
+    struct tool_queried *filters;
     size_t filter_count;
     bloomery_key_rule *rules; /* different ones, at least one */
     size_t rule_count;
     struct tool_confirm *confirm; /* what is in a filter must be in here; NULL: nothing */
     struct tool_hint *hint;       /* keeps the first keys by the first rule; NULL: it need not */
     unsigned char delimiter;
-    bool invert;           /* keys that surely are in none of the filters are selected */
-    bool count_only;       /* nothing is printed */
-    bool quiet;            /* nor this, and the first selected key ends it */
-    bool with_filename;    /* printed with the filter's name, for each filter that may have it */
-    bool counts;           /* printed behind how often the one filter has the line */
-    uint32_t counter_most; /* where counts end */
-    bool to_terminal;      /* who types a line waits for the answer */
+    bool invert;          /* keys that surely are in none of the filters are selected */
+    bool count_only;      /* nothing is printed */
+    bool quiet;           /* nor this, and the first selected key ends it */
+    bool with_filename;   /* printed with the filter's name, for each filter that may have it */
+    bool counts;          /* printed behind how often the one filter has the line */
+    uint32_t counter_max; /* where counts end */
+    bool to_terminal;     /* who types a line waits for the answer */
 
     /* What came out so far. */
     struct tool_tally *tallies; /* of each rule */
-    uint64_t asked;             /* records with a key by any of the rules */
+    uint64_t queried;           /* records with a key by any of the rules */
     uint64_t passed_over;       /* those without */
     uint64_t selected;
     struct tool_out out;
 };
 
 /* Asks for keys that are C strings; of the rules trim, case and hex apply. False where no more need to be asked. */
-bool tool_ask_keys(struct tool_question *question, const char *const *keys, size_t count);
+bool tool_query_keys(struct tool_question *question, const char *const *keys, size_t count);
 
 /* Asks for all records of a source, whose delimiter is the question's. False where an input could
  * not be read to its end; the messages have been printed. What the tallies hold has not, nor that
  * the confirming file is out of order, which ends it early. */
-bool tool_ask_source(struct tool_question *question, const struct tool_source *source);
+bool tool_query_source(struct tool_question *question, const struct tool_source *source);
 
 #endif /* BLOOMERY_TOOL_QUERY_RUN_H */

@@ -9,7 +9,7 @@
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "key/rule.h"
 
 #include <stdlib.h>
@@ -55,14 +55,14 @@ static const struct option options[] = {
     {NULL, 0, NULL, 0},
 };
 
-struct asking {
+struct querying {
     struct tool_sieve_command command;
     struct tool_rule_choice choice;
     struct tool_source source;
     const char **keys; /* of -k */
     size_t key_count;
     bool invert, count_only, flush;
-    uint64_t asked, seen, unseen, unknown;
+    uint64_t queried, seen, unseen, unknown;
     bool ended; /* the first one was enough, or something failed */
     bool good;
     struct tool_out out;
@@ -70,233 +70,236 @@ struct asking {
     bloomery_key records[TOOL_BATCH_ROOM];
 };
 
-static uint64_t selected(const struct asking *asking)
+static uint64_t selected(const struct querying *querying)
 {
-    return asking->invert ? asking->unseen : asking->seen;
+    return querying->invert ? querying->unseen : querying->seen;
 }
 
 /* Counts an answer, and prints the record that its key was made of. */
-static void take_answer(struct asking *asking, int answer, bloomery_key record)
+static void take_answer(struct querying *querying, int answer, bloomery_key record)
 {
-    asking->asked++;
-    asking->seen += answer == BLOOMERY_SEEN;
-    asking->unseen += answer == BLOOMERY_NEW;
-    asking->unknown += answer == BLOOMERY_PENDING;
-    if (answer != (asking->invert ? BLOOMERY_NEW : BLOOMERY_SEEN))
+    querying->queried++;
+    querying->seen += answer == BLOOMERY_SEEN;
+    querying->unseen += answer == BLOOMERY_NEW;
+    querying->unknown += answer == BLOOMERY_PENDING;
+    if (answer != (querying->invert ? BLOOMERY_NEW : BLOOMERY_SEEN))
         return;
-    if (asking->command.quiet) {
-        asking->ended = true;
-    } else if (!asking->count_only) {
-        tool_out_bytes(&asking->out, record.data, record.bytes);
-        tool_out_bytes(&asking->out, &asking->source.delimiter, 1);
-        asking->ended = tool_out_failed(&asking->out);
+    if (querying->command.quiet) {
+        querying->ended = true;
+    } else if (!querying->count_only) {
+        tool_out_bytes(&querying->out, record.data, record.bytes);
+        tool_out_bytes(&querying->out, &querying->source.delimiter, 1);
+        querying->ended = tool_out_failed(&querying->out);
     }
 }
 
 /* Asks for a key alone. -1 after a message. */
-static int ask_one(struct asking *asking, bloomery_key key)
+static int query_one(struct querying *querying, bloomery_key key)
 {
     bloomery_error error = {0};
     if (key.bytes > BLOOMERY_SIEVE_ITEM_MAX)
         return BLOOMERY_NEW; /* what is too long to be pushed was not */
-    const int answer = bloomery_sieve_contains(asking->command.sieve, key, &error);
+    const int answer = bloomery_sieve_contains(querying->command.sieve, key, &error);
     if (answer >= 0)
         return answer;
-    tool_sieve_error(&asking->command, &error);
-    asking->good = false;
-    asking->ended = true;
+    tool_sieve_error(&querying->command, &error);
+    querying->good = false;
+    querying->ended = true;
     return -1;
 }
 
 /* Asks for the keys of records together. What fails for one of them, which may be too long to be
- * asked for or lie in a damaged block, is left to asking one by one. */
-static bool ask_together(struct asking *asking, const struct tool_made *made)
+ * asked for or lie in a damaged chunk, is left to asking one by one. */
+static bool query_together(struct querying *querying, const struct tool_made *made)
 {
-    return bloomery_sieve_contains_batch(asking->command.sieve, made->keys, made->count,
-                                         asking->answers, NULL) == BLOOMERY_OK;
+    return bloomery_sieve_contains_batch(querying->command.sieve, made->keys, made->count,
+                                         querying->answers, NULL) == BLOOMERY_OK;
 }
 
-static void ask_block(struct asking *asking, struct tool_blocks *blocks, struct tool_block *block,
-                      struct tool_made *made)
+static void query_chunk(struct querying *querying, struct tool_chunks *chunks,
+                        struct tool_chunk *chunk, struct tool_made *made)
 {
     size_t count;
-    while (!asking->ended && (count = tool_block_keys(block, asking->records)) > 0) {
-        tool_rule_apply(&asking->choice.rule, block, asking->records, count, made);
+    while (!querying->ended && (count = tool_chunk_keys(chunk, querying->records)) > 0) {
+        tool_rule_apply(&querying->choice.rule, chunk, querying->records, count, made);
         if (made->tally.malformed > 0 && made->tally.line == 0)
-            tool_tally_place(&made->tally, blocks);
-        const bool together = ask_together(asking, made);
+            tool_tally_place(&made->tally, chunks);
+        const bool together = query_together(querying, made);
         size_t key = 0;
-        for (size_t i = 0; i < count && !asking->ended; i++) {
+        for (size_t i = 0; i < count && !querying->ended; i++) {
             if ((made->with_key[i / 64] >> i % 64 & 1) == 0)
                 continue;
-            const int answer = together ? asking->answers[key] : ask_one(asking, made->keys[key]);
+            const int answer =
+                together ? querying->answers[key] : query_one(querying, made->keys[key]);
             key++;
             if (answer >= 0)
-                take_answer(asking, answer, asking->records[i]);
+                take_answer(querying, answer, querying->records[i]);
         }
     }
-    if (!tool_out_flush(&asking->out))
-        asking->ended = true;
+    if (!tool_out_flush(&querying->out))
+        querying->ended = true;
 }
 
-static void ask_keys(struct asking *asking)
+static void query_keys(struct querying *querying)
 {
     struct tool_made *made = tool_made_new();
-    const bloomery_key_rule rule = tool_rule_of_keys(&asking->choice.rule);
-    for (size_t i = 0; i < asking->key_count && !asking->ended; i++) {
-        const bloomery_key record = bloomery_key_of(asking->keys[i], strlen(asking->keys[i]));
+    const bloomery_key_rule rule = tool_rule_of_keys(&querying->choice.rule);
+    for (size_t i = 0; i < querying->key_count && !querying->ended; i++) {
+        const bloomery_key record = bloomery_key_of(querying->keys[i], strlen(querying->keys[i]));
         if (tool_rule_apply(&rule, NULL, &record, 1, made) != 1)
             continue;
-        const int answer = ask_one(asking, made->keys[0]);
+        const int answer = query_one(querying, made->keys[0]);
         if (answer >= 0)
-            take_answer(asking, answer, record);
+            take_answer(querying, answer, record);
     }
-    asking->good = tool_tally_say(&made->tally, &rule, "it was not asked for") && asking->good;
+    querying->good = tool_tally_say(&made->tally, &rule, "it was not asked for") && querying->good;
     tool_made_free(made);
 }
 
-static bool open_and_flush(struct asking *asking)
+static bool open_and_flush(struct querying *querying)
 {
     bloomery_error error = {0};
-    asking->command.options.read_only = !asking->flush;
-    if (!tool_sieve_open(&asking->command))
+    querying->command.options.read_only = !querying->flush;
+    if (!tool_sieve_open(&querying->command))
         return false;
-    if (!asking->flush || bloomery_sieve_flush(asking->command.sieve, &error) == BLOOMERY_OK)
+    if (!querying->flush || bloomery_sieve_flush(querying->command.sieve, &error) == BLOOMERY_OK)
         return true;
-    return !tool_sieve_close(&asking->command, tool_sieve_error(&asking->command, &error));
+    return !tool_sieve_close(&querying->command, tool_sieve_error(&querying->command, &error));
 }
 
-static void ask_source(struct asking *asking, struct tool_blocks *blocks, struct tool_block *block)
+static void query_source(struct querying *querying, struct tool_chunks *chunks,
+                         struct tool_chunk *chunk)
 {
     struct tool_made *made = tool_made_new();
     bool more = true;
-    while (more && !asking->ended) {
-        ask_block(asking, blocks, block, made);
-        more = !asking->ended && tool_blocks_take(blocks, block);
+    while (more && !querying->ended) {
+        query_chunk(querying, chunks, chunk, made);
+        more = !querying->ended && tool_chunks_take(chunks, chunk);
     }
-    tool_blocks_give_back(blocks, block);
-    asking->good =
-        tool_tally_say(&made->tally, &asking->choice.rule, "it was not asked for") && asking->good;
+    tool_chunks_give_back(chunks, chunk);
+    querying->good = tool_tally_say(&made->tally, &querying->choice.rule, "it was not asked for") &&
+                     querying->good;
     tool_made_free(made);
 }
 
-static int print_json(const struct asking *asking, int code)
+static int print_json(const struct querying *querying, int code)
 {
     json_t *object = tool_json_report("sieve contains");
-    tool_json_add(object, "inverted", tool_json_bool(asking->invert));
-    tool_json_add(object, "asked", tool_json_count(asking->asked));
-    tool_json_add(object, "seen", tool_json_count(asking->seen));
-    tool_json_add(object, "not_seen", tool_json_count(asking->unseen));
-    tool_json_add(object, "not_known", tool_json_count(asking->unknown));
+    tool_json_add(object, "inverted", tool_json_bool(querying->invert));
+    tool_json_add(object, "asked", tool_json_count(querying->queried));
+    tool_json_add(object, "seen", tool_json_count(querying->seen));
+    tool_json_add(object, "not_seen", tool_json_count(querying->unseen));
+    tool_json_add(object, "not_known", tool_json_count(querying->unknown));
     return tool_json_print(object, code);
 }
 
-static int finish(struct asking *asking)
+static int finish(struct querying *querying)
 {
     char text[TOOL_SIEVE_TEXT];
-    const bool found = selected(asking) > 0;
-    const bool settled = asking->command.quiet && found;
-    if (asking->unknown > 0 && !settled) {
+    const bool found = selected(querying) > 0;
+    const bool settled = querying->command.quiet && found;
+    if (querying->unknown > 0 && !settled) {
         tool_error("%s may be among what is pending, and can't be answered; --flush decides that "
                    "first",
-                   tool_sieve_things(text, asking->unknown, "line"));
-        asking->good = false;
+                   tool_sieve_things(text, querying->unknown, "line"));
+        querying->good = false;
     }
-    int code = !asking->good && !settled ? TOOL_ERROR : found ? TOOL_FOUND : TOOL_NONE;
-    code = tool_sieve_close(&asking->command, code);
-    if (asking->command.json)
-        return print_json(asking, code);
-    if (asking->count_only && !asking->command.quiet)
-        tool_out_format(&asking->out, "%llu\n", (unsigned long long)selected(asking));
-    return tool_out_finish(&asking->out, code);
+    int code = !querying->good && !settled ? TOOL_ERROR : found ? TOOL_FOUND : TOOL_NONE;
+    code = tool_sieve_close(&querying->command, code);
+    if (querying->command.json)
+        return print_json(querying, code);
+    if (querying->count_only && !querying->command.quiet)
+        tool_out_format(&querying->out, "%llu\n", (unsigned long long)selected(querying));
+    return tool_out_finish(&querying->out, code);
 }
 
-static int run(struct asking *asking)
+static int run(struct querying *querying)
 {
-    struct tool_block block = {0};
-    const bool reads = asking->key_count == 0 || asking->source.count > 0;
-    struct tool_blocks *blocks = tool_blocks_open(&asking->source, NULL);
+    struct tool_chunk chunk = {0};
+    const bool reads = querying->key_count == 0 || querying->source.count > 0;
+    struct tool_chunks *chunks = tool_chunks_open(&querying->source, NULL);
     /* The sieve is opened when something came: see sieve_feed.c. */
-    const bool more = reads && tool_blocks_take(blocks, &block);
-    const bool opened = open_and_flush(asking);
+    const bool more = reads && tool_chunks_take(chunks, &chunk);
+    const bool opened = open_and_flush(querying);
     if (opened)
-        ask_keys(asking);
+        query_keys(querying);
     if (opened && more)
-        ask_source(asking, blocks, &block);
+        query_source(querying, chunks, &chunk);
     const char *name;
     uint64_t line;
-    const uint64_t too_long = tool_blocks_too_long(blocks, &name, &line);
-    asking->asked += too_long;
-    asking->unseen += too_long; /* and not printed: more than can be held */
-    tool_blocks_give_back(blocks, &block);
-    if (!tool_blocks_close(blocks))
-        asking->good = false;
-    tool_block_free(&block);
-    return opened ? finish(asking) : TOOL_ERROR;
+    const uint64_t too_long = tool_chunks_too_long(chunks, &name, &line);
+    querying->queried += too_long;
+    querying->unseen += too_long; /* and not printed: more than can be held */
+    tool_chunks_give_back(chunks, &chunk);
+    if (!tool_chunks_close(chunks))
+        querying->good = false;
+    tool_chunk_free(&chunk);
+    return opened ? finish(querying) : TOOL_ERROR;
 }
 
 /* One option. False after a message. */
-static bool take_option(struct asking *asking, int option)
+static bool take_option(struct querying *querying, int option)
 {
     switch (option) {
     case 'v':
-        asking->invert = true;
+        querying->invert = true;
         return true;
     case 'c':
-        asking->count_only = true;
+        querying->count_only = true;
         return true;
     case 'k':
-        asking->keys[asking->key_count++] = optarg;
+        querying->keys[querying->key_count++] = optarg;
         return true;
     case OPTION_FLUSH:
-        asking->flush = true;
+        querying->flush = true;
         return true;
     case '0':
-        asking->source.delimiter = 0;
+        querying->source.delimiter = 0;
         return true;
     default:
         break;
     }
     if ((option >= TOOL_SIEVE_OPTION_MEMORY && option < TOOL_SIEVE_OPTION_OWN) || option == 'q')
-        return tool_sieve_option(&asking->command, option);
-    return tool_rule_option(&asking->choice, option);
+        return tool_sieve_option(&querying->command, option);
+    return tool_rule_option(&querying->choice, option);
 }
 
-static bool read_options(struct asking *asking, int argc, char **argv, int *code)
+static bool read_options(struct querying *querying, int argc, char **argv, int *code)
 {
     int option;
     *code = TOOL_ERROR;
     while ((option = tool_getopt(argc, argv, "vcqk:0" TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
             *code = TOOL_FOUND;
-        if (option == TOOL_OPTION_HELP || !take_option(asking, option))
+        if (option == TOOL_OPTION_HELP || !take_option(querying, option))
             return false;
     }
-    if (asking->command.json && (!asking->count_only || asking->command.quiet))
+    if (querying->command.json && (!querying->count_only || querying->command.quiet))
         return !tool_usage("--json is for the counts of -c, without -q");
-    return tool_rule_complete(&asking->choice) && tool_sieve_operand(&asking->command, argc, argv);
+    return tool_rule_complete(&querying->choice) &&
+           tool_sieve_operand(&querying->command, argc, argv);
 }
 
 static int contains_main(int argc, char **argv)
 {
-    struct asking *asking = tool_allocate(sizeof(*asking));
-    memset(asking, 0, sizeof(*asking));
-    tool_sieve_start(&asking->command);
-    tool_out_start(&asking->out);
-    asking->good = true;
-    asking->keys = tool_allocate((size_t)argc * sizeof(const char *));
-    asking->source = (struct tool_source){
-        .delimiter = '\n', .keep_going = true, .threads = 1, .record_most = 8 << 20};
+    struct querying *querying = tool_allocate(sizeof(*querying));
+    memset(querying, 0, sizeof(*querying));
+    tool_sieve_start(&querying->command);
+    tool_out_start(&querying->out);
+    querying->good = true;
+    querying->keys = tool_allocate((size_t)argc * sizeof(const char *));
+    querying->source = (struct tool_source){
+        .delimiter = '\n', .keep_going = true, .threads = 1, .record_max = 8 << 20};
     int code;
-    if (read_options(asking, argc, argv, &code)) {
-        asking->source.paths = argv + optind;
-        asking->source.count = (size_t)(argc - optind);
-        asking->source.keep_bom = asking->choice.keep_bom;
-        asking->source.returns_taken = (asking->choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
-        code = run(asking);
+    if (read_options(querying, argc, argv, &code)) {
+        querying->source.paths = argv + optind;
+        querying->source.count = (size_t)(argc - optind);
+        querying->source.keep_bom = querying->choice.keep_bom;
+        querying->source.returns_taken = (querying->choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
+        code = run(querying);
     }
-    free(asking->keys);
-    free(asking);
+    free(querying->keys);
+    free(querying);
     return code;
 }
 

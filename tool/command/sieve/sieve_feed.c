@@ -2,11 +2,11 @@
 /*
  * Lines into a sieve, by one thread: a sieve takes keys in an order, which is that of the input.
  *
- * Memory is bounded (--memory): blocks.c keeps nothing of blocks that are done with, and passes over lines that are
+ * Memory is bounded (--memory): chunks.c keeps nothing of chunks that are done with, and passes over lines that are
  * longer than a key may be. A line that can't be pushed is no reason to leave out those after it: it is counted, told
  * at the end, and the exit code is that of an error.
  *
- * What is printed. The memory engine says NEW at once, and the key is written as it was given, each block by itself, so
+ * What is printed. The memory engine says NEW at once, and the key is written as it was given, each chunk by itself, so
  * that whoever reads at the other end of a pipe gets what there is. The disk engine decides in batches: here all that was
  * pending before is decided first; then comes the input; then everything is decided, and what the queue holds behind the
  * items that it held before is what was new, in the order of the queue and in the form in which it will be popped.
@@ -18,7 +18,7 @@
 
 #include "base/bits.h"
 #include "base/numbers.h"
-#include "input/blocks.h"
+#include "input/chunks.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 
 struct run {
     struct tool_sieve_feed *feed;
-    struct tool_blocks *blocks;
+    struct tool_chunks *chunks;
     struct tool_made *made; /* NULL: records are the keys */
     struct tool_made *paid; /* the payloads; NULL: none */
     bloomery_key_rule payload_rule;
@@ -81,7 +81,8 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
     bloomery_status status;
     size_t done = 0;
     if (feed->feeding == TOOL_FEED_NOTE)
-        status = bloomery_sieve_note_batch(sieve, keys, count, run->results, &done, NULL, &error);
+        status =
+            bloomery_sieve_mark_seen_batch(sieve, keys, count, run->results, &done, NULL, &error);
     else if (feed->feeding == TOOL_FEED_FORCE)
         status = force(run, keys, payloads, count, &done, &error);
     else
@@ -99,7 +100,7 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
 }
 
 /* Key `key` of the present batch is too long. */
-static void pass_over(struct run *run, const struct tool_block *block, size_t key)
+static void pass_over(struct run *run, const struct tool_chunk *chunk, size_t key)
 {
     struct tool_sieve_feed *feed = run->feed;
     const char *name;
@@ -110,15 +111,15 @@ static void pass_over(struct run *run, const struct tool_block *block, size_t ke
         for (; key > 0; key--)
             record = tool_next_bit(run->made->with_key, record + 1, run->batch, true);
     }
-    if (feed->too_long++ == 0 && tool_blocks_too_long(run->blocks, &name, &line) == 0) {
-        run->long_input = block->input;
+    if (feed->too_long++ == 0 && tool_chunks_too_long(run->chunks, &name, &line) == 0) {
+        run->long_input = chunk->input;
         run->long_line =
-            tool_blocks_line(run->blocks, block->number, block->records - run->batch + record);
+            tool_chunks_line(run->chunks, chunk->number, chunk->records - run->batch + record);
     }
     feed->good = false;
 }
 
-static void push_keys(struct run *run, const struct tool_block *block, const bloomery_key *keys,
+static void push_keys(struct run *run, const struct tool_chunk *chunk, const bloomery_key *keys,
                       const bloomery_key *payloads, size_t count)
 {
     size_t begin = 0;
@@ -133,7 +134,7 @@ static void push_keys(struct run *run, const struct tool_block *block, const blo
         if (i > begin)
             push_run(run, keys + begin, payloads != NULL ? payloads + begin : NULL, i - begin);
         if (i < count)
-            pass_over(run, block, i);
+            pass_over(run, chunk, i);
         begin = i + 1;
     }
 }
@@ -141,10 +142,10 @@ static void push_keys(struct run *run, const struct tool_block *block, const blo
 /* ---- Records --------------------------------------------------------------------------------- */
 
 /* The payloads of those records that have a key, in the order of the keys. */
-static void find_payloads(struct run *run, const struct tool_block *block, size_t count)
+static void find_payloads(struct run *run, const struct tool_chunk *chunk, size_t count)
 {
     size_t key = 0, paid = 0;
-    tool_rule_apply(&run->payload_rule, block, run->records, count, run->paid);
+    tool_rule_apply(&run->payload_rule, chunk, run->records, count, run->paid);
     for (size_t i = 0; i < count; i++) {
         const bool has = tool_bit(run->paid->with_key, i);
         if (tool_bit(run->made->with_key, i))
@@ -154,15 +155,15 @@ static void find_payloads(struct run *run, const struct tool_block *block, size_
     assert(key == run->made->count && paid == run->paid->count);
 }
 
-static void push_made(struct run *run, const struct tool_block *block, size_t count)
+static void push_made(struct run *run, const struct tool_chunk *chunk, size_t count)
 {
     struct tool_made *made = run->made;
-    tool_rule_apply(&run->feed->choice.rule, block, run->records, count, made);
+    tool_rule_apply(&run->feed->choice.rule, chunk, run->records, count, made);
     if (made->tally.malformed > 0 && made->tally.line == 0)
-        tool_tally_place(&made->tally, run->blocks);
+        tool_tally_place(&made->tally, run->chunks);
     if (run->paid != NULL)
-        find_payloads(run, block, count);
-    push_keys(run, block, made->keys, run->payloads, made->count);
+        find_payloads(run, chunk, count);
+    push_keys(run, chunk, made->keys, run->payloads, made->count);
 }
 
 enum { FINGERPRINT_DIGITS = 40 };
@@ -180,31 +181,31 @@ static bool is_fingerprint(bloomery_key key)
 
 /* Of a requests.seen: its fingerprints, without what some systems put at a line's end. A crash may have cut the last
  * line, which is none then. */
-static void push_fingerprints(struct run *run, const struct tool_block *block, size_t count)
+static void push_fingerprints(struct run *run, const struct tool_chunk *chunk, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
         if (is_fingerprint(run->records[i]))
             run->records[kept++] = bloomery_key_of(run->records[i].data, FINGERPRINT_DIGITS);
     run->feed->no_fingerprint += count - kept;
-    push_keys(run, block, run->records, NULL, kept);
+    push_keys(run, chunk, run->records, NULL, kept);
 }
 
-static void push_block(struct run *run, struct tool_block *block)
+static void push_chunk(struct run *run, struct tool_chunk *chunk)
 {
     size_t count;
-    bool first = block->begins_input;
-    while (!run->ended && (count = tool_block_keys(block, run->records)) > 0) {
+    bool first = chunk->begins_input;
+    while (!run->ended && (count = tool_chunk_keys(chunk, run->records)) > 0) {
         if (first && run->feed->finds_lists)
-            run->list = is_fingerprint(run->records[0]) ? block->input : NULL;
+            run->list = is_fingerprint(run->records[0]) ? chunk->input : NULL;
         first = false;
         run->batch = count;
         if (run->list != NULL)
-            push_fingerprints(run, block, count);
+            push_fingerprints(run, chunk, count);
         else if (run->made != NULL)
-            push_made(run, block, count);
+            push_made(run, chunk, count);
         else
-            push_keys(run, block, run->records, NULL, count);
+            push_keys(run, chunk, run->records, NULL, count);
     }
     /* The reader of a pipe gets what there is. */
     if (run->out != NULL && !tool_out_flush(run->out))
@@ -265,7 +266,7 @@ static void open_inputs(struct run *run)
     struct tool_sieve_feed *feed = run->feed;
     const double sync = feed->command->options.sync;
     feed->source.threads = 1;
-    feed->source.record_most = BLOOMERY_SIEVE_ITEM_MAX;
+    feed->source.record_max = BLOOMERY_SIEVE_ITEM_MAX;
     feed->source.keep_bom = feed->choice.keep_bom;
     feed->source.returns_taken =
         feed->finds_lists || (feed->choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
@@ -283,7 +284,7 @@ static void open_inputs(struct run *run)
                                                 .flags = feed->choice.rule.flags &
                                                          (BLOOMERY_RULE_CSV | BLOOMERY_RULE_CRLF)};
     }
-    run->blocks = tool_blocks_open(&feed->source, feed->command->quiet ? NULL : feed->verb);
+    run->chunks = tool_chunks_open(&feed->source, feed->command->quiet ? NULL : feed->verb);
 }
 
 /* What became of records that are no pushes. */
@@ -293,7 +294,7 @@ static void say_rest(struct run *run)
     char text[TOOL_SIEVE_TEXT];
     const char *name;
     uint64_t line;
-    const uint64_t dropped = tool_blocks_too_long(run->blocks, &name, &line);
+    const uint64_t dropped = tool_chunks_too_long(run->chunks, &name, &line);
     if (run->long_input != NULL) {
         name = run->long_input;
         line = run->long_line;
@@ -337,7 +338,7 @@ static void finish(struct run *run, uint64_t queued_before)
 }
 
 /* The sieve is open. */
-static void run_all(struct run *run, struct tool_block *block, bool more)
+static void run_all(struct run *run, struct tool_chunk *chunk, bool more)
 {
     struct tool_sieve_feed *feed = run->feed;
     feed->before = tool_sieve_info(feed->command);
@@ -350,11 +351,11 @@ static void run_all(struct run *run, struct tool_block *block, bool more)
         queued = tool_sieve_info(feed->command).queued;
     }
     while (!run->ended && more) {
-        push_block(run, block);
-        more = !run->ended && tool_blocks_take(run->blocks, block);
+        push_chunk(run, chunk);
+        more = !run->ended && tool_chunks_take(run->chunks, chunk);
     }
-    tool_blocks_give_back(run->blocks, block);
-    feed->records = tool_blocks_records(run->blocks);
+    tool_chunks_give_back(run->chunks, chunk);
+    feed->records = tool_chunks_records(run->chunks);
     say_rest(run);
     finish(run, queued);
     feed->after = tool_sieve_info(feed->command);
@@ -380,24 +381,24 @@ static int close_sieve(struct tool_sieve_feed *feed)
 int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
 {
     struct run *run = tool_allocate(sizeof(*run));
-    struct tool_block block = {0};
+    struct tool_chunk chunk = {0};
     memset(run, 0, sizeof(*run));
     run->feed = feed;
     feed->good = true;
     open_inputs(run);
     /* The sieve is opened when something came: whoever feeds us through a pipe may be using it until then, as in
      * 'pop | find links | push'. */
-    const bool more = tool_blocks_take(run->blocks, &block);
+    const bool more = tool_chunks_take(run->chunks, &chunk);
     *opened = tool_sieve_open(feed->command);
     if (*opened)
-        run_all(run, &block, more);
-    tool_blocks_give_back(run->blocks, &block);
-    if (!tool_blocks_close(run->blocks))
+        run_all(run, &chunk, more);
+    tool_chunks_give_back(run->chunks, &chunk);
+    if (!tool_chunks_close(run->chunks))
         feed->good = false;
     int code = TOOL_ERROR;
     if (*opened)
         code = close_sieve(feed);
-    tool_block_free(&block);
+    tool_chunk_free(&chunk);
     free(run->out);
     free(run->payloads);
     tool_made_free(run->paid);

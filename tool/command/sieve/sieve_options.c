@@ -139,7 +139,7 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
     int name;
     switch (option) {
     case 'n':
-        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MOST, &options->keys);
+        return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &options->keys);
     case 'p':
         return tool_option_rate("-p", optarg, &options->rate);
     case TOOL_SIEVE_OPTION_ENGINE:
@@ -199,7 +199,7 @@ bool tool_sieve_no_more(int argc, char **argv)
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 /* The least memory of the sieve itself, or 0 where that is not known. */
-static uint64_t least_memory(const struct tool_sieve_command *command)
+static uint64_t min_memory(const struct tool_sieve_command *command)
 {
     bloomery_sieve_options options = command->options;
     bloomery_sieve *sieve = NULL;
@@ -218,18 +218,18 @@ static uint64_t least_memory(const struct tool_sieve_command *command)
         return 0;
     if (plan.keys == 0)
         plan.keys = 1000000;
-    return bloomery_sieve_plan_solve(&plan, NULL) == BLOOMERY_OK ? plan.least_memory : 0;
+    return bloomery_sieve_plan_solve(&plan, NULL) == BLOOMERY_OK ? plan.min_memory : 0;
 }
 
 static int refuse_memory(struct tool_sieve_command *command, const bloomery_error *error)
 {
     char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
-    const uint64_t sieve = least_memory(command);
+    const uint64_t sieve = min_memory(command);
     tool_format_count(given, command->memory);
     tool_format_count(share, TOOL_SIEVE_SHARE);
     if (sieve == 0 || TOOL_SIEVE_SHARE + sieve <= command->memory) {
         tool_sieve_error(command, error);
-        tool_note("of --memory %s bytes this command takes %s itself", given, share);
+        tool_notice("of --memory %s bytes this command takes %s itself", given, share);
         return TOOL_ERROR;
     }
     const uint64_t sum = TOOL_SIEVE_SHARE + sieve;

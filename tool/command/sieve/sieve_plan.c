@@ -119,10 +119,10 @@ static void print_disk_engine(struct tool_out *out, const struct tool_sieve_wish
     size_line(out, "sieve", (double)plan->memory, "");
     snprintf(note, sizeof(note), "with %s partition%s", tool_format_count(number, plan->partitions),
              plan->partitions == 1 ? "" : "s");
-    size_line(out, "  at least", (double)plan->least_memory, note);
+    size_line(out, "  at least", (double)plan->min_memory, note);
     line(out, "  a batch", tool_format_count(text, plan->batch),
          "pushes of a partition, decided together");
-    line(out, "  pending at most", tool_format_count(text, plan->pending_most),
+    line(out, "  pending at most", tool_format_count(text, plan->pending_max),
          "pushes; half of it on average");
     tool_out_text(out, "disk\n");
     snprintf(note, sizeof(note), "%.3g bytes a key", plan->seen_disk / (double)plan->keys);
@@ -181,7 +181,7 @@ static int print_json(const struct tool_sieve_wish *wish)
     tool_json_add(object, "process_memory",
                   wish->memory > 0 ? tool_json_count(wish->memory) : tool_json_null());
     tool_json_add(object, "memory", tool_json_count(plan->memory));
-    tool_json_add(object, "least_memory", tool_json_count(plan->least_memory));
+    tool_json_add(object, "least_memory", tool_json_count(plan->min_memory));
     tool_json_add(object, "key_bytes", tool_json_number(plan->key_bytes));
     tool_json_add(object, "rate", tool_json_number(plan->rate));
     tool_json_add(object, "fingerprint_bits", tool_json_count(plan->fingerprint_bits));
@@ -189,7 +189,7 @@ static int print_json(const struct tool_sieve_wish *wish)
     tool_json_add(object, "cache_hit", tool_json_number(plan->cache_hit));
     tool_json_add(object, "disk_speed", tool_json_number(plan->disk_speed));
     tool_json_add(object, "batch", tool_json_count(plan->batch));
-    tool_json_add(object, "pending_most", tool_json_count(plan->pending_most));
+    tool_json_add(object, "pending_most", tool_json_count(plan->pending_max));
     tool_json_add(object, "seen_disk", tool_json_number(plan->seen_disk));
     tool_json_add(object, "pending_disk", tool_json_number(plan->pending_disk));
     tool_json_add(object, "queue_disk", tool_json_number(plan->queue_disk));
@@ -215,12 +215,12 @@ static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *erro
     bloomery_sieve_plan plan = wish->plan;
     plan.memory = 0;
     if (wish->memory == 0 || bloomery_sieve_plan_solve(&plan, NULL) != BLOOMERY_OK ||
-        plan.least_memory + share <= wish->memory)
+        plan.min_memory + share <= wish->memory)
         return tool_library_error(NULL, error);
     tool_error("--memory %s bytes is too little: the process takes 4 MB itself, and the least that "
                "works is %s bytes",
                tool_format_count(given, wish->memory),
-               tool_format_count(least, (plan.least_memory + share + 99999) / 100000 * 100000));
+               tool_format_count(least, (plan.min_memory + share + 99999) / 100000 * 100000));
     return TOOL_ERROR;
 }
 

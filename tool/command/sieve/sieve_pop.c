@@ -19,7 +19,7 @@
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
-#include "input/blocks.h"
+#include "input/chunks.h"
 #include "key/rule.h"
 
 #include <errno.h>
@@ -464,26 +464,26 @@ static bool take_line(struct ack *ack, bloomery_key record)
  * until then, as in 'pop | visit | ack'. */
 static bool take_lines(struct ack *ack)
 {
-    struct tool_block block = {0};
+    struct tool_chunk chunk = {0};
     bloomery_key *records = tool_allocate(TOOL_BATCH_ROOM * sizeof(*records));
-    struct tool_blocks *blocks = tool_blocks_open(&ack->source, NULL);
+    struct tool_chunks *chunks = tool_chunks_open(&ack->source, NULL);
     bool good = true;
-    while (good && tool_blocks_take(blocks, &block)) {
+    while (good && tool_chunks_take(chunks, &chunk)) {
         size_t count;
-        while (good && (count = tool_block_keys(&block, records)) > 0)
+        while (good && (count = tool_chunk_keys(&chunk, records)) > 0)
             for (size_t i = 0; i < count && good; i++)
                 good = take_line(ack, records[i]);
     }
-    tool_blocks_give_back(blocks, &block);
+    tool_chunks_give_back(chunks, &chunk);
     const char *name;
     uint64_t line;
-    if (good && tool_blocks_too_long(blocks, &name, &line) > 0) {
+    if (good && tool_chunks_too_long(chunks, &name, &line) > 0) {
         tool_error("%s: line %llu is longer than any that 'sieve pop' prints; nothing was changed",
                    tool_path_said(name), (unsigned long long)line);
         good = false;
     }
-    good = tool_blocks_close(blocks) && good;
-    tool_block_free(&block);
+    good = tool_chunks_close(chunks) && good;
+    tool_chunk_free(&chunk);
     free(records);
     return good;
 }
@@ -535,7 +535,7 @@ static int ack_main(int argc, char **argv)
         TOOL_SIEVE_OPTIONS,
         {NULL, 0, NULL, 0},
     };
-    struct ack ack = {.source = {.delimiter = '\n', .threads = 1, .record_most = 2 << 20}};
+    struct ack ack = {.source = {.delimiter = '\n', .threads = 1, .record_max = 2 << 20}};
     int option;
     tool_sieve_start(&ack.command);
     while ((option = tool_getopt(argc, argv, "0" TOOL_SIEVE_LETTERS, options)) != -1) {

@@ -160,7 +160,7 @@ static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_si
     tool_json_add(object, "durable", tool_json_count(feed->durable));
     tool_json_add(object, "decided_new", tool_json_count(after->new_keys - before->new_keys));
     tool_json_add(object, "decided_seen", tool_json_count(after->seen - before->seen));
-    tool_json_add(object, "noted", tool_json_count(after->noted - before->noted));
+    tool_json_add(object, "noted", tool_json_count(after->marked - before->marked));
     tool_json_add(object, "forced", tool_json_count(after->forced - before->forced));
     tool_json_add(object, "printed",
                   feed->print ? tool_json_count(feed->printed) : tool_json_null());

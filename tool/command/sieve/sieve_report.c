@@ -167,7 +167,7 @@ static void print_queue(struct tool_out *out, const bloomery_sieve_info *info)
     line_of_count(out, "pending", info->pending,
                   info->engine == BLOOMERY_SIEVE_DISK ? "not decided yet" : "");
     line_of_count(out, "forced", info->forced, "");
-    line_of_count(out, "noted", info->noted, "");
+    line_of_count(out, "noted", info->marked, "");
     tool_out_text(out, "queue\n");
     line_of_count(out, "queued", info->queued, "");
     line_of_count(out, "leased", info->leased, "popped, not acknowledged");
@@ -245,7 +245,7 @@ static void add_pushes(json_t *object, const bloomery_sieve_info *info)
     tool_json_add(object, "seen", tool_json_count(info->seen));
     tool_json_add(object, "pending", tool_json_count(info->pending));
     tool_json_add(object, "forced", tool_json_count(info->forced));
-    tool_json_add(object, "noted", tool_json_count(info->noted));
+    tool_json_add(object, "noted", tool_json_count(info->marked));
     tool_json_add(object, "queued", tool_json_count(info->queued));
     tool_json_add(object, "leased", tool_json_count(info->leased));
     tool_json_add(object, "acked", tool_json_count(info->acked));

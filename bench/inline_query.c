@@ -4,7 +4,7 @@
  * attributes of functions would change nothing. */
 #include "inline.h"
 
-uint64_t BENCH_INLINE_ASK(const bloomery_inline *taken, const struct bench_chunk *chunk)
+uint64_t BENCH_INLINE_QUERY(const bloomery_inline *taken, const struct bench_chunk *chunk)
 {
     const bloomery_inline filter = *taken;
     uint64_t found = 0;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A line in AVX2: two registers of four 64-bit lanes, each as line_avx512.h has all eight. There is
+/* A block in AVX2: two registers of four 64-bit lanes, each as block_avx512.h has all eight. There is
  * no rotation: bits are shifted to their places, and compared. */
-#ifndef BLOOMERY_CORE_X86_LINE_AVX2_H
-#define BLOOMERY_CORE_X86_LINE_AVX2_H
+#ifndef BLOOMERY_CORE_X86_BLOCK_AVX2_H
+#define BLOOMERY_CORE_X86_BLOCK_AVX2_H
 
-#include "core/line.h"
+#include "core/block.h"
 
 #include <immintrin.h>
 
 #define TARGET_AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt"))) BLOOMERY_RACES_MEANT
 #define INLINE_AVX2 TARGET_AVX2 static inline __attribute__((always_inline))
 
-/* A line as two halves. */
-struct line_avx2 {
+/* A block as two halves. */
+struct block_avx2 {
     __m256i half[2];
 };
 
@@ -26,32 +26,32 @@ INLINE_AVX2 __m256i half_bits_avx2(__m256i w, __m256i steps, const uint64_t *win
     return _mm256_and_si256(bits, _mm256_loadu_si256((const __m256i *)(const void *)window));
 }
 
-INLINE_AVX2 struct line_avx2 bits_avx2(uint64_t w, uint32_t probes)
+INLINE_AVX2 struct block_avx2 bits_avx2(uint64_t w, uint32_t probes)
 {
-    const uint64_t *window = probes == BLOOMERY_LINE_PROBES ? NULL : bloomery_window(w, probes);
+    const uint64_t *window = probes == BLOOMERY_BLOCK_PROBES ? NULL : bloomery_window(w, probes);
     const __m256i all = _mm256_set1_epi64x((long long)w);
-    return (struct line_avx2){{half_bits_avx2(all, _mm256_setr_epi64x(0, 6, 12, 18), window),
-                               half_bits_avx2(all, _mm256_setr_epi64x(24, 30, 36, 42),
-                                              window == NULL ? NULL : window + 4)}};
+    return (struct block_avx2){{half_bits_avx2(all, _mm256_setr_epi64x(0, 6, 12, 18), window),
+                                half_bits_avx2(all, _mm256_setr_epi64x(24, 30, 36, 42),
+                                               window == NULL ? NULL : window + 4)}};
 }
 
-INLINE_AVX2 struct line_avx2 read_avx2(const uint8_t *line)
+INLINE_AVX2 struct block_avx2 read_avx2(const uint8_t *block)
 {
-    const volatile __m256i *halves = (const volatile __m256i *)(const void *)line;
-    return (struct line_avx2){{halves[0], halves[1]}};
+    const volatile __m256i *halves = (const volatile __m256i *)(const void *)block;
+    return (struct block_avx2){{halves[0], halves[1]}};
 }
 
-INLINE_AVX2 bool hits_avx2(const uint8_t *line, uint64_t w, uint32_t probes)
+INLINE_AVX2 bool hits_avx2(const uint8_t *block, uint64_t w, uint32_t probes)
 {
-    const struct line_avx2 bits = bits_avx2(w, probes);
-    const struct line_avx2 now = read_avx2(line);
+    const struct block_avx2 bits = bits_avx2(w, probes);
+    const struct block_avx2 now = read_avx2(block);
     const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(now.half[0], bits.half[0]),
                                             _mm256_andnot_si256(now.half[1], bits.half[1]));
     return _mm256_testz_si256(missing, missing) != 0;
 }
 
-/* The words in which the line lacks a bit, the lowest bit for word 0. A word has at most one. */
-INLINE_AVX2 uint32_t fresh_avx2(struct line_avx2 now, struct line_avx2 bits)
+/* The words in which the block lacks a bit, the lowest bit for word 0. A word has at most one. */
+INLINE_AVX2 uint32_t fresh_avx2(struct block_avx2 now, struct block_avx2 bits)
 {
     uint32_t same = 0;
     for (int i = 0; i < 2; i++) {
@@ -62,31 +62,31 @@ INLINE_AVX2 uint32_t fresh_avx2(struct line_avx2 now, struct line_avx2 bits)
     return same ^ 0xff;
 }
 
-INLINE_AVX2 uint32_t set_avx2(uint8_t *line, uint64_t w, uint32_t probes)
+INLINE_AVX2 uint32_t set_avx2(uint8_t *block, uint64_t w, uint32_t probes)
 {
-    const struct line_avx2 bits = bits_avx2(w, probes);
-    struct line_avx2 now;
+    const struct block_avx2 bits = bits_avx2(w, probes);
+    struct block_avx2 now;
     for (int i = 0; i < 2; i++) {
-        __m256i *half = (__m256i *)(void *)line + i;
+        __m256i *half = (__m256i *)(void *)block + i;
         now.half[i] = _mm256_load_si256(half);
         _mm256_store_si256(half, _mm256_or_si256(now.half[i], bits.half[i]));
     }
     return (uint32_t)__builtin_popcount(fresh_avx2(now, bits));
 }
 
-INLINE_AVX2 uint32_t set_shared_avx2(uint8_t *line, uint64_t w, uint32_t probes)
+INLINE_AVX2 uint32_t set_shared_avx2(uint8_t *block, uint64_t w, uint32_t probes)
 {
-    const struct line_avx2 bits = bits_avx2(w, probes);
-    uint64_t each[BLOOMERY_LINE_WORDS] __attribute__((aligned(32)));
+    const struct block_avx2 bits = bits_avx2(w, probes);
+    uint64_t each[BLOOMERY_BLOCK_WORDS] __attribute__((aligned(32)));
     uint32_t fresh = 0;
-    uint32_t left = fresh_avx2(read_avx2(line), bits);
+    uint32_t left = fresh_avx2(read_avx2(block), bits);
     if (left == 0)
         return 0;
     for (int i = 0; i < 2; i++)
         _mm256_store_si256((__m256i *)(void *)each + i, bits.half[i]);
     for (; left != 0; left &= left - 1) {
         const uint32_t word = (uint32_t)__builtin_ctz(left);
-        fresh += bloomery_or_shared((uint64_t *)(void *)line + word, each[word]);
+        fresh += bloomery_or_shared((uint64_t *)(void *)block + word, each[word]);
     }
     return fresh;
 }

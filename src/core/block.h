@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line and a key, in plain C: what a key sets in a line (core/derive.h), and the same once more
- * for each vector unit, in files of the same form (x86/line_avx2.h, x86/line_avx512.h,
- * arm/line_neon.h). Each defines, for its unit:
+ * A block and a key, in plain C: what a key sets in a block (core/derive.h), and the same once more
+ * for each vector unit, in files of the same form (x86/block_avx2.h, x86/block_avx512.h,
+ * arm/block_neon.h). Each defines, for its unit:
  *
- *     hits(at, w, k)         whether the k bits of w are set in the line at `at`
+ *     hits(at, w, k)         whether the k bits of w are set in the block at `at`
  *     set(at, w, k)          sets them; how many were not set
  *     set_shared(at, w, k)   the same while other threads set and test bits
  *
@@ -15,14 +15,14 @@
  *     k = 3     1 1 1 0 0 0 0 0 1 1 1 0 0 0 0 0
  *     r = 6         └ 1 0 0 0 0 0 1 1 ┘            from word 8 - r on: words 6, 7 and 0
  *
- * Reading while others write: a line is read by volatile loads, of which the compiler may assume
+ * Reading while others write: a block is read by volatile loads, of which the compiler may assume
  * nothing, and no processor of today tears an aligned 64-bit word. Bits only ever appear and
  * publish nothing but themselves, so any mixture of old and new words is an answer that was true at
  * some time during the call. Writing: one atomic OR for each word that changes. A race detector
  * cannot know that this is meant, hence BLOOMERY_RACES_MEANT on whatever reads or writes so.
  */
-#ifndef BLOOMERY_CORE_LINE_H
-#define BLOOMERY_CORE_LINE_H
+#ifndef BLOOMERY_CORE_BLOCK_H
+#define BLOOMERY_CORE_BLOCK_H
 
 #include "base/bytes.h"
 #include "core/derive.h"
@@ -31,20 +31,20 @@
 
 #define BLOOMERY_RACES_MEANT __attribute__((no_sanitize("thread")))
 
-enum { BLOOMERY_LINE_PROBES = 8 }; /* k at most */
+enum { BLOOMERY_BLOCK_PROBES = 8 }; /* k at most */
 
 /* The masks of k = 0 to 8; and as bits, the lowest for word 0, by k and first word. */
 #define BLOOMERY_HIDDEN __attribute__((visibility("hidden")))
 extern BLOOMERY_HIDDEN const uint64_t
-    bloomery_window_words[BLOOMERY_LINE_PROBES + 1][2 * BLOOMERY_LINE_WORDS];
+    bloomery_window_words[BLOOMERY_BLOCK_PROBES + 1][2 * BLOOMERY_BLOCK_WORDS];
 extern BLOOMERY_HIDDEN const uint8_t
-    bloomery_window_bits[BLOOMERY_LINE_PROBES + 1][BLOOMERY_LINE_WORDS];
+    bloomery_window_bits[BLOOMERY_BLOCK_PROBES + 1][BLOOMERY_BLOCK_WORDS];
 
 /* The mask of a key, eight words. */
 static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
 {
     return bloomery_window_words[probes] +
-           ((BLOOMERY_LINE_WORDS - bloomery_first_word(w)) & (BLOOMERY_LINE_WORDS - 1));
+           ((BLOOMERY_BLOCK_WORDS - bloomery_first_word(w)) & (BLOOMERY_BLOCK_WORDS - 1));
 }
 
 /* ORs bits into a word that others may be writing to: 1 where one of them was not set, for exactly
@@ -75,26 +75,26 @@ INLINE uint64_t turned_scalar(uint64_t w, uint32_t first)
 }
 
 /* Without a branch for each bit: nobody could foresee which is the first that is not set. */
-INLINE bool hits_scalar(const uint8_t *line, uint64_t w, uint32_t probes)
+INLINE bool hits_scalar(const uint8_t *block, uint64_t w, uint32_t probes)
 {
-    const volatile uint64_t *words = (const volatile uint64_t *)(const void *)line;
-    const uint32_t first = probes == BLOOMERY_LINE_PROBES ? 0 : bloomery_first_word(w);
+    const volatile uint64_t *words = (const volatile uint64_t *)(const void *)block;
+    const uint32_t first = probes == BLOOMERY_BLOCK_PROBES ? 0 : bloomery_first_word(w);
     uint64_t choices = turned_scalar(w, first);
     uint64_t all = 1;
     for (uint32_t i = 0; i < probes; i++, choices >>= BLOOMERY_CHOICE_BITS)
         all &=
-            word_scalar(words[(first + i) % BLOOMERY_LINE_WORDS]) >> choices % BLOOMERY_WORD_BITS;
+            word_scalar(words[(first + i) % BLOOMERY_BLOCK_WORDS]) >> choices % BLOOMERY_WORD_BITS;
     return all != 0;
 }
 
-INLINE uint32_t set_scalar(uint8_t *line, uint64_t w, uint32_t probes)
+INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
 {
-    uint64_t *words = (uint64_t *)(void *)line;
-    const uint32_t first = probes == BLOOMERY_LINE_PROBES ? 0 : bloomery_first_word(w);
+    uint64_t *words = (uint64_t *)(void *)block;
+    const uint32_t first = probes == BLOOMERY_BLOCK_PROBES ? 0 : bloomery_first_word(w);
     uint64_t choices = turned_scalar(w, first);
     uint64_t seen = 0;
     for (uint32_t i = 0; i < probes; i++, choices >>= BLOOMERY_CHOICE_BITS) {
-        uint64_t *word = words + (first + i) % BLOOMERY_LINE_WORDS;
+        uint64_t *word = words + (first + i) % BLOOMERY_BLOCK_WORDS;
         const uint64_t before = word_scalar(*word);
         seen += before >> choices % BLOOMERY_WORD_BITS & 1;
         *word = word_scalar(before | (uint64_t)1 << choices % BLOOMERY_WORD_BITS);
@@ -102,17 +102,17 @@ INLINE uint32_t set_scalar(uint8_t *line, uint64_t w, uint32_t probes)
     return probes - (uint32_t)seen;
 }
 
-/* Reading first keeps the line shared where the bits are set already, and an atomic OR costs
+/* Reading first keeps the block shared where the bits are set already, and an atomic OR costs
  * several times a plain one. */
-INLINE uint32_t set_shared_scalar(uint8_t *line, uint64_t w, uint32_t probes)
+INLINE uint32_t set_shared_scalar(uint8_t *block, uint64_t w, uint32_t probes)
 {
-    uint64_t *words = (uint64_t *)(void *)line;
+    uint64_t *words = (uint64_t *)(void *)block;
     const uint32_t first = bloomery_first_word(w);
     uint32_t fresh = 0;
     for (uint32_t i = 0; i < probes; i++) {
-        uint64_t *word = words + (first + i) % BLOOMERY_LINE_WORDS;
+        uint64_t *word = words + (first + i) % BLOOMERY_BLOCK_WORDS;
         const uint64_t bit =
-            word_scalar((uint64_t)1 << bloomery_bit_in_word(w, (first + i) % BLOOMERY_LINE_WORDS));
+            word_scalar((uint64_t)1 << bloomery_bit_in_word(w, (first + i) % BLOOMERY_BLOCK_WORDS));
         if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0)
             fresh += bloomery_or_shared(word, bit);
     }

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How input becomes chunks of records that several threads can work on.
+ *
+ *     input    850101312345\n850101312353\n99121|7314159\n...
+ *     chunk 0  850101312345\n850101312353\n
+ *     rest                                 99121
+ *     chunk 1                              991217314159\n...
+ *
+ * A chunk is what one read gives, cut behind its last delimiter; the few bytes of the cut record
+ * are set aside and begin the next chunk. A record that is longer than a chunk makes its chunk
+ * longer, by doubling, so that long records take linear time, up to the longest record that may be
+ * (line_max), so that a file without line ends takes no more memory than that. What a read gives
+ * is handed out at once, be it one line: whoever types it waits for the answer.
+ *
+ * Reading is one thread's at a time: who takes a chunk has the baton, reads, cuts and hands the
+ * baton on. Reading a cached file takes a tenth of what is then done with its lines, splitting them
+ * included, and that happens in the thread's own chunk, which its core still has in its cache.
+ * Everything that is said about the inputs is said with the baton in hand, and so in their order.
+ *
+ * Chunks are numbered as they are read. Who writes output waits with it until all earlier chunks
+ * have been given back: the output is that of one thread. No more than one chunk per thread exists
+ * at any time, which bounds the memory.
+ *
+ * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter (the buffer
+ * always has room for one, and gets it), an empty record is the empty key, and an empty input has
+ * no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps it). A
+ * carriage return is not seen in a text either and yet becomes part of its keys: where no key rule
+ * removes it, it is warned about, once for an input.
+ */
+#include "input/chunks.h"
+
+#include "base/numbers.h"
+#include "base/progress.h"
+#include "base/team.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
+ * 128 KiB to 1 MiB take the same time within 5 %. */
+enum { CHUNK_BYTES = 1 << 18 };
+
+struct past {
+    uint64_t records; /* UNKNOWN where the chunk was not split to its end, or not yet */
+    bool begins_input;
+};
+
+#define UNKNOWN UINT64_MAX
+
+struct tool_chunks {
+    struct tool_source source;
+    size_t chunk_bytes;
+    size_t line_max; /* SIZE_MAX - 1: any */
+    uint32_t threads;
+    uint64_t total; /* of the inputs, in bytes; 0: unknown */
+    int wake[2];    /* a pipe; a byte in it wakes the reader. -1: none */
+
+    pthread_mutex_t mutex;
+    pthread_cond_t baton_free;
+    pthread_cond_t given_back;
+    /* Under the mutex. */
+    bool baton_taken;
+    bool stopped;
+    bool ended;     /* no more chunks */
+    uint64_t taken; /* chunks handed out */
+    uint64_t done;  /* and given back */
+    uint64_t records;
+    struct past *past; /* of all that were taken, to tell a record's line; not with record_max */
+    size_t past_room;
+    uint64_t input_start; /* records of the inputs before the open one; with record_max */
+    uint64_t last_start;  /* and of this one before the last chunk */
+    uint64_t too_long;
+    const char *too_long_input; /* the first one: its input, and its line there */
+    uint64_t too_long_line;
+
+    /* The baton's. */
+    struct tool_input input;
+    bool first_record; /* none has been handed out of this input */
+    bool failed;
+    bool ends_long;    /* what follows the last chunk is a record that is too long */
+    bool dropping;     /* what is read belongs to a record that is too long */
+    bool dropped_here; /* the open input has had one */
+    unsigned char *rest;
+    size_t rest_bytes;
+    size_t rest_capacity;
+    struct tool_progress progress;
+};
+
+/* Tests want chunks that are full after some lines. */
+static size_t wanted_chunk_bytes(void)
+{
+#ifdef BLOOMERY_TOOL_SWITCH
+    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
+    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
+    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
+        return wanted;
+#endif
+    return CHUNK_BYTES;
+}
+
+/* Of packed files more chunks come than their size says, but unpacking is one thread's work. */
+static uint32_t useful_threads(const struct tool_chunks *chunks)
+{
+    uint32_t threads = chunks->source.threads;
+    if (threads == 0)
+        threads = bloomery_threads();
+    if (threads > TOOL_THREADS_MAX)
+        threads = TOOL_THREADS_MAX;
+    if (chunks->total > 0 && chunks->total / chunks->chunk_bytes < threads)
+        threads = (uint32_t)(chunks->total / chunks->chunk_bytes) + 1;
+    return threads;
+}
+
+struct tool_chunks *tool_chunks_open(const struct tool_source *source, const char *verb)
+{
+    struct tool_chunks *chunks = tool_allocate(sizeof(*chunks));
+    memset(chunks, 0, sizeof(*chunks));
+    chunks->source = *source;
+    chunks->chunk_bytes = wanted_chunk_bytes();
+    chunks->line_max = source->record_max > 0 ? SIZE_MAX - 1
+                       : source->line_max > 0 ? source->line_max
+                                              : TOOL_LINE_MAX;
+    chunks->total = tool_source_bytes(source);
+    chunks->threads = useful_threads(chunks);
+    chunks->wake[0] = chunks->wake[1] = -1;
+    if (source->interrupt != NULL) {
+        chunks->wake[0] = tool_interrupt_read_end(source->interrupt);
+        chunks->wake[1] = tool_interrupt_write_end(source->interrupt);
+    } else if (source->stoppable && chunks->threads > 1 && pipe(chunks->wake) != 0)
+        chunks->wake[0] = chunks->wake[1] = -1; /* a stop then waits for the next bytes */
+    pthread_mutex_init(&chunks->mutex, NULL);
+    pthread_cond_init(&chunks->baton_free, NULL);
+    pthread_cond_init(&chunks->given_back, NULL);
+    tool_input_start(&chunks->input, &chunks->source, chunks->wake[0]);
+    tool_progress_start(&chunks->progress, verb, verb == NULL);
+    return chunks;
+}
+
+uint32_t tool_chunks_threads(const struct tool_chunks *chunks)
+{
+    return chunks->threads;
+}
+
+/* ---- The baton ------------------------------------------------------------------------------- */
+
+/* Takes the chunk back from a thread that comes for another. */
+static void give_back(struct tool_chunks *chunks, struct tool_chunk *chunk)
+{
+    if (!chunk->open)
+        return;
+    chunk->open = false;
+    chunks->records += chunk->records;
+    if (chunk->from == chunk->end && chunks->past != NULL)
+        chunks->past[chunk->number].records = chunk->records;
+    chunks->done++;
+    assert(chunks->done <= chunks->taken);
+    pthread_cond_broadcast(&chunks->given_back);
+}
+
+void tool_chunks_give_back(struct tool_chunks *chunks, struct tool_chunk *chunk)
+{
+    pthread_mutex_lock(&chunks->mutex);
+    give_back(chunks, chunk);
+    pthread_mutex_unlock(&chunks->mutex);
+}
+
+/* A chunk gets its number. */
+static void remember(struct tool_chunks *chunks, struct tool_chunk *chunk)
+{
+    chunk->number = chunks->taken++;
+    if (chunks->source.record_max > 0) {
+        assert(chunks->done == chunk->number); /* one thread, and so all others are back */
+        chunks->last_start = chunks->records - chunks->input_start;
+        return;
+    }
+    if (chunk->number == chunks->past_room) {
+        chunks->past_room = 2 * chunks->past_room + 64;
+        chunks->past = tool_reallocate(chunks->past, chunks->past_room * sizeof(*chunks->past));
+    }
+    chunks->past[chunk->number] = (struct past){UNKNOWN, chunk->begins_input};
+}
+
+uint64_t tool_chunks_line(const struct tool_chunks *chunks, uint64_t number, uint64_t record)
+{
+    uint64_t line = record + 1;
+    assert(number < chunks->taken);
+    if (chunks->past == NULL)
+        return number + 1 == chunks->taken ? chunks->last_start + line : 0;
+    while (!chunks->past[number].begins_input) {
+        assert(number > 0);
+        if (chunks->past[--number].records == UNKNOWN)
+            return 0;
+        line += chunks->past[number].records;
+    }
+    return line;
+}
+
+/* True: the baton is ours. False: there are no more chunks. */
+static bool seize(struct tool_chunks *chunks, struct tool_chunk *chunk)
+{
+    pthread_mutex_lock(&chunks->mutex);
+    give_back(chunks, chunk);
+    while (chunks->baton_taken && !chunks->stopped && !chunks->ended)
+        pthread_cond_wait(&chunks->baton_free, &chunks->mutex);
+    bool ours = !chunks->stopped && !chunks->ended;
+    if (ours)
+        chunks->baton_taken = true;
+    uint64_t records = chunks->records;
+    pthread_mutex_unlock(&chunks->mutex);
+    if (ours)
+        tool_progress_update(&chunks->progress, records, chunks->input.stream.bytes_read,
+                             chunks->total);
+    return ours;
+}
+
+static bool hand_on(struct tool_chunks *chunks, struct tool_chunk *chunk, bool filled)
+{
+    pthread_mutex_lock(&chunks->mutex);
+    assert(chunks->baton_taken);
+    chunks->baton_taken = false;
+    if (chunks->stopped)
+        filled = false;
+    if (filled) {
+        chunk->open = true;
+        chunk->records = 0;
+        remember(chunks, chunk);
+        pthread_cond_signal(&chunks->baton_free);
+    } else {
+        chunks->ended = true;
+        pthread_cond_broadcast(&chunks->baton_free);
+    }
+    pthread_mutex_unlock(&chunks->mutex);
+    return filled;
+}
+
+/* Whether to go on; `wait`: when all that was read is done with, for which nobody needs the
+ * baton. */
+static bool goes_on(struct tool_chunks *chunks, bool wait)
+{
+    pthread_mutex_lock(&chunks->mutex);
+    while (wait && chunks->done != chunks->taken && !chunks->stopped)
+        pthread_cond_wait(&chunks->given_back, &chunks->mutex);
+    bool going_on = !chunks->stopped;
+    pthread_mutex_unlock(&chunks->mutex);
+    return going_on;
+}
+
+static bool settle(struct tool_chunks *chunks)
+{
+    return goes_on(chunks, chunks->source.settled);
+}
+
+bool tool_chunks_turn(struct tool_chunks *chunks, const struct tool_chunk *chunk)
+{
+    assert(chunk->open);
+    pthread_mutex_lock(&chunks->mutex);
+    /* After a stop chunks come back in any order, counted but not answered. */
+    assert(chunks->stopped || chunks->done <= chunk->number);
+    assert(chunk->number < chunks->taken);
+    while (chunks->done != chunk->number && !chunks->stopped)
+        pthread_cond_wait(&chunks->given_back, &chunks->mutex);
+    bool ours = !chunks->stopped;
+    pthread_mutex_unlock(&chunks->mutex);
+    return ours;
+}
+
+void tool_chunks_stop(struct tool_chunks *chunks)
+{
+    assert(chunks->source.stoppable);
+    pthread_mutex_lock(&chunks->mutex);
+    bool first = !chunks->stopped;
+    chunks->stopped = true;
+    pthread_cond_broadcast(&chunks->baton_free);
+    pthread_cond_broadcast(&chunks->given_back);
+    pthread_mutex_unlock(&chunks->mutex);
+    ssize_t written;
+    if (first && chunks->wake[1] >= 0)
+        do
+            written = write(chunks->wake[1], "", 1);
+        while (written < 0 && errno == EINTR);
+}
+
+/* ---- Reading, with the baton ----------------------------------------------------------------- */
+
+static void end_input(struct tool_chunks *chunks)
+{
+    tool_input_close(&chunks->input);
+    chunks->rest_bytes = 0;
+    chunks->ends_long = false;
+}
+
+/* After an error: the next input is read, or none. */
+static void leave_input(struct tool_chunks *chunks)
+{
+    end_input(chunks);
+    if (!chunks->source.keep_going)
+        chunks->input.next = tool_source_count(&chunks->source);
+}
+
+/* Waiting for bytes fails, too, where reading was interrupted. */
+static void fail_input(struct tool_chunks *chunks)
+{
+    if (!tool_interrupt_came(chunks->source.interrupt) && settle(chunks)) {
+        tool_error("%s: %s", tool_path_said(chunks->input.name), chunks->input.error);
+        chunks->failed = true;
+    }
+    leave_input(chunks);
+}
+
+/* The line behind all that was read of the input, all chunks being back; 0 where one was not split
+ * to its end. */
+static uint64_t next_line(const struct tool_chunks *chunks)
+{
+    if (chunks->first_record)
+        return 1;
+    const uint64_t last = chunks->taken - 1;
+    const uint64_t records = chunks->past[last].records;
+    return records != UNKNOWN ? tool_chunks_line(chunks, last, records) : 0;
+}
+
+/* The next record is longer than any may be. Its line is known when the chunks before it have been
+ * split. */
+static void fail_long(struct tool_chunks *chunks)
+{
+    char most[TOOL_NUMBER_BYTES], line[TOOL_NUMBER_BYTES] = "a line";
+    if (!tool_interrupt_came(chunks->source.interrupt) && goes_on(chunks, true)) {
+        const uint64_t number = next_line(chunks);
+        if (number > 0)
+            snprintf(line, sizeof(line), "line %llu", (unsigned long long)number);
+        tool_error("%s: %s is longer than %s; --max-line SIZE takes longer ones",
+                   tool_path_said(chunks->input.name), line,
+                   tool_format_size(most, chunks->line_max));
+        chunks->failed = true;
+    }
+    leave_input(chunks);
+}
+
+enum { MARK_BYTES = 3 };
+
+/* The mark has no delimiter in it, so it lies whole in the input's first chunk. */
+static bool is_marked(const struct tool_chunks *chunks, const unsigned char *text, size_t bytes)
+{
+    return chunks->first_record && !chunks->dropped_here && !chunks->source.keep_bom &&
+           bytes >= MARK_BYTES && memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
+}
+
+/* Looks at the first record of an input for what comes of other systems' text files. */
+static void warn_of_returns(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
+{
+    const unsigned char *text = chunk->from;
+    const unsigned char *stop = memchr(text, chunk->delimiter, (size_t)(chunk->end - chunk->from));
+    assert(stop != NULL);
+    if (stop > text && chunk->delimiter == '\n' && stop[-1] == '\r')
+        tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
+                     tool_path_said(chunks->input.name));
+}
+
+/* The chunk's records end before `end`. */
+static void set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end)
+{
+    assert(end > 0 && end <= chunk->capacity + 1);
+    chunk->from = chunk->buffer;
+    chunk->end = chunk->buffer + end;
+    chunk->delimiter = chunks->source.delimiter;
+    chunk->input = chunks->input.name;
+    chunk->begins_input = chunks->first_record;
+    assert(chunk->end[-1] == chunk->delimiter);
+    if (is_marked(chunks, chunk->from, end))
+        chunk->from += MARK_BYTES;
+    assert(chunk->from < chunk->end);
+    if (chunks->first_record && !chunks->source.unwarned && !chunks->source.returns_taken)
+        warn_of_returns(chunks, chunk);
+    chunks->first_record = false;
+}
+
+static void set_rest_aside(struct tool_chunks *chunks, const unsigned char *rest, size_t bytes)
+{
+    if (bytes > chunks->rest_capacity) {
+        chunks->rest_capacity = bytes * 2;
+        chunks->rest = tool_reallocate(chunks->rest, chunks->rest_capacity);
+    }
+    if (bytes > 0)
+        memcpy(chunks->rest, rest, bytes);
+    chunks->rest_bytes = bytes;
+}
+
+/* No more than the longest record takes with its delimiter, where a chunk has fewer bytes to begin
+ * with. */
+static void make_room(const struct tool_chunks *chunks, struct tool_chunk *chunk, size_t bytes)
+{
+    if (bytes <= chunk->capacity)
+        return;
+    assert(bytes <= chunks->line_max + 1);
+    while (chunk->capacity < bytes)
+        chunk->capacity *= 2;
+    if (chunk->capacity > chunks->line_max + 1)
+        chunk->capacity = chunks->line_max + 1;
+    chunk->buffer = tool_reallocate(chunk->buffer, chunk->capacity + 1);
+}
+
+/* A record is longer than any may be: its bytes go, those that are here and those that come. */
+static void begin_dropping(struct tool_chunks *chunks)
+{
+    pthread_mutex_lock(&chunks->mutex);
+    if (chunks->too_long++ == 0) {
+        chunks->too_long_input = chunks->input.name;
+        chunks->too_long_line = chunks->records - chunks->input_start + 1;
+    }
+    chunks->records++;
+    pthread_mutex_unlock(&chunks->mutex);
+    chunks->dropping = chunks->dropped_here = true;
+}
+
+/* Drops what belongs to that record of the chunk's first `used` bytes. Returns how many are left. */
+static size_t drop(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t used)
+{
+    unsigned char *end = memchr(chunk->buffer, chunks->source.delimiter, used);
+    if (end == NULL)
+        return 0;
+    chunks->dropping = false;
+    used -= (size_t)(end + 1 - chunk->buffer);
+    memmove(chunk->buffer, end + 1, used);
+    return used;
+}
+
+/* Where in the first `bytes`, which are whole records, one begins that is too long; `bytes` where
+ * none does. In so many bytes as the longest record takes with its delimiter one ends, or it is
+ * too long. */
+static size_t find_long(const struct tool_chunks *chunks, const unsigned char *text, size_t bytes)
+{
+    const size_t most = chunks->line_max + 1;
+    size_t at = 0;
+    while (bytes - at > most) {
+        const unsigned char *last = memrchr(text + at, chunks->source.delimiter, most);
+        if (last == NULL)
+            return at;
+        at = (size_t)(last - text) + 1;
+    }
+    return bytes;
+}
+
+/* Of the chunk's `used` bytes the first `end` are whole records, and become its own; the others
+ * are set aside. False where the first record is too long. */
+static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end,
+                         size_t used)
+{
+    const size_t good = find_long(chunks, chunk->buffer, end);
+    if (good == 0) {
+        fail_long(chunks);
+        return false;
+    }
+    chunks->ends_long = good < end;
+    set_rest_aside(chunks, chunk->buffer + end, chunks->ends_long ? 0 : used - end);
+    set_records(chunks, chunk, good);
+    return true;
+}
+
+/* Reads until there is a whole record. The chunk has `used` bytes already, in the first of which up
+ * to `searched` there is no delimiter. False at the end of the input, or where it failed. */
+static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t searched,
+                         size_t used)
+{
+    while (true) {
+        unsigned char *last =
+            memrchr(chunk->buffer + searched, chunks->source.delimiter, used - searched);
+        if (last != NULL)
+            return take_records(chunks, chunk, (size_t)(last - chunk->buffer) + 1, used);
+        if (tool_interrupt_came(chunks->source.interrupt)) {
+            end_input(chunks);
+            return false;
+        }
+        if (chunks->source.record_max > 0 && used > chunks->source.record_max) {
+            begin_dropping(chunks);
+            used = 0;
+        }
+        if (used > chunks->line_max) {
+            fail_long(chunks);
+            return false;
+        }
+        searched = used;
+        make_room(chunks, chunk, used + 1);
+        ssize_t count =
+            tool_input_read(&chunks->input, chunk->buffer + used, chunk->capacity - used);
+        if (count < 0) {
+            fail_input(chunks);
+            return false;
+        }
+        if (count == 0)
+            break;
+        used += (size_t)count;
+        if (chunks->dropping)
+            used = drop(chunks, chunk, used);
+    }
+    if (used == MARK_BYTES && is_marked(chunks, chunk->buffer, used))
+        used = 0; /* an input of a mark alone has no record */
+    /* Who wrote it got the signal too, as like as not, in the middle of a line. */
+    if (tool_interrupt_came(chunks->source.interrupt))
+        used = 0;
+    if (used > 0) { /* what is left is a record without a delimiter */
+        chunk->buffer[used] = chunks->source.delimiter;
+        set_records(chunks, chunk, used + 1);
+    }
+    end_input(chunks);
+    return used > 0;
+}
+
+static bool fill(struct tool_chunks *chunks, struct tool_chunk *chunk)
+{
+    if (chunk->buffer == NULL) {
+        chunk->capacity = chunks->chunk_bytes;
+        chunk->buffer = tool_allocate(chunk->capacity + 1);
+    }
+    while (true) {
+        size_t used = 0, searched = 0;
+        if (tool_interrupt_came(chunks->source.interrupt))
+            return false;
+        if (chunks->input.name == NULL) {
+            if (!settle(chunks))
+                return false;
+            enum tool_opened opened =
+                tool_input_open_next(&chunks->input, chunk->buffer, chunk->capacity, &used);
+            if (opened == TOOL_OPENED_ALL)
+                return false;
+            chunks->first_record = true;
+            chunks->dropping = chunks->dropped_here = false;
+            if (chunks->source.record_max > 0) /* and so one thread */
+                chunks->input_start = chunks->records;
+            if (opened == TOOL_OPEN_FAILED) {
+                fail_input(chunks);
+                continue;
+            }
+        } else if (chunks->ends_long) {
+            fail_long(chunks);
+            continue;
+        } else if (chunks->rest_bytes > 0) {
+            used = searched = chunks->rest_bytes;
+            make_room(chunks, chunk, used);
+            memcpy(chunk->buffer, chunks->rest, used);
+            chunks->rest_bytes = 0;
+            if (chunks->rest_capacity > 4 * chunks->chunk_bytes) { /* of a long record */
+                free(chunks->rest);
+                chunks->rest = NULL;
+                chunks->rest_capacity = 0;
+            }
+        }
+        if (read_records(chunks, chunk, searched, used))
+            return true;
+    }
+}
+
+bool tool_chunks_take(struct tool_chunks *chunks, struct tool_chunk *chunk)
+{
+    return seize(chunks, chunk) && hand_on(chunks, chunk, fill(chunks, chunk));
+}
+
+/* ---- The end --------------------------------------------------------------------------------- */
+
+uint64_t tool_chunks_records(const struct tool_chunks *chunks)
+{
+    return chunks->records;
+}
+
+uint64_t tool_chunks_too_long(const struct tool_chunks *chunks, const char **name, uint64_t *line)
+{
+    *name = chunks->too_long_input;
+    *line = chunks->too_long_line;
+    return chunks->too_long;
+}
+
+bool tool_chunks_close(struct tool_chunks *chunks)
+{
+    bool whole = !chunks->failed;
+    tool_progress_stop(&chunks->progress);
+    tool_input_close(&chunks->input);
+    for (size_t i = 0; i < 2; i++)
+        if (chunks->source.interrupt == NULL && chunks->wake[i] >= 0)
+            close(chunks->wake[i]);
+    pthread_cond_destroy(&chunks->given_back);
+    pthread_cond_destroy(&chunks->baton_free);
+    pthread_mutex_destroy(&chunks->mutex);
+    free(chunks->past);
+    free(chunks->rest);
+    free(chunks);
+    return whole;
+}
+
+void tool_chunk_free(struct tool_chunk *chunk)
+{
+    free(chunk->buffer);
+    *chunk = (struct tool_chunk){0};
+}
