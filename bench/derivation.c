@@ -138,7 +138,7 @@ static double ideal_rate(const struct shape *shape, uint64_t keys, line *lines)
 /* Plans a shape and finds out what ideal positions make of it. */
 static bool plan_shape(struct shape *shape, uint64_t keys)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_error error;
     struct sample sample = {0};
     options.blocks_per_key = shape->lines;

@@ -57,19 +57,20 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
 {
     struct kind *kind = bench_allocate(sizeof *kind);
     bloomery_info info = BLOOMERY_INFO;
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_error error;
     kind->variant = (enum variant)variant;
     kind->plan =
         (bloomery_plan){.kind = BLOOMERY_BLOCKED, .keys = wanted->keys, .rate = wanted->rate};
     if (variant == COUNTING_4 || variant == COUNTING_8) {
         kind->plan.kind = BLOOMERY_COUNTING;
-        kind->plan.cell_bits = variant == COUNTING_4 ? 4 : 8;
+        options.cell_bits = variant == COUNTING_4 ? 4 : 8;
     } else if (variant != FRESH) {
         kind->plan.kind = BLOOMERY_SCALABLE;
     }
     if (variant == GROWN)
         kind->plan.keys = (wanted->keys + FIRST_PART - 1) / FIRST_PART;
-    if (bloomery_plan_solve(&kind->plan, NULL, &error) != BLOOMERY_OK)
+    if (bloomery_plan_solve(&kind->plan, &options, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     create(kind);
     bloomery_info_get(kind->filter, false, &info);

@@ -161,7 +161,7 @@ OPERATION(two_query, in_window, TWO_LINES, false)
 
 static void *make(uint32_t variant, const struct bench_case *wanted, struct bench_facts *facts)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_plan plan = {.keys = wanted->keys, .rate = wanted->rate};
     bloomery_error error;
     if (variant == BARE_LINE && wanted->type != BENCH_INTEGERS)

@@ -21,12 +21,13 @@ const bloomery_filter *bench_our_filter(uint32_t lines)
 }
 
 static bloomery_filter *create(const struct bench_case *wanted, bloomery_kind kind,
-                               bloomery_options *options, bloomery_plan *plan)
+                               const bloomery_plan_options *wish,
+                               const bloomery_create_options *options, bloomery_plan *plan)
 {
     bloomery_filter *filter;
     bloomery_error error;
     *plan = (bloomery_plan){.kind = kind, .keys = wanted->keys, .rate = wanted->rate};
-    if (bloomery_plan_solve(plan, options, &error) != BLOOMERY_OK ||
+    if (bloomery_plan_solve(plan, wish, &error) != BLOOMERY_OK ||
         bloomery_create(plan, options, &filter, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     return filter;
@@ -35,9 +36,9 @@ static bloomery_filter *create(const struct bench_case *wanted, bloomery_kind ki
 bloomery_filter *bench_filter_make(const struct bench_case *wanted, bloomery_kind kind,
                                    uint32_t lines, bloomery_plan *plan)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.blocks_per_key = lines;
-    return create(wanted, kind, &options, plan);
+    bloomery_plan_options wish = BLOOMERY_PLAN_OPTIONS;
+    wish.blocks_per_key = lines;
+    return create(wanted, kind, &wish, NULL, plan);
 }
 
 static void fill_facts(const bloomery_filter *filter, struct bench_facts *facts)
@@ -56,11 +57,12 @@ static void fill_facts(const bloomery_filter *filter, struct bench_facts *facts)
 bloomery_filter *bench_blocked_make(const struct bench_case *wanted, uint32_t lines,
                                     bool concurrent, struct bench_facts *facts)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan_options wish = BLOOMERY_PLAN_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan plan;
-    options.blocks_per_key = lines;
+    wish.blocks_per_key = lines;
     options.concurrent_adds = concurrent;
-    bloomery_filter *filter = create(wanted, BLOOMERY_BLOCKED, &options, &plan);
+    bloomery_filter *filter = create(wanted, BLOOMERY_BLOCKED, &wish, &options, &plan);
     fill_facts(filter, facts);
     return filter;
 }

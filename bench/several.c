@@ -183,9 +183,9 @@ void bench_several(FILE *json, uint64_t keys, uint32_t parts)
     enum { ROWS = sizeof rows / sizeof rows[0] };
     static double seconds[ROWS][PARTS_MAX];
     struct several several = {.sum = 0};
-    bloomery_options copy = BLOOMERY_OPTIONS;
+    bloomery_open_options copy = BLOOMERY_OPEN_OPTIONS;
     bloomery_error error;
-    copy.open_flags = BLOOMERY_OPEN_COPY;
+    copy.flags = BLOOMERY_OPEN_COPY;
     for (uint64_t i = 0; i < FILES; i++)
         several.mapped[i] = save_and_map(filled(BLOOMERY_BLOCKED, keys, i * keys / 2), paths[i]);
     several.counting = save_and_map(filled(BLOOMERY_COUNTING, keys / 4, 0), counting_path);

@@ -109,7 +109,7 @@ static uint64_t sieve_empty(struct job *job)
 static void filter_of(struct job *job, bloomery_kind kind, bool concurrent)
 {
     bloomery_plan plan = {.kind = kind, .keys = job->count, .rate = rate};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_error error;
     options.concurrent_adds = concurrent;
     if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK ||

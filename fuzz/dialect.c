@@ -222,7 +222,7 @@ static uint32_t sum_of(const uint8_t *data, size_t size)
 static void try_one(const bloomery_dialect *dialect, const bloomery_dialect_parameters *parameters,
                     const uint8_t *data, size_t size, bool whole)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error = {.status = BLOOMERY_OK};
     memset(&memory, 0, sizeof memory);

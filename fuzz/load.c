@@ -184,7 +184,7 @@ static void read_facts(const bloomery_filter *filter)
 }
 
 /* Written, read again, written again: the same bytes. */
-static void round_trip(const bloomery_filter *filter, const bloomery_options *options)
+static void round_trip(const bloomery_filter *filter, const bloomery_open_options *options)
 {
     bloomery_filter *again = NULL;
     struct bytes first = write_out(filter);
@@ -212,8 +212,8 @@ static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
 }
 
 /* Counters, whatever the bytes said that they were. */
-static void take_away(bloomery_filter *filter, const bloomery_options *options, const uint8_t *data,
-                      size_t size)
+static void take_away(bloomery_filter *filter, const bloomery_open_options *options,
+                      const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
     bloomery_filter *dropped = NULL;
@@ -236,12 +236,12 @@ static void take_away(bloomery_filter *filter, const bloomery_options *options, 
 static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
 {
     static const uint8_t key[BLOOMERY_SECRET_BYTES] = "a golden secret!";
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error = {.status = BLOOMERY_OK};
     memset(&memory, 0, sizeof memory);
     options.allocator = (bloomery_allocator){take, give, NULL};
-    options.open_flags = flags;
+    options.flags = flags;
     options.secret = size % 2 != 0 ? key : NULL;
     bloomery_status status = load ? bloomery_load(data, size, &options, &filter, &error)
                                   : bloomery_view(data, size, &options, &filter, &error);

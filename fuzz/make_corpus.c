@@ -41,13 +41,17 @@ static void save(const char *name, const struct file *file)
     }
 }
 
+/* The hash of the filters that are made. */
+static bloomery_hash_id hash = BLOOMERY_HASH_DEFAULT;
+
 static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes,
-                        const bloomery_options *options)
+                        const bloomery_create_options *options)
 {
     struct file file = {.size = 0};
     bloomery_filter *filter = NULL;
     bloomery_error error;
-    bloomery_plan plan = {.kind = kind, .bits = bits, .blocks_per_key = lines, .probes = probes};
+    bloomery_plan plan = {
+        .kind = kind, .bits = bits, .blocks_per_key = lines, .probes = probes, .hash = hash};
     if (kind == BLOOMERY_SCALABLE) { /* of three layers in the end */
         plan.keys = 3;
         plan.rate = 0.25;
@@ -123,7 +127,7 @@ static void make_hostile(const struct file *valid)
 int main(int count, char **arguments)
 {
     static const uint8_t key[BLOOMERY_SECRET_BYTES] = "a golden secret!";
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     if (count != 2) {
         fprintf(stderr, "usage: %s DIRECTORY\n", arguments[0]);
         return 2;
@@ -144,10 +148,10 @@ int main(int count, char **arguments)
     save("valid-counting", &file);
     file = make(BLOOMERY_SCALABLE, 512, 1, 4, &options);
     save("valid-scalable", &file);
-    options.hash = BLOOMERY_HASH_XXH3_128;
+    hash = BLOOMERY_HASH_XXH3_128;
     file = make(BLOOMERY_BLOCKED, 1024, 2, 3, &options);
     save("valid-blocked-128", &file);
-    options.hash = BLOOMERY_HASH_DEFAULT;
+    hash = BLOOMERY_HASH_DEFAULT;
     options.note = "n\xc3\xb6te";
     options.rule = (bloomery_key_rule){BLOOMERY_RULE_HEX | BLOOMERY_RULE_CSV, ',', -1, '#'};
     file = make(BLOOMERY_BLOCKED, 1024, 2, 4, &options);

@@ -87,11 +87,11 @@ static void *filter_set_make(bloomery_kind kind, struct tool_digits keys, double
     struct filter_set *own = tool_meter_allocate(meter, sizeof(*own), 64);
     if (own == NULL)
         return NULL;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.allocator = (bloomery_allocator){allocate, release, meter};
     own->plan = (bloomery_plan){.kind = kind, .keys = keys.count, .rate = rate};
     bloomery_error error;
-    bloomery_status status = bloomery_plan_solve(&own->plan, &options, &error);
+    bloomery_status status = bloomery_plan_solve(&own->plan, NULL, &error);
     if (status == BLOOMERY_OK)
         status = bloomery_create(&own->plan, &options, &own->filter, &error);
     return filter_set_begin(own, bloomery_kind_name((int)kind), status, &error, keys, meter, told);
@@ -218,7 +218,7 @@ static void *dialect_set_make(const char *name, const bloomery_dialect_parameter
     struct filter_set *own = tool_meter_allocate(meter, sizeof(*own), 64);
     if (own == NULL)
         return NULL;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.allocator = (bloomery_allocator){allocate, release, meter};
     own->plan.keys = keys.count;
     bloomery_error error;

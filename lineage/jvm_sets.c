@@ -140,8 +140,8 @@ static bloomery_filter *read_here(struct jvm_set *own, uint32_t *sum)
         data = complete(data, &bytes);
     bloomery_filter *filter = NULL;
     bloomery_error error;
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = BLOOMERY_OPEN_INSPECT; /* without libcrypto its bits can be counted */
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = BLOOMERY_OPEN_INSPECT; /* without libcrypto its bits can be counted */
     if (bloomery_dialect_load(bloomery_dialect_find(own->dialect), data, bytes, NULL, &options,
                               &filter, &error) != BLOOMERY_OK)
         tool_library_error("the bytes of the JVM's filter", &error);

@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Adding keys: key bytes become hashes here, once, and only hashes go on to core.
- *
- * Of threads that add one key at once each may find a different bit of it not set yet, and all are
- * told NEW. A filter that must tell exactly one has stripes: locks, one of which is chosen by the
- * key's hash and held while the key is added, so that adds of one key come one after the other.
- * Only the first of them can find a bit that is not set. Adds of other keys go on beside it, and their
- * bits are still set with atomic operations: keys of different stripes share lines.
  */
 #include "add.h"
 
@@ -47,31 +41,6 @@ void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
         layer->adds += adds;
 }
 
-/* Not hi or lo alone: the number of the lock must tell nothing about lines or positions. */
-struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash)
-{
-    if (filter->stripes == NULL)
-        return NULL;
-    uint64_t mixed = bloomery_mix64(hash.hi ^ (hash.lo << 32 | hash.lo >> 32));
-    struct bloomery_lock *stripe = &filter->stripes[bloomery_fastrange(mixed, BLOOMERY_STRIPES)];
-    bloomery_lock(stripe);
-    return stripe;
-}
-
-struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key)
-{
-    static const struct bloomery_hash_secret none;
-    return filter->stripes != NULL
-               ? bloomery_stripe_take(filter, bloomery_hash_xxh3_64.one(&none, key))
-               : NULL;
-}
-
-void bloomery_stripe_open(struct bloomery_lock *stripe)
-{
-    if (stripe != NULL)
-        bloomery_unlock(stripe);
-}
-
 /* Adds a key: BLOOMERY_NEW or BLOOMERY_SEEN, or why a chain could not grow. */
 static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                     bloomery_error *error)
@@ -81,15 +50,6 @@ static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
         return bloomery_chain_add(filter, hash, new_bits, error);
     *new_bits = filter->operations.add(layer, layer->payload, hash);
     return *new_bits > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
-}
-
-static int add_once(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
-                    bloomery_error *error)
-{
-    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
-    int found = add_bits(filter, hash, new_bits, error);
-    bloomery_stripe_open(stripe);
-    return found;
 }
 
 /* What a call that adds one key leaves behind. */
@@ -106,7 +66,7 @@ static int added(bloomery_filter *filter, int found, uint32_t set, uint32_t *new
 static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)
 {
     uint32_t set = 0;
-    int found = add_once(filter, hash, &set, NULL);
+    int found = add_bits(filter, hash, &set, NULL);
     return added(filter, found, set, new_bits);
 }
 
@@ -114,10 +74,8 @@ static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
 static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
                          bloomery_error *error)
 {
-    struct bloomery_lock *stripe = bloomery_stripe_take_key(filter, key);
     uint32_t set = 0;
     int found = bloomery_positions_add(filter, key, &set, error);
-    bloomery_stripe_open(stripe);
     return added(filter, found, set, new_bits);
 }
 
@@ -169,15 +127,14 @@ static size_t add_to_layer(struct adding *adding, const bloomery_hash *hashes, s
     return count;
 }
 
-/* Each key by itself, under its stripe where there are any; the window around it still hides the
- * memory's latency. */
+/* Each key by itself; the window around it still hides the memory's latency. */
 static size_t add_singly(struct adding *adding, const bloomery_hash *hashes, size_t count,
                          uint64_t *answers)
 {
     *answers = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t set = 0;
-        int found = add_once(adding->filter, hashes[i], &set, adding->error);
+        int found = add_bits(adding->filter, hashes[i], &set, adding->error);
         if (found < 0) {
             adding->status = (bloomery_status)found;
             return i;
@@ -214,11 +171,6 @@ static void add_word_plain(void *context, size_t word, const bloomery_hash *hash
     add_word(context, word, hashes, count, add_to_layer);
 }
 
-static void add_word_once(void *context, size_t word, const bloomery_hash *hashes, size_t count)
-{
-    add_word(context, word, hashes, count, add_singly);
-}
-
 static void add_word_chain(void *context, size_t word, const bloomery_hash *hashes, size_t count)
 {
     add_word(context, word, hashes, count, add_to_chain);
@@ -231,9 +183,7 @@ static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_k
     struct adding adding = {filter, answers, new_bits, 0, 0, BLOOMERY_OK, error};
     if (new_bits != NULL)
         *new_bits = 0;
-    if (filter->stripes != NULL)
-        bloomery_walk(filter, keys, count, true, add_word_once, &adding);
-    else if (filter->kind->grows)
+    if (filter->kind->grows)
         bloomery_walk(filter, keys, count, true, add_word_chain, &adding);
     else
         bloomery_walk(filter, keys, count, true, add_word_plain, &adding);
@@ -276,7 +226,7 @@ bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery
         return status;
     if (bloomery_by_positions(filter))
         return add_many_positions(filter, keys, count, answers, new_bits, error);
-    if (filter->native == NULL || filter->stripes != NULL)
+    if (filter->native == NULL)
         return add_many(filter, keys, count, answers, new_bits, error);
     filter->native->add[filter->concurrent](filter, keys, count, answers, new_bits);
     bloomery_count_adds(filter, count);

@@ -31,13 +31,6 @@ bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloome
 bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
                                     size_t count, uint32_t threads, bloomery_error *error);
 
-/* In a filter that tells each key NEW exactly once: waits for the lock that adds and removals of this
- * hash hold, and opens it again. Else NULL, and nothing to open. */
-struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash);
-/* The same of a key whose hash hands out positions: by another hash of it. */
-struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key);
-void bloomery_stripe_open(struct bloomery_lock *stripe);
-
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);
 

@@ -13,8 +13,7 @@
  *
  * Positions of a classic filter are everywhere, and there are k of them: setting them aside would
  * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
- * those of filters made for concurrent adds, to which others may add meanwhile; `exactly_once` needs
- * no lock here, for a build tells nobody NEW.
+ * those of filters made for concurrent adds, to which others may add meanwhile.
  */
 #include "add.h"
 #include "batch/native.h"

@@ -12,31 +12,31 @@
 #include <assert.h>
 #include <string.h>
 
-/* The hash that the options name, or the plan, and its secret. */
-static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_options *options,
+/* The hash of the plan, or the one that a secret asks for, and its secret. */
+static bloomery_status choose_hash(const bloomery_plan *plan,
+                                   const bloomery_create_options *options,
                                    struct bloomery_shape *shape, struct bloomery_traits *traits,
                                    bloomery_error *error)
 {
-    bloomery_hash_id id = options->hash;
-    if (id == BLOOMERY_HASH_DEFAULT)
-        id = options->secret != NULL               ? BLOOMERY_HASH_SIPHASH
-             : plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash
-                                                   : BLOOMERY_HASH_XXH3_64;
+    const bloomery_hash_id id = options->secret != NULL               ? BLOOMERY_HASH_SIPHASH
+                                : plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash
+                                                                      : BLOOMERY_HASH_XXH3_64;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
-    if (!hash->keyed && (options->secret != NULL || options->secret_outside))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no key", hash->name);
+    if (!hash->keyed && options->secret_outside)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no secret",
+                             hash->name);
     if (hash->keyed && options->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a keyed filter has no seed: its key takes that part");
+                             "a keyed filter has no seed: its secret takes that part");
     if (!hash->available)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "this build has no hash %s: it was made without libsodium",
                              hash->name);
     if (options->secret_outside && options->secret == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key kept outside the file must be given");
+                             "a secret kept outside the file must be given");
     shape->hash = id;
     shape->seed = traits->secret.seed = options->seed;
     traits->secret_known = true;
@@ -45,7 +45,7 @@ static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_opt
     if (options->secret != NULL)
         memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
     else if (!bloomery_secret_draw(traits->secret.key))
-        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random key");
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random secret");
     traits->secret_in_file = !options->secret_outside;
     shape->secret_fingerprint = bloomery_secret_fingerprint(traits->secret.key);
     return BLOOMERY_OK;
@@ -68,12 +68,12 @@ static bloomery_status check_chain(double rate, uint64_t bytes, uint64_t memory_
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_options *given,
+bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_create_options *given,
                                 bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_options options;
+    bloomery_create_options options;
     *filter = NULL;
-    bloomery_status status = bloomery_options_read(given, &options, error);
+    bloomery_status status = bloomery_create_options_read(given, &options, error);
     if (status != BLOOMERY_OK)
         return status;
     uint32_t kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
@@ -93,7 +93,6 @@ bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_option
                                    .layers = &layer};
     struct bloomery_traits traits = {.allocator = options.allocator,
                                      .concurrent = options.concurrent_adds,
-                                     .exactly_once = options.exactly_once,
                                      .memory_limit = options.memory_limit,
                                      .rule = options.rule,
                                      .note = options.note,
@@ -176,7 +175,6 @@ void bloomery_free(bloomery_filter *filter)
     if (filter->storage == BLOOMERY_OWNED)
         bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);
-    bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
     bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_unmap(&filter->map);
     /* The secret key must not be found in freed memory. */

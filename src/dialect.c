@@ -94,14 +94,24 @@ const char *bloomery_dialect_takes(const bloomery_dialect *dialect, bool creatin
     return text;
 }
 
-static bloomery_status check_options(const bloomery_options *options, bloomery_error *error)
+/* Options for creating, as those for opening: a filter that was designed is one that was read. */
+static bloomery_status options_of_creation(const bloomery_create_options *given,
+                                           bloomery_open_options *options, bloomery_error *error)
 {
-    if (options->hash != BLOOMERY_HASH_DEFAULT || options->seed != 0 || options->secret != NULL ||
-        options->secret_outside)
-        return bloomery_fail(
-            error, BLOOMERY_BAD_ARGUMENT, 0,
-            "the hash of a dialect is its own: options name no other hash, seed or "
-            "key");
+    bloomery_create_options create;
+    const bloomery_status status = bloomery_create_options_read(given, &create, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (create.seed != 0 || create.secret != NULL || create.secret_outside)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the hash of a dialect is its own: options give no seed and no "
+                             "secret");
+    *options = (bloomery_open_options){.struct_bytes = sizeof *options,
+                                       .allocator = create.allocator,
+                                       .concurrent_adds = create.concurrent_adds,
+                                       .memory_limit = create.memory_limit,
+                                       .rule = create.rule,
+                                       .note = create.note};
     return BLOOMERY_OK;
 }
 
@@ -122,7 +132,7 @@ static void copy_bits(const struct bloomery_design *design, bloomery_filter *fil
 /* The design's numbers are those of bytes, or what follows from parameters. */
 bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
                                      struct bloomery_design *design,
-                                     const bloomery_options *options, bloomery_filter **filter,
+                                     const bloomery_open_options *options, bloomery_filter **filter,
                                      bloomery_error *error)
 {
     uint64_t payload_bytes = 0;
@@ -131,7 +141,6 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         .allocator = options->allocator,
         .secret = {.seed = design->shape.seed},
         .concurrent = options->concurrent_adds,
-        .exactly_once = options->exactly_once,
         .memory_limit = options->memory_limit,
         .rule = options->rule,
         .note = options->note,
@@ -148,7 +157,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         return status;
     const struct bloomery_hash_row *hash = bloomery_hash_find(design->shape.hash);
     traits.secret_known = bloomery_hash_usable(hash);
-    if (!traits.secret_known && (options->open_flags & BLOOMERY_OPEN_INSPECT) == 0)
+    if (!traits.secret_known && (options->flags & BLOOMERY_OPEN_INSPECT) == 0)
         return bloomery_dialect_no_hash(hash, error);
     status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
@@ -162,21 +171,24 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     return status;
 }
 
-bloomery_status bloomery_design_begin(const bloomery_options *given, bloomery_options *options,
+bloomery_status bloomery_design_begin(const bloomery_open_options *given,
+                                      bloomery_open_options *options,
                                       struct bloomery_design *design, bloomery_error *error)
 {
-    bloomery_status status = bloomery_options_read(given, options, error);
+    bloomery_status status = bloomery_open_options_read(given, options, error);
     memset(design, 0, sizeof *design);
     design->shape.layers = design->layers;
-    return status == BLOOMERY_OK ? check_options(options, error) : status;
+    if (status == BLOOMERY_OK && options->secret != NULL)
+        status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                               "filters of other systems have no secret");
+    return status;
 }
 
 /* What creating and loading begin with. */
-static bloomery_status begin(const bloomery_dialect *dialect,
-                             const bloomery_dialect_parameters *given,
-                             const bloomery_options *given_options,
-                             bloomery_dialect_parameters *parameters, bloomery_options *options,
-                             struct bloomery_design *design, bloomery_error *error)
+static bloomery_status
+begin(const bloomery_dialect *dialect, const bloomery_dialect_parameters *given,
+      const bloomery_open_options *given_options, bloomery_dialect_parameters *parameters,
+      bloomery_open_options *options, struct bloomery_design *design, bloomery_error *error)
 {
     bloomery_status status = bloomery_design_begin(given_options, options, design, error);
     if (status == BLOOMERY_OK)
@@ -188,15 +200,16 @@ static bloomery_status begin(const bloomery_dialect *dialect,
 
 bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
                                         const bloomery_dialect_parameters *given,
-                                        const bloomery_options *given_options,
+                                        const bloomery_create_options *given_options,
                                         bloomery_filter **filter, bloomery_error *error)
 {
     bloomery_dialect_parameters parameters;
-    bloomery_options options;
+    bloomery_open_options chosen, options;
     struct bloomery_design design;
     *filter = NULL;
-    bloomery_status status =
-        begin(dialect, given, given_options, &parameters, &options, &design, error);
+    bloomery_status status = options_of_creation(given_options, &chosen, error);
+    if (status == BLOOMERY_OK)
+        status = begin(dialect, given, &chosen, &parameters, &options, &design, error);
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
@@ -212,11 +225,11 @@ bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
 
 bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const void *data,
                                       size_t bytes, const bloomery_dialect_parameters *given,
-                                      const bloomery_options *given_options,
+                                      const bloomery_open_options *given_options,
                                       bloomery_filter **filter, bloomery_error *error)
 {
     bloomery_dialect_parameters parameters;
-    bloomery_options options;
+    bloomery_open_options options;
     struct bloomery_design design;
     *filter = NULL;
     bloomery_status status =

@@ -181,14 +181,14 @@ static bloomery_status check_folds(const bloomery_filter *filter, uint32_t times
 }
 
 bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
-                              const bloomery_options *given, bloomery_filter **folded,
+                              const bloomery_open_options *given, bloomery_filter **folded,
                               bloomery_error *error)
 {
-    bloomery_options options;
+    bloomery_open_options options;
     struct bloomery_layer layer;
     uint64_t payload_bytes;
     *folded = NULL;
-    bloomery_status status = bloomery_options_read(given, &options, error);
+    bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK)
         status = no_chain(filter, "folded", error);
     if (status == BLOOMERY_OK && filter->foreign)
@@ -206,7 +206,6 @@ bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
     struct bloomery_traits traits = bloomery_traits_of(filter);
     traits.allocator = options.allocator;
     traits.concurrent = options.concurrent_adds;
-    traits.exactly_once = options.exactly_once;
     status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, folded, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)

@@ -23,10 +23,10 @@
 
 /* The key of a keyed filter: from the file, or from the options, and the one it was made with. */
 static bloomery_status find_key(const struct bloomery_parsed *parsed,
-                                const bloomery_options *options, struct bloomery_traits *traits,
-                                bloomery_error *error)
+                                const bloomery_open_options *options,
+                                struct bloomery_traits *traits, bloomery_error *error)
 {
-    const bool inspect = (options->open_flags & BLOOMERY_OPEN_INSPECT) != 0;
+    const bool inspect = (options->flags & BLOOMERY_OPEN_INSPECT) != 0;
     const struct bloomery_hash_row *hash = bloomery_hash_find(parsed->shape.hash);
     assert(hash != NULL);
     traits->secret.seed = parsed->shape.seed;
@@ -57,13 +57,12 @@ static bloomery_status find_key(const struct bloomery_parsed *parsed,
 }
 
 static bloomery_status read_traits(const struct bloomery_parsed *parsed,
-                                   const bloomery_options *options, bool copy,
+                                   const bloomery_open_options *options, bool copy,
                                    struct bloomery_traits *traits, bloomery_error *error)
 {
     *traits = (struct bloomery_traits){
         .allocator = options->allocator,
         .concurrent = copy && options->concurrent_adds,
-        .exactly_once = copy && options->exactly_once,
         .memory_limit = options->memory_limit,
         .rule = parsed->rule,
         .note = parsed->note,
@@ -170,22 +169,22 @@ static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
     return status;
 }
 
-bloomery_status bloomery_open(const char *path, const bloomery_options *given,
+bloomery_status bloomery_open(const char *path, const bloomery_open_options *given,
                               bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_options options;
+    bloomery_open_options options;
     struct bloomery_parsed parsed;
     struct bloomery_traits traits = {.secret_known = false};
     uint8_t prefix[BLOOMERY_PREFIX_MAX];
     uint64_t file_bytes = 0;
     int file = -1;
     *filter = NULL;
-    bloomery_status status = bloomery_options_read(given, &options, error);
+    bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK)
         status = bloomery_file_open(path, &file, &file_bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    const bool copy = (options.open_flags & BLOOMERY_OPEN_COPY) != 0;
+    const bool copy = (options.flags & BLOOMERY_OPEN_COPY) != 0;
     size_t prefix_bytes = file_bytes < sizeof prefix ? (size_t)file_bytes : sizeof prefix;
     status = bloomery_file_read(file, 0, prefix, prefix_bytes, error);
     if (status == BLOOMERY_OK)
@@ -204,13 +203,14 @@ bloomery_status bloomery_open(const char *path, const bloomery_options *given,
 }
 
 /* The part of view and load that both have. */
-static bloomery_status parse_span(const void *data, size_t bytes, const bloomery_options *given,
-                                  bool copy, struct bloomery_parsed *parsed,
-                                  struct bloomery_traits *traits, bloomery_error *error)
+static bloomery_status parse_span(const void *data, size_t bytes,
+                                  const bloomery_open_options *given, bool copy,
+                                  struct bloomery_parsed *parsed, struct bloomery_traits *traits,
+                                  bloomery_error *error)
 {
-    bloomery_options options;
+    bloomery_open_options options;
     size_t prefix_bytes = bytes < BLOOMERY_PREFIX_MAX ? bytes : BLOOMERY_PREFIX_MAX;
-    bloomery_status status = bloomery_options_read(given, &options, error);
+    bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status == BLOOMERY_OK)
         status = bloomery_format_parse(data, prefix_bytes, bytes, parsed, error);
     if (status == BLOOMERY_OK)
@@ -218,7 +218,7 @@ static bloomery_status parse_span(const void *data, size_t bytes, const bloomery
     return status;
 }
 
-bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_options *given,
+bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_open_options *given,
                               bloomery_filter **filter, bloomery_error *error)
 {
     struct bloomery_parsed parsed;
@@ -235,7 +235,7 @@ bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_opt
     return status;
 }
 
-bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_options *given,
+bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_open_options *given,
                               bloomery_filter **filter, bloomery_error *error)
 {
     struct bloomery_parsed parsed;

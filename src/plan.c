@@ -8,12 +8,12 @@
 #include "base/error.h"
 #include "hash/hashes.h"
 
-bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options *options,
+bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_options *options,
                                     bloomery_error *error)
 {
-    struct bloomery_options given;
+    bloomery_plan_options given;
     bloomery_plan solved = *plan;
-    bloomery_status status = bloomery_options_read(options, &given, error);
+    bloomery_status status = bloomery_plan_options_read(options, &given, error);
     if (status != BLOOMERY_OK)
         return status;
     if (given.hash != BLOOMERY_HASH_DEFAULT &&
@@ -26,15 +26,13 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_options 
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of kind %d are not available in this version",
                              (int)solved.kind);
-    bloomery_hash_id hash = given.hash;
-    if (hash == BLOOMERY_HASH_DEFAULT && (given.secret != NULL || given.secret_outside))
-        hash = BLOOMERY_HASH_SIPHASH;
+    solved.cell_bits = given.cell_bits;
     if (bloomery_kind_row(solved.kind)->grows)
         status = bloomery_chain_first(&solved, given.blocks_per_key, given.probes, given.folds,
-                                      hash, error);
+                                      given.hash, error);
     else
-        status =
-            bloomery_solve(&solved, given.blocks_per_key, given.probes, given.folds, hash, error);
+        status = bloomery_solve(&solved, given.blocks_per_key, given.probes, given.folds,
+                                given.hash, error);
     if (status == BLOOMERY_OK)
         *plan = solved;
     return status;

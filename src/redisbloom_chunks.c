@@ -55,10 +55,10 @@ bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint
 }
 
 static bloomery_status load_header(bloomery_filter **filter, const void *data, size_t bytes,
-                                   const bloomery_options *given, bloomery_error *error)
+                                   const bloomery_open_options *given, bloomery_error *error)
 {
     struct bloomery_design design;
-    bloomery_options options;
+    bloomery_open_options options;
     size_t header = 0;
     uint64_t payload = 0;
     if (*filter != NULL)
@@ -86,7 +86,7 @@ static bloomery_status load_header(bloomery_filter **filter, const void *data, s
 
 bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t iterator,
                                               const void *data, size_t bytes,
-                                              const bloomery_options *options,
+                                              const bloomery_open_options *options,
                                               bloomery_error *error)
 {
     if (iterator == 1)

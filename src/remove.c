@@ -27,11 +27,9 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
 static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
     uint32_t zero = 0;
     assert(filter->shape.layer_count == 1);
     const bool removed = filter->operations.remove(layer, layer->payload, hash, &zero);
-    bloomery_stripe_open(stripe);
     assert(zero <= 64 && (removed || zero == 0));
     if (cleared != NULL)
         *cleared = zero;
@@ -40,10 +38,8 @@ static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cl
 
 static int remove_positions(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
 {
-    struct bloomery_lock *stripe = bloomery_stripe_take_key(filter, key);
     uint32_t zero = 0;
     const bool removed = bloomery_positions_remove(filter, key, &zero);
-    bloomery_stripe_open(stripe);
     assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
     if (cleared != NULL)
         *cleared = zero;
@@ -84,13 +80,14 @@ uint32_t bloomery_key_count(const bloomery_filter *filter, bloomery_key key)
 
 /* ---- Without counters ------------------------------------------------------------------------ */
 
-bloomery_status bloomery_drop_counters(const bloomery_filter *filter, const bloomery_options *given,
+bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
+                                       const bloomery_open_options *given,
                                        bloomery_filter **dropped, bloomery_error *error)
 {
-    bloomery_options options;
+    bloomery_open_options options;
     uint64_t bytes = 0;
     *dropped = NULL;
-    bloomery_status status = bloomery_options_read(given, &options, error);
+    bloomery_status status = bloomery_open_options_read(given, &options, error);
     if (status != BLOOMERY_OK)
         return status;
     if (filter->foreign)

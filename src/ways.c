@@ -19,7 +19,7 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
     filter->short_secret = bloomery_short_secret_of(filter->secret.seed);
     filter->native = blocked ? bloomery_native_best() : NULL;
     filter->query_key = one_by_one ? filter->native->query_key : bloomery_query_key_any;
-    filter->add_key = one_by_one && filter->storage == BLOOMERY_OWNED && filter->stripes == NULL
+    filter->add_key = one_by_one && filter->storage == BLOOMERY_OWNED
                           ? filter->native->add_key[filter->concurrent]
                           : bloomery_add_key_any;
     return BLOOMERY_OK;

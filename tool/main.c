@@ -88,11 +88,10 @@ static int print_command_help(const char *name, const char *part)
 static const char *kernel_with(bloomery_hash_id hash)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .bits = 512};
-    bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_info info = BLOOMERY_INFO;
-    options.hash = hash;
-    if (bloomery_create(&plan, &options, &filter, NULL) != BLOOMERY_OK)
+    plan.hash = hash;
+    if (bloomery_create(&plan, NULL, &filter, NULL) != BLOOMERY_OK)
         return NULL;
     bloomery_info_get(filter, false, &info);
     bloomery_free(filter);

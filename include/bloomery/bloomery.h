@@ -231,52 +231,94 @@ enum {
                                       most one, and of hex, int64, int32 and utf16 */
 };
 
-enum {
-    BLOOMERY_OPEN_COPY = 1,    /* read the whole file into memory, check every checksum, and allow
-                                  adding; the file itself does not change */
-    BLOOMERY_OPEN_INSPECT = 2, /* open even where keys can't be hashed (a keyed filter without its
-                                  key): facts can be read, may_contain always says true, adding
-                                  is BLOOMERY_SECRET_NEEDED */
-};
-
-/* What a caller may choose. Zero fields take the default. The struct may grow at its end. */
-typedef struct bloomery_options {
-    size_t struct_bytes;          /* sizeof(bloomery_options) */
-    bloomery_allocator allocator; /* for the filter and everything it owns */
-    bloomery_hash_id hash;        /* plan, create: BLOOMERY_HASH_... */
-    uint64_t seed;                /* create: for XXH3; must be 0 with SipHash */
-    const uint8_t *secret;   /* BLOOMERY_SECRET_BYTES bytes, or NULL. create: the secret key; NULL
-                                     with SipHash draws a random one. open, view, load: the key of a
-                                     filter that does not carry it */
-    bool secret_outside;     /* create: keep the key out of the file; the caller keeps it */
-    bool concurrent_adds;    /* create, load, open with COPY: any number of threads may add and
-                                     query at once. Of threads that add the same key at once at
-                                     least one gets NEW, perhaps several; none is lost. Costs an
-                                     atomic OR per bit that is newly set: batches of new keys take
-                                     two to six times as long as in a plain filter, queries and
-                                     keys that are there hardly longer. Without meaning for maps
-                                     and views, to which nobody adds */
-    uint32_t folds;          /* plan: the filter can be halved this many times (0 to 30) */
-    uint32_t blocks_per_key; /* plan: L, lines per key of a blocked filter (0: choose; 1 to 4) */
-    uint32_t probes;         /* plan: k, per line if blocked (0: choose; 1 to 8; classic: to 64) */
-    uint32_t open_flags;     /* open, view, load: BLOOMERY_OPEN_... */
-    bloomery_key_rule rule;  /* create: kept in the file */
-    const char *note;        /* create: a remark kept in the file, UTF-8, NULL: none. At most
-                               BLOOMERY_NOTE_BYTES bytes */
-    bool exactly_once;       /* with concurrent_adds, else BLOOMERY_BAD_ARGUMENT: of all calls that
-                               add a key one gets NEW and no second, whatever the threads; none
-                               where other keys, or a build, had set all its bits before. Costs a
-                               lock per key added, one of 256, chosen by the key's hash, and
-                               16 KiB */
-    uint64_t memory_limit; /* create, load, open with COPY of a scalable filter: the bytes that its
-                               layers may take together; 0: no limit. Not kept in the file. A key
-                               that would need a layer beyond it is BLOOMERY_FULL; one that takes
-                               more already is opened all the same */
-} bloomery_options;
-
 enum { BLOOMERY_NOTE_BYTES = 4000 };
 
-#define BLOOMERY_OPTIONS BLOOMERY_SIZED(bloomery_options)
+/*
+ * Three structs, one for each thing that a caller may do: plan a filter, create one, open or derive
+ * one. Zero fields take the default. Each struct begins with its size and may grow at its end.
+ */
+
+/* Numbers that a plan is forced to have. */
+typedef struct bloomery_plan_options {
+    size_t struct_bytes;     /* sizeof(bloomery_plan_options) */
+    bloomery_hash_id hash;   /* the hash that the rate is planned with */
+    uint32_t blocks_per_key; /* L of a blocked, counting or scalable filter: 1 to 4 */
+    uint32_t probes;         /* k, per block: 1 to 8; of a classic filter, per key: 1 to 64 */
+    uint32_t cell_bits;      /* of a counting filter: 4 (the default) or 8 */
+    uint32_t folds;          /* the filter can be halved this many times: 0 to 30 */
+} bloomery_plan_options;
+
+#define BLOOMERY_PLAN_OPTIONS BLOOMERY_SIZED(bloomery_plan_options)
+
+/* What a new filter is besides its plan. */
+typedef struct bloomery_create_options {
+    size_t struct_bytes; /* sizeof(bloomery_create_options) */
+
+    /* For the filter and everything that it owns. */
+    bloomery_allocator allocator;
+
+    /* Any number of threads may add and query at once. If threads add the same key concurrently, at
+     * least one call returns NEW, possibly more. No key is lost. Costs an atomic OR for each bit
+     * that is newly set: batches of new keys take two to six times as long as in a plain filter,
+     * queries and keys that are already there hardly longer. */
+    bool concurrent_adds;
+
+    /* Of a scalable filter: the bytes that its layers may take together; 0: no limit. Not kept in
+     * the file. A key that would need a layer beyond it is BLOOMERY_FULL. */
+    uint64_t memory_limit;
+
+    /* For XXH3; must be 0 with a secret. */
+    uint64_t seed;
+
+    /* BLOOMERY_SECRET_BYTES bytes, or NULL. With a secret the hash is SipHash, whatever the plan
+     * says. A plan for SipHash without a secret draws a random one. */
+    const uint8_t *secret;
+
+    /* Keep the secret out of the file; the caller keeps it. */
+    bool secret_outside;
+
+    /* How keys are made of records; kept in the file. */
+    bloomery_key_rule rule;
+
+    /* A remark kept in the file: UTF-8, at most BLOOMERY_NOTE_BYTES bytes; NULL: none. */
+    const char *note;
+} bloomery_create_options;
+
+#define BLOOMERY_CREATE_OPTIONS BLOOMERY_SIZED(bloomery_create_options)
+
+enum {
+    /* Read the whole file into memory, compare every checksum, and allow adding. The file itself
+     * does not change. */
+    BLOOMERY_OPEN_COPY = 1,
+    /* Open even if keys can't be hashed (a keyed filter without its secret): facts can be read,
+     * may_contain returns true for every key, adding is BLOOMERY_SECRET_NEEDED. */
+    BLOOMERY_OPEN_INSPECT = 2,
+};
+
+/* How a filter that exists already comes into memory: from a file, from bytes, or from another
+ * filter (bloomery_open, _view, _load, _fold, _drop_counters, _copy, bloomery_dialect_load). */
+typedef struct bloomery_open_options {
+    size_t struct_bytes; /* sizeof(bloomery_open_options) */
+
+    /* For the filter and everything that it owns. */
+    bloomery_allocator allocator;
+
+    uint32_t flags; /* BLOOMERY_OPEN_... */
+
+    /* As in bloomery_create_options. Without effect on maps and views, which nobody adds to. A
+     * scalable filter that takes more than the limit already is opened all the same. */
+    bool concurrent_adds;
+    uint64_t memory_limit;
+
+    /* BLOOMERY_SECRET_BYTES bytes: the secret of a filter whose file does not carry it; or NULL. */
+    const uint8_t *secret;
+
+    /* As in bloomery_create_options; for filters of other systems, whose bytes carry neither. */
+    bloomery_key_rule rule;
+    const char *note;
+} bloomery_open_options;
+
+#define BLOOMERY_OPEN_OPTIONS BLOOMERY_SIZED(bloomery_open_options)
 
 /* ---- Plans: numbers only, nothing is allocated ---------------------------------------------- */
 
@@ -343,7 +385,7 @@ typedef struct bloomery_plan {
  * is allocated; any thread.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
-                                                    const bloomery_options *options,
+                                                    const bloomery_plan_options *options,
                                                     bloomery_error *error);
 
 /* The expected rate if the filter of this plan (kind, bits, probes, lines and hash are read; of a
@@ -371,7 +413,7 @@ typedef struct bloomery_filter bloomery_filter;
  * of zeroing the memory, which large blocks get from the kernel for nothing.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
-                                                const bloomery_options *options,
+                                                const bloomery_create_options *options,
                                                 bloomery_filter **filter, bloomery_error *error);
 
 /* Back to empty, same shape. BLOOMERY_READ_ONLY for maps and views. */
@@ -578,7 +620,7 @@ BLOOMERY_PUBLIC uint32_t bloomery_key_count(const bloomery_filter *filter, bloom
  * or a view of damaged bytes, BLOOMERY_OUT_OF_MEMORY.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
-                                                       const bloomery_options *options,
+                                                       const bloomery_open_options *options,
                                                        bloomery_filter **dropped,
                                                        bloomery_error *error);
 
@@ -652,13 +694,14 @@ BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
  * BLOOMERY_CORRUPT, BLOOMERY_SECRET_NEEDED, BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY; `error` says
  * which check at which offset.
  */
-BLOOMERY_PUBLIC bloomery_status bloomery_open(const char *path, const bloomery_options *options,
+BLOOMERY_PUBLIC bloomery_status bloomery_open(const char *path,
+                                              const bloomery_open_options *options,
                                               bloomery_filter **filter, bloomery_error *error);
 BLOOMERY_PUBLIC bloomery_status bloomery_view(const void *data, size_t bytes,
-                                              const bloomery_options *options,
+                                              const bloomery_open_options *options,
                                               bloomery_filter **filter, bloomery_error *error);
 BLOOMERY_PUBLIC bloomery_status bloomery_load(const void *data, size_t bytes,
-                                              const bloomery_options *options,
+                                              const bloomery_open_options *options,
                                               bloomery_filter **filter, bloomery_error *error);
 
 /* The exact number of bytes that bloomery_write produces. */
@@ -750,7 +793,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
  * is the filter's.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uint32_t times,
-                                              const bloomery_options *options,
+                                              const bloomery_open_options *options,
                                               bloomery_filter **folded, bloomery_error *error);
 
 /*

@@ -129,7 +129,7 @@ typedef struct bloomery_dialect_parameters {
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
     const bloomery_dialect *dialect, const bloomery_dialect_parameters *parameters,
-    const bloomery_options *options, bloomery_filter **filter, bloomery_error *error);
+    const bloomery_create_options *options, bloomery_filter **filter, bloomery_error *error);
 
 /*
  * A filter that owns a copy of what the other system wrote. All numbers in the bytes are checked
@@ -142,7 +142,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
 BLOOMERY_PUBLIC bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect,
                                                       const void *data, size_t bytes,
                                                       const bloomery_dialect_parameters *parameters,
-                                                      const bloomery_options *options,
+                                                      const bloomery_open_options *options,
                                                       bloomery_filter **filter,
                                                       bloomery_error *error);
 
@@ -202,7 +202,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(
 BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter,
                                                               uint64_t iterator, const void *data,
                                                               size_t bytes,
-                                                              const bloomery_options *options,
+                                                              const bloomery_open_options *options,
                                                               bloomery_error *error);
 
 /*

@@ -428,7 +428,7 @@ bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash
     const uint32_t each = layer->probes * layer->blocks_per_key;
     const uint64_t most = (uint64_t)keys * each;
     uint64_t set = 0;
-    assert(keys <= 64 && filter->stripes == NULL);
+    assert(keys <= 64);
     if (filter->foreign)
         return false;
     if (new_bits == NULL && may_guess(filter, layer, most)) {

@@ -25,7 +25,7 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
 
 /* Adds up to 64 keys in order, as bloomery_chain_add does one by one: `answers` gets bit i set where key
  * i was new; `new_bits` is added to, unless NULL. False where one of them might make the newest layer
- * full: nothing was added then, and each is to be added by itself. Not for filters with stripes. */
+ * full: nothing was added then, and each is to be added by itself. */
 bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                              size_t keys, uint64_t *answers, uint64_t *new_bits);
 

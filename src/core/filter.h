@@ -16,10 +16,6 @@ enum bloomery_storage {
     BLOOMERY_MAPPED,   /* a map of a file */
 };
 
-/* The locks of a filter that tells each key NEW exactly once. Two threads with different keys meet
- * on one of so many seldom enough, and 16 KiB of them stay in a first-level cache. */
-enum { BLOOMERY_STRIPES = 256 };
-
 struct bloomery_filter {
     bloomery_allocator allocator;
     struct bloomery_shape shape; /* shape.layers points to `layers` */
@@ -38,8 +34,6 @@ struct bloomery_filter {
     const struct bloomery_native *native;
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
-    /* BLOOMERY_STRIPES of them where each key is told NEW exactly once, else NULL. */
-    struct bloomery_lock *stripes;
     struct bloomery_lock *growing; /* in concurrent chains: held by who adds a layer */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
     struct bloomery_layer
@@ -73,7 +67,6 @@ struct bloomery_traits {
     bool secret_known;
     bool secret_in_file;
     bool concurrent;
-    bool exactly_once; /* only with concurrent */
     uint64_t memory_limit;
     bloomery_key_rule rule;
     const char *note; /* not NUL-terminated */

@@ -243,7 +243,6 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
 static void unmake(struct bloomery_filter *filter)
 {
     bloomery_allocator allocator = filter->allocator;
-    bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
     bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                      BLOOMERY_PAYLOAD_UNIT);
@@ -257,7 +256,6 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               bloomery_error *error)
 {
     assert(bloomery_shape_check(shape, payload_bytes, NULL) == BLOOMERY_OK);
-    assert(traits->concurrent || !traits->exactly_once);
     struct bloomery_filter *filter = allocate_filter(shape, traits);
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
@@ -280,11 +278,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         filter->storage = BLOOMERY_OWNED;
         filter->payload =
             bloomery_allocate(&filter->allocator, (size_t)payload_bytes, BLOOMERY_PAYLOAD_UNIT);
-        if (traits->exactly_once)
-            filter->stripes = bloomery_locks_make(&filter->allocator, BLOOMERY_STRIPES);
         if (filter->kind->grows && traits->concurrent)
             filter->growing = bloomery_locks_make(&filter->allocator, 1);
-        if (filter->payload == NULL || (traits->exactly_once && filter->stripes == NULL) ||
+        if (filter->payload == NULL ||
             (filter->kind->grows && traits->concurrent && filter->growing == NULL)) {
             unmake(filter);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,

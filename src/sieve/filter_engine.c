@@ -58,7 +58,7 @@ static bloomery_status check_budget(const bloomery_sieve *sieve, uint64_t bytes,
         (unsigned long long)least, (unsigned long long)sieve->memory);
 }
 
-static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_options *options,
+static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_create_options *options,
                                       bloomery_error *error)
 {
     const struct bloomery_sieve_settings *settings = &sieve->settings;
@@ -86,7 +86,7 @@ static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_opti
 static bloomery_status create(bloomery_sieve *sieve, bloomery_error *error)
 {
     const struct bloomery_sieve_settings *settings = &sieve->settings;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.allocator = sieve->allocator;
     options.memory_limit = filter_limit(sieve);
     if (settings->dialect[0] != '\0')
@@ -97,7 +97,7 @@ static bloomery_status create(bloomery_sieve *sieve, bloomery_error *error)
         .keys = settings->keys,
         .rate = settings->rate,
     };
-    bloomery_status status = bloomery_plan_solve(&plan, &options, error);
+    bloomery_status status = bloomery_plan_solve(&plan, NULL, error);
     if (status == BLOOMERY_OK)
         status = check_budget(sieve, plan.bytes, error);
     return status == BLOOMERY_OK ? bloomery_create(&plan, &options, &sieve->filter->filter, error)
@@ -446,11 +446,11 @@ static int add_again(void *context, const struct bloomery_entry *entry, uint64_t
 static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
 {
     struct bloomery_filter_engine *engine = sieve->filter;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_filter *filter = NULL;
     char path[4096];
     options.allocator = sieve->allocator;
-    options.open_flags = BLOOMERY_OPEN_COPY;
+    options.flags = BLOOMERY_OPEN_COPY;
     options.memory_limit = filter_limit(sieve);
     bloomery_status status = path_of(sieve, engine->generation, path, error);
     if (status == BLOOMERY_OK)

@@ -195,8 +195,8 @@ static void create(void)
 static void load(bool peeking)
 {
     bloomery_error error = {.text = ""};
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = peeking ? BLOOMERY_OPEN_INSPECT : 0;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = peeking ? BLOOMERY_OPEN_INSPECT : 0;
     struct bytes bytes = read_file(words[2]);
     const bloomery_dialect_parameters parameters = parameters_from(3);
     bloomery_free(filter);
@@ -209,8 +209,8 @@ static void load(bool peeking)
 static void open_ours(void)
 {
     bloomery_error error = {.text = ""};
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = BLOOMERY_OPEN_COPY;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = BLOOMERY_OPEN_COPY;
     bloomery_free(filter);
     made(bloomery_open(words[1], &options, &filter, &error), &error);
 }

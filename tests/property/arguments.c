@@ -25,7 +25,7 @@ static const bloomery_plan good = {.kind = BLOOMERY_BLOCKED,
                                    .rate = 0.5};
 
 static void assert_create(const char *what, const bloomery_plan *plan,
-                          const bloomery_options *options, bloomery_status expected)
+                          const bloomery_create_options *options, bloomery_status expected)
 {
     bloomery_filter *filter = (bloomery_filter *)(uintptr_t)plan;
     bloomery_error error = {.status = BLOOMERY_OK, .text = "untouched"};
@@ -111,7 +111,7 @@ static void key_rules_that_contradict_themselves_are_told(void **state)
         {.comment = 256},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.rule = wrong[i];
         char what[30];
         snprintf(what, sizeof what, "rule %zu", i);
@@ -126,12 +126,13 @@ static void wrong_options_are_told(void **state)
     memset(long_note, 'x', BLOOMERY_NOTE_BYTES + 1);
     /* The last two are about keys. */
     for (int which = 0; which < (test_keyed() ? 9 : 7); which++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         struct test_memory memory = {0};
+        bloomery_plan plan = good;
         if (which == 0)
             options.note = long_note;
         if (which == 1)
-            options.hash = (bloomery_hash_id)4;
+            plan.hash = (bloomery_hash_id)4;
         if (which == 2)
             options.struct_bytes = 0;
         if (which == 3) {
@@ -142,12 +143,10 @@ static void wrong_options_are_told(void **state)
             options.rule.flags = 1u << 31;
         if (which == 5)
             options.rule.delimiter = 256;
-        if (which == 6) {
-            options.hash = BLOOMERY_HASH_XXH3_128;
-            options.secret = secret;
-        }
+        if (which == 6)
+            options.secret_outside = true; /* and there is none */
         if (which == 7) {
-            options.hash = BLOOMERY_HASH_SIPHASH;
+            plan.hash = BLOOMERY_HASH_SIPHASH;
             options.secret_outside = true;
         }
         if (which == 8) {
@@ -156,7 +155,7 @@ static void wrong_options_are_told(void **state)
         }
         char what[30];
         snprintf(what, sizeof what, "option %d", which);
-        assert_create(what, &good, &options, BLOOMERY_BAD_ARGUMENT);
+        assert_create(what, &plan, &options, BLOOMERY_BAD_ARGUMENT);
     }
 }
 
@@ -165,7 +164,7 @@ static void structs_may_grow(void **state)
 {
     (void)state;
     struct {
-        bloomery_options options;
+        bloomery_create_options options;
         uint64_t later[4];
     } grown;
     memset(&grown, 0, sizeof grown);
@@ -214,8 +213,8 @@ static void views_want_aligned_bytes(void **state)
         assert_int_equal(bloomery_load(room + off, file.bytes, NULL, &filter, NULL), BLOOMERY_OK);
         bloomery_free(filter);
     }
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = 4;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = 4;
     assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL),
                      BLOOMERY_BAD_ARGUMENT);
     free(room);
@@ -310,13 +309,14 @@ static void no_keys_at_no_address_are_fine(void **state)
             for (size_t hash = 0; hash < 2; hash++) {
                 const struct test_shape *shape = &test_shapes[i < TEST_SHAPES ? i : 0];
                 bloomery_plan plan = test_plan(shape, 1000, 0.01);
-                bloomery_options options = BLOOMERY_OPTIONS;
+                bloomery_plan_options wish = BLOOMERY_PLAN_OPTIONS;
+                bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
                 options.concurrent_adds = concurrent;
-                options.hash = hashes[hash];
-                plan.hash = options.hash;
+                wish.hash = hashes[hash];
+                plan.hash = wish.hash;
                 if (i == TEST_SHAPES) {
                     plan = (bloomery_plan){.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 0.01};
-                    assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_OK);
+                    assert_int_equal(bloomery_plan_solve(&plan, &wish, NULL), BLOOMERY_OK);
                 }
                 bloomery_filter *filter = test_create(&plan, &options);
                 no_keys_of(filter);
@@ -335,7 +335,7 @@ static void wishes_are_kept_or_refused(void **state)
     uint64_t random = 17;
     for (unsigned i = 0; i < (test_long() ? 20000u : 250u); i++) {
         const struct test_shape *shape = &test_shapes[i % TEST_SHAPES];
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
         bloomery_error error = {.status = BLOOMERY_OK};
         options.blocks_per_key = i % 3 == 0 ? shape->lines : 0;
         uint64_t keys = (test_next(&random) >> (16 + test_below(&random, 47))) + 1;

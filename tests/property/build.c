@@ -109,7 +109,7 @@ static struct test_bytes bytes_of(bloomery_filter *filter)
     return bytes;
 }
 
-static void assert_builds_alike(const bloomery_plan *plan, const bloomery_options *options,
+static void assert_builds_alike(const bloomery_plan *plan, const bloomery_create_options *options,
                                 const struct test_keys *keys, uint32_t threads)
 {
     bloomery_error error;
@@ -193,14 +193,12 @@ static void concurrent_filters_build_the_same(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_URLS, 2, 0, KEYS / 4);
-    for (size_t s = 0; s < TEST_SHAPES; s++)
-        for (int once = 0; once < 2; once++) {
-            bloomery_options options = BLOOMERY_OPTIONS;
-            options.concurrent_adds = true;
-            options.exactly_once = once == 1;
-            bloomery_plan plan = test_plan(&test_shapes[s], KEYS / 4, 0.001);
-            assert_builds_alike(&plan, &options, &keys, 4);
-        }
+    for (size_t s = 0; s < TEST_SHAPES; s++) {
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        options.concurrent_adds = true;
+        bloomery_plan plan = test_plan(&test_shapes[s], KEYS / 4, 0.001);
+        assert_builds_alike(&plan, &options, &keys, 4);
+    }
     test_keys_free(&keys);
 }
 
@@ -304,17 +302,16 @@ static void keyed_filters_without_their_key_are_refused(void **state)
     if (!test_keyed())
         skip();
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options inspect = BLOOMERY_OPEN_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.secret = secret;
     options.secret_outside = true;
     bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes bytes = test_written(filter);
     bloomery_free(filter);
-    options.secret = NULL;
-    options.secret_outside = false;
-    options.open_flags = BLOOMERY_OPEN_INSPECT;
-    assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    inspect.flags = BLOOMERY_OPEN_INSPECT;
+    assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &inspect, &filter, NULL), BLOOMERY_OK);
     bool called = false;
     assert_int_equal(bloomery_add_from(filter, never_called, &called, 2, NULL),
                      BLOOMERY_SECRET_NEEDED);
@@ -349,7 +346,7 @@ static void others_may_add_to_a_concurrent_filter_meanwhile(void **state)
     struct test_keys keys = test_keys_make(TEST_IDS, 6, 0, KEYS / 4);
     for (size_t s = 0; s < TEST_SHAPES; s++) {
         bloomery_plan plan = test_plan(&test_shapes[s], KEYS / 4, 0.01);
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.concurrent_adds = true;
         struct beside beside = {.filter = test_create(&plan, &options), .keys = &keys};
         pthread_t thread;

@@ -23,7 +23,8 @@
 struct subject {
     const char *name;
     bloomery_plan plan; /* by hand, or keys and rate to be solved; none for a dialect */
-    bloomery_options options;
+    bloomery_plan_options wish;
+    bloomery_create_options options;
     bool keyed;
     const char *dialect;
     bloomery_dialect_parameters with;
@@ -39,9 +40,9 @@ struct subject {
             .probes = k                                   \
         }                                                 \
     }
-#define OPTIONS(...)                                          \
-    {                                                         \
-        .struct_bytes = sizeof(bloomery_options), __VA_ARGS__ \
+#define OPTIONS(...)                                                 \
+    {                                                                \
+        .struct_bytes = sizeof(bloomery_create_options), __VA_ARGS__ \
     }
 #define WITH(...)                                                        \
     {                                                                    \
@@ -75,13 +76,8 @@ static struct subject subjects[] = {
      .plan = {.kind = BLOOMERY_BLOCKED, .bits = 37 * 512, .blocks_per_key = 1, .probes = 8},
      .options = OPTIONS(.concurrent_adds = true)},
     {.name = "concurrent", .plan = TWO_LINES, .options = OPTIONS(.concurrent_adds = true)},
-    {.name = "exactly once",
-     .plan = TWO_LINES,
-     .options = OPTIONS(.concurrent_adds = true, .exactly_once = true)},
     {.name = "seeded", .plan = TWO_LINES, .options = OPTIONS(.seed = UINT64_C(0x123456789abcdef))},
-    {.name = "128 bits of hash",
-     .plan = TWO_LINES,
-     .options = OPTIONS(.hash = BLOOMERY_HASH_XXH3_128)},
+    {.name = "128 bits of hash", .plan = TWO_LINES, .wish = {.hash = BLOOMERY_HASH_XXH3_128}},
     {.name = "keyed", .plan = TWO_LINES, .keyed = true},
     {.name = "guava", .dialect = "guava", .with = WITH(.keys = 500, .rate = 0.05)},
     {.name = "redisbloom",
@@ -110,8 +106,11 @@ static bloomery_filter *make(struct subject *subject)
         if (status == BLOOMERY_UNSUPPORTED && strstr(error.text, "libcrypto") != NULL)
             return NULL;
     } else {
+        subject->wish.struct_bytes = sizeof subject->wish;
         if (subject->plan.bits == 0)
-            status = bloomery_plan_solve(&subject->plan, NULL, &error);
+            status = bloomery_plan_solve(&subject->plan, &subject->wish, &error);
+        if (subject->wish.hash != BLOOMERY_HASH_DEFAULT)
+            subject->plan.hash = subject->wish.hash;
         if (status == BLOOMERY_OK)
             status = bloomery_create(&subject->plan, &subject->options, &filter, &error);
     }

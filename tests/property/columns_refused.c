@@ -288,11 +288,11 @@ static void hashes_of_64_bits_are_for_filters_that_make_such(void **state)
 {
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
     const bloomery_column column = hashes_of(BLOOMERY_COLUMN_HASHES64);
-    const bloomery_plan plan = test_plan(&test_shapes[1], 200, 0.01);
+    bloomery_plan plan = test_plan(&test_shapes[1], 200, 0.01);
     (void)state;
     for (int keyed = 0; keyed <= test_keyed(); keyed++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
-        options.hash = keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        plan.hash = keyed ? BLOOMERY_HASH_SIPHASH : BLOOMERY_HASH_XXH3_128;
         options.secret = keyed ? secret : NULL;
         bloomery_filter *filter = test_create(&plan, &options);
         for (int which = 0; which < CALLS; which++)
@@ -374,17 +374,16 @@ static void keyed_filters_without_their_key_say_maybe(void **state)
     if (!test_keyed())
         skip();
     for (size_t s = 0; s < TEST_SHAPES; s++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_open_options inspect = BLOOMERY_OPEN_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.secret = secret;
         options.secret_outside = true;
         const bloomery_plan plan = test_plan(&test_shapes[s], 100, 0.01);
         bloomery_filter *filter = test_create(&plan, &options);
         struct test_bytes bytes = test_written(filter);
         bloomery_free(filter);
-        options.secret = NULL;
-        options.secret_outside = false;
-        options.open_flags = BLOOMERY_OPEN_INSPECT;
-        assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL),
+        inspect.flags = BLOOMERY_OPEN_INSPECT;
+        assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &inspect, &filter, NULL),
                          BLOOMERY_OK);
         for (int form = BLOOMERY_COLUMN_FIXED; form <= BLOOMERY_COLUMN_HASHES128; form++) {
             if (form == BLOOMERY_COLUMN_HASHES64)
@@ -406,7 +405,7 @@ static void keyed_filters_without_their_key_say_maybe(void **state)
 static bloomery_filter *make_dialect(const char *name, bloomery_dialect_parameters with,
                                      uint64_t memory_limit)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *filter = NULL;
     options.memory_limit = memory_limit;
     const bloomery_status status =
@@ -521,7 +520,7 @@ static void expect_full(bloomery_filter *column, bloomery_filter *list)
 static void full_chains_keep_what_came_before(void **state)
 {
     bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = 100, .rate = 0.01};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     (void)state;
     assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
     options.memory_limit = plan.bytes * 4;

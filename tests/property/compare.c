@@ -17,7 +17,7 @@
 /* How one filter is made; the other has one field changed. */
 struct making {
     bloomery_plan plan;
-    bloomery_options options;
+    bloomery_create_options options;
 };
 
 static const uint8_t keys_of_ours[2][BLOOMERY_SECRET_BYTES] = {"fifteen letters",
@@ -30,7 +30,7 @@ static struct making usual(void)
                  .blocks_per_key = 2,
                  .probes = 4,
                  .bits = (uint64_t)512 * 24},
-        .options = BLOOMERY_OPTIONS,
+        .options = BLOOMERY_CREATE_OPTIONS,
     };
     making.options.rule =
         (bloomery_key_rule){BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER, ',', 2, '#'};
@@ -127,7 +127,7 @@ static void each_part_of_a_key_rule_is_compared(void **state)
 {
     (void)state;
     bloomery_plan plan = {.kind = BLOOMERY_CLASSIC, .probes = 3, .bits = 1000};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.rule = (bloomery_key_rule){0, ',', 1, '#'};
     bloomery_filter *one = test_create(&plan, &options);
     for (uint32_t flag = 1; flag <= BLOOMERY_RULE_KNOWN; flag <<= 1) {
@@ -149,7 +149,7 @@ static void secret_keys_are_compared_by_their_fingerprints(void **state)
     if (!test_keyed())
         skip();
     bloomery_plan plan = {.blocks_per_key = 1, .probes = 3, .bits = 1024};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.secret = keys_of_ours[0];
     bloomery_filter *one = test_create(&plan, &options);
     options.secret_outside = true;
@@ -206,7 +206,7 @@ static void add_range(bloomery_filter *filter, const struct test_keys *keys, uin
 static bloomery_comparison compare(const bloomery_plan *plan, struct overlap overlap, uint64_t seed,
                                    uint64_t folds)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan larger = *plan;
     bloomery_comparison comparison;
     bloomery_error error = {.text = ""};

@@ -214,14 +214,12 @@ static bloomery_filter *run_alone(const bloomery_plan *plan, const struct test_k
     return filter;
 }
 
-static void check_team(const bloomery_plan *plan, bool once, int calls,
-                       const struct test_keys *keys)
+static void check_team(const bloomery_plan *plan, int calls, const struct test_keys *keys)
 {
     struct team *team = calloc(1, sizeof *team);
     assert_non_null(team);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.concurrent_adds = true;
-    options.exactly_once = once;
     team->filter = test_create(plan, &options);
     team->keys = keys;
     run_team(team, calls);
@@ -246,7 +244,7 @@ static void check_team(const bloomery_plan *plan, bool once, int calls,
         for (unsigned t = 0; t < THREADS; t++)
             added |= (i + KEYS - t * 250) % KEYS < SHARE;
         /* The rate is 1e-12: none is SEEN by a false positive. */
-        assert_true(added ? fresh >= 1 && fresh <= (once ? 1 : THREADS) : fresh == 0);
+        assert_true(added ? fresh >= 1 && fresh <= THREADS : fresh == 0);
         if (added)
             assert_true(bloomery_may_contain(team->filter, keys->keys[i]));
     }
@@ -263,7 +261,7 @@ static void concurrent_adds_lose_nothing(void **state)
         bloomery_plan plan = test_plan(&test_shapes[s], KEYS, 1e-12);
         for (int round = 0; round < (test_long() ? 50 : ROUNDS); round++)
             for (int calls = 0; calls <= CALLS; calls++)
-                check_team(&plan, (round & 1) != 0, calls, &keys);
+                check_team(&plan, calls, &keys);
     }
     test_keys_free(&keys);
 }
@@ -281,115 +279,9 @@ static void concurrent_adds_of_every_shape_lose_nothing(void **state)
                                             .bits = 20000 * 512,
                                             .blocks_per_key = lines,
                                             .probes = probes};
-                check_team(&plan, false, CALLS, &keys);
-                check_team(&plan, true, CALLS, &keys);
+                check_team(&plan, CALLS, &keys);
             }
     test_keys_free(&keys);
-}
-
-/* ---- Exactly once -------------------------------------------------------------------------- */
-
-/* All threads add the same keys in the same order, and meet again every few keys, so that most keys
- * are being added by several at the same moment. */
-enum { TOGETHER = 40, STEPS = 60 };
-
-static void *add_together(void *argument)
-{
-    struct member *member = argument;
-    struct team *team = member->team;
-    for (size_t step = 0; step < STEPS; step++) {
-        uint64_t answers = 0;
-        const bloomery_key *keys = team->keys->keys + step * TOGETHER;
-        pthread_barrier_wait(&team->start);
-        if (member->number % 2 == 0) {
-            bloomery_add_batch(team->filter, keys, TOGETHER, &answers, NULL);
-        } else {
-            for (size_t i = 0; i < TOGETHER; i++)
-                answers |= (uint64_t)(bloomery_add(team->filter, keys[i], NULL) == BLOOMERY_NEW)
-                           << i;
-        }
-        for (size_t i = 0; i < TOGETHER; i++)
-            atomic_fetch_add(&team->fresh[step * TOGETHER + i], (unsigned)(answers >> i & 1));
-    }
-    return NULL;
-}
-
-/* How many keys were NEW for nobody: those whose bits were all set by other keys. */
-static size_t count_told_nobody(const bloomery_plan *plan, const struct test_keys *keys)
-{
-    pthread_t threads[THREADS];
-    struct member members[THREADS];
-    struct team *team = calloc(1, sizeof *team);
-    assert_non_null(team);
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.concurrent_adds = true;
-    options.exactly_once = true;
-    team->filter = test_create(plan, &options);
-    team->keys = keys;
-    assert_int_equal(pthread_barrier_init(&team->start, NULL, THREADS), 0);
-    for (unsigned t = 0; t < THREADS; t++) {
-        members[t] = (struct member){team, t, CALL_ADD};
-        assert_int_equal(pthread_create(&threads[t], NULL, add_together, &members[t]), 0);
-    }
-    for (unsigned t = 0; t < THREADS; t++)
-        assert_int_equal(pthread_join(threads[t], NULL), 0);
-    pthread_barrier_destroy(&team->start);
-    size_t nobody = 0;
-    for (size_t i = 0; i < TOGETHER * STEPS; i++) {
-        unsigned fresh = atomic_load(&team->fresh[i]);
-        assert_true(fresh <= 1);
-        nobody += fresh == 0;
-        assert_true(bloomery_may_contain(team->filter, keys->keys[i]));
-    }
-    bloomery_free(team->filter);
-    free(team);
-    return nobody;
-}
-
-static void each_key_is_new_exactly_once(void **state)
-{
-    (void)state;
-    struct test_keys keys = test_keys_make(TEST_URLS, 5, 0, TOGETHER * STEPS);
-    for (size_t s = 0; s < TEST_SHAPES; s++)
-        for (int round = 0; round < (test_long() ? 50 : 4); round++) {
-            /* At this rate no key is a false positive, */
-            bloomery_plan plan = test_plan(&test_shapes[s], keys.count, 1e-12);
-            assert_int_equal(count_told_nobody(&plan, &keys), 0);
-            /* at this one some are. The first is none, so not all keys are told nobody. */
-            plan = test_plan(&test_shapes[s], keys.count / 2, 0.3);
-            size_t nobody = count_told_nobody(&plan, &keys);
-            assert_true(nobody > 0 && nobody < keys.count);
-        }
-    test_keys_free(&keys);
-}
-
-/* Whichever way the filter was made. */
-static void copies_tell_exactly_once_too(void **state)
-{
-    (void)state;
-    bloomery_plan plan = test_plan(&test_shapes[1], 1000, 0.01);
-    bloomery_options options = BLOOMERY_OPTIONS;
-    bloomery_error error = {.status = BLOOMERY_OK};
-    bloomery_filter *filter = NULL;
-    options.exactly_once = true;
-    assert_int_equal(bloomery_create(&plan, &options, &filter, &error), BLOOMERY_BAD_ARGUMENT);
-    assert_null(filter);
-    assert_non_null(strstr(error.text, "concurrent_adds"));
-    options.concurrent_adds = true;
-    filter = test_create(&plan, &options);
-    struct test_bytes bytes = test_written(filter);
-    bloomery_free(filter);
-    assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
-    uint32_t bits = 0;
-    assert_int_equal(bloomery_add(filter, bloomery_key_of("k", 1), &bits), BLOOMERY_NEW);
-    assert_true(bits > 0);
-    assert_int_equal(bloomery_add(filter, bloomery_key_of("k", 1), &bits), BLOOMERY_SEEN);
-    assert_int_equal(bits, 0);
-    bloomery_free(filter);
-    /* A view cannot be added to, so that it takes no memory for locks; it is no error to ask. */
-    assert_int_equal(bloomery_view(bytes.data, bytes.bytes, &options, &filter, NULL), BLOOMERY_OK);
-    bloomery_free(filter);
-    test_bytes_free(&bytes);
 }
 
 /* All threads fight for one line: where an OR that is no atomic step would lose bits at once. */
@@ -406,7 +298,7 @@ static void concurrent_adds_to_one_line_lose_nothing(void **state)
         for (int round = 0; round < 10; round++) {
             struct team *team = calloc(1, sizeof *team);
             assert_non_null(team);
-            bloomery_options options = BLOOMERY_OPTIONS;
+            bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
             options.concurrent_adds = true;
             team->filter = test_create(&plan, &options);
             team->keys = &keys;
@@ -433,8 +325,6 @@ int main(void)
         cmocka_unit_test(concurrent_adds_lose_nothing),
         cmocka_unit_test(concurrent_adds_of_every_shape_lose_nothing),
         cmocka_unit_test(concurrent_adds_to_one_line_lose_nothing),
-        cmocka_unit_test(each_key_is_new_exactly_once),
-        cmocka_unit_test(copies_tell_exactly_once_too),
     };
     return test_run_group("concurrent", tests, NULL, NULL);
 }

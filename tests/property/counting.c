@@ -391,7 +391,7 @@ static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, b
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1, 2, 3};
     struct test_keys keys = test_keys_make(TEST_IDS, 1, 0, 200);
     bloomery_plan plan = test_counting_plan(cell_bits, lines, 5, blocks);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *dropped = NULL;
     plan.keys = 20;
     plan.rate = 0.25;
@@ -449,12 +449,11 @@ static void a_plan_is_that_of_blocked(void **state)
     for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++)
         for (size_t w = 0; w < TEST_WIDTHS; w++) {
             bloomery_plan blocked = {.keys = 50000, .rate = rates[r]};
-            bloomery_plan plan = {.kind = BLOOMERY_COUNTING,
-                                  .keys = 50000,
-                                  .rate = rates[r],
-                                  .cell_bits = w == 0 ? 0 : test_widths[w]};
+            bloomery_plan plan = {.kind = BLOOMERY_COUNTING, .keys = 50000, .rate = rates[r]};
+            bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+            options.cell_bits = w == 0 ? 0 : test_widths[w];
             assert_int_equal(bloomery_plan_solve(&blocked, NULL, NULL), BLOOMERY_OK);
-            assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+            assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_OK);
             assert_int_equal(plan.cell_bits, test_widths[w]);
             assert_int_equal(plan.bits, blocked.bits);
             assert_int_equal(plan.probes, blocked.probes);
@@ -468,11 +467,9 @@ static void a_plan_is_that_of_blocked(void **state)
             assert_true(plan.present_cache_lines <=
                         plan.blocks_per_key *
                             (test_widths[w] < plan.probes ? test_widths[w] : plan.probes));
-            bloomery_plan within = {.kind = BLOOMERY_COUNTING,
-                                    .keys = 50000,
-                                    .bytes = plan.bytes,
-                                    .cell_bits = plan.cell_bits};
-            assert_int_equal(bloomery_plan_solve(&within, NULL, NULL), BLOOMERY_OK);
+            bloomery_plan within = {
+                .kind = BLOOMERY_COUNTING, .keys = 50000, .bytes = plan.bytes};
+            assert_int_equal(bloomery_plan_solve(&within, &options, NULL), BLOOMERY_OK);
             assert_true(within.bytes <= plan.bytes && within.rate <= plan.rate);
         }
 }
@@ -484,9 +481,10 @@ static void a_plan_reads_what_it_says(void **state)
     enum { QUERIED = 20000 };
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++) {
-        bloomery_plan plan = {
-            .kind = BLOOMERY_COUNTING, .cell_bits = test_widths[w], .keys = 5000, .rate = 0.01};
-        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+        bloomery_plan plan = {.kind = BLOOMERY_COUNTING, .keys = 5000, .rate = 0.01};
+        bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+        options.cell_bits = test_widths[w];
+        assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_OK);
         assert_int_equal(plan.blocks_per_key, 1);
         bloomery_filter *filter = test_create(&plan, NULL);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000 + QUERIED);
@@ -528,10 +526,12 @@ static void other_counters_are_refused(void **state)
                  {BLOOMERY_SCALABLE, 4},          {BLOOMERY_BLOCKED, 2}};
     (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        bloomery_plan plan = {
-            .kind = wrong[i].kind, .cell_bits = wrong[i].cell_bits, .keys = 1000, .rate = 0.01};
+        bloomery_plan plan = {.kind = wrong[i].kind, .keys = 1000, .rate = 0.01};
+        bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
         bloomery_filter *filter = NULL;
-        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_BAD_ARGUMENT);
+        options.cell_bits = wrong[i].cell_bits;
+        assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_BAD_ARGUMENT);
+        plan.cell_bits = wrong[i].cell_bits;
         plan.bits = 512;
         plan.probes = 3;
         plan.blocks_per_key = wrong[i].kind == BLOOMERY_CLASSIC ? 0 : 1;
@@ -591,7 +591,8 @@ static void without_its_key_a_count_is_the_maximum(void **state)
 {
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {9};
     const bloomery_key key = bloomery_key_of("key", 3);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan plan = test_counting_plan(8, 2, 3, 2);
     (void)state;
     if (!test_keyed())
@@ -601,9 +602,8 @@ static void without_its_key_a_count_is_the_maximum(void **state)
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_bytes file = test_written(filter);
     bloomery_free(filter);
-    options = (bloomery_options)BLOOMERY_OPTIONS;
-    options.open_flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
-    assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL), BLOOMERY_OK);
+    opening.flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
+    assert_int_equal(bloomery_load(file.data, file.bytes, &opening, &filter, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_key_count(filter, key), 255);
     assert_int_equal(bloomery_remove(filter, key, NULL), BLOOMERY_SECRET_NEEDED);
     bloomery_free(filter);

@@ -85,13 +85,12 @@ static void run_team(struct team *team, void *(*work)(void *), bool watched)
     assert_int_equal(atomic_load(&team->faults), 0);
 }
 
-static struct team *team_new(const bloomery_plan *plan, bool once)
+static struct team *team_new(const bloomery_plan *plan)
 {
     struct team *team = calloc(1, sizeof *team);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     assert_non_null(team);
     options.concurrent_adds = true;
-    options.exactly_once = once;
     team->filter = test_create(plan, &options);
     team->keys = test_keys_make(TEST_RANDOM, 11, 0, THREADS * SHARE + STAYING);
     return team;
@@ -110,26 +109,25 @@ static void threads_that_add_and_remove_lose_nothing(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 2; lines++)
-            for (int once = 0; once < 2; once++) {
-                bloomery_plan plan = test_counting_plan(test_widths[w], lines, 8, lines);
-                struct team *team = team_new(&plan, once == 1);
-                const size_t first = (size_t)THREADS * SHARE;
-                team->rounds = test_long() ? 200000 : 10000;
-                for (size_t i = 0; i < STAYING; i++)
-                    bloomery_add(team->filter, team->keys.keys[first + i], NULL);
-                struct test_bytes before = test_counters(team->filter);
-                run_team(team, come_and_go, true);
-                struct test_bytes after = test_counters(team->filter);
-                for (size_t cell = 0; cell < plan.bits; cell++) {
-                    const uint32_t value = test_counter_at(&after, test_widths[w], cell);
-                    if (value != (1u << test_widths[w]) - 1)
-                        assert_int_equal(value, test_counter_at(&before, test_widths[w], cell));
-                }
-                test_bytes_free(&before);
-                test_bytes_free(&after);
-                team_free(team);
+        for (uint32_t lines = 1; lines <= 2; lines++) {
+            bloomery_plan plan = test_counting_plan(test_widths[w], lines, 8, lines);
+            struct team *team = team_new(&plan);
+            const size_t first = (size_t)THREADS * SHARE;
+            team->rounds = test_long() ? 200000 : 10000;
+            for (size_t i = 0; i < STAYING; i++)
+                bloomery_add(team->filter, team->keys.keys[first + i], NULL);
+            struct test_bytes before = test_counters(team->filter);
+            run_team(team, come_and_go, true);
+            struct test_bytes after = test_counters(team->filter);
+            for (size_t cell = 0; cell < plan.bits; cell++) {
+                const uint32_t value = test_counter_at(&after, test_widths[w], cell);
+                if (value != (1u << test_widths[w]) - 1)
+                    assert_int_equal(value, test_counter_at(&before, test_widths[w], cell));
             }
+            test_bytes_free(&before);
+            test_bytes_free(&after);
+            team_free(team);
+        }
 }
 
 /* All threads remove the keys of thread 0, each of which is there once. */
@@ -154,7 +152,7 @@ static void threads_remove_a_key_once(void **state)
     for (size_t w = 0; w < TEST_WIDTHS; w++)
         for (int round = 0; round < (test_long() ? 200 : 20); round++) {
             bloomery_plan plan = test_counting_plan(test_widths[w], 1, 8, 16);
-            struct team *team = team_new(&plan, false);
+            struct team *team = team_new(&plan);
             bloomery_filter *left = test_create(&plan, NULL);
             for (size_t i = 0; i < STAYING; i++) {
                 bloomery_add(left, team->keys.keys[(size_t)THREADS * SHARE + i], NULL);

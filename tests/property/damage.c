@@ -26,12 +26,12 @@ static bool is_refusal(bloomery_status status)
 enum way { WAY_VIEW, WAY_LOAD, WAY_MAP, WAY_COPY, WAYS };
 
 static bloomery_status enter(enum way way, const struct test_bytes *file, const char *path,
-                             const bloomery_options *wish, bloomery_filter **filter,
+                             const bloomery_open_options *wish, bloomery_filter **filter,
                              bloomery_error *error)
 {
-    bloomery_options options = *wish;
+    bloomery_open_options options = *wish;
     if (way == WAY_COPY)
-        options.open_flags |= BLOOMERY_OPEN_COPY;
+        options.flags |= BLOOMERY_OPEN_COPY;
     if (way == WAY_VIEW)
         return bloomery_view(file->data, file->bytes, &options, filter, error);
     if (way == WAY_LOAD)
@@ -49,7 +49,7 @@ static bloomery_status assert_refused(const struct test_bytes *file, const char 
         test_write_file(path, file->data, file->bytes);
     for (int way = 0; way < (path != NULL ? WAYS : WAY_MAP); way++) {
         struct test_memory memory = {0};
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
         options.allocator = test_allocator(&memory);
         bloomery_filter *filter = (bloomery_filter *)(uintptr_t)&options;
         bloomery_error error = {.status = BLOOMERY_OK};
@@ -74,7 +74,7 @@ enum { SAMPLES = 6 };
 static struct test_bytes sample(int number)
 {
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {9, 9, 9};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan plan = test_plan(&test_shapes[number % TEST_SHAPES], 300, 0.01);
     if (number == 1)
         options.note = "a note of no great length";
@@ -192,7 +192,7 @@ static void assert_damage_found(const struct test_bytes *file, const char *path,
         test_write_file(path, file->data, file->bytes);
     for (int way = 0; way < (path != NULL ? WAYS : WAY_MAP); way++) {
         struct test_memory memory = {0};
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
         options.allocator = test_allocator(&memory);
         bloomery_filter *filter = NULL;
         bloomery_error error = {.offset = 0};
@@ -281,7 +281,7 @@ static void checksums_of_another_file_are_found(void **state)
 {
     (void)state;
     bloomery_plan plan = test_plan(&test_shapes[1], 20000, 0.01);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     struct test_bytes files[2];
     for (unsigned i = 0; i < 2; i++) {
         options.seed = i;

@@ -29,7 +29,7 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 static bloomery_filter *make_sized(size_t kind, uint64_t keys, bool concurrent)
 {
     bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error;
     parameters.variant = kinds[kind].variant;

@@ -27,16 +27,15 @@ static bloomery_key key_of(unsigned number)
     return bloomery_key_of(texts[number], strlen(texts[number]));
 }
 
-static bloomery_filter *make(uint32_t cell_bits, bool concurrent, bool once)
+static bloomery_filter *make(uint32_t cell_bits, bool concurrent)
 {
     bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *filter;
     parameters.bits = CELLS;
     parameters.probes = PROBES;
     parameters.cell_bits = cell_bits;
     options.concurrent_adds = concurrent;
-    options.exactly_once = once;
     const bloomery_status status = bloomery_dialect_create(
         bloomery_dialect_get(BLOOMERY_DIALECT_MD5_CHAIN), &parameters, &options, &filter, NULL);
     if (status == BLOOMERY_UNSUPPORTED)
@@ -128,24 +127,23 @@ static void threads_lose_no_count(void **state)
 {
     (void)state;
     name_all_keys();
-    for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (int once = 0; once < 2; once++) {
-            struct team team = {.filter = make(test_widths[w], true, once == 1),
-                                .rounds = test_long() ? 100000 : 5000};
-            for (unsigned i = 0; i < STAYING; i++)
-                bloomery_add(team.filter, key_of(THREADS * SHARE + i), NULL);
-            struct test_bytes before = test_counters(team.filter);
-            run_team(&team, come_and_go);
-            struct test_bytes after = test_counters(team.filter);
-            for (size_t cell = 0; cell < CELLS; cell++) {
-                const uint32_t value = test_counter_at(&after, test_widths[w], cell);
-                if (value != (1u << test_widths[w]) - 1)
-                    assert_int_equal(value, test_counter_at(&before, test_widths[w], cell));
-            }
-            test_bytes_free(&before);
-            test_bytes_free(&after);
-            bloomery_free(team.filter);
+    for (size_t w = 0; w < TEST_WIDTHS; w++) {
+        struct team team = {.filter = make(test_widths[w], true),
+                            .rounds = test_long() ? 100000 : 5000};
+        for (unsigned i = 0; i < STAYING; i++)
+            bloomery_add(team.filter, key_of(THREADS * SHARE + i), NULL);
+        struct test_bytes before = test_counters(team.filter);
+        run_team(&team, come_and_go);
+        struct test_bytes after = test_counters(team.filter);
+        for (size_t cell = 0; cell < CELLS; cell++) {
+            const uint32_t value = test_counter_at(&after, test_widths[w], cell);
+            if (value != (1u << test_widths[w]) - 1)
+                assert_int_equal(value, test_counter_at(&before, test_widths[w], cell));
         }
+        test_bytes_free(&before);
+        test_bytes_free(&after);
+        bloomery_free(team.filter);
+    }
 }
 
 static void threads_remove_a_named_key_once(void **state)
@@ -153,8 +151,8 @@ static void threads_remove_a_named_key_once(void **state)
     (void)state;
     name_all_keys();
     for (int round = 0; round < (test_long() ? 200 : 20); round++) {
-        struct team team = {.filter = make(8, true, false)};
-        bloomery_filter *left = make(8, false, false);
+        struct team team = {.filter = make(8, true)};
+        bloomery_filter *left = make(8, false);
         for (unsigned i = 0; i < SHARE; i++)
             bloomery_add(team.filter, key_of(i), NULL);
         run_team(&team, remove_the_same);
@@ -169,9 +167,9 @@ static void merged_counters_are_sums(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++) {
-        bloomery_filter *one = make(test_widths[w], false, false);
-        bloomery_filter *other = make(test_widths[w], false, false);
-        bloomery_filter *all = make(test_widths[w], false, false);
+        bloomery_filter *one = make(test_widths[w], false);
+        bloomery_filter *other = make(test_widths[w], false);
+        bloomery_filter *all = make(test_widths[w], false);
         for (unsigned i = 0; i < 60; i++) {
             bloomery_add(i % 3 > 0 ? one : other, key_of(i), NULL);
             bloomery_add(all, key_of(i), NULL);
@@ -194,7 +192,7 @@ static void removals_tell_what_they_cleared(void **state)
     uint64_t positions[PROBES];
     (void)state;
     for (unsigned i = 0; i < SHARE; i++) {
-        bloomery_filter *filter = make(4, false, false);
+        bloomery_filter *filter = make(4, false);
         uint32_t cleared = 0, fresh = 0, distinct = 0;
         assert_int_equal(bloomery_positions(filter, 0, key_of(i), positions, PROBES), PROBES);
         for (unsigned p = 0; p < PROBES; p++) {

@@ -59,7 +59,7 @@ static const bloomery_dialect *is(uint32_t id)
 }
 
 /* The filter of a sample; NULL where this build or machine has not got its hash. */
-static bloomery_filter *make(size_t sample, const bloomery_options *options)
+static bloomery_filter *make(size_t sample, const bloomery_create_options *options)
 {
     const bloomery_dialect *dialect = bloomery_dialect_get(samples[sample].id);
     bloomery_dialect_parameters with = samples[sample].with;
@@ -240,7 +240,7 @@ static void a_file_of_ours_keeps_a_dialect(void **state)
 static void concurrent_filters_are_the_same_or_refused(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, KEYS);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.concurrent_adds = true;
     (void)state;
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -362,7 +362,7 @@ static void positions_are_the_bits_of_a_key(void **state)
 static void every_allocation_of_a_dialect_fails_once(void **state)
 {
     struct test_memory memory = {0};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     (void)state;
     for (size_t i = 0; i < SAMPLES; i++) {
         const bloomery_dialect *dialect = bloomery_dialect_get(samples[i].id);

@@ -42,7 +42,7 @@ static uint64_t keys_for(const bloomery_filter *filter, double fill)
 static void check(const bloomery_plan *plan, uint64_t seed, double *worst)
 {
     static const double fills[] = {0.001, 0.003, 0.01, 0.03, 0.1, 0.25, 0.5, 0.7, 0.85, 0.95};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.seed = seed;
     bloomery_filter *filter = test_create(plan, &options);
     uint64_t most = keys_for(filter, 0.95);
@@ -112,7 +112,7 @@ static void estimates_vary_as_derived(void **state)
         struct test_keys keys = test_keys_make(TEST_LITTLE, 1, 0, 250000);
         double squares = 0;
         for (uint64_t seed = 0; seed < TIMES; seed++) {
-            bloomery_options options = BLOOMERY_OPTIONS;
+            bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
             options.seed = seed + 100;
             bloomery_filter *filter = test_create(&plan, &options);
             uint64_t bits_set;

@@ -20,10 +20,10 @@ static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1, 2, 3, 250, 0, 0, 7, 7,
 /* What options a filter can carry into its file. */
 enum { VARIANTS = 6 };
 
-static bloomery_options options_of(int variant)
+static bloomery_create_options options_of(int variant)
 {
     static char note[BLOOMERY_NOTE_BYTES + 1];
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     memset(note, 'n', BLOOMERY_NOTE_BYTES);
     if (variant == 1)
         options.seed = 0x8000000000000001u;
@@ -89,14 +89,15 @@ static void assert_same_facts(const bloomery_filter *one, const bloomery_filter 
 enum way { WAY_MAP, WAY_COPY, WAY_VIEW, WAY_LOAD, WAYS };
 
 static bloomery_filter *come_back(enum way way, const char *path, const struct test_bytes *bytes,
-                                  const bloomery_options *wish)
+                                  const bloomery_create_options *wish)
 {
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = "(nothing said)"};
     bloomery_status status = BLOOMERY_UNSUPPORTED;
-    bloomery_options options = *wish;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.allocator = wish->allocator;
     options.secret = wish->secret_outside ? wish->secret : NULL; /* as the header says for open */
-    options.open_flags = way == WAY_COPY ? BLOOMERY_OPEN_COPY : 0;
+    options.flags = way == WAY_COPY ? BLOOMERY_OPEN_COPY : 0;
     if (way == WAY_MAP || way == WAY_COPY)
         status = bloomery_open(path, &options, &filter, &error);
     else if (way == WAY_VIEW)
@@ -130,7 +131,7 @@ static void check_reopened(const struct test_shape *shape, int variant, size_t c
     struct test_directory directory = test_directory_make();
     char path[300];
     test_join(path, sizeof path, &directory, "filter.bloom");
-    bloomery_options options = options_of(variant);
+    bloomery_create_options options = options_of(variant);
     bloomery_plan plan = test_plan(shape, count > 0 ? count : 1, 0.01);
     bloomery_filter *filter = test_create(&plan, &options);
     struct test_keys keys = test_keys_make(TEST_URLS, 1, 0, count + 2000);
@@ -201,7 +202,7 @@ static void reopen_equals_at_every_border(void **state)
             for (size_t k = 0; k < 1000; k++)
                 bloomery_add(filter, keys.keys[k], NULL);
             struct test_bytes bytes = test_written(filter);
-            bloomery_options options = BLOOMERY_OPTIONS;
+            bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
             for (int way = WAY_VIEW; way < WAYS; way++) {
                 bloomery_filter *back = come_back((enum way)way, NULL, &bytes, &options);
                 assert_twin(filter, back, &keys);
@@ -243,7 +244,7 @@ static void same_input_same_bytes(void **state)
     struct test_keys keys = test_keys_make(TEST_IDS, 0, 0, 5000);
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (int variant = 0; variant < VARIANTS; variant++) {
-            bloomery_options options = options_of(variant);
+            bloomery_create_options options = options_of(variant);
             bloomery_plan plan = test_plan(&test_shapes[s], keys.count, 0.01);
             struct test_memory memory = {0};
             bloomery_filter *forward = test_create(&plan, &options);
@@ -442,10 +443,10 @@ static void no_descriptor_is_left_open(void **state)
     unsigned before = open_descriptors();
     for (int i = 0; i < 5; i++) {
         bloomery_filter *opened = NULL;
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
         assert_int_equal(bloomery_save(filter, path, NULL), BLOOMERY_OK);
         assert_save_refused(filter, directory.path);
-        options.open_flags = i % 2 ? BLOOMERY_OPEN_COPY : 0;
+        options.flags = i % 2 ? BLOOMERY_OPEN_COPY : 0;
         assert_int_equal(bloomery_open(path, &options, &opened, NULL), BLOOMERY_OK);
         assert_true(open_descriptors() <= before); /* a map needs no descriptor */
         bloomery_free(opened);

@@ -48,7 +48,7 @@ static bloomery_filter *golden_open(const struct golden *golden)
     char path[4096];
     bloomery_filter *filter = NULL;
     bloomery_error error;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     golden_path(golden, directory, path, sizeof path);
     options.secret = golden->secret_outside ? (const uint8_t *)golden->key : NULL;
     if (bloomery_open(path, &options, &filter, &error) != BLOOMERY_OK)

@@ -30,10 +30,17 @@ static int make_text(void **state)
     return 0;
 }
 
-static bloomery_filter *make_filter(const bloomery_options *options)
+static bloomery_filter *make_filter_with(bloomery_hash_id hash,
+                                         const bloomery_create_options *options)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .bits = 512, .blocks_per_key = 1, .probes = 1};
+    const bloomery_plan plan = {
+        .kind = BLOOMERY_BLOCKED, .bits = 512, .blocks_per_key = 1, .probes = 1, .hash = hash};
     return test_create(&plan, options);
+}
+
+static bloomery_filter *make_filter(const bloomery_create_options *options)
+{
+    return make_filter_with(BLOOMERY_HASH_DEFAULT, options);
 }
 
 static bloomery_hash hash_of(const bloomery_filter *filter, const void *data, size_t bytes)
@@ -48,11 +55,10 @@ static void xxh3_hashes_are_those_of_libxxhash(void **state)
     static const uint64_t seeds[] = {0, 1, 42, 0x9e3779b185ebca8du, UINT64_MAX};
     (void)state;
     for (size_t s = 0; s < sizeof seeds / sizeof seeds[0]; s++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.seed = seeds[s];
         bloomery_filter *filter = make_filter(&options);
-        options.hash = BLOOMERY_HASH_XXH3_128;
-        bloomery_filter *wider = make_filter(&options);
+        bloomery_filter *wider = make_filter_with(BLOOMERY_HASH_XXH3_128, &options);
         for (size_t length = 0; length <= sizeof text; length += length < LENGTHS ? 1 : 4099)
             for (size_t start = 0; start < 3 && start + length <= sizeof text; start++) {
                 bloomery_hash ours = hash_of(filter, text + start, length);
@@ -87,7 +93,7 @@ static void batches_hash_as_libxxhash_does(void **state)
             const size_t bytes = shortest + test_below(&random, spread);
             keys[i] = bloomery_key_of((const uint8_t *)fence.data + 256 - bytes, bytes);
         }
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.seed = round % 2 == 0 ? 0 : test_next(&random);
         bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                               .bits = 512 * 300,
@@ -117,10 +123,8 @@ static void batches_hash_as_libxxhash_does(void **state)
 static void xxh3_hashes_are_the_published_ones(void **state)
 {
     (void)state;
-    bloomery_options options = BLOOMERY_OPTIONS;
     bloomery_filter *filter = make_filter(NULL);
-    options.hash = BLOOMERY_HASH_XXH3_128;
-    bloomery_filter *wide = make_filter(&options);
+    bloomery_filter *wide = make_filter_with(BLOOMERY_HASH_XXH3_128, NULL);
     assert_true(hash_of(filter, NULL, 0).hi == 0x2d06800538d394c2u);
     const bloomery_hash empty = hash_of(wide, NULL, 0);
     assert_true(empty.hi == 0x99aa06d3014798d8u && empty.lo == 0x6001c324468d497fu);
@@ -142,7 +146,7 @@ static void siphash_hashes_are_those_of_libsodium(void **state)
 {
     (void)state;
     for (unsigned which = 0; which < 4; which++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         uint8_t key[BLOOMERY_SECRET_BYTES];
         for (unsigned i = 0; i < sizeof key; i++)
             key[i] = (uint8_t)(which == 0 ? i : test_mix(which * 100 + i));
@@ -176,7 +180,7 @@ static void siphash_hashes_are_the_published_ones(void **state)
     (void)state;
     for (unsigned i = 0; i < sizeof key; i++)
         key[i] = (uint8_t)i;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.secret = key;
     bloomery_filter *filter = make_filter(&options);
     for (size_t length = 0; length < 4; length++) {
@@ -189,7 +193,7 @@ static void siphash_hashes_are_the_published_ones(void **state)
 
 static uint64_t fingerprint_of(const uint8_t *key, bool outside)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_info info = BLOOMERY_INFO;
     options.secret = key;
     options.secret_outside = outside;
@@ -221,10 +225,8 @@ static void drawn_keys_differ(void **state)
     uint64_t met[20];
     (void)state;
     for (unsigned i = 0; i < 20; i++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
         bloomery_info info = BLOOMERY_INFO;
-        options.hash = BLOOMERY_HASH_SIPHASH;
-        bloomery_filter *filter = make_filter(&options);
+        bloomery_filter *filter = make_filter_with(BLOOMERY_HASH_SIPHASH, NULL);
         bloomery_info_get(filter, false, &info);
         bloomery_free(filter);
         met[i] = info.secret_fingerprint;

@@ -21,7 +21,7 @@ static struct test_bytes valid(int sort)
 {
     const size_t shape = sort == CLASSIC_FILE ? 0 : sort == COUNTING_FILE ? 4 : 2;
     bloomery_plan plan = test_plan(&test_shapes[shape], 300, 0.01);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     if (sort >= KEYED_FILE && test_keyed())
         options.secret = secret;
     options.secret_outside = sort == OUTSIDE_FILE && test_keyed();
@@ -38,7 +38,7 @@ static bloomery_status enter(bool load, const struct test_bytes *file, const uin
                              struct test_memory *memory, bloomery_filter **filter,
                              bloomery_error *error)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.secret = key;
     options.allocator = test_allocator(memory);
     return load ? bloomery_load(file->data, file->bytes, &options, filter, error)
@@ -408,8 +408,8 @@ static void keys_are_asked_for(void **state)
     assert_true(bloomery_may_contain(filter, key));
     bloomery_free(filter);
     /* For inspection it opens, denies nothing and takes nothing. */
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = BLOOMERY_OPEN_INSPECT;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = BLOOMERY_OPEN_INSPECT;
     assert_int_equal(bloomery_load(file.data, file.bytes, &options, &filter, NULL), BLOOMERY_OK);
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, true, &info);

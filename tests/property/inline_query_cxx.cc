@@ -30,7 +30,7 @@ void expect(bool holds, const char *what)
 void compare(std::uint32_t lines, std::uint32_t probes)
 {
     bloomery_plan plan{};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *filter = nullptr;
     bloomery_error error{};
     bloomery_inline taken{};
@@ -61,12 +61,16 @@ void compare(std::uint32_t lines, std::uint32_t probes)
 
 void compare_initialisers()
 {
-    const bloomery_options options = BLOOMERY_OPTIONS;
+    const bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+    const bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
+    const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     const bloomery_column column = BLOOMERY_COLUMN;
     const bloomery_info info = BLOOMERY_INFO;
     const bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
-    expect(options.struct_bytes == sizeof options && options.blocks_per_key == 0 && !options.note,
-           "BLOOMERY_OPTIONS");
+    expect(options.struct_bytes == sizeof options && options.blocks_per_key == 0 &&
+               create.struct_bytes == sizeof create && !create.note &&
+               opening.struct_bytes == sizeof opening && opening.flags == 0,
+           "BLOOMERY_PLAN_OPTIONS, _CREATE_OPTIONS or _OPEN_OPTIONS");
     expect(column.struct_bytes == sizeof column && column.count == 0 && !column.data,
            "BLOOMERY_COLUMN");
     expect(info.struct_bytes == sizeof info && info.bits == 0 && !info.note, "BLOOMERY_INFO");

@@ -36,7 +36,7 @@ struct trio {
     bloomery_filter *hashed;
 };
 
-static struct trio trio_make(const bloomery_plan *plan, const bloomery_options *options)
+static struct trio trio_make(const bloomery_plan *plan, const bloomery_create_options *options)
 {
     return (struct trio){test_create(plan, options), test_create(plan, options),
                          test_create(plan, options)};
@@ -112,9 +112,11 @@ static size_t query_three_ways(const bloomery_filter *filter, const struct test_
 }
 
 static void check_cell(const struct test_shape *shape, double rate, enum test_family family,
-                       size_t count, const bloomery_options *options)
+                       size_t count, bloomery_hash_id hash, const bloomery_create_options *options)
 {
     bloomery_plan plan = test_plan(shape, count > 0 ? count : 1, rate);
+    if (hash != BLOOMERY_HASH_DEFAULT)
+        plan.hash = hash;
     struct test_keys present = test_keys_make(family, 3, 0, count);
     struct test_keys absent = test_keys_make(family, 3, count, 500);
     struct trio trio = trio_make(&plan, options);
@@ -139,7 +141,7 @@ static void no_false_negatives(void **state)
             for (int family = 0; family < TEST_FAMILIES; family++)
                 for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
                     check_cell(&test_shapes[s], rates[r], (enum test_family)family, counts[c],
-                               NULL);
+                               BLOOMERY_HASH_DEFAULT, NULL);
 }
 
 static void no_false_negatives_in_larger_filters(void **state)
@@ -149,7 +151,8 @@ static void no_false_negatives_in_larger_filters(void **state)
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (size_t r = 0; r < RATES; r++) {
             int family = (int)((s * RATES + r) % TEST_FAMILIES);
-            check_cell(&test_shapes[s], rates[r], (enum test_family)family, count + r, NULL);
+            check_cell(&test_shapes[s], rates[r], (enum test_family)family, count + r,
+                       BLOOMERY_HASH_DEFAULT, NULL);
         }
 }
 
@@ -161,16 +164,17 @@ static void no_false_negatives_whatever_the_options(void **state)
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (int family = 0; family < TEST_FAMILIES; family++)
             for (int variant = 0; variant < 4; variant++) {
-                bloomery_options options = BLOOMERY_OPTIONS;
+                bloomery_hash_id hash = BLOOMERY_HASH_DEFAULT;
+                bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
                 if (variant == 0)
                     options.seed = UINT64_MAX;
                 else if (variant == 1)
-                    options.hash = BLOOMERY_HASH_XXH3_128;
+                    hash = BLOOMERY_HASH_XXH3_128;
                 else if (variant == 2)
                     options.secret = test_keyed() ? secret : NULL;
                 else
                     options.concurrent_adds = true;
-                check_cell(&test_shapes[s], 0.003, (enum test_family)family, 777, &options);
+                check_cell(&test_shapes[s], 0.003, (enum test_family)family, 777, hash, &options);
             }
 }
 
@@ -311,7 +315,7 @@ static void duplicates_in_one_batch_are_new_once(void **state)
 static void hash_fits_every_filter_of_its_kind(void **state)
 {
     (void)state;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.seed = 4711;
     struct test_keys keys = test_keys_make(TEST_WORDS, 0, 0, 200);
     bloomery_filter *filters[TEST_SHAPES];
@@ -354,7 +358,7 @@ static void add_in_halves(bloomery_filter *filter, const struct test_keys *keys,
 static void check_twins(const bloomery_plan *plan, const struct test_keys *present,
                         const struct test_keys *absent)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.concurrent_adds = true;
     bloomery_filter *one = test_create(plan, NULL);
     bloomery_filter *other = test_create(plan, &options);

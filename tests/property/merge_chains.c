@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bloomery_filter *make(uint64_t keys, double rate, const bloomery_options *options)
+static bloomery_filter *make(uint64_t keys, double rate, const bloomery_create_options *options)
 {
     bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = keys, .rate = rate};
     bloomery_error error = {.text = ""};
@@ -21,7 +21,7 @@ static bloomery_filter *make(uint64_t keys, double rate, const bloomery_options 
 
 /* A chain planned for `plan` keys, with keys number first to first + count - 1 in it. */
 static bloomery_filter *chain_of(uint64_t plan, uint64_t first, size_t count,
-                                 const bloomery_options *options)
+                                 const bloomery_create_options *options)
 {
     bloomery_filter *filter = make(plan, 0.01, options);
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, first, count);
@@ -170,15 +170,16 @@ static void a_merged_chain_is_cleared_to_its_own_plan(void **state)
     (void)state;
     for (unsigned loaded = 0; loaded < 2; loaded++) {
         struct test_memory memory = {0};
-        bloomery_options options = BLOOMERY_OPTIONS;
-        options.allocator = test_allocator(&memory);
+        bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        options.allocator = opening.allocator = test_allocator(&memory);
         bloomery_filter *fresh = chain_of(5000, 0, 0, NULL);
         bloomery_filter *into = chain_of(5000, 0, 3000, &options);
         bloomery_filter *from = chain_of(100, 100000, 2000, NULL);
         if (loaded) { /* its layers then lie in one piece */
             struct test_bytes bytes = test_written(into);
             bloomery_free(into);
-            assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &options, &into, NULL), 0);
+            assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &opening, &into, NULL), 0);
             test_bytes_free(&bytes);
         }
         const uint64_t before = memory.bytes;
@@ -236,7 +237,7 @@ static void refuse_merge(bloomery_filter *into, const bloomery_filter *from, blo
 static void a_chain_takes_no_more_than_it_may(void **state)
 {
     (void)state;
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *from = chain_of(100, 100000, 5000, NULL);
     bloomery_filter *into = chain_of(100, 0, 500, NULL);
     options.memory_limit = info_of(into).bytes + info_of(from).bytes;
@@ -265,7 +266,7 @@ static void every_allocation_fails_once(void **state)
 {
     (void)state;
     struct test_memory memory = {0};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.allocator = test_allocator(&memory);
     bloomery_filter *into = chain_of(100, 0, 500, &options);
     bloomery_filter *from = chain_of(100, 100000, 5000, NULL);

@@ -38,7 +38,7 @@ static const char *path_of(char text[300], const char *name)
     return text;
 }
 
-static bloomery_filter *open_map(const char *path, const bloomery_options *options)
+static bloomery_filter *open_map(const char *path, const bloomery_open_options *options)
 {
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
@@ -52,7 +52,7 @@ struct parts {
     bloomery_plan plan;
     uint64_t bits[PARTS];
     size_t keys;
-    bloomery_options options[PARTS];
+    bloomery_create_options options[PARTS];
 };
 
 /* Saves each part, and maps what was saved. Parts share a third of their keys. */
@@ -72,8 +72,8 @@ static void make_parts(const struct parts *parts, bloomery_filter *maps[PARTS])
         assert_int_equal(bloomery_save(filter, path_of(path, name), NULL), BLOOMERY_OK);
         bloomery_free(filter);
         test_keys_free(&keys);
-        bloomery_options options = BLOOMERY_OPTIONS;
-        options.open_flags = BLOOMERY_OPEN_INSPECT;
+        bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+        options.flags = BLOOMERY_OPEN_INSPECT;
         maps[part] = open_map(path, &options);
     }
 }
@@ -85,8 +85,8 @@ static bloomery_filter *in_memory(bloomery_filter *maps[PARTS], uint64_t least, 
     bloomery_filter *into = NULL;
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(maps[0], false, &info);
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT;
     if (info.bits > least) {
         uint32_t times = 0;
         while (info.bits >> times > least)
@@ -142,7 +142,7 @@ static void the_file_is_that_of_merging_in_memory(void **state)
             parts.plan.bytes = 0;
             for (size_t part = 0; part < PARTS; part++) {
                 parts.bits[part] = sizes[s][part] * 512;
-                parts.options[part] = (bloomery_options)BLOOMERY_OPTIONS;
+                parts.options[part] = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
                 parts.options[part].note = part == 1 ? "the second" : "a note";
             }
             both_ways_agree(&parts);
@@ -159,7 +159,7 @@ static void flat_files_of_any_size_agree(void **state)
                               .keys = 3000,
                               .bits = {sizes[s] * 2, sizes[s], sizes[s] * 8}};
         for (size_t part = 0; part < PARTS; part++)
-            parts.options[part] = (bloomery_options)BLOOMERY_OPTIONS;
+            parts.options[part] = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
         both_ways_agree(&parts);
     }
 }
@@ -177,7 +177,7 @@ static void secret_keys_stay_where_the_first_has_them(void **state)
         char path[300];
         for (size_t part = 0; part < PARTS; part++) {
             parts.bits[part] = (uint64_t)512 * 32;
-            parts.options[part] = (bloomery_options)BLOOMERY_OPTIONS;
+            parts.options[part] = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
             parts.options[part].secret = key;
             parts.options[part].secret_outside = part != inside;
         }
@@ -197,14 +197,14 @@ static void a_key_is_learned_from_the_other_filter(void **state)
     if (!test_keyed())
         skip();
     bloomery_plan plan = {.blocks_per_key = 1, .probes = 6, .bits = (uint64_t)512 * 8};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.secret = key;
     options.secret_outside = true;
     bloomery_filter *filter = test_create(&plan, &options);
     bloomery_add(filter, bloomery_key_of("a", 1), NULL);
     struct test_bytes bytes = test_written(filter);
-    bloomery_options inspect = BLOOMERY_OPTIONS;
-    inspect.open_flags = BLOOMERY_OPEN_INSPECT;
+    bloomery_open_options inspect = BLOOMERY_OPEN_OPTIONS;
+    inspect.flags = BLOOMERY_OPEN_INSPECT;
     bloomery_filter *blind = NULL;
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &inspect, &blind, NULL), BLOOMERY_OK);
     assert_int_equal(bloomery_add(blind, bloomery_key_of("b", 1), NULL), BLOOMERY_SECRET_NEEDED);
@@ -250,7 +250,7 @@ static void gauge_release(void *context, void *memory, size_t bytes, size_t alig
 static void map_pair(struct gauge *gauge, uint64_t lines, bloomery_filter *maps[2])
 {
     bloomery_plan plan = {.blocks_per_key = 1, .probes = 6, .bits = lines * 512};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     char path[300];
     bloomery_filter *filter = test_create(&plan, NULL);
     bloomery_add(filter, bloomery_key_of("a", 1), NULL);
@@ -315,7 +315,7 @@ static void every_allocation_fails_once(void **state)
     } while (status != BLOOMERY_OK);
     assert_true(refused > 2);
     /* Folding: nothing is left behind either. */
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.allocator = (bloomery_allocator){gauge_allocate, gauge_release, &gauge};
     for (refused = 1, status = BLOOMERY_OUT_OF_MEMORY; status != BLOOMERY_OK; refused++) {
         bloomery_filter *folded = maps[0];
@@ -343,7 +343,7 @@ static void nothing_is_written_where_filters_do_not_fit(void **state)
     bloomery_error error;
     for (size_t part = 0; part < PARTS; part++) {
         parts.bits[part] = part < 2 ? (uint64_t)512 * 32 : (uint64_t)512 * 48;
-        parts.options[part] = (bloomery_options)BLOOMERY_OPTIONS;
+        parts.options[part] = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
     }
     make_parts(&parts, maps);
     path_of(path, "never");

@@ -109,7 +109,7 @@ static struct tally measure(const struct cell *cell)
     /* No key is asked twice of one filter: the second answer would be no news. */
     assert_true(cell->keys + cell->queried <= keys->count);
     for (unsigned i = 0; i < cell->filters; i++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.seed = i; /* the default seed, 0, is among them */
         bloomery_filter *filter = test_create(&cell->plan, &options);
         assert_int_equal(bloomery_add_batch(filter, keys->keys, cell->keys, NULL, NULL),

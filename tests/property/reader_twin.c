@@ -85,9 +85,9 @@ static int make(char **argv)
         .rate = strtod(argv[6], NULL),
         .cell_bits = (uint32_t)strtoul(argv[14], NULL, 10),
     };
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.seed = strtoull(argv[7], NULL, 10);
-    options.hash = (bloomery_hash_id)strtoul(argv[15], NULL, 10);
+    plan.hash = (bloomery_hash_id)strtoul(argv[15], NULL, 10);
     options.secret = key_of(argv[8], key);
     options.secret_outside = argv[8][0] == '-';
     options.note = argv[9][0] != '\0' ? argv[9] : NULL;
@@ -159,9 +159,9 @@ static bool print_answers(const bloomery_filter *filter)
 static int read_files(const char *key_text)
 {
     uint8_t key[BLOOMERY_SECRET_BYTES];
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.secret = key_of(key_text, key);
-    options.open_flags = options.secret == NULL ? BLOOMERY_OPEN_INSPECT : 0;
+    options.flags = options.secret == NULL ? BLOOMERY_OPEN_INSPECT : 0;
     size_t bytes = 0;
     bool good = true;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {

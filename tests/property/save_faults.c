@@ -34,7 +34,7 @@ static bloomery_filter *make_part(char letter, size_t first, size_t step)
     size_t count = letter == 'A' ? 40000 : 90000;
     bloomery_plan plan = test_plan(&test_shapes[1], count, 0.01);
     struct test_keys keys = test_keys_make(TEST_RANDOM, (uint64_t)letter, 0, count);
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     options.note = letter == 'A' ? "filter A" : "the other filter";
     bloomery_filter *filter = test_create(&plan, &options);
     for (size_t i = first; i < keys.count; i += step)
@@ -76,10 +76,10 @@ static int drive_save(const char *path, bool merge)
 /* "open PATH FLAGS" opens it; if that succeeds, every key of B must be in it. */
 static int drive_open(const char *path, const char *flags)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error = {0};
-    options.open_flags = (uint32_t)strtoul(flags, NULL, 10);
+    options.flags = (uint32_t)strtoul(flags, NULL, 10);
     bloomery_status status = bloomery_open(path, &options, &filter, &error);
     if (status != BLOOMERY_OK) {
         printf("%s", error.text);

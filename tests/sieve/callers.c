@@ -97,7 +97,7 @@ static void an_allocator_needs_both_functions(void **state)
         for (int without = 0; without < 2; without++) {
             struct test_memory memory = {0};
             bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-            bloomery_options filter_options = BLOOMERY_OPTIONS;
+            bloomery_create_options filter_options = BLOOMERY_CREATE_OPTIONS;
             bloomery_sieve *sieve = (bloomery_sieve *)(uintptr_t)path;
             bloomery_filter *filter = NULL;
             bloomery_error error = {0}, same = {0};

@@ -255,11 +255,11 @@ const struct test_shape test_shapes[TEST_SHAPES] = {
 
 static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, double rate)
 {
-    bloomery_plan plan = {
-        .kind = shape->kind, .cell_bits = shape->cell_bits, .keys = keys, .rate = rate};
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan plan = {.kind = shape->kind, .keys = keys, .rate = rate};
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_error error;
     options.blocks_per_key = shape->lines;
+    options.cell_bits = shape->cell_bits;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         fail_msg("%s, %llu keys: %s", shape->name, (unsigned long long)keys, error.text);
     assert_true(plan.rate <= rate);
@@ -289,7 +289,7 @@ bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double ra
     return plan;
 }
 
-bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_options *options)
+bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_options *options)
 {
     bloomery_filter *filter = NULL;
     bloomery_error error;

@@ -106,7 +106,7 @@ extern const struct test_shape test_shapes[TEST_SHAPES];
 bloomery_plan test_plan(const struct test_shape *shape, uint64_t keys, double rate);
 
 /* A new filter; the test fails where there is none. options may be NULL. */
-bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_options *options);
+bloomery_filter *test_create(const bloomery_plan *plan, const bloomery_create_options *options);
 
 /* Every key added one by one. */
 void test_add_all(bloomery_filter *filter, const struct test_keys *keys);

@@ -59,15 +59,15 @@ static const struct shape shapes[] = {{BLOOMERY_BLOCKED, 1},
                                       {BLOOMERY_BLOCKED, 4},
                                       {BLOOMERY_CLASSIC, 0}};
 
-static bloomery_options options_for(const struct shape *shape)
+static bloomery_plan_options options_for(const struct shape *shape)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     options.blocks_per_key = shape->lines;
     return options;
 }
 
 /* Solves or ends the test with the planner's own words. */
-static bloomery_plan solved(bloomery_plan wish, const bloomery_options *options)
+static bloomery_plan solved(bloomery_plan wish, const bloomery_plan_options *options)
 {
     bloomery_error error = {0};
     bloomery_status status = bloomery_plan_solve(&wish, options, &error);
@@ -80,7 +80,7 @@ static bloomery_plan solved(bloomery_plan wish, const bloomery_options *options)
 
 static bloomery_plan plan_for(const struct shape *shape, uint64_t keys, double rate)
 {
-    bloomery_options options = options_for(shape);
+    bloomery_plan_options options = options_for(shape);
     return solved((bloomery_plan){.kind = shape->kind, .keys = keys, .rate = rate}, &options);
 }
 
@@ -366,7 +366,7 @@ static double least_bits_per_key(const struct shape *shape, double rate, uint32_
 {
     double least = INFINITY;
     for (uint32_t probes = 1; probes <= (shape->lines > 0 ? LINE_PROBES : 33); probes++) {
-        bloomery_options options = options_for(shape);
+        bloomery_plan_options options = options_for(shape);
         options.probes = probes;
         options.hash = BLOOMERY_HASH_XXH3_128;
         bloomery_plan plan = {.kind = shape->kind, .keys = 100000000, .rate = rate};
@@ -476,7 +476,7 @@ static void bytes_give_back_the_rate(void **state)
     const double rates[] = {0.2, 1e-2, 1e-5, 1e-9};
     for (size_t s = 0; s < COUNT(shapes); s++)
         for (size_t i = 0; i < COUNT(keys) * COUNT(rates); i++) {
-            bloomery_options options = options_for(&shapes[s]);
+            bloomery_plan_options options = options_for(&shapes[s]);
             bloomery_plan plan =
                 plan_for(&shapes[s], keys[i / COUNT(rates)], rates[i % COUNT(rates)]);
             bloomery_plan back =
@@ -504,7 +504,7 @@ static void bytes_give_back_the_keys(void **state)
     const double rates[] = {0.2, 1e-2, 1e-5, 1e-9};
     for (size_t s = 0; s < COUNT(shapes); s++)
         for (size_t i = 0; i < COUNT(keys) * COUNT(rates); i++) {
-            bloomery_options options = options_for(&shapes[s]);
+            bloomery_plan_options options = options_for(&shapes[s]);
             double rate = rates[i % COUNT(rates)];
             bloomery_plan plan = plan_for(&shapes[s], keys[i / COUNT(rates)], rate);
             bloomery_plan back = solved(
@@ -528,7 +528,7 @@ static void odd_bytes_are_rounded_down(void **state)
     (void)state;
     for (uint64_t bytes = 64; bytes < 40000; bytes = bytes * 5 / 4 + 7)
         for (size_t s = 0; s < COUNT(shapes); s++) {
-            bloomery_options options = options_for(&shapes[s]);
+            bloomery_plan_options options = options_for(&shapes[s]);
             bloomery_plan plan = solved(
                 (bloomery_plan){.kind = shapes[s].kind, .rate = 0.01, .bytes = bytes}, &options);
             uint64_t unit = plan.kind == BLOOMERY_BLOCKED && bytes / LINE_BYTES >= FOLDING_FROM
@@ -564,7 +564,7 @@ static void folds_give_multiples(void **state)
     const uint64_t keys[] = {1, 1000, 1000000};
     for (uint32_t folds = 0; folds <= 20; folds++)
         for (size_t i = 0; i < COUNT(keys); i++) {
-            bloomery_options options = BLOOMERY_OPTIONS;
+            bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
             options.folds = folds;
             bloomery_plan plan = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &options);
             uint64_t units = plan.bits / LINE_BITS;
@@ -573,7 +573,7 @@ static void folds_give_multiples(void **state)
             assert_true(units < FOLDING_FROM || units % FOLDING_UNIT == 0);
             assert_true(plan.rate <= 0.01);
             /* Rounding adds less than one unit. */
-            bloomery_options plain = BLOOMERY_OPTIONS;
+            bloomery_plan_options plain = BLOOMERY_PLAN_OPTIONS;
             plain.blocks_per_key = plan.blocks_per_key;
             bloomery_plan least = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &plain);
             assert_true(units < least.bits / LINE_BITS + unit + FOLDING_UNIT);
@@ -585,7 +585,7 @@ static void lines_and_probes_asked_for_are_kept(void **state)
     (void)state;
     for (size_t s = 0; s < COUNT(shapes); s++)
         for (uint32_t probes = 2; probes <= (shapes[s].lines > 0 ? LINE_PROBES : 20); probes += 3) {
-            bloomery_options options = options_for(&shapes[s]);
+            bloomery_plan_options options = options_for(&shapes[s]);
             options.probes = probes;
             const bloomery_plan wishes[] = {
                 {.kind = shapes[s].kind, .keys = 5000, .rate = 1e-3},
@@ -607,19 +607,15 @@ static void lines_and_probes_asked_for_are_kept(void **state)
 static void plans_tell_the_hash_they_are_made_for(void **state)
 {
     (void)state;
-    static const uint8_t secret[BLOOMERY_SECRET_BYTES];
     const bloomery_plan many = {.keys = 1000000000, .rate = 1e-9};
     const bloomery_plan few = {.keys = 1000000000, .rate = 1e-2};
-    bloomery_options keyed = BLOOMERY_OPTIONS;
-    bloomery_options outside = BLOOMERY_OPTIONS;
-    bloomery_options forced = BLOOMERY_OPTIONS;
-    keyed.secret = secret;
-    outside.secret_outside = true;
+    bloomery_plan_options keyed = BLOOMERY_PLAN_OPTIONS;
+    bloomery_plan_options forced = BLOOMERY_PLAN_OPTIONS;
+    keyed.hash = BLOOMERY_HASH_SIPHASH;
     forced.hash = BLOOMERY_HASH_XXH3_128;
     assert_int_equal(solved(few, NULL).hash, BLOOMERY_HASH_XXH3_64);
     assert_int_equal(solved(many, NULL).hash, BLOOMERY_HASH_XXH3_128);
     assert_int_equal(solved(few, &keyed).hash, BLOOMERY_HASH_SIPHASH);
-    assert_int_equal(solved(few, &outside).hash, BLOOMERY_HASH_SIPHASH);
     assert_int_equal(solved(few, &forced).hash, BLOOMERY_HASH_XXH3_128);
     for (double rate = 1e-1; rate > 1e-12; rate /= 1000) {
         bloomery_plan chain =
@@ -638,7 +634,8 @@ static void plans_tell_the_hash_they_are_made_for(void **state)
 /* ---- What is refused --------------------------------------------------------------------------
  */
 
-static void assert_refused(bloomery_plan wish, const bloomery_options *options, const char *what)
+static void assert_refused(bloomery_plan wish, const bloomery_plan_options *options,
+                           const char *what)
 {
     bloomery_plan before;
     memcpy(&before, &wish, sizeof before);
@@ -709,7 +706,7 @@ static void bad_options_are_refused_and_leave_the_plan_alone(void **state)
         {"31 folds", BLOOMERY_BLOCKED, 0, 0, 31},
     };
     for (size_t i = 0; i < COUNT(table); i++) {
-        bloomery_options options = BLOOMERY_OPTIONS;
+        bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
         options.blocks_per_key = table[i].lines;
         options.probes = table[i].probes;
         options.folds = table[i].folds;

@@ -231,16 +231,16 @@ static inline bloomery_key golden_key(unsigned number, char text[16])
 static inline bloomery_status golden_make(const struct golden *golden, bloomery_filter **filter,
                                           bloomery_error *error)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan plan = {.kind = golden->kind,
                           .cell_bits = golden->cell_bits,
                           .bits = golden->bits,
                           .blocks_per_key = golden->lines,
                           .probes = golden->probes,
                           .keys = golden->planned > 0 ? golden->planned : (golden->below + 2) / 3,
-                          .rate = 0.0625};
+                          .rate = 0.0625,
+                          .hash = golden->hash};
     options.seed = golden->seed;
-    options.hash = golden->hash;
     options.secret = (const uint8_t *)golden->key;
     options.secret_outside = golden->secret_outside;
     options.rule = golden->rule;

@@ -123,8 +123,8 @@ static int report(const struct addition *addition, const bloomery_filter *filter
 /* The filter that is to change, and whose file it is. NULL after a message. */
 static bloomery_filter *open_filter(const struct addition *addition, struct tool_origin *origin)
 {
-    bloomery_options opening = BLOOMERY_OPTIONS;
-    opening.open_flags = BLOOMERY_OPEN_COPY;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    opening.flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = addition->memory;
     if (!tool_may_change(addition->path))
         return NULL;

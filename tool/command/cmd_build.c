@@ -98,8 +98,8 @@ struct build {
     double rate;     /* 0: not given */
     uint64_t memory; /* 0: not given */
     bloomery_kind kind;
-    uint32_t counter_bits; /* 0: not given */
-    bloomery_options options;
+    bloomery_plan_options wish;
+    bloomery_create_options options;
     const char *key_file;
     uint8_t *key; /* NULL: none, or left to the library. On the heap: it may wait there for long */
     bool force, quiet, json, ours;
@@ -167,20 +167,20 @@ static bool take_option(struct build *build, int option)
     case OPTION_KIND:
         return tool_parse_kind(optarg, &build->kind);
     case OPTION_COUNTER_BITS:
-        return tool_option_counter_bits(optarg, &build->counter_bits);
+        return tool_option_counter_bits(optarg, &build->wish.cell_bits);
     case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 4, &build->options.blocks_per_key);
+        return tool_option_small("--lines", optarg, 1, 4, &build->wish.blocks_per_key);
     case OPTION_FOLDS:
-        return tool_option_small("--folds", optarg, 0, 30, &build->options.folds);
+        return tool_option_small("--folds", optarg, 0, 30, &build->wish.folds);
     case OPTION_SEED:
         return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
     case OPTION_KEY_FILE:
         build->key_file = optarg;
         build->options.secret_outside = true;
-        build->options.hash = BLOOMERY_HASH_SIPHASH;
+        build->wish.hash = BLOOMERY_HASH_SIPHASH;
         return true;
     case OPTION_KEYED:
-        build->options.hash = BLOOMERY_HASH_SIPHASH;
+        build->wish.hash = BLOOMERY_HASH_SIPHASH;
         return true;
     case OPTION_NOTE:
         build->options.note = optarg;
@@ -228,15 +228,15 @@ static bool fits_together(const struct build *build)
         tool_usage("where to? -o FILE names the filter to write");
         return false;
     }
-    if (build->options.blocks_per_key > 0 && build->kind == BLOOMERY_CLASSIC) {
+    if (build->wish.blocks_per_key > 0 && build->kind == BLOOMERY_CLASSIC) {
         tool_usage("--lines is for blocked filters; a classic one has none");
         return false;
     }
-    if (build->options.folds > 0 && build->kind == BLOOMERY_SCALABLE) {
+    if (build->wish.folds > 0 && build->kind == BLOOMERY_SCALABLE) {
         tool_usage("--folds is for filters of one link; chains (--kind scalable) are not folded");
         return false;
     }
-    if (build->options.seed != 0 && build->options.hash == BLOOMERY_HASH_SIPHASH) {
+    if (build->options.seed != 0 && build->wish.hash == BLOOMERY_HASH_SIPHASH) {
         tool_usage("--seed and --keyed exclude each other: the key is the seed");
         return false;
     }
@@ -265,12 +265,9 @@ static bool fits_memory(const struct build *build, const bloomery_plan *plan)
     tool_format_size(needed, plan->bytes);
     tool_format_size(given, build->memory);
 
-    bloomery_plan best = {.kind = build->kind,
-                          .cell_bits = build->counter_bits,
-                          .keys = plan->keys,
-                          .bytes = build->memory};
+    bloomery_plan best = {.kind = build->kind, .keys = plan->keys, .bytes = build->memory};
     bloomery_error error;
-    if (bloomery_plan_solve(&best, &build->options, &error) == BLOOMERY_OK)
+    if (bloomery_plan_solve(&best, &build->wish, &error) == BLOOMERY_OK)
         tool_error("%s keys at a rate of %s need %s and --memory is %s; a rate of %s would fit",
                    keys, odds, needed, given, tool_format_odds(fits, best.rate));
     else
@@ -282,16 +279,13 @@ static bool fits_memory(const struct build *build, const bloomery_plan *plan)
 static bool solve(struct build *build, bloomery_plan *plan)
 {
     bloomery_error error;
-    *plan = (bloomery_plan){.kind = build->kind,
-                            .cell_bits = build->counter_bits,
-                            .keys = build->keys,
-                            .rate = build->rate};
+    *plan = (bloomery_plan){.kind = build->kind, .keys = build->keys, .rate = build->rate};
     bool limit_only = build->keys > 0 && build->rate > 0;
     if (build->rate == 0 && (build->memory == 0 || build->keys == 0))
         plan->rate = build->rate = TOOL_RATE_DEFAULT;
     if (build->memory > 0 && !limit_only)
         plan->bytes = build->memory;
-    if (bloomery_plan_solve(plan, &build->options, &error) != BLOOMERY_OK) {
+    if (bloomery_plan_solve(plan, &build->wish, &error) != BLOOMERY_OK) {
         tool_library_error(NULL, &error);
         return false;
     }
@@ -315,14 +309,14 @@ static bool take_key(struct build *build)
     if (build->key_file == NULL)
         return true;
     build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
-    /* A layer that led nowhere may lead to the key file now. */
+    /* A link that led nowhere may lead to the key file now. */
     return tool_key_read_or_make(build->key_file, build->key) && key_has_its_own_file(build);
 }
 
 /* The same where keys are hashed before there is a filter. */
 static bool take_or_draw_key(struct build *build)
 {
-    if (build->options.hash != BLOOMERY_HASH_SIPHASH || build->key_file != NULL)
+    if (build->wish.hash != BLOOMERY_HASH_SIPHASH || build->key_file != NULL)
         return take_key(build);
     build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
     if (getrandom(build->key, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES)
@@ -494,7 +488,8 @@ static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hash
                                    bloomery_plan *plan, struct tool_change *change)
 {
     if (!take_or_draw_key(build) ||
-        !tool_hasher_open(hasher, &build->options, wanted_rate(build), build->memory) ||
+        !tool_hasher_open(hasher, build->wish.hash, &build->options, wanted_rate(build),
+                          build->memory) ||
         !tool_lines_hash(&build->source, &build->options.rule, hasher, build->quiet, change))
         return NULL;
     /* An empty input makes an empty filter, but no plan is for nothing. */
@@ -533,15 +528,15 @@ static int build_filter(struct build *build)
 /* Another system's file: what only ours can do is refused. */
 static int build_dialect(struct build *build)
 {
-    const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT           ? "--kind"
-                        : build->memory > 0                            ? "--memory"
-                        : build->counter_bits > 0                      ? "--counter-bits"
-                        : build->options.blocks_per_key > 0            ? "--lines"
-                        : build->options.folds > 0                     ? "--folds"
-                        : build->options.seed != 0                     ? "--seed"
-                        : build->options.hash == BLOOMERY_HASH_SIPHASH ? "--keyed"
-                        : build->options.note != NULL && !build->ours  ? "--note"
-                                                                       : NULL;
+    const char *wrong = build->kind != BLOOMERY_KIND_DEFAULT          ? "--kind"
+                        : build->memory > 0                           ? "--memory"
+                        : build->wish.cell_bits > 0                   ? "--counter-bits"
+                        : build->wish.blocks_per_key > 0              ? "--lines"
+                        : build->wish.folds > 0                       ? "--folds"
+                        : build->options.seed != 0                    ? "--seed"
+                        : build->wish.hash == BLOOMERY_HASH_SIPHASH   ? "--keyed"
+                        : build->options.note != NULL && !build->ours ? "--note"
+                                                                      : NULL;
     if (wrong != NULL)
         return tool_usage("%s is for filters of ours; what a file of %s can have are the "
                           "parameters of --dialect",
@@ -563,7 +558,9 @@ static int build_dialect(struct build *build)
 
 static int build_main(int argc, char **argv)
 {
-    struct build build = {.options = BLOOMERY_OPTIONS, .source = {.delimiter = '\n'}};
+    struct build build = {.wish = BLOOMERY_PLAN_OPTIONS,
+                          .options = BLOOMERY_CREATE_OPTIONS,
+                          .source = {.delimiter = '\n'}};
     int option;
     while ((option = tool_getopt(argc, argv, "o:n:p:j:0q" TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
@@ -582,7 +579,7 @@ static int build_main(int argc, char **argv)
         return build_dialect(&build);
     if (build.ours)
         return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
-    if (!tool_counters_wanted(build.counter_bits, &build.kind) || !fits_together(&build))
+    if (!tool_counters_wanted(build.wish.cell_bits, &build.kind) || !fits_together(&build))
         return TOOL_ERROR;
     assert(build.output != NULL);
     if (strcmp(build.output, "-") == 0 ? !tool_stdout_takes_bytes()

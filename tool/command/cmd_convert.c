@@ -95,7 +95,7 @@ static const struct option options[] = {
 static const struct conversion {
     bloomery_kind from;
     bloomery_kind to;
-    bloomery_status (*make)(const bloomery_filter *filter, const bloomery_options *options,
+    bloomery_status (*make)(const bloomery_filter *filter, const bloomery_open_options *options,
                             bloomery_filter **made, bloomery_error *error);
 } conversions[] = {
     {BLOOMERY_COUNTING, BLOOMERY_BLOCKED, bloomery_drop_counters},
@@ -213,9 +213,9 @@ static int report_dialect(const struct request *request, const struct tool_origi
 /* Standard input is not looked at to see what it is: it was named. */
 static bloomery_filter *open_either(const struct request *request, struct tool_origin *origin)
 {
-    bloomery_options opening = BLOOMERY_OPTIONS;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     bloomery_error error;
-    opening.open_flags = BLOOMERY_OPEN_INSPECT;
+    opening.flags = BLOOMERY_OPEN_INSPECT;
     opening.rule = request->choice.rule;
     opening.note = request->note;
     if (request->from.dialect == NULL || strcmp(request->path, "-") != 0)

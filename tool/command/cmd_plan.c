@@ -60,7 +60,7 @@ struct wish {
     bloomery_kind kind;
     uint64_t grow_to;
     uint32_t counter_bits; /* 0: not given */
-    bloomery_options options;
+    bloomery_plan_options options;
     bool json;
     bool in_use;       /* an option was given that is for plans */
     const char *table; /* NULL: a plan */
@@ -213,10 +213,10 @@ static const char *full_name(char *name, const struct row *row)
 static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t lines, bloomery_plan *plan,
                   bloomery_error *error)
 {
-    bloomery_options with_lines = wish->options;
+    bloomery_plan_options with_lines = wish->options;
     with_lines.blocks_per_key = lines;
-    *plan = (bloomery_plan){
-        .kind = kind, .cell_bits = wish->counter_bits, .keys = wish->keys, .rate = wish->rate};
+    with_lines.cell_bits = wish->counter_bits;
+    *plan = (bloomery_plan){.kind = kind, .keys = wish->keys, .rate = wish->rate};
     if (wish->keys == 0 || wish->rate == 0)
         plan->bytes = wish->memory;
     return bloomery_plan_solve(plan, &with_lines, error) == BLOOMERY_OK;
@@ -477,7 +477,7 @@ static int plan_sieve(struct wish *wish)
 
 static int plan_main(int argc, char **argv)
 {
-    struct wish wish = {.options = BLOOMERY_OPTIONS};
+    struct wish wish = {.options = BLOOMERY_PLAN_OPTIONS};
     int option;
     while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1) {
         if (option == TOOL_OPTION_HELP)

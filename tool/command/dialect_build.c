@@ -111,7 +111,7 @@ static int report(const struct tool_dialect_build *build, const bloomery_filter 
 
 static int build_filter(struct tool_dialect_build *build)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error;
     struct tool_change change;

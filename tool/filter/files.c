@@ -289,10 +289,10 @@ bool tool_may_replace(const char *path, bool force)
     if (force || facts.st_size == 0)
         return true;
 
-    bloomery_options options = BLOOMERY_OPTIONS;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error;
-    options.open_flags = BLOOMERY_OPEN_INSPECT;
+    options.flags = BLOOMERY_OPEN_INSPECT;
     bloomery_status status = bloomery_open(path, &options, &filter, &error);
     bloomery_free(filter);
     switch (status) {

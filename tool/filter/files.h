@@ -26,12 +26,12 @@ bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file);
 
 /* The same with other options; their key is not looked at. */
-bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
+bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
                                        const char *key_file);
 
 /* The same; `dialect_option` is the option by which this command takes other systems' files, for a hint
  * where it is no file of ours. NULL: it takes none. */
-bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
+bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options options,
                                        const char *key_file, const char *dialect_option);
 
 /* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there is

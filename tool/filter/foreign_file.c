@@ -204,7 +204,7 @@ bool tool_origin_find(const char *path, const struct tool_dialect_choice *chosen
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-bloomery_filter *tool_filter_load(const char *path, const bloomery_options *options,
+bloomery_filter *tool_filter_load(const char *path, const bloomery_open_options *options,
                                   const struct tool_dialect_choice *chosen,
                                   const struct tool_origin *origin, bloomery_error *error)
 {

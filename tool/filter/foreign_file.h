@@ -34,7 +34,7 @@ bool tool_origin_find(const char *path, const struct tool_dialect_choice *chosen
 /* Opens it, a file of ours as bloomery_open does; others are read whole and unpacked. `options` has the
  * flags for opening and, for another system's, the key rule and the note. NULL with the reason in `error`, or
  * after a message where `error->status` is BLOOMERY_OK. */
-bloomery_filter *tool_filter_load(const char *path, const bloomery_options *options,
+bloomery_filter *tool_filter_load(const char *path, const bloomery_open_options *options,
                                   const struct tool_dialect_choice *chosen,
                                   const struct tool_origin *origin, bloomery_error *error);
 
@@ -43,7 +43,7 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
                         const bloomery_filter *filter);
 
 /* Both, with the key of `key_file`, which may be NULL. NULL after a message. `origin` may be NULL. */
-bloomery_filter *tool_filter_open_any(const char *path, bloomery_options options,
+bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
                                       const char *key_file,
                                       const struct tool_dialect_choice *chosen,
                                       struct tool_origin *origin);

@@ -46,18 +46,20 @@ static size_t hash_bytes(bloomery_hash_id hash)
 }
 
 /* The least filter there is: of it nothing but the hash is used. */
-static bool add_part(struct tool_hasher *hasher, const bloomery_options *given,
+static bool add_part(struct tool_hasher *hasher, const bloomery_create_options *options,
                      bloomery_hash_id hash, uint64_t keys_max)
 {
     struct tool_hasher_part *part = &hasher->parts[hasher->count];
-    const bloomery_plan plan = {
-        .kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .cell_bits = 1, .bits = 512};
-    bloomery_options options = *given;
+    const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                                .hash = hash,
+                                .blocks_per_key = 1,
+                                .probes = 1,
+                                .cell_bits = 1,
+                                .bits = 512};
     bloomery_error error;
     assert(hasher->count < TOOL_HASHER_PARTS);
-    options.hash = hash;
     *part = (struct tool_hasher_part){.hash = hash, .keys_max = keys_max};
-    if (bloomery_create(&plan, &options, &part->filter, &error) != BLOOMERY_OK) {
+    if (bloomery_create(&plan, options, &part->filter, &error) != BLOOMERY_OK) {
         tool_library_error(NULL, &error);
         return false;
     }
@@ -65,13 +67,13 @@ static bool add_part(struct tool_hasher *hasher, const bloomery_options *given,
     return true;
 }
 
-bool tool_hasher_open(struct tool_hasher *hasher, const bloomery_options *options, double rate,
-                      uint64_t memory)
+bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
+                      const bloomery_create_options *options, double rate, uint64_t memory)
 {
     hasher->count = 0;
     atomic_init(&hasher->keys, 0);
-    if (options->hash != BLOOMERY_HASH_DEFAULT)
-        return add_part(hasher, options, options->hash, UINT64_MAX);
+    if (hash != BLOOMERY_HASH_DEFAULT)
+        return add_part(hasher, options, hash, UINT64_MAX);
     if (!add_part(hasher, options, BLOOMERY_HASH_XXH3_64, UINT64_MAX) || rate >= RATE_FOR_NARROW)
         return hasher->count > 0;
     const uint64_t most =

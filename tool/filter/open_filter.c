@@ -8,18 +8,18 @@
 
 bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
 {
-    bloomery_options options = BLOOMERY_OPTIONS;
-    options.open_flags = open_flags;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = open_flags;
     return tool_filter_open_with(path, options, key_file);
 }
 
-bloomery_filter *tool_filter_open_with(const char *path, bloomery_options options,
+bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
                                        const char *key_file)
 {
     return tool_filter_open_ours(path, options, key_file, NULL);
 }
 
-bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options options,
+bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options options,
                                        const char *key_file, const char *dialect_option)
 {
     uint8_t key[BLOOMERY_SECRET_BYTES];
@@ -45,7 +45,7 @@ bloomery_filter *tool_filter_open_ours(const char *path, bloomery_options option
     return filter;
 }
 
-bloomery_filter *tool_filter_open_any(const char *path, bloomery_options options,
+bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
                                       const char *key_file,
                                       const struct tool_dialect_choice *chosen,
                                       struct tool_origin *origin)

@@ -113,7 +113,7 @@ static bool create_filter(struct tool_dedupe_command *command)
 {
     bloomery_plan plan;
     bloomery_error error;
-    bloomery_options create = BLOOMERY_OPTIONS;
+    bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
     create.rule = command->choice.rule;
     command->target = command->rate > 0                          ? command->rate
                       : command->memory > 0 && command->keys > 0 ? 0
@@ -212,11 +212,11 @@ static bool agrees_with_state(const struct tool_dedupe_command *command, const b
 
 static bool open_state(struct tool_dedupe_command *command)
 {
-    bloomery_options open_options = BLOOMERY_OPTIONS;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     bloomery_info info = BLOOMERY_INFO;
-    open_options.open_flags = BLOOMERY_OPEN_COPY;
-    open_options.memory_limit = command->memory;
-    command->seen.filter = tool_filter_open_with(command->state, open_options, command->key_file);
+    opening.flags = BLOOMERY_OPEN_COPY;
+    opening.memory_limit = command->memory;
+    command->seen.filter = tool_filter_open_with(command->state, opening, command->key_file);
     if (command->seen.filter == NULL)
         return false;
     bloomery_info_get(command->seen.filter, false, &info);
@@ -379,7 +379,7 @@ static bool is_list(const struct tool_dedupe_command *command, const char *path)
 /* Also one of another system, which has no key. */
 static bloomery_filter *open_against(const struct tool_dedupe_command *command, const char *path)
 {
-    const bloomery_options opening = BLOOMERY_OPTIONS;
+    const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     struct tool_origin origin;
     const bool foreign = tool_origin_find(path, NULL, &origin) && origin.dialect != NULL;
     return tool_filter_open_any(path, opening, foreign ? NULL : command->key_file, NULL, NULL);

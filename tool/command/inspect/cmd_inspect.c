@@ -268,8 +268,8 @@ static int inspect_main(int argc, char **argv)
     request.path = argv[optind];
 
     uint8_t key[BLOOMERY_SECRET_BYTES];
-    bloomery_options opening = BLOOMERY_OPTIONS;
-    opening.open_flags = BLOOMERY_OPEN_INSPECT;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    opening.flags = BLOOMERY_OPEN_INSPECT;
     if (request.key_file != NULL) {
         if (!tool_key_read(request.key_file, key))
             return TOOL_ERROR;

@@ -183,7 +183,7 @@ static bool find_rule(struct query *query, struct tool_queried *queried)
 /* Opens all before anything is read: with one missing or damaged, "in none" is no answer. */
 static bool open_filters(struct query *query)
 {
-    const bloomery_options opening = BLOOMERY_OPTIONS;
+    const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     for (size_t f = 0; f < query->question.filter_count; f++) {
         struct tool_queried *queried = &query->question.filters[f];
         queried->filter =
