@@ -83,7 +83,6 @@ static struct {
     uint64_t bytes;
     uint64_t most;
     size_t frames;
-    bool refuses; /* more than the most, and does not call it a broken promise */
 } memory;
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -134,8 +133,6 @@ static bool keep(void *frame, size_t bytes)
 static void *take(void *context, size_t bytes, size_t alignment)
 {
     (void)context;
-    if (memory.refuses && bytes > memory.most - memory.bytes)
-        return NULL;
     void *frame = find_kept(bytes);
     memory.bytes += bytes;
     memory.frames++;
@@ -282,12 +279,7 @@ bool life_open(struct life *life, const struct opening *opening)
     const int descriptor = next_descriptor();
     bloomery_error error = {.text = ""};
     must(memory.frames == 0 && memory.bytes == 0, "memory is given back");
-    /* Its budget, and once more where the filter is read into memory beside an empty one. */
-    memory.most = 2 * options.memory + life->max_bytes + (1 << 16);
-    if (life->shape->engine == BLOOMERY_SIEVE_DISK)
-        memory.most -= options.memory;
-    /* A filter of another system is made before its bytes are known, and then refused. */
-    memory.refuses = life->mended && life->shape->dialect != NULL;
+    memory.most = options.memory + life->max_bytes + (1 << 16);
     life->verified = false;
     const bloomery_status status = bloomery_sieve_open(&options, &life->sieve, &error);
     must((status == BLOOMERY_OK) == (life->sieve != NULL), "a sieve if and only if it opened");

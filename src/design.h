@@ -11,6 +11,13 @@ bloomery_status bloomery_design_begin(const bloomery_open_options *given,
                                       bloomery_open_options *options,
                                       struct bloomery_design *design, bloomery_error *error);
 
+/* How many bytes of bits bloomery_dialect_create would allocate; it takes the same, and fails the
+ * same. */
+bloomery_status bloomery_dialect_create_bytes(const bloomery_dialect *dialect,
+                                              const bloomery_dialect_parameters *given,
+                                              const bloomery_create_options *given_options,
+                                              uint64_t *bytes, bloomery_error *error);
+
 /* A filter of a design: its numbers are checked, then it gets memory and the bits that the design points
  * to. */
 bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,

@@ -198,18 +198,18 @@ begin(const bloomery_dialect *dialect, const bloomery_dialect_parameters *given,
     return status;
 }
 
-bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
-                                        const bloomery_dialect_parameters *given,
-                                        const bloomery_create_options *given_options,
-                                        bloomery_filter **filter, bloomery_error *error)
+/* What creating does before anything is allocated. */
+static bloomery_status plan(const bloomery_dialect *dialect,
+                            const bloomery_dialect_parameters *given,
+                            const bloomery_create_options *given_options,
+                            bloomery_open_options *options, struct bloomery_design *design,
+                            bloomery_error *error)
 {
     bloomery_dialect_parameters parameters;
-    bloomery_open_options chosen, options;
-    struct bloomery_design design;
-    *filter = NULL;
+    bloomery_open_options chosen;
     bloomery_status status = options_of_creation(given_options, &chosen, error);
     if (status == BLOOMERY_OK)
-        status = begin(dialect, given, &chosen, &parameters, &options, &design, error);
+        status = begin(dialect, given, &chosen, &parameters, options, design, error);
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_dialect_row *row = bloomery_dialect_row(dialect->id);
@@ -217,9 +217,31 @@ bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of dialect %s can be read, not made", row->facts.name);
     status = check_parameters(row, row->plan_takes, &parameters, error);
-    if (status == BLOOMERY_OK)
-        status = row->plan(&parameters, &design, error);
-    return status == BLOOMERY_OK ? bloomery_design_make(row, &design, &options, filter, error)
+    return status == BLOOMERY_OK ? row->plan(&parameters, design, error) : status;
+}
+
+bloomery_status bloomery_dialect_create_bytes(const bloomery_dialect *dialect,
+                                              const bloomery_dialect_parameters *given,
+                                              const bloomery_create_options *given_options,
+                                              uint64_t *bytes, bloomery_error *error)
+{
+    bloomery_open_options options;
+    struct bloomery_design design;
+    const bloomery_status status = plan(dialect, given, given_options, &options, &design, error);
+    return status == BLOOMERY_OK ? bloomery_shape_lay_out(&design.shape, bytes, error) : status;
+}
+
+bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
+                                        const bloomery_dialect_parameters *given,
+                                        const bloomery_create_options *given_options,
+                                        bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_open_options options;
+    struct bloomery_design design;
+    *filter = NULL;
+    const bloomery_status status = plan(dialect, given, given_options, &options, &design, error);
+    return status == BLOOMERY_OK ? bloomery_design_make(bloomery_dialect_row(dialect->id), &design,
+                                                        &options, filter, error)
                                  : status;
 }
 

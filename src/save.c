@@ -11,6 +11,8 @@
 
 #include <assert.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 uint64_t bloomery_file_bytes(const bloomery_filter *filter)
 {
@@ -175,6 +177,34 @@ bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_span
 {
     const struct source source = {filter, spans, context};
     return save(&source, path, error);
+}
+
+/* Gives the pages of a map that lie in these bytes back to the system: they are read again where
+ * somebody wants them. */
+static void forget(const bloomery_filter *filter, uint64_t from, uint64_t to)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = ((uintptr_t)filter->payload + from) / page * page;
+    const uintptr_t end = ((uintptr_t)filter->payload + to) / page * page;
+    if (end > begin)
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
+}
+
+bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_error *error)
+{
+    enum { SPANS = 16 };
+    const uint64_t each = (uint64_t)SPANS * BLOOMERY_CHECKSUM_SPAN;
+    const uint64_t bytes = filter->payload_bytes;
+    assert(filter->checksums != NULL);
+    for (uint64_t i = 0; i == 0 || i * each < bytes; i++) {
+        const bloomery_status status = bloomery_checksums_verify_spans(
+            filter->payload, bytes, filter->checksums, filter->checksum_seed,
+            filter->payload_offset, i * SPANS, (i + 1) * SPANS, error);
+        if (status != BLOOMERY_OK)
+            return status;
+        forget(filter, i * each, (i + 1) * each < bytes ? (i + 1) * each : bytes);
+    }
+    return bloomery_spare_bits_check(filter, error);
 }
 
 bloomery_status bloomery_verify(const bloomery_filter *filter, bloomery_error *error)

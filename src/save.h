@@ -22,4 +22,8 @@ bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_span
 /* bloomery_spans over a filter's own layers; `context` is the filter. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
 
+/* bloomery_verify of a filter that is the map of a file and of nobody else, in little memory: what
+ * was read goes back to the system. */
+bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_error *error);
+
 #endif

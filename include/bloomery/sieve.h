@@ -120,8 +120,8 @@ typedef void (*bloomery_sieve_warning)(void *context, const char *text);
  */
 typedef struct bloomery_sieve_options {
     size_t struct_bytes; /* sizeof(bloomery_sieve_options) */
-    /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. Called by all threads that push, at the
-     * same time. */
+    /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. Called by all threads that push or ask
+     * (_contains), at the same time. */
     bloomery_allocator allocator;
 
     /* NULL: all in memory, and gone with the process. It is made if it does not exist; if it does, it is empty or a
@@ -322,7 +322,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
                                                    size_t *count, bloomery_error *error);
 
 /* The same of what is queued now or comes again, and never decides: 0 items mean that nothing is
- * queued, and keys may be pending. Takes no longer than reading a frame of the queue. */
+ * queued, and keys may be pending. Reads frames of the queue alone, a few of 64 KiB for new items
+ * and one for each that comes again; where it is time, it commits, as other calls do. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve,
                                                           bloomery_sieve_item *items, size_t room,
                                                           size_t *count, bloomery_error *error);

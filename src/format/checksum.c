@@ -29,15 +29,24 @@ bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t paylo
                                           const uint8_t *checksums, uint64_t seed,
                                           uint64_t payload_offset, bloomery_error *error)
 {
+    return bloomery_checksums_verify_spans(payload, payload_bytes, checksums, seed, payload_offset,
+                                           0, UINT64_MAX, error);
+}
+
+bloomery_status bloomery_checksums_verify_spans(const uint8_t *payload, uint64_t payload_bytes,
+                                                const uint8_t *checksums, uint64_t seed,
+                                                uint64_t payload_offset, uint64_t first,
+                                                uint64_t end, bloomery_error *error)
+{
     const uint64_t count = spans(payload_bytes);
     const uint64_t checksums_offset = payload_offset + payload_bytes;
-    if (bloomery_checksum(checksums, (size_t)(count * 8), seed) !=
-        bloomery_load_u64(checksums + count * 8))
+    if (first == 0 && bloomery_checksum(checksums, (size_t)(count * 8), seed) !=
+                          bloomery_load_u64(checksums + count * 8))
         return bloomery_fail(error, BLOOMERY_CORRUPT, checksums_offset,
                              "damaged: the checksums behind the payload, from byte %llu, do not "
                              "match their own checksum",
                              (unsigned long long)checksums_offset);
-    for (uint64_t i = 0; i < count; i++) {
+    for (uint64_t i = first; i < count && i < end; i++) {
         uint64_t from = i * BLOOMERY_CHECKSUM_SPAN;
         uint64_t bytes = payload_bytes - from < BLOOMERY_CHECKSUM_SPAN ? payload_bytes - from
                                                                        : BLOOMERY_CHECKSUM_SPAN;

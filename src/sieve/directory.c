@@ -48,7 +48,8 @@ static bloomery_status lock(const bloomery_sieve *sieve, bloomery_error *error)
     if (flock(sieve->store.directory, (reads ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0)
         return BLOOMERY_OK;
     if (errno == EWOULDBLOCK)
-        return bloomery_fail(error, BLOOMERY_BUSY, 0, "another process is using %s", sieve->path);
+        return bloomery_fail(error, BLOOMERY_BUSY, 0, "%s: another process is using it",
+                             sieve->path);
     return reads ? BLOOMERY_OK : bloomery_fail_system(error, errno, "locking %s", sieve->path);
 }
 
@@ -58,7 +59,8 @@ bloomery_status bloomery_directory_enter(bloomery_sieve *sieve, bool existing,
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     int directory = open(sieve->path, flags);
     if (directory < 0 && errno == ENOENT && existing)
-        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "there is no sieve %s", sieve->path);
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s: there is no such sieve",
+                             sieve->path);
     if (directory < 0 && errno == ENOENT) {
         sieve->made_directory = mkdir(sieve->path, 0777) == 0;
         directory = sieve->made_directory || errno == EEXIST ? open(sieve->path, flags) : -1;

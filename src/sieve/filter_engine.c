@@ -6,6 +6,8 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "design.h"
+#include "save.h"
 
 #include <assert.h>
 #include <math.h>
@@ -52,7 +54,7 @@ static bloomery_status check_budget(const bloomery_sieve *sieve, uint64_t bytes,
     const uint64_t least = (sieve->store.directory >= 0 ? bytes : 2 * bytes) + fixed + 65536;
     return bloomery_fail(
         error, BLOOMERY_BAD_ARGUMENT, 0,
-        "a filter of %llu keys in memory takes %llu bytes, the sieve at least %llu, "
+        "the filter, planned for %llu keys, takes %llu bytes, the sieve at least %llu, "
         "not %llu; the disk engine takes less",
         (unsigned long long)sieve->settings.keys, (unsigned long long)bytes,
         (unsigned long long)least, (unsigned long long)sieve->memory);
@@ -70,8 +72,14 @@ static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_crea
                              settings->dialect);
     parameters.keys = settings->keys;
     parameters.rate = settings->rate;
-    const bloomery_status status =
-        bloomery_dialect_create(dialect, &parameters, options, &sieve->filter->filter, error);
+    uint64_t bytes = 0;
+    bloomery_status status =
+        bloomery_dialect_create_bytes(dialect, &parameters, options, &bytes, error);
+    if (status == BLOOMERY_OK)
+        status = check_budget(sieve, bytes, error);
+    if (status == BLOOMERY_OK)
+        status =
+            bloomery_dialect_create(dialect, &parameters, options, &sieve->filter->filter, error);
     if (status == BLOOMERY_OK &&
         bloomery_hash_key(sieve->filter->filter, bloomery_key_of("", 0), &hash) != BLOOMERY_OK)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -443,33 +451,54 @@ static int add_again(void *context, const struct bloomery_entry *entry, uint64_t
     return added < 0 ? added : 0;
 }
 
+/* A map of the saved filter, which takes no memory. */
+static bloomery_status map_saved(const bloomery_sieve *sieve, bloomery_filter **filter,
+                                 bloomery_error *error)
+{
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    char path[4096];
+    options.allocator = sieve->allocator;
+    const bloomery_status status = path_of(sieve, sieve->filter->generation, path, error);
+    return status == BLOOMERY_OK ? bloomery_open(path, &options, filter, error) : status;
+}
+
+/* Whether the saved filter is one of this sieve and fits. */
+static bloomery_status look_at_saved(const bloomery_sieve *sieve, bloomery_error *error)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_status status = map_saved(sieve, &filter, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_compatible(sieve->filter->filter, filter, error);
+    if (status == BLOOMERY_OK)
+        status = check_budget(sieve, bloomery_file_bytes(filter), error);
+    bloomery_free(filter);
+    return status;
+}
+
+/* In the place of the empty one, which goes first: there is memory for one of them. */
 static bloomery_status load_saved(bloomery_sieve *sieve, bloomery_error *error)
 {
     struct bloomery_filter_engine *engine = sieve->filter;
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    bloomery_filter *filter = NULL;
     char path[4096];
     options.allocator = sieve->allocator;
     options.flags = BLOOMERY_OPEN_COPY;
     options.memory_limit = filter_limit(sieve);
     bloomery_status status = path_of(sieve, engine->generation, path, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_open(path, &options, &filter, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_compatible(engine->filter, filter, error);
-    if (status == BLOOMERY_OK)
-        status = check_budget(sieve, bloomery_file_bytes(filter), error);
-    if (status != BLOOMERY_OK) {
-        bloomery_free(filter);
-        return status == BLOOMERY_OUT_OF_MEMORY || status == BLOOMERY_BAD_ARGUMENT
-                   ? status
-                   : bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                                   "%s/filter.%llu is damaged, missing, or that of another sieve",
-                                   sieve->path, (unsigned long long)engine->generation);
+        status = look_at_saved(sieve, error);
+    if (status == BLOOMERY_OK) {
+        bloomery_free(engine->filter);
+        engine->filter = NULL;
+        status = bloomery_open(path, &options, &engine->filter, error);
     }
-    bloomery_free(engine->filter);
-    engine->filter = filter;
-    bloomery_filled_start(&engine->filled, filter, true);
+    if (status == BLOOMERY_OUT_OF_MEMORY || status == BLOOMERY_BAD_ARGUMENT)
+        return status;
+    if (status != BLOOMERY_OK)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
+                             "%s/filter.%llu is damaged, missing, or that of another sieve",
+                             sieve->path, (unsigned long long)engine->generation);
+    bloomery_filled_start(&engine->filled, engine->filter, true);
     return BLOOMERY_OK;
 }
 
@@ -535,15 +564,12 @@ static bloomery_status verify_filter(bloomery_sieve *sieve, bloomery_sieve_repor
 {
     bloomery_filter *filter = NULL;
     bloomery_error found;
-    char path[4096];
     (void)error;
     if (sieve->filter->generation == 0)
         return BLOOMERY_OK;
-    bloomery_status status = path_of(sieve, sieve->filter->generation, path, &found);
+    bloomery_status status = map_saved(sieve, &filter, &found);
     if (status == BLOOMERY_OK)
-        status = bloomery_open(path, NULL, &filter, &found);
-    if (status == BLOOMERY_OK)
-        status = bloomery_verify(filter, &found);
+        status = bloomery_verify_map(filter, &found);
     bloomery_free(filter);
     if (status != BLOOMERY_OK) {
         *damaged += 1;

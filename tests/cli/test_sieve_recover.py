@@ -59,6 +59,15 @@ def one_damaged_copy_undoes_nothing(c):
 
 
 @case
+def recovery_counts_a_damaged_copy(c):
+    c.run(f"sieve push -q {DISK} s", stdin=lines(0, 10))
+    first = copies(c, "s")[0]
+    flip(c, "s/MANIFEST", first + 200)
+    c.run("sieve recover s", stdout=has(f"s/MANIFEST is damaged at {first}: one of the two copies"), stderr=has("s: nothing is lost\n"))
+    c.run("sieve recover s", stderr="s: all is sound\n")
+
+
+@case
 def a_damaged_commit_is_named_and_recovered(c):
     for number, engine in enumerate(("--engine memory", DISK)):
         s = f"s{number}"
@@ -103,7 +112,7 @@ def a_damaged_block_costs_its_items(c):
 def recovery_of_what_is_no_sieve_is_refused(c):
     os.mkdir(c.path("folder"))
     c.run("sieve recover folder", code=2, stderr=has("folder is no sieve"))
-    c.run("sieve recover nosuch", code=2, stderr=has("there is no sieve nosuch"))
+    c.run("sieve recover nosuch", code=2, stderr=has("sieve recover: nosuch: there is no such sieve"))
     c.run("sieve recover", code=2, stderr=has("which sieve?"))
     c.run(f"sieve push -q {DISK} s", stdin=lines(0, 10))
     c.file("s/MANIFEST", bytes(len(c.read("s/MANIFEST"))))

@@ -467,8 +467,7 @@ static void a_plan_is_that_of_blocked(void **state)
             assert_true(plan.present_cache_lines <=
                         plan.blocks_per_key *
                             (test_widths[w] < plan.probes ? test_widths[w] : plan.probes));
-            bloomery_plan within = {
-                .kind = BLOOMERY_COUNTING, .keys = 50000, .bytes = plan.bytes};
+            bloomery_plan within = {.kind = BLOOMERY_COUNTING, .keys = 50000, .bytes = plan.bytes};
             assert_int_equal(bloomery_plan_solve(&within, &options, NULL), BLOOMERY_OK);
             assert_true(within.bytes <= plan.bytes && within.rate <= plan.rate);
         }

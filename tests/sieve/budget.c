@@ -234,6 +234,62 @@ static void any_memory_opens_any_sieve(void **state)
 }
 
 /* A piece is whole by itself: damage in a later one keeps nothing back of those before. */
+/* ---- The memory engine --------------------------------------------------------------------- */
+
+static bloomery_sieve_options options_of_filter(const char *dialect, uint64_t keys, uint64_t memory)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    options.directory = scene.path;
+    options.allocator = stream_allocator(&scene.memory);
+    options.engine = BLOOMERY_SIEVE_MEMORY;
+    options.sync = BLOOMERY_SYNC_NEVER;
+    options.keys = keys;
+    options.full = dialect != NULL ? BLOOMERY_SIEVE_STOP : BLOOMERY_SIEVE_GROW;
+    options.dialect = dialect;
+    options.memory = memory;
+    return options;
+}
+
+static void a_filter_that_is_too_large_is_not_made(void **state)
+{
+    static const char *const dialects[] = {NULL, "sieve-murmur3", "dcso"};
+    (void)state;
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+        const bloomery_sieve_options options = options_of_filter(dialects[i], 10000000, 4 << 20);
+        bloomery_sieve *sieve = NULL;
+        bloomery_error error = {0};
+        scene.memory.most = 0;
+        assert_int_equal(bloomery_sieve_open(&options, &sieve, &error), BLOOMERY_BAD_ARGUMENT);
+        assert_non_null(strstr(error.text, "the filter, planned for 10000000 keys, takes "));
+        assert_true(scene.memory.most <= options.memory);
+    }
+}
+
+static void a_saved_filter_is_read_within_the_memory(void **state)
+{
+    static const char *const dialects[] = {NULL, "sieve-murmur3"};
+    (void)state;
+    for (size_t i = 0; i < sizeof dialects / sizeof dialects[0]; i++) {
+        const bloomery_sieve_options options = options_of_filter(dialects[i], 1000000, 6 << 20);
+        const struct form *form = &forms[0];
+        bloomery_sieve *sieve = must_open(&options);
+        for (uint32_t id = 0; id < 400000; id++)
+            assert_int_equal(bloomery_sieve_push(sieve, key_of(form, id), nothing, NULL, NULL) >= 0,
+                             1);
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        sieve = must_open(&options);
+        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
+        bloomery_sieve_info_get(sieve, &info);
+        assert_true(info.seen_bytes > options.memory / 2);
+        assert_int_equal(bloomery_sieve_contains(sieve, key_of(form, 7), NULL), BLOOMERY_SEEN);
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+        assert_true(scene.memory.most <= options.memory);
+        stream_remove(scene.path);
+    }
+}
+
+/* ---- Damage -------------------------------------------------------------------------------- */
+
 static void damage_costs_no_piece_before_it(void **state)
 {
     (void)state;
@@ -272,6 +328,8 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_scene, strike_scene)
         CASE(the_least_memory_opens_any_sieve),
         CASE(any_memory_opens_any_sieve),
+        CASE(a_filter_that_is_too_large_is_not_made),
+        CASE(a_saved_filter_is_read_within_the_memory),
         CASE(damage_costs_no_piece_before_it),
 #undef CASE
     };

@@ -102,10 +102,23 @@ void tool_say(const char *format, ...)
     fputc('\n', stderr);
 }
 
+/* Whether a sentence of the library names the file itself: at its beginning, or as a path in it. A
+ * word at its end may be one of the sentence, as in "the file is empty". */
+static bool is_named(const char *text, const char *what)
+{
+    const size_t bytes = strlen(what);
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
+        const char next = at[bytes];
+        if ((at == text || at[-1] == ' ') &&
+            ((next != '\0' && strchr(":/,;", next) != NULL) || (at == text && next == ' ')))
+            return true;
+    }
+    return false;
+}
+
 int tool_library_error(const char *what, const bloomery_error *error)
 {
-    /* Where the library names the file itself, we do not name it again. */
-    if (what == NULL || strncmp(error->text, what, strlen(what)) == 0)
+    if (what == NULL || what[0] == '\0' || is_named(error->text, what))
         tool_error("%s", error->text);
     else
         tool_error("%s: %s", what, error->text);

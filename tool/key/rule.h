@@ -92,7 +92,7 @@ enum {
 /* The lines of --help that describe them. */
 #define TOOL_RULE_HELP                                                                            \
     "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"  \
-    "                       line; without this it is dropped. Not kept in the filter\n"           \
+    "                       line; without this it is dropped. Not kept: give it each time\n"      \
     "      --crlf           a carriage return at the end of a line is no part of it\n"            \
     "      --comment C      lines that begin with this byte are no keys\n"                        \
     "  -F, --field N        the key is field N of a line, -1 the last. Lines without it are\n"    \

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "hash/hashes.h"
+#include "save.h"
 #include "sieve/directory.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
@@ -153,7 +154,7 @@ static bloomery_status filter_is_whole(const bloomery_sieve *sieve, uint64_t gen
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "the directory's path is too long");
     bloomery_status status = bloomery_open(path, NULL, &filter, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_verify(filter, error);
+        status = bloomery_verify_map(filter, error);
     bloomery_free(filter);
     return status;
 }
@@ -324,6 +325,11 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
             "%s/MANIFEST: no copy of what may be the last commit is whole; the "
             "one before it counts, after %" PRIu64 " pushes",
             sieve->path, bloomery_load_u64(sieve->manifest.image + BLOOMERY_MANIFEST_COUNTERS));
+    if (sieve->manifest.mends && sieve->manifest.broken_at != UINT64_MAX)
+        bloomery_recovery_tell(recovery,
+                               "%s/MANIFEST is damaged at %" PRIu64 ": one of the two copies of "
+                               "the last commit; the other one counts, and is copied there",
+                               sieve->path, sieve->manifest.broken_at);
     recovery->own = bloomery_store_take(&sieve->store, OWN);
     if (recovery->own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");

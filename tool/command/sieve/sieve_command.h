@@ -92,10 +92,12 @@ enum {
         "leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES                        \
     }
 
-#define TOOL_SIEVE_MEMORY_HELP                                                                     \
-    "      --memory SIZE    the most memory of the whole process (18MB, 2GB), libraries and\n"     \
-    "                       buffers included; packed inputs, and lines of more than 256 KiB,\n"    \
-    "                       take up to 4 MiB on top of it. Default: 64 MiB for the sieve alone;\n" \
+#define TOOL_SIEVE_MEMORY_HELP                                                                  \
+    "      --memory SIZE    the most memory of the whole process (18MB, 2GB), libraries and\n"  \
+    "                       buffers included; packed inputs, and lines of more than 256 KiB,\n" \
+    "                       take up to 4 MiB on top of it, and zstd and xz the window that\n"   \
+    "                       they were packed with: up to 8 MiB as a rule, 64 with xz -9, 128\n" \
+    "                       with zstd --long. Default: 64 MiB for the sieve alone;\n"           \
     "                       memory engine: as much as it takes\n"
 
 #define TOOL_SIEVE_WAIT_HELP                                                                   \

@@ -34,6 +34,8 @@ static const char help[] =
     "  -0, --null           lines end with NUL instead of newline, in input and output\n"
     "      --json           with -c: one JSON object\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP
     "\n"
+    "Lines of more than 2 MiB are not asked for, which is an error told at the end.\n"
+    "\n"
     "What is asked for of a line; the whole line is printed:\n"
     "\n" TOOL_RULE_HELP "\n"
     "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error.\n"
@@ -41,7 +43,7 @@ static const char help[] =
     "  bloomery sieve contains -q -k http://example.org/ crawl && echo seen\n"
     "  bloomery sieve contains -v --flush crawl < urls.txt\n";
 
-enum { OPTION_FLUSH = TOOL_SIEVE_OPTION_OWN };
+enum { OPTION_FLUSH = TOOL_SIEVE_OPTION_OWN, LINE_MAX = 2 << 20 };
 
 static const struct option options[] = {
     {"invert", no_argument, NULL, 'v'},
@@ -63,7 +65,8 @@ struct querying {
     size_t key_count;
     bool invert, count_only, flush;
     uint64_t queried, seen, unseen, unknown;
-    bool ended; /* the first one was enough, or something failed */
+    uint64_t too_long; /* to be held, and so not asked for */
+    bool ended;        /* the first one was enough, or something failed */
     bool good;
     struct tool_out out;
     uint8_t answers[TOOL_BATCH_ROOM];
@@ -182,6 +185,23 @@ static void query_source(struct querying *querying, struct tool_chunks *chunks,
     tool_made_free(made);
 }
 
+/* A line that is longer than any that is held: a rule could make a key of it that was seen, and
+ * with -v it could not be printed. */
+static void say_too_long(struct querying *querying, const struct tool_chunks *chunks)
+{
+    char text[TOOL_SIEVE_TEXT];
+    const char *name;
+    uint64_t line;
+    querying->too_long = tool_chunks_too_long(chunks, &name, &line);
+    if (querying->too_long == 0)
+        return;
+    querying->good = false;
+    tool_error("%s: line %llu is longer than 2 MiB, the most for a line; %s %s not asked for",
+               tool_path_said(name), (unsigned long long)line,
+               tool_sieve_things(text, querying->too_long, "such line"),
+               querying->too_long == 1 ? "was" : "were");
+}
+
 static int print_json(const struct querying *querying, int code)
 {
     json_t *object = tool_json_report("sieve contains");
@@ -190,6 +210,7 @@ static int print_json(const struct querying *querying, int code)
     tool_json_add(object, "seen", tool_json_count(querying->seen));
     tool_json_add(object, "not_seen", tool_json_count(querying->unseen));
     tool_json_add(object, "not_known", tool_json_count(querying->unknown));
+    tool_json_add(object, "too_long", tool_json_count(querying->too_long));
     return tool_json_print(object, code);
 }
 
@@ -225,11 +246,8 @@ static int run(struct querying *querying)
         query_keys(querying);
     if (opened && more)
         query_source(querying, chunks, &chunk);
-    const char *name;
-    uint64_t line;
-    const uint64_t too_long = tool_chunks_too_long(chunks, &name, &line);
-    querying->queried += too_long;
-    querying->unseen += too_long; /* and not printed: more than can be held */
+    if (opened)
+        say_too_long(querying, chunks);
     tool_chunks_give_back(chunks, &chunk);
     if (!tool_chunks_close(chunks))
         querying->good = false;
@@ -289,7 +307,7 @@ static int contains_main(int argc, char **argv)
     querying->good = true;
     querying->keys = tool_allocate((size_t)argc * sizeof(const char *));
     querying->source = (struct tool_source){
-        .delimiter = '\n', .keep_going = true, .threads = 1, .record_max = 8 << 20};
+        .delimiter = '\n', .keep_going = true, .threads = 1, .record_max = LINE_MAX};
     int code;
     if (read_options(querying, argc, argv, &code)) {
         querying->source.paths = argv + optind;

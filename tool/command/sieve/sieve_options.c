@@ -198,36 +198,22 @@ bool tool_sieve_no_more(int argc, char **argv)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* The least memory of the sieve itself, or 0 where that is not known. */
-static uint64_t min_memory(const struct tool_sieve_command *command)
+/* The least memory of the sieve itself, which depends on partitions and leases that only the library
+ * knows, by its sentence; 0 where that says none. */
+static uint64_t min_memory(const bloomery_error *error)
 {
-    bloomery_sieve_options options = command->options;
-    bloomery_sieve *sieve = NULL;
-    bloomery_sieve_plan plan = {.keys = options.keys, .partitions = options.partitions};
-    options.memory = 0;
-    options.existing = true;
-    /* A sieve that is there has partitions of its own. */
-    if (bloomery_sieve_open(&options, &sieve, NULL) == BLOOMERY_OK) {
-        bloomery_sieve_info info = BLOOMERY_SIEVE_INFO;
-        bloomery_sieve_info_get(sieve, &info);
-        options.engine = info.engine;
-        plan.partitions = info.partitions;
-        bloomery_sieve_close(sieve, NULL);
-    }
-    if (options.engine == BLOOMERY_SIEVE_MEMORY)
-        return 0;
-    if (plan.keys == 0)
-        plan.keys = 1000000;
-    return bloomery_sieve_plan_solve(&plan, NULL) == BLOOMERY_OK ? plan.min_memory : 0;
+    static const char before[] = "needs at least ";
+    const char *says = strstr(error->text, before);
+    return says != NULL ? strtoull(says + strlen(before), NULL, 10) : 0;
 }
 
 static int refuse_memory(struct tool_sieve_command *command, const bloomery_error *error)
 {
     char given[TOOL_NUMBER_BYTES], share[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];
-    const uint64_t sieve = min_memory(command);
+    const uint64_t sieve = min_memory(error);
     tool_format_count(given, command->memory);
     tool_format_count(share, TOOL_SIEVE_SHARE);
-    if (sieve == 0 || TOOL_SIEVE_SHARE + sieve <= command->memory) {
+    if (sieve == 0) {
         tool_sieve_error(command, error);
         tool_notice("of --memory %s bytes this command takes %s itself", given, share);
         return TOOL_ERROR;

@@ -155,7 +155,7 @@ static void print_without_disk(struct tool_out *out, const struct tool_sieve_wis
     snprintf(note, sizeof(note), "at a rate of %s", tool_format_odds(odds, plan->rate));
     size_line(out, "memory engine", plan->filter_bytes, note);
     size_line(out, "any structure", plan->limit_bytes, "the least that there can be at that rate");
-    snprintf(note, sizeof(note), "of the new keys dropped, at best, in the memory above");
+    snprintf(note, sizeof(note), "of the new keys dropped, at best, in the memory of the sieve");
     snprintf(rate, sizeof(rate), "%.3g %%", 100 * plan->budget_rate);
     line(out, "", rate, note);
 }

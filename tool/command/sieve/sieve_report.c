@@ -26,8 +26,9 @@ static const char status_help[] =
     "was seen, how many keys were dropped wrongly as far as can be expected, bytes part by part,\n"
     "and what a flush would cost.\n"
     "\n"
-    "      --json           one JSON object, numbers unrounded\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_WAIT_HELP;
+    "      --json           one JSON object, numbers unrounded. \"memory\" and \"memory_budget\" "
+    "are\n"
+    "                       of this command alone\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP;
 
 static const char export_help[] =
     "bloomery sieve export [OPTION...] DIR\n"
@@ -187,7 +188,10 @@ static void print_seen(struct tool_out *out, const bloomery_sieve_info *info)
     if (!disk) {
         snprintf(note, sizeof(note), "%s%s", tool_format_odds(text, info->live_rate),
                  info->over_capacity ? "; over its capacity" : "");
-        line_of_count(out, "capacity", info->capacity, "");
+        if (info->capacity > 0)
+            line_of_count(out, "capacity", info->capacity, "");
+        else
+            tool_out_format(out, "  %-18s%20s  it grows\n", "capacity", "none");
         tool_out_format(out, "  %-18s%20s  %s\n", "rate now",
                         tool_format_rate(text, info->live_rate), note);
     }
@@ -197,13 +201,9 @@ static void print_seen(struct tool_out *out, const bloomery_sieve_info *info)
 
 static void print_bytes(struct tool_out *out, const bloomery_sieve_info *info)
 {
-    char note[2 * TOOL_NUMBER_BYTES], text[TOOL_NUMBER_BYTES];
+    char note[2 * TOOL_NUMBER_BYTES];
     const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
     tool_out_text(out, "bytes\n");
-    snprintf(note, sizeof(note),
-             info->memory_budget > 0 ? "of this command, of at most %s" : "of this command%s",
-             info->memory_budget > 0 ? tool_format_size(text, info->memory_budget) : "");
-    line_of_size(out, "memory", info->memory, note);
     if (disk && info->distinct > 0)
         snprintf(note, sizeof(note), "on disk, %.3g a key",
                  (double)info->seen_bytes / (double)info->distinct);
