@@ -43,7 +43,7 @@ static uint64_t planned_bytes(const bloomery_plan *plan, uint64_t keys)
     uint64_t bytes = 0;
     uint64_t room = 0;
     for (uint32_t i = 0; room < keys; i++) {
-        bloomery_plan layer;
+        bloomery_plan layer = BLOOMERY_PLAN;
         bloomery_error error;
         if (bloomery_plan_layer(plan, i, &layer, &error) != BLOOMERY_OK)
             bench_fail("%s", error.text);

@@ -105,7 +105,7 @@ static void read_files(struct several *several, bloomery_error *error)
 
 static void compare_files(struct several *several, bloomery_error *error)
 {
-    bloomery_comparison comparison;
+    bloomery_comparison comparison = BLOOMERY_COMPARISON;
     must(bloomery_compare(several->mapped[0], several->mapped[1], &comparison, error), error);
     several->sum += comparison.common_keys;
 }
@@ -124,7 +124,7 @@ static void merge_in_memory(struct several *several, bloomery_error *error)
 static void merge_files(struct several *several, bloomery_error *error)
 {
     const bloomery_filter *both[FILES] = {several->mapped[0], several->mapped[1]};
-    must(bloomery_merge_save(both, FILES, false, merged_path, error), error);
+    must(bloomery_merge_save(both, FILES, merged_path, error), error);
 }
 
 static void fold_file(struct several *several, bloomery_error *error)

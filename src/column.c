@@ -11,6 +11,7 @@
  */
 #include "add.h"
 #include "chain/foreign_chain.h"
+#include "options.h"
 #include "query.h"
 
 #include "base/error.h"
@@ -136,8 +137,9 @@ bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloome
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
     *keys = (struct bloomery_keys){.data = nothing};
-    if (column->struct_bytes != sizeof *column)
-        return bad(error, "a column begins with its size: initialise it with BLOOMERY_COLUMN");
+    if (!bloomery_struct_is_known(column, sizeof *column, sizeof *column))
+        return bad(error, "a column begins with its size, and has no fields that this version does "
+                          "not know: initialise it with BLOOMERY_COLUMN");
     if (column->nulls < -1 || (column->nulls > 0 && (uint64_t)column->nulls > column->count))
         return bad(error, "a column can't have so many nulls");
     if (column->nulls > 0 && column->valid == NULL)

@@ -2,6 +2,8 @@
 /* What two filters have in common, read off their cells: plan/overlap.h says how exact that is. */
 #include "merge.h"
 
+#include "options.h"
+
 #include "base/error.h"
 #include "plan/overlap.h"
 
@@ -69,7 +71,10 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
                                  bloomery_comparison *comparison, bloomery_error *error)
 {
     struct counts counts;
-    bloomery_status status = bloomery_compatible(one, other, error);
+    bloomery_comparison found;
+    bloomery_status status = bloomery_comparison_check(comparison, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_compatible(one, other, error);
     if (status != BLOOMERY_OK)
         return status;
     if (one->foreign && one->layers->blocks > 0)
@@ -84,6 +89,9 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     const struct bloomery_cells first = bloomery_cells_at(one, lesser->bits);
     const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);
-    estimate(one->kind, lesser, &counts, comparison);
+    estimate(one->kind, lesser, &counts, &found);
+    found.struct_bytes = comparison->struct_bytes;
+    memcpy(comparison, &found,
+           found.struct_bytes < sizeof found ? found.struct_bytes : sizeof found);
     return BLOOMERY_OK;
 }

@@ -68,12 +68,17 @@ static bloomery_status check_chain(double rate, uint64_t bytes, uint64_t memory_
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_create(const bloomery_plan *plan, const bloomery_create_options *given,
-                                bloomery_filter **filter, bloomery_error *error)
+bloomery_status bloomery_create(const bloomery_plan *given_plan,
+                                const bloomery_create_options *given, bloomery_filter **filter,
+                                bloomery_error *error)
 {
     bloomery_create_options options;
+    bloomery_plan solved;
+    const bloomery_plan *plan = &solved;
     *filter = NULL;
     bloomery_status status = bloomery_create_options_read(given, &options, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_plan_read(given_plan, &solved, error);
     if (status != BLOOMERY_OK)
         return status;
     uint32_t kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;

@@ -267,8 +267,8 @@ static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery
     return status;
 }
 
-bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_t count,
-                                    bool intersect, const char *path, bloomery_error *error)
+static bloomery_status save_all(const bloomery_filter *const *filters, size_t count, bool intersect,
+                                const char *path, bloomery_error *error)
 {
     struct stream stream = {.filters = filters, .count = count, .intersect = intersect};
     struct bloomery_layer layer;
@@ -289,4 +289,16 @@ bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_
     status = bloomery_save_spans(head, stream_span, &stream, path, error);
     bloomery_free(head);
     return status;
+}
+
+bloomery_status bloomery_merge_save(const bloomery_filter *const *filters, size_t count,
+                                    const char *path, bloomery_error *error)
+{
+    return save_all(filters, count, false, path, error);
+}
+
+bloomery_status bloomery_intersect_save(const bloomery_filter *const *filters, size_t count,
+                                        const char *path, bloomery_error *error)
+{
+    return save_all(filters, count, true, path, error);
 }

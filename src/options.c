@@ -17,7 +17,22 @@ enum {
     PLAN_BYTES_FIRST = sizeof(bloomery_plan_options),
     CREATE_BYTES_FIRST = sizeof(bloomery_create_options),
     OPEN_BYTES_FIRST = sizeof(bloomery_open_options),
+    SOLVED_BYTES_FIRST = sizeof(bloomery_plan),
+    COMPARISON_BYTES_FIRST = sizeof(bloomery_comparison),
 };
+
+bool bloomery_struct_is_known(const void *given, size_t first_bytes, size_t bytes)
+{
+    size_t given_bytes;
+    memcpy(&given_bytes, given, sizeof given_bytes);
+    if (given_bytes < first_bytes || given_bytes > STRUCT_BYTES_MAX)
+        return false;
+    /* A later caller may have fields that this library does not know; they must be unused. */
+    for (size_t i = bytes; i < given_bytes; i++)
+        if (((const uint8_t *)given)[i] != 0)
+            return false;
+    return true;
+}
 
 /* Copies a struct that begins with its size, `given`, over a zeroed one of this version. */
 static bloomery_status read_struct(const void *given, size_t first_bytes, void *options,
@@ -30,13 +45,12 @@ static bloomery_status read_struct(const void *given, size_t first_bytes, void *
         memcpy(&given_bytes, given, sizeof given_bytes);
         if (given_bytes < first_bytes || given_bytes > STRUCT_BYTES_MAX)
             return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                                 "options begin with their size: initialise them with %s", name);
-        /* A later caller may have fields that this library does not know; they must be unused. */
-        for (size_t i = bytes; i < given_bytes; i++)
-            if (((const uint8_t *)given)[i] != 0)
-                return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                                     "an option is set that this version of the library does not "
-                                     "have");
+                                 "the struct does not begin with its size: initialise it with %s",
+                                 name);
+        if (!bloomery_struct_is_known(given, first_bytes, bytes))
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                 "an option is set that this version of the library does not "
+                                 "have");
         memcpy(options, given, given_bytes < bytes ? given_bytes : bytes);
     }
     memcpy(options, &bytes, sizeof bytes);
@@ -101,4 +115,40 @@ bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "unknown flags for opening: 0x%x",
                                options->flags);
     return status;
+}
+
+static size_t bytes_of_plan(const bloomery_plan *given)
+{
+    return given->struct_bytes == 0 ? SOLVED_BYTES_FIRST : given->struct_bytes;
+}
+
+bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
+                                   bloomery_error *error)
+{
+    assert(given != plan);
+    if (given->struct_bytes != 0)
+        return read_struct(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN", error);
+    memset(plan, 0, sizeof *plan);
+    memcpy(plan, given, SOLVED_BYTES_FIRST);
+    plan->struct_bytes = sizeof *plan;
+    return BLOOMERY_OK;
+}
+
+void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
+{
+    const size_t struct_bytes = given->struct_bytes;
+    const size_t bytes = bytes_of_plan(given);
+    assert(bytes >= SOLVED_BYTES_FIRST);
+    memcpy(given, plan, bytes < sizeof *plan ? bytes : sizeof *plan);
+    given->struct_bytes = struct_bytes;
+}
+
+bloomery_status bloomery_comparison_check(const bloomery_comparison *comparison,
+                                          bloomery_error *error)
+{
+    if (comparison->struct_bytes < COMPARISON_BYTES_FIRST)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the struct does not begin with its size: initialise it with "
+                             "BLOOMERY_COMPARISON");
+    return BLOOMERY_OK;
 }

@@ -12,8 +12,10 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
                                     bloomery_error *error)
 {
     bloomery_plan_options given;
-    bloomery_plan solved = *plan;
+    bloomery_plan solved;
     bloomery_status status = bloomery_plan_options_read(options, &given, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_plan_read(plan, &solved, error);
     if (status != BLOOMERY_OK)
         return status;
     if (given.hash != BLOOMERY_HASH_DEFAULT &&
@@ -34,24 +36,33 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
         status = bloomery_solve(&solved, given.blocks_per_key, given.probes, given.folds,
                                 given.hash, error);
     if (status == BLOOMERY_OK)
-        *plan = solved;
+        bloomery_plan_give(&solved, plan);
     return status;
 }
 
-double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys)
+double bloomery_plan_rate(const bloomery_plan *given, uint64_t keys)
 {
+    bloomery_plan read;
+    const bloomery_plan *plan = &read;
+    if (bloomery_plan_read(given, &read, NULL) != BLOOMERY_OK)
+        return 1;
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
     return bloomery_geometry_rate(kind, plan->bits, plan->blocks_per_key, plan->probes, plan->hash,
                                   keys);
 }
 
-bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index, bloomery_plan *layer,
-                                    bloomery_error *error)
+bloomery_status bloomery_plan_layer(const bloomery_plan *given, uint32_t index,
+                                    bloomery_plan *layer, bloomery_error *error)
 {
+    bloomery_plan read;
+    const bloomery_plan *plan = &read;
+    const bloomery_status known = bloomery_plan_read(given, &read, error);
+    if (known != BLOOMERY_OK)
+        return known;
     if (plan->kind != BLOOMERY_SCALABLE || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
         !(plan->rate > 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "links 0 to 63 of a scalable filter have plans");
+                             "layers 0 to 63 of a scalable filter have plans");
     bloomery_plan now = *plan;
     now.kind = BLOOMERY_BLOCKED;
     now.rate = plan->rate * BLOOMERY_CHAIN_FIRST;
@@ -64,6 +75,6 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index, b
         if (status != BLOOMERY_OK)
             return status;
     }
-    *layer = now;
+    bloomery_plan_give(&now, layer);
     return BLOOMERY_OK;
 }

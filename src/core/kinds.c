@@ -30,9 +30,10 @@ const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind)
 
 /* By number, as in files. */
 static const char *const names[] = {
-    [BLOOMERY_BLOCKED] = "blocked",   [BLOOMERY_CLASSIC] = "classic",
-    [BLOOMERY_COUNTING] = "counting", [BLOOMERY_SCALABLE] = "scalable",
-    [BLOOMERY_STATIC] = "static",     [BLOOMERY_CUCKOO] = "cuckoo",
+    [BLOOMERY_BLOCKED] = "blocked",
+    [BLOOMERY_CLASSIC] = "classic",
+    [BLOOMERY_COUNTING] = "counting",
+    [BLOOMERY_SCALABLE] = "scalable",
 };
 static const int name_count = sizeof names / sizeof names[0];
 

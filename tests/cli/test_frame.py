@@ -135,10 +135,10 @@ def unknown_kind_suggests_the_nearest(c):
 
 
 @case
-def reserved_kind_is_not_available(c):
+def reserved_kind_is_unknown(c):
     for kind in ("static", "cuckoo"):
         c.run(f"build --kind {kind} -o f", code=2,
-              stderr=has(f"kind '{kind}' is not available in this version"))
+              stderr=has(f"unknown kind '{kind}'"))
 
 
 @case

@@ -174,7 +174,7 @@ def bad_numbers_get_a_sentence(c):
 def unknown_kind_suggests_the_nearest(c):
     c.run("plan -n 10 --kind blokced", code=2, stderr=(
         "bloomery: plan: unknown kind 'blokced'; did you mean 'blocked'?\n" + TRY))
-    c.run("plan -n 10 --kind cuckoo", code=2, stderr=has("kind 'cuckoo' is not available"))
+    c.run("plan -n 10 --kind cuckoo", code=2, stderr=has("unknown kind 'cuckoo'"))
 
 
 @case

@@ -90,7 +90,7 @@ static void wrong_plans_are_told(void **state)
          {.bits = 512, .blocks_per_key = 1, .probes = 1, .rate = NAN},
          BLOOMERY_BAD_ARGUMENT},
         {"a reserved kind",
-         {.kind = BLOOMERY_CUCKOO, .bits = 512, .blocks_per_key = 1, .probes = 1},
+         {.kind = (bloomery_kind)6, .bits = 512, .blocks_per_key = 1, .probes = 1},
          BLOOMERY_UNSUPPORTED},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
@@ -191,6 +191,73 @@ static void structs_may_grow(void **state)
         if (bytes >= offsetof(bloomery_info, bits) + 8)
             assert_int_equal(info.info.bits, good.bits);
     }
+    bloomery_free(filter);
+}
+
+/* A plan is read and filled by the size that the caller has: 0 is that of version 0.1. */
+static void plans_may_grow(void **state)
+{
+    struct {
+        bloomery_plan plan;
+        uint64_t later;
+    } grown;
+    (void)state;
+    memset(&grown, 0, sizeof grown);
+    bloomery_plan plain = {.keys = 1000, .rate = 0.01};
+    bloomery_plan sized = BLOOMERY_PLAN;
+    sized.keys = grown.plan.keys = 1000;
+    sized.rate = grown.plan.rate = 0.01;
+    grown.plan.struct_bytes = sizeof grown;
+    assert_int_equal(bloomery_plan_solve(&plain, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_plan_solve(&sized, NULL, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_plan_solve(&grown.plan, NULL, NULL), BLOOMERY_OK);
+    assert_true(plain.struct_bytes == 0 && sized.struct_bytes == sizeof sized);
+    assert_int_equal(grown.plan.struct_bytes, sizeof grown);
+    assert_true(plain.bits > 0 && plain.bits == sized.bits && plain.bits == grown.plan.bits);
+    assert_create("a plan without a size", &plain, NULL, BLOOMERY_OK);
+    assert_create("a plan with its size", &sized, NULL, BLOOMERY_OK);
+    assert_create("a later plan", &grown.plan, NULL, BLOOMERY_OK);
+    grown.later = 1;
+    assert_create("a later plan's number", &grown.plan, NULL, BLOOMERY_UNSUPPORTED);
+    assert_int_equal(bloomery_plan_solve(&grown.plan, NULL, NULL), BLOOMERY_UNSUPPORTED);
+    assert_true(bloomery_plan_rate(&grown.plan, 10) == 1);
+    sized.struct_bytes = 8;
+    assert_create("a plan that is too short", &sized, NULL, BLOOMERY_BAD_ARGUMENT);
+}
+
+/* So are columns read, and comparisons filled. */
+static void columns_and_comparisons_may_grow(void **state)
+{
+    struct {
+        bloomery_column column;
+        uint64_t later;
+    } grown;
+    struct {
+        bloomery_comparison found;
+        uint64_t later;
+    } comparison;
+    const uint64_t keys[2] = {1, 2};
+    bloomery_filter *filter = test_create(&good, NULL);
+    (void)state;
+    memset(&grown, 0, sizeof grown);
+    grown.column.struct_bytes = sizeof grown;
+    grown.column.form = BLOOMERY_COLUMN_FIXED;
+    grown.column.data = keys;
+    grown.column.bytes = sizeof keys;
+    grown.column.width = 8;
+    grown.column.count = 2;
+    assert_int_equal(bloomery_add_column(filter, &grown.column, NULL, NULL, NULL), BLOOMERY_OK);
+    grown.later = 1;
+    assert_int_equal(bloomery_add_column(filter, &grown.column, NULL, NULL, NULL),
+                     BLOOMERY_BAD_ARGUMENT);
+    memset(&comparison, 0xab, sizeof comparison);
+    comparison.found.struct_bytes = sizeof comparison;
+    assert_int_equal(bloomery_compare(filter, filter, &comparison.found, NULL), BLOOMERY_OK);
+    assert_true(comparison.found.equal && comparison.found.struct_bytes == sizeof comparison);
+    assert_true(comparison.later == UINT64_C(0xabababababababab));
+    comparison.found.struct_bytes = 0;
+    assert_int_equal(bloomery_compare(filter, filter, &comparison.found, NULL),
+                     BLOOMERY_BAD_ARGUMENT);
     bloomery_free(filter);
 }
 
@@ -374,6 +441,8 @@ int main(void)
         cmocka_unit_test(wrong_options_are_told),
         cmocka_unit_test(key_rules_that_contradict_themselves_are_told),
         cmocka_unit_test(structs_may_grow),
+        cmocka_unit_test(plans_may_grow),
+        cmocka_unit_test(columns_and_comparisons_may_grow),
         cmocka_unit_test(views_want_aligned_bytes),
         cmocka_unit_test(words_exist_for_every_number),
         cmocka_unit_test(no_keys_at_no_address_are_fine),

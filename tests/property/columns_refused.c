@@ -160,7 +160,7 @@ static void spoil_general(bloomery_column *column, enum fault fault)
     if (fault == FAULT_SIZE_ZERO)
         column->struct_bytes = 0;
     if (fault == FAULT_SIZE_LARGER)
-        column->struct_bytes += 8;
+        column->struct_bytes = 8192; /* no struct will be so large */
     if (fault == FAULT_NULLS_NEGATIVE || fault == FAULT_NULLS_TOO_MANY)
         column->valid = bitmap;
     if (fault == FAULT_NULLS_NEGATIVE)

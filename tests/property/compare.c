@@ -113,7 +113,7 @@ static void the_first_difference_is_named_with_both_values(void **state)
         bloomery_filter *other = test_create(&second.plan, &second.options);
         refused_with(one, other, words[field][0]);
         refused_with(other, one, words[field][1]);
-        bloomery_comparison comparison;
+        bloomery_comparison comparison = BLOOMERY_COMPARISON;
         assert_int_equal(bloomery_compare(one, other, &comparison, NULL), BLOOMERY_MISMATCH);
         assert_int_equal(bloomery_merge(one, other, NULL), BLOOMERY_MISMATCH);
         assert_int_equal(bloomery_intersect(one, other, NULL), BLOOMERY_MISMATCH);
@@ -208,7 +208,7 @@ static bloomery_comparison compare(const bloomery_plan *plan, struct overlap ove
 {
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_plan larger = *plan;
-    bloomery_comparison comparison;
+    bloomery_comparison comparison = BLOOMERY_COMPARISON;
     bloomery_error error = {.text = ""};
     struct test_keys keys =
         test_keys_make(TEST_IDS, 1, 0, (size_t)(overlap.own * 3 + overlap.common));
@@ -283,7 +283,7 @@ static void equal_filters_and_parts_are_told(void **state)
         bloomery_filter *all = test_create(&plan, NULL);
         bloomery_filter *same = test_create(&plan, NULL);
         bloomery_filter *part = test_create(&plan, NULL);
-        bloomery_comparison found;
+        bloomery_comparison found = BLOOMERY_COMPARISON;
         add_range(all, &keys, 0, 3000);
         add_range(same, &keys, 1500, 1500);
         add_range(same, &keys, 0, 1500);
@@ -314,7 +314,7 @@ static void empty_and_full_filters_compare(void **state)
         bloomery_filter *empty = test_create(&plan, NULL);
         bloomery_filter *full = test_create(&plan, NULL);
         struct test_keys keys = test_keys_make(TEST_RANDOM, 3, 0, 5000);
-        bloomery_comparison found;
+        bloomery_comparison found = BLOOMERY_COMPARISON;
         add_range(full, &keys, 0, 5000);
         test_keys_free(&keys);
         assert_int_equal(bloomery_compare(empty, empty, &found, NULL), BLOOMERY_OK);
@@ -336,7 +336,7 @@ static void spare_bits_do_not_count(void **state)
     struct test_keys keys = test_keys_make(TEST_RANDOM, 4, 0, 100);
     bloomery_filter *filter = test_create(&plan, NULL);
     bloomery_filter *view = NULL;
-    bloomery_comparison right, found;
+    bloomery_comparison right = BLOOMERY_COMPARISON, found = BLOOMERY_COMPARISON;
     add_range(filter, &keys, 0, 100);
     struct test_bytes bytes = test_written(filter);
     /* The payload is 128 bytes; two checksums of 8 bytes follow it. */

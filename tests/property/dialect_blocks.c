@@ -141,7 +141,7 @@ static void others_are_refused(void **state)
         bloomery_filter *filter = make(kind);
         bloomery_filter *larger = make_sized(kind, (uint64_t)4 * KEYS, false);
         bloomery_filter *folded = NULL;
-        bloomery_comparison comparison = {.keys = {0}};
+        bloomery_comparison comparison = BLOOMERY_COMPARISON;
         assert_int_equal(bloomery_merge(filter, larger, &error), BLOOMERY_MISMATCH);
         assert_int_equal(bloomery_fold(larger, 1, NULL, &folded, &error), BLOOMERY_UNSUPPORTED);
         assert_null(folded);

@@ -296,15 +296,14 @@ static void what_chains_cannot_do_is_refused(void **state)
     bloomery_filter *one = chain_of(100, 0, 500, NULL);
     bloomery_filter *other = chain_of(100, 0, 500, NULL);
     bloomery_filter *folded = one;
-    bloomery_comparison comparison;
+    bloomery_comparison comparison = BLOOMERY_COMPARISON;
     const bloomery_filter *both[] = {one, other};
     struct test_bytes before = test_written(one);
     assert_int_equal(bloomery_intersect(one, other, NULL), BLOOMERY_UNSUPPORTED);
     assert_int_equal(bloomery_fold(one, 1, NULL, &folded, NULL), BLOOMERY_UNSUPPORTED);
     assert_null(folded);
     assert_int_equal(bloomery_compare(one, other, &comparison, NULL), BLOOMERY_UNSUPPORTED);
-    assert_int_equal(bloomery_merge_save(both, 2, false, "/nowhere/at/all", NULL),
-                     BLOOMERY_UNSUPPORTED);
+    assert_int_equal(bloomery_merge_save(both, 2, "/nowhere/at/all", NULL), BLOOMERY_UNSUPPORTED);
     assert_int_equal(bloomery_merge(one, one, NULL), BLOOMERY_OK); /* has all its keys already */
     struct test_bytes after = test_written(one);
     assert_true(test_bytes_equal(&before, &after));

@@ -116,8 +116,8 @@ static void both_ways_agree(const struct parts *parts)
         struct test_bytes bytes = test_written(expected);
         bloomery_error error = {.text = ""};
         path_of(path, intersect ? "part-1" : "merged");
-        if (bloomery_merge_save((const bloomery_filter *const *)maps, PARTS, intersect, path,
-                                &error) != BLOOMERY_OK)
+        if ((intersect ? bloomery_intersect_save : bloomery_merge_save)(
+                (const bloomery_filter *const *)maps, PARTS, path, &error) != BLOOMERY_OK)
             fail_msg("merge_save: %s", error.text);
         struct test_bytes saved = test_read_file(path);
         assert_int_equal(saved.bytes, bytes.bytes);
@@ -271,14 +271,14 @@ static void memory_does_not_grow_with_the_filters(void **state)
         map_pair(&gauge, lines, maps);
         gauge.most = gauge.now;
         size_t before = gauge.now;
-        bloomery_status status = bloomery_merge_save((const bloomery_filter *const *)maps, 2, false,
+        bloomery_status status = bloomery_merge_save((const bloomery_filter *const *)maps, 2,
                                                      path_of(path, "merged"), NULL);
         assert_int_equal(status, BLOOMERY_OK);
         assert_int_equal(gauge.now, before);
         /* A span, 8 bytes for each, and a filter without its bits. */
         assert_true(gauge.most - before <= 65536 + lines / 128 + 8192);
         gauge.most = gauge.now;
-        bloomery_comparison comparison;
+        bloomery_comparison comparison = BLOOMERY_COMPARISON;
         assert_int_equal(bloomery_compare(maps[0], maps[1], &comparison, NULL), BLOOMERY_OK);
         assert_true(comparison.equal);
         assert_int_equal(gauge.most, before);
@@ -303,7 +303,7 @@ static void every_allocation_fails_once(void **state)
         bloomery_error error = {.text = ""};
         gauge.requests = 0;
         gauge.refuse_at = ++refused;
-        status = bloomery_merge_save((const bloomery_filter *const *)maps, 2, false, path, &error);
+        status = bloomery_merge_save((const bloomery_filter *const *)maps, 2, path, &error);
         assert_int_equal(gauge.now, before);
         if (status != BLOOMERY_OK) {
             assert_int_equal(status, BLOOMERY_OUT_OF_MEMORY);
@@ -348,8 +348,8 @@ static void nothing_is_written_where_filters_do_not_fit(void **state)
     make_parts(&parts, maps);
     path_of(path, "never");
     const bloomery_filter *const *filters = (const bloomery_filter *const *)maps;
-    assert_int_equal(bloomery_merge_save(filters, 0, false, path, &error), BLOOMERY_BAD_ARGUMENT);
-    assert_int_equal(bloomery_merge_save(filters, PARTS, false, path, &error), BLOOMERY_MISMATCH);
+    assert_int_equal(bloomery_merge_save(filters, 0, path, &error), BLOOMERY_BAD_ARGUMENT);
+    assert_int_equal(bloomery_merge_save(filters, PARTS, path, &error), BLOOMERY_MISMATCH);
     assert_non_null(strstr(error.text, "filter 3 does not fit the first: the sizes differ"));
     assert_int_not_equal(access(path, F_OK), 0);
     for (size_t part = 0; part < PARTS; part++)
@@ -372,7 +372,7 @@ static void a_damaged_file_is_not_merged(void **state)
     maps[1] = open_map(path, NULL);
     path_of(path, "never");
     bloomery_status status =
-        bloomery_merge_save((const bloomery_filter *const *)maps, 2, false, path, &error);
+        bloomery_merge_save((const bloomery_filter *const *)maps, 2, path, &error);
     assert_int_equal(status, BLOOMERY_CORRUPT);
     assert_non_null(strstr(error.text, "filter 2: "));
     assert_int_not_equal(access(path, F_OK), 0);

@@ -60,7 +60,7 @@ static int drive_save(const char *path, bool merge)
     for (size_t i = 1; merge && i < 3; i++)
         parts[i] = make_part('B', i, 3);
     if (merge)
-        status = bloomery_merge_save((const bloomery_filter *const *)parts, 3, false, path, &error);
+        status = bloomery_merge_save((const bloomery_filter *const *)parts, 3, path, &error);
     else
         status = bloomery_save(parts[0], path, &error);
     for (size_t i = 0; i < 3; i++)

@@ -127,25 +127,23 @@ const char *tool_nearest(const char *word, const char *const *names, size_t coun
 
 bool tool_parse_kind(const char *name, bloomery_kind *kind)
 {
-    static const bloomery_kind built[] = {BLOOMERY_BLOCKED, BLOOMERY_CLASSIC, BLOOMERY_COUNTING,
-                                          BLOOMERY_SCALABLE};
-    static const char list[] = "blocked, classic, counting and scalable";
-    enum { BUILT = sizeof(built) / sizeof(built[0]) };
+    enum { KINDS_MAX = 16 };
+    const char *names[KINDS_MAX];
+    char list[200] = "";
+    size_t count = 0, used = 0;
 
-    bloomery_kind found = bloomery_kind_find(name);
-    const char *names[BUILT];
-    for (size_t i = 0; i < BUILT; i++) {
-        if (found == built[i]) {
-            *kind = found;
-            return true;
-        }
-        names[i] = bloomery_kind_name((int)built[i]);
-    }
-    if (found != BLOOMERY_KIND_DEFAULT) {
-        tool_usage("kind '%s' is not available in this version; %s are", name, list);
-        return false;
-    }
-    const char *nearest = tool_nearest(name, names, BUILT);
+    *kind = bloomery_kind_find(name);
+    if (*kind != BLOOMERY_KIND_DEFAULT)
+        return true;
+    for (int id = 1; count < KINDS_MAX && bloomery_kind_name(id) != NULL; id++)
+        names[count++] = bloomery_kind_name(id);
+    for (size_t i = 0; i < count && used < sizeof(list); i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+                                 i == 0           ? ""
+                                 : i + 1 == count ? " and "
+                                                  : ", ",
+                                 names[i]);
+    const char *nearest = tool_nearest(name, names, count);
     if (nearest != NULL)
         tool_usage("unknown kind '%s'; did you mean '%s'?", name, nearest);
     else

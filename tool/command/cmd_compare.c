@@ -207,7 +207,7 @@ static int compare_filters(struct answer *answer, bloomery_filter *const filters
 
 static int compare_main(int argc, char **argv)
 {
-    struct answer answer = {.quiet = false};
+    struct answer answer = {.found = BLOOMERY_COMPARISON};
     int option;
     while ((option = tool_getopt(argc, argv, "q", options)) != -1) {
         switch (option) {

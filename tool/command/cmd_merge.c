@@ -235,8 +235,9 @@ static bool merge_in_memory(const struct merging *merging, uint64_t least, bloom
 static bool merge_to_file(const struct merging *merging)
 {
     bloomery_error error;
-    if (bloomery_merge_save((const bloomery_filter *const *)merging->filters, merging->count,
-                            merging->intersect, merging->output.path, &error) == BLOOMERY_OK)
+    const bloomery_filter *const *filters = (const bloomery_filter *const *)merging->filters;
+    if ((merging->intersect ? bloomery_intersect_save : bloomery_merge_save)(
+            filters, merging->count, merging->output.path, &error) == BLOOMERY_OK)
         return true;
     return failed(merging, &error);
 }

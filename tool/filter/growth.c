@@ -22,7 +22,7 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
 {
     char most[TOOL_NUMBER_BYTES], wanted[TOOL_NUMBER_BYTES];
     uint64_t room = 0;
-    bloomery_plan layer;
+    bloomery_plan layer = BLOOMERY_PLAN;
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++)
         room += layer.keys;
     if (room >= keys)
@@ -39,7 +39,7 @@ void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t
     char count[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
         odds[TOOL_NUMBER_BYTES];
     uint64_t room = 0, bytes = 0;
-    bloomery_plan layer;
+    bloomery_plan layer = BLOOMERY_PLAN;
     tool_out_format(out, "\nWith %s keys it will be a chain of\n\n%s",
                     tool_format_count(count, keys), head);
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
@@ -58,7 +58,7 @@ json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
 {
     json_t *layers = tool_json_array();
     uint64_t room = 0;
-    bloomery_plan layer;
+    bloomery_plan layer = BLOOMERY_PLAN;
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
         json_t *object = tool_json_object();
         tool_json_add(object, "keys", tool_json_count(layer.keys));
