@@ -11,10 +11,10 @@
  */
 #include "add.h"
 #include "chain/foreign_chain.h"
-#include "options.h"
 #include "query.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <assert.h>
 #include <string.h>
@@ -137,7 +137,7 @@ bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloome
     static const uint8_t nothing[1]; /* what keys of no bytes point to */
     size_t end;
     *keys = (struct bloomery_keys){.data = nothing};
-    if (!bloomery_struct_is_known(column, sizeof *column, sizeof *column))
+    if (!bloomery_sized_is_known(column, sizeof *column, sizeof *column))
         return bad(error, "a column begins with its size, and has no fields that this version does "
                           "not know: initialise it with BLOOMERY_COLUMN");
     if (column->nulls < -1 || (column->nulls > 0 && (uint64_t)column->nulls > column->count))

@@ -5,6 +5,7 @@
 #include "options.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "plan/overlap.h"
 
 #include <assert.h>
@@ -90,8 +91,6 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     const struct bloomery_cells second = bloomery_cells_at(other, lesser->bits);
     count_all(&first, &second, &counts);
     estimate(one->kind, lesser, &counts, &found);
-    found.struct_bytes = comparison->struct_bytes;
-    memcpy(comparison, &found,
-           found.struct_bytes < sizeof found ? found.struct_bytes : sizeof found);
+    bloomery_sized_give(&found, sizeof found, comparison, comparison->struct_bytes);
     return BLOOMERY_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "core/derive.h"
 #include "format/format.h"
 #include "plan/blocked_rate.h"
@@ -19,28 +20,17 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What version 0.1 has of the struct. */
+enum { PARAMETERS_BYTES_FIRST = sizeof(bloomery_dialect_parameters) };
+
 /* ---- Parameters ------------------------------------------------------------------------------ */
 
 static bloomery_status read_parameters(const bloomery_dialect_parameters *given,
                                        bloomery_dialect_parameters *parameters,
                                        bloomery_error *error)
 {
-    memset(parameters, 0, sizeof *parameters);
-    if (given != NULL) {
-        const size_t bytes = given->struct_bytes;
-        if (bytes < sizeof(size_t) || bytes > 4096)
-            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                                 "parameters begin with their size: initialise them with "
-                                 "BLOOMERY_DIALECT_PARAMETERS");
-        for (size_t i = sizeof *parameters; i < bytes; i++)
-            if (((const uint8_t *)given)[i] != 0)
-                return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                                     "a parameter is set that this version of the library does "
-                                     "not have");
-        memcpy(parameters, given, bytes < sizeof *parameters ? bytes : sizeof *parameters);
-    }
-    parameters->struct_bytes = sizeof *parameters;
-    return BLOOMERY_OK;
+    return bloomery_sized_read(given, PARAMETERS_BYTES_FIRST, parameters, sizeof *parameters,
+                               "BLOOMERY_DIALECT_PARAMETERS", error);
 }
 
 /* What is not taken must not be given: it would be believed and not be so. */

@@ -4,6 +4,7 @@
 #include "core/filter.h"
 #include "format/format.h"
 
+#include "base/sized.h"
 #include "plan/hash_rate.h"
 #include "plan/solve.h"
 
@@ -111,25 +112,21 @@ static void read_bits(const bloomery_filter *filter, bloomery_info *info)
 void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *out)
 {
     bloomery_info info;
-    const size_t bytes = out->struct_bytes;
     memset(&info, 0, sizeof info);
     read_shape(filter, &info);
     if (scan)
         read_bits(filter, &info);
-    info.struct_bytes = bytes;
-    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+    bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
 }
 
 bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t index, bool scan,
                                         bloomery_layer_info *out)
 {
-    const size_t bytes = out->struct_bytes;
     const uint32_t layers = bloomery_layer_count(filter);
     if (index >= layers)
         return BLOOMERY_BAD_ARGUMENT;
     const struct bloomery_layer *layer = &filter->layers[index];
     bloomery_layer_info info = {
-        .struct_bytes = bytes,
         .blocks_per_key = layer->blocks_per_key,
         .probes = layer->probes,
         .bits = layer->bits,
@@ -145,7 +142,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
         info.estimated_keys = filter->kind->estimate(layer, found.bits_set);
         info.live_rate = with_hash(filter, info.estimated_keys, found.live_rate);
     }
-    memcpy(out, &info, bytes < sizeof info ? bytes : sizeof info);
+    bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
     return BLOOMERY_OK;
 }
 

@@ -18,10 +18,6 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error);
 
-/* Whether a caller's struct begins with a size that version 0.1 had at least, and has nothing set
- * behind what this version knows. */
-bool bloomery_struct_is_known(const void *given, size_t first_bytes, size_t bytes);
-
 /* Copies a caller's plan into one of this version: BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED as
  * above, but for a size of 0, which is that of version 0.1. `given` and `plan` are two structs. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,

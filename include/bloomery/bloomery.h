@@ -432,9 +432,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_plan_solve(bloomery_plan *plan,
 BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t keys);
 
 /*
- * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`, 0
- * the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up to
- * it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable or `index` is not 0 to 63.
+ * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
+ * 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up
+ * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable or `index` is not 0 to 63.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
                                                     bloomery_plan *layer, bloomery_error *error);
@@ -690,7 +690,8 @@ typedef enum bloomery_column_form {
     BLOOMERY_COLUMN_FIXED = 1,     /* keys of one width: integers as they lie in memory, digests */
     BLOOMERY_COLUMN_OFFSETS32 = 2, /* int32_t offsets: Arrow's utf8 and binary */
     BLOOMERY_COLUMN_OFFSETS64 = 3, /* int64_t offsets: large_utf8, large_binary */
-    /* uint64_t: XXH3-64 with the filter's seed. BLOOMERY_MISMATCH if the filter has another hash. */
+    /* uint64_t: XXH3-64 with the filter's seed. BLOOMERY_MISMATCH if the filter has another hash.
+     * */
     BLOOMERY_COLUMN_HASHES64 = 4,
     BLOOMERY_COLUMN_HASHES128 = 5, /* bloomery_hash, as bloomery_hash_batch makes them */
 } bloomery_column_form;
@@ -777,9 +778,9 @@ BLOOMERY_PUBLIC uint32_t bloomery_key_count(const bloomery_filter *filter, bloom
 
 /*
  * A blocked filter of the same keys, with the same blocks and positions: every counter that is not
- * 0 becomes a bit. These are the bits of a blocked filter to which the keys were added, and those of
- * saturated counters, whatever was removed since. The two kinds of filters merge. The adds are the
- * counting filter's. `options`: the allocator; hash, secret, rule and note are the counting
+ * 0 becomes a bit. These are the bits of a blocked filter to which the keys were added, and those
+ * of saturated counters, whatever was removed since. The two kinds of filters merge. The adds are
+ * the counting filter's. `options`: the allocator; hash, secret, rule and note are the counting
  * filter's. BLOOMERY_UNSUPPORTED if `filter` is not counting, BLOOMERY_CORRUPT if it is a map or a
  * view of damaged bytes, BLOOMERY_OUT_OF_MEMORY.
  */
@@ -818,11 +819,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_add_parallel(bloomery_filter *filter,
  * - 1) and returns how many keys it has, 0 when there are no more.
  *
  * Several threads call it at once, each with a shard of its own, again and again until it returns
- * 0. Two threads never call it with one shard at a time, and nobody calls it again after 0. A thread
- * whose shard is done may go on with a shard that no thread has begun, so a source must not wait for
- * another shard. Keys and their bytes must stay until the next call with the same shard. A batch of
- * some thousand keys is best. A source that fails keeps that in mind itself and returns 0. No lock
- * is held while a source runs.
+ * 0. Two threads never call it with one shard at a time, and nobody calls it again after 0. A
+ * thread whose shard is done may go on with a shard that no thread has begun, so a source must not
+ * wait for another shard. Keys and their bytes must stay until the next call with the same shard. A
+ * batch of some thousand keys is best. A source that fails keeps that in mind itself and returns 0.
+ * No lock is held while a source runs.
  */
 typedef size_t (*bloomery_source)(void *context, uint32_t shard, const bloomery_key **keys);
 
@@ -846,9 +847,10 @@ BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 /*
  * Whether two filters are compatible. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that names the
  * first field that differs and both its values. These must be the same, and are compared in this
- * order: kind, cell bits, dialect, hash, seed, secret (by its fingerprint), key rule, blocks per key
- * and probes. The sizes must be equal, or the larger one must fold to the smaller one. In scalable
- * filters each layer has its own blocks per key, probes and size: those need not be the same.
+ * order: kind, cell bits, dialect, hash, seed, secret (by its fingerprint), key rule, blocks per
+ * key and probes. The sizes must be equal, or the larger one must fold to the smaller one. In
+ * scalable filters each layer has its own blocks per key, probes and size: those need not be the
+ * same.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     const bloomery_filter *other,
@@ -893,8 +895,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
  * built at that size with the same probes. Its rate is higher, as bloomery_plan_rate says for the
  * fewer bits; its planned rate is that of the planned keys at the new size.
  *
- * BLOOMERY_BAD_ARGUMENT if the number of blocks (classic: of bits) is not a multiple of 2^times; the
- * `folds` of bloomery_plan_options plans for it. BLOOMERY_UNSUPPORTED for scalable filters,
+ * BLOOMERY_BAD_ARGUMENT if the number of blocks (classic: of bits) is not a multiple of 2^times;
+ * the `folds` of bloomery_plan_options plans for it. BLOOMERY_UNSUPPORTED for scalable filters,
  * BLOOMERY_CORRUPT as in bloomery_merge, BLOOMERY_OUT_OF_MEMORY. `options`: the allocator, and
  * concurrent_adds; all else is the filter's.
  */
@@ -904,8 +906,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
 
 /*
  * Union or intersection of any number (1 or more) of compatible filters, at the least of their
- * sizes, written straight to a file as bloomery_save does it. The payloads pass through in pieces of
- * 64 KiB: maps of files of any size are merged in memory that does not grow with them (but for 8
+ * sizes, written straight to a file as bloomery_save does it. The payloads pass through in pieces
+ * of 64 KiB: maps of files of any size are merged in memory that does not grow with them (but for 8
  * bytes per 64 KiB, from the first filter's allocator). The file is the one that bloomery_fold,
  * bloomery_merge and bloomery_save make in memory: rule, note, plan and the place of a secret are
  * the first one's. `path` may be that of one of the filters.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sieve: a to-visit queue that drops what was seen.
+ * The sieve: a to-visit queue that drops keys it has seen.
  *
- * A crawler pushes every link it finds and pops the next one to visit; each key comes out once, however often it
- * goes in:
+ * A crawler pushes every URL that it finds and pops the next one to visit. Each key comes out once,
+ * however often it is pushed:
  *
  *     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
  *     bloomery_sieve *sieve = NULL;
@@ -20,44 +20,62 @@
  *         }
  *     bloomery_sieve_close(sieve, &error);
  *
- * The words:
+ * Contents
  *
- *   push      "visit this unless it was seen". Keys are opaque bytes; a payload may come with one and goes out
- *             with it, that of the first push of its key
+ *   1  Options, opening, closing
+ *   2  Pushing
+ *   3  Has it been seen?
+ *   4  Popping: leases and acknowledgements
+ *   5  Facts
+ *   6  Administration: verify, recover, skip, walk through
+ *   7  Plans: what a sieve costs before it exists
+ *
+ * The words
+ *
+ *   push      "visit this unless it was seen". Keys are opaque bytes. A payload may come with a key
+ *             and goes out with it: that of the first push of the key
  *   pending   pushed and not decided yet: the disk engine decides in batches
- *   queue     what was decided to be new and was not popped, in the order of the first pushes (disk engine: per
- *             partition)
+ *   queue     keys that were decided to be new and have not been popped, in the order of their
+ *             first pushes (disk engine: per partition)
  *   item      what comes out of the queue: a key, its payload, and a number to acknowledge it by
- *   leased    popped and not acknowledged; comes again when its lease ends
- *   synced    pushes have numbers, 1 the first; those up to `synced` survive a crash
+ *   lease     an item that was popped and not acknowledged is leased. When its lease ends, it is
+ *             redelivered (elsewhere this is called a visibility timeout)
+ *   mark      a key can be marked as seen without being queued
+ *   durable   survives a crash of the machine. Pushes have numbers, 1 the first; those up to
+ *             `synced` are durable
+ *   frame     what the sieve's files are made of: a piece that is written, checksummed and read
+ *             whole
  *
- * Two engines remember what was seen:
+ * Two engines remember what was seen
  *
- *   BLOOMERY_SIEVE_MEMORY  a Bloom filter in memory. Answers at once, NEW or SEEN. Calls a new key seen as often
- *                          as its rate; 1e9 keys at 1e-6 take 3.9 GB
- *   BLOOMERY_SIEVE_DISK    sorted 64-bit fingerprints of keys in a directory, 8 bytes a key, whatever the memory
- *                          (18 MB do for 1e9). Answers SEEN at once for what it saw lately, else PENDING. Drops a
- *                          new key only where its fingerprint is another's: about n^2 / 2^65 keys of n
+ *   BLOOMERY_SIEVE_MEMORY  A Bloom filter in memory. Answers at once, NEW or SEEN. A new key is
+ *                          SEEN as often as the filter's rate; 1e9 keys at 1e-6 take 3.9 GB.
+ *   BLOOMERY_SIEVE_DISK    Sorted 64-bit fingerprints of keys in a directory: 8 bytes a key,
+ *                          whatever the memory (18 MB do for 1e9). Answers SEEN at once for what it
+ *                          saw lately, else PENDING. Drops a new key only if its fingerprint is
+ *                          another's: about n^2 / 2^65 keys of n.
  *
- * docs/sieve.md tells the contract, the files, and the arithmetic.
+ * docs/sieve.md describes the contract, the files and the arithmetic.
  *
- * Conventions are those of bloomery.h. Threads: any number of threads may use one sieve at once,
- * each call is whole by itself; of threads that push one key at once one is told NEW (or its push
- * is the one that counts), the others SEEN or PENDING. Only _close must be alone. What an item
- * points to lasts until the next bloomery_sieve_pop or _pop_queued: one thread pops, or the threads
- * take turns around pop and what they do with the bytes. Processes: a directory is one process's at
- * a time; a second one is refused (BLOOMERY_BUSY).
+ * Conventions are those of bloomery.h, and besides:
  *
- * A call that fails has changed nothing, unless it says otherwise: with a full disk a push is
- * refused, and goes through when there is room. Where the system could not say whether bytes
- * reached the disk (fsync failed), the sieve refuses all further changes: close it and open it
- * again, which finds the state of the last commit. With BLOOMERY_SYNC_ALWAYS, a push whose commit
- * found the disk full has been made (its number is given) and is durable with the next commit; pops
- * and acknowledgements that find it full succeed, to make room. So a caller that gives numbers away
- * for others to acknowledge by calls _commit first, and gives them only where that succeeded.
- *
- * A process that forks leaves the sieve to one of the two: the other must not touch it, not even close it, and holds the
- * directory's lock as long as it lives, unless it executes another program.
+ *   Threads    Any number of threads may use one sieve at once. Calls are atomic; if threads push
+ *              one key concurrently, exactly one push takes effect, and the others are SEEN or
+ *              PENDING. Only _close must be alone. What an item points to lasts until the next
+ *              bloomery_sieve_pop or _pop_queued: one thread pops, or the threads lock around pop
+ *              and what they do with the bytes.
+ *   Processes  A directory belongs to one process at a time; a second one gets BLOOMERY_BUSY. After
+ *              a fork only one of the two processes may use the sieve. The other must not touch it,
+ *              not even close it, and holds the directory's lock until it ends or executes another
+ *              program.
+ *   Failures   A call that fails has changed nothing, unless it says otherwise. With a full disk a
+ *              push is refused, and succeeds when there is room. If the system could not say
+ *              whether bytes reached the disk (fsync failed), the sieve refuses all further
+ *              changes: close it and open it again, which finds the state of the last commit.
+ *   Full disk  With BLOOMERY_SYNC_ALWAYS, a push whose commit found the disk full has been made
+ *              (its number is given) and is durable with the next commit. Pops and acknowledgements
+ *              that find it full succeed, to make room. A caller that gives numbers to other
+ *              processes must therefore call _commit first, and give them only if it succeeded.
  */
 #ifndef BLOOMERY_SIEVE_H
 #define BLOOMERY_SIEVE_H
@@ -67,6 +85,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- 1  Options, opening, closing ------------------------------------------------------------ */
 
 typedef struct bloomery_sieve bloomery_sieve;
 
@@ -78,20 +98,21 @@ typedef enum bloomery_sieve_engine {
 
 /* What the memory engine does at its capacity. */
 typedef enum bloomery_sieve_full {
-    BLOOMERY_SIEVE_GROW =
-        0, /* the filter grows by layers; the rate holds. BLOOMERY_FULL where `memory` is used up */
-    BLOOMERY_SIEVE_STOP =
-        1, /* new keys are refused with BLOOMERY_FULL; seen ones are still answered */
-    BLOOMERY_SIEVE_WARN = 2, /* goes on, and the rate rises; says so once */
+    /* The filter grows by layers, and the rate holds. BLOOMERY_FULL if `memory` is used up. */
+    BLOOMERY_SIEVE_GROW = 0,
+    /* New keys are refused with BLOOMERY_FULL; seen ones are still answered. */
+    BLOOMERY_SIEVE_STOP = 1,
+    /* It goes on, and the rate rises. It warns once. */
+    BLOOMERY_SIEVE_WARN = 2,
 } bloomery_sieve_full;
 
-/* How soon pushes survive a crash of the machine. A crash of the process alone loses no more. */
+/* How soon pushes are durable. A crash of the process alone loses no more. */
 enum {
-    BLOOMERY_SYNC_ALWAYS =
-        -1, /* with each call that changes something: when it returns, it is on the disk */
-    BLOOMERY_SYNC_NEVER =
-        -2, /* not synced at all: a kill loses what was pushed since the last commit (about a
-                                  second's), a power cut may leave a damaged sieve */
+    /* With each call that changes something: when it returns, the change is on the disk. */
+    BLOOMERY_SYNC_ALWAYS = -1,
+    /* Never: a kill loses what was pushed since the last commit (about a second's), a power cut may
+     * leave a damaged sieve. */
+    BLOOMERY_SYNC_NEVER = -2,
 };
 
 enum {
@@ -99,154 +120,155 @@ enum {
     BLOOMERY_CANON_NAME_BYTES = 31,
 };
 
-/* What a push found. */
-enum {
-    /* BLOOMERY_SEEN = 0, BLOOMERY_NEW = 1 */
-    BLOOMERY_PENDING = 2, /* not known yet: comes out of the queue if it is new */
-};
-
-/* Makes the form of a key that counts: writes at most `room` bytes to `out` and returns their number, which must
- * not be more than the key's bytes + 16; SIZE_MAX: leave the key as it is. Keys that become the same are the
- * same, and it is the form made that comes out. Called by several threads at once. */
+/* Makes the canonical form of a key. Writes at most `room` bytes to `out` and returns their number,
+ * which must not be more than the key's bytes + 16. SIZE_MAX: leave the key as it is. Keys with the
+ * same form are the same key, and the form is what comes out. Several threads call it at once. */
 typedef size_t (*bloomery_canonicaliser)(void *context, bloomery_key key, void *out, size_t room);
 
-/* A remark for people while a call runs, such as "over its capacity". The text ends with the call. Called with
- * the sieve locked: do not call it from there. */
+/* Gets a warning for people while a call runs, such as "over its capacity". The text is valid
+ * during the call. Called with the sieve locked: it must not call the sieve. */
 typedef void (*bloomery_sieve_warning)(void *context, const char *text);
 
 /*
- * What a caller may choose. Zero fields take the default. Fields marked "kept" are those of the directory once it
- * is made: leave them 0, or give the same ones, or be refused with BLOOMERY_MISMATCH.
+ * What a caller may choose. Zero fields take the default. Fields marked "kept" are kept in the
+ * directory: leave them 0 when it exists already, or give the same ones, else it is
+ * BLOOMERY_MISMATCH.
  */
 typedef struct bloomery_sieve_options {
     size_t struct_bytes; /* sizeof(bloomery_sieve_options) */
-    /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. Called by all threads that push or ask
-     * (_contains), at the same time. */
+
+    /* Both functions or none, else BLOOMERY_BAD_ARGUMENT. All threads that push or call _contains
+     * call them, at the same time. */
     bloomery_allocator allocator;
 
-    /* NULL: all in memory, and gone with the process. It is made if it does not exist; if it does, it is empty or a
-     * sieve. */
+    /* NULL: all in memory, and gone with the process. A directory that does not exist is made; one
+     * that does must be empty or a sieve. */
     const char *directory;
     bloomery_sieve_engine engine; /* kept */
 
-    /* Bytes that the sieve may allocate, filter, buffers and queue. 0: disk engine 64 MiB, memory
-     * engine no limit. Too little is BLOOMERY_BAD_ARGUMENT, and the text says the least, which depends
-     * on partitions and leases alone: whatever memory a sieve of the disk engine was used with before,
-     * it opens with any from the least on, and decides in smaller pieces. An item longer than a buffer
-     * (4 to 64 KiB) takes up to twice its length besides while it is written, decided or popped. */
+    /* Bytes that the sieve may allocate: filter, buffers and queue. 0: disk engine 64 MiB, memory
+     * engine no limit. Too little is BLOOMERY_BAD_ARGUMENT, and the text says the least, which
+     * depends on partitions and leases alone. Whatever memory a sieve of the disk engine was used
+     * with before, it opens with any from the least on, and decides in smaller pieces. An item
+     * longer than a buffer (4 to 64 KiB) takes up to twice its length besides while it is written,
+     * decided or popped. */
     uint64_t memory;
 
-    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does what `full` says. Disk
-     * engine: no limit, only the number of partitions is chosen for it. */
+    /* Kept. Distinct keys that are expected; 0: 1,000,000. Memory engine: after so many it does
+     * what `full` says. Disk engine: no limit; it chooses the number of partitions. */
     uint64_t keys;
     double rate;              /* kept. Memory engine: 0 for 1e-6 */
     bloomery_sieve_full full; /* kept. Memory engine */
 
-    /* Kept. Memory engine: the filter of another system, "sieve-murmur3" for the one of the lineage; NULL: ours. With
-     * BLOOMERY_SIEVE_STOP or _WARN. */
+    /* Kept. Memory engine: the filter of another system by the name of its dialect, with
+     * BLOOMERY_SIEVE_STOP or _WARN; NULL: ours. */
     const char *dialect;
     uint32_t fingerprint_bits; /* kept. Disk engine: 64 (0 too) or 48 */
     uint32_t partitions;       /* kept. Disk engine: a power of two, 1 to 256; 0: chosen */
 
-    /* Kept. Disk engine: the queue is in the order of the first pushes over all partitions. Nothing is decided before
-     * everything is, so batches are larger. */
+    /* Kept. Disk engine: the queue is in the order of the first pushes over all partitions. Nothing
+     * is decided before everything is, so batches are larger. */
     bool ordered;
 
-    /* Seconds between commits (0: 1), or BLOOMERY_SYNC_ALWAYS, BLOOMERY_SYNC_NEVER. Commits happen within calls: a sieve
-     * that nobody calls does not commit; call _commit or _close. */
+    /* Seconds between commits (0: 1), or BLOOMERY_SYNC_ALWAYS, BLOOMERY_SYNC_NEVER. Commits happen
+     * within calls. A sieve that nobody calls does not commit: call _commit or _close. */
     double sync;
 
-    /* Seconds, by the clock on the wall, until an item that was popped and not acknowledged comes
-     * again; 0: 3600. A clock before 1970 counts as 1970. Where that clock had run ahead and was set
-     * right, a lease that ends a minute later than the longest that is out would, granted at
-     * opening, has ended. */
+    /* Lease duration in seconds (wall clock); an item not acknowledged in time is redelivered. 0
+     * means 3600. A clock before 1970 counts as 1970. If the clock had run ahead and was set right,
+     * a lease that ends a minute later than the longest one granted now would has ended. */
     double lease;
-    uint32_t
-        leases; /* kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each */
-    bool
-        keep_leases; /* leases from before this open go on until their time; otherwise they end now,
-                      * and with the next commit on the disk too */
+    /* Kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each. */
+    uint32_t leases;
+    /* Leases from before this open go on until their time. Otherwise they end now, and with the
+     * next commit on the disk too. */
+    bool keep_leases;
 
-    /* Kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the parameters as well; or the name
-     * of your own, up to BLOOMERY_CANON_NAME_BYTES. */
+    /* Kept. A canonicaliser by name: NULL or "none"; "url"; "url-query", which sorts the parameters
+     * as well; or the name of your own, up to BLOOMERY_CANON_NAME_BYTES. */
     const char *canon;
-    bloomery_canonicaliser
-        canonicaliser; /* your own; given if and only if `canon` is none of these names */
+    /* Your own; given if and only if `canon` is none of these names. */
+    bloomery_canonicaliser canonicaliser;
     void *canonicaliser_context;
-    bloomery_sieve_warning warning; /* NULL: remarks are lost */
-    void *warning_context;
-    bool
-        existing; /* open only what is there: a directory that is no sieve is BLOOMERY_NOT_A_FILTER */
 
-    /* Only look: nothing in the directory is changed, not even what a crash left, so that a
-     * read-only file system will do. Calls that change something are BLOOMERY_READ_ONLY. Others may
-     * read at the same time, and nobody may write (where the file system has locks). Implies
-     * `existing`. */
+    bloomery_sieve_warning warning; /* NULL: warnings are lost */
+    void *warning_context;
+
+    /* Open only what is there: a directory that is no sieve is BLOOMERY_NOT_A_FILTER. */
+    bool existing;
+
+    /* Change nothing in the directory, not even what a crash left, so that a read-only file system
+     * will do. Calls that change something are BLOOMERY_READ_ONLY. Others may read at the same
+     * time, and nobody may write (if the file system has locks). Implies `existing`. */
     bool read_only;
 } bloomery_sieve_options;
 
-#define BLOOMERY_SIEVE_OPTIONS                         \
-    {                                                  \
-        .struct_bytes = sizeof(bloomery_sieve_options) \
-    }
-
-/* The queue of the lineage: its Murmur3 filter bit for bit, 1 in 100, one warning at its capacity, which is `keys`. */
-#define BLOOMERY_SIEVE_LINEAGE_OPTIONS                                                   \
-    {                                                                                    \
-        .struct_bytes = sizeof(bloomery_sieve_options), .engine = BLOOMERY_SIEVE_MEMORY, \
-        .rate = 0.01, .full = BLOOMERY_SIEVE_WARN, .dialect = "sieve-murmur3"            \
-    }
+#define BLOOMERY_SIEVE_OPTIONS BLOOMERY_SIZED(bloomery_sieve_options)
 
 /*
- * Opens a sieve, or makes one. A crash before leaves nothing to repair: what the last commit says is the state,
- * and what was written after it is cut off. Time: disk engine, milliseconds; memory engine, that of reading its
- * filter and what was queued since that was saved.
+ * Opens a sieve, or makes one. A crash before leaves nothing to repair: the last commit is the
+ * state, and what was written after it is cut off. Time: disk engine, milliseconds; memory engine,
+ * that of reading its filter and what was queued since that was saved.
  *
- * Damage is no crash: where the last commit may be one that cannot be read any more, nothing is
- * opened or changed, and the text says so (BLOOMERY_CORRUPT); bloomery_sieve_recover goes on from
- * there. A single damaged copy of it is made good from the other one, with a warning.
+ * Damage is no crash. If the last commit may be one that cannot be read any more, nothing is opened
+ * or changed: BLOOMERY_CORRUPT, and the text names bloomery_sieve_recover, which goes on from
+ * there. A single damaged copy of the commit is mended from the other one, with a warning.
  *
- * BLOOMERY_BAD_ARGUMENT, BLOOMERY_MISMATCH (a kept option that differs, named), BLOOMERY_BUSY (another process has
- * it), BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with nothing and `existing`),
- * BLOOMERY_WRONG_VERSION, BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_UNSUPPORTED.
+ * BLOOMERY_BAD_ARGUMENT; BLOOMERY_MISMATCH (a kept option that differs, named); BLOOMERY_BUSY
+ * (another process has it); BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with
+ * nothing and `existing`); BLOOMERY_WRONG_VERSION; BLOOMERY_CORRUPT; BLOOMERY_IO_FAILED;
+ * BLOOMERY_OUT_OF_MEMORY; BLOOMERY_UNSUPPORTED.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options,
                                                     bloomery_sieve **sieve, bloomery_error *error);
 
-/* Commits what is not yet, and frees the sieve in any case. Pending keys stay pending, in the directory. NULL is
- * fine. BLOOMERY_IO_FAILED: the state in the directory is that of the last commit. */
+/* Commits what is not committed yet, and frees the sieve in any case. Pending keys stay pending, in
+ * the directory. NULL is fine. BLOOMERY_IO_FAILED: the state in the directory is that of the last
+ * commit. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_close(bloomery_sieve *sieve, bloomery_error *error);
 
+/* Makes the state durable now. With BLOOMERY_SYNC_NEVER it leaves that to the system; a kill loses
+ * nothing then. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error);
+
+/* ---- 2  Pushing ------------------------------------------------------------------------------ */
+
+/* What a push found. BLOOMERY_SEEN is 0, BLOOMERY_NEW is 1. */
+enum {
+    BLOOMERY_PENDING = 2, /* not decided yet: it comes out of the queue if it is new */
+};
+
 /*
- * Pushes a key: BLOOMERY_NEW (it is in the queue now), BLOOMERY_SEEN (dropped), BLOOMERY_PENDING, or a negative
- * status. The empty key is a key like any other. `payload` may be empty. `number`, unless NULL, becomes the number
- * of this push, of SEEN ones too.
+ * Pushes a key: BLOOMERY_NEW (it is in the queue now), BLOOMERY_SEEN (dropped), BLOOMERY_PENDING,
+ * or a negative status. The empty key is a key like any other. `payload` may be empty. `number`,
+ * unless NULL, becomes the number of this push; SEEN ones have numbers too.
  *
- * Where a batch of pending keys is full, the push that filled it decides it: that call takes as long as reading
- * and writing a partition. Else some 100 ns.
+ * If a batch of pending keys is full, the push that filled it decides it. That call takes as long
+ * as reading and writing a partition. Other pushes take some 100 ns.
  *
- * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX), BLOOMERY_FULL (memory engine: over capacity or memory),
- * BLOOMERY_IO_FAILED, BLOOMERY_CORRUPT (a damaged frame of the seen-set was met; the text says which, and what it held).
+ * BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX); BLOOMERY_FULL (memory engine: over
+ * capacity or memory); BLOOMERY_IO_FAILED; BLOOMERY_CORRUPT (a damaged frame of the seen-set was
+ * met; the text says which, and what it held).
  */
 BLOOMERY_PUBLIC int bloomery_sieve_push(bloomery_sieve *sieve, bloomery_key key,
                                         bloomery_key payload, uint64_t *number,
                                         bloomery_error *error);
 
-/* Puts a key into the queue although it may have been seen (to visit it again), and marks it seen. NEW, or
- * PENDING where it comes out with its partition. */
+/* Queues a key although it may have been seen (to visit it again), and marks it as seen. NEW, or
+ * PENDING if it comes out with its partition. */
 BLOOMERY_PUBLIC int bloomery_sieve_push_force(bloomery_sieve *sieve, bloomery_key key,
                                               bloomery_key payload, uint64_t *number,
                                               bloomery_error *error);
 
-/* Marks a key seen and does not queue it. NEW: it was not seen before; SEEN; PENDING. A key that was pushed before
- * and is still pending comes out all the same. */
+/* Marks a key as seen and does not queue it. NEW: it was not seen before; SEEN; PENDING. A key that
+ * was pushed before and is still pending comes out all the same. */
 BLOOMERY_PUBLIC int bloomery_sieve_mark_seen(bloomery_sieve *sieve, bloomery_key key,
                                              uint64_t *number, bloomery_error *error);
 
 /*
- * The same as many pushes, in this order, and faster. `payloads` may be NULL. results[i] becomes NEW, SEEN or
- * PENDING. On failure the first `*done` keys were pushed (and have results), the others were not.
- * `last`, unless NULL, becomes the number of the last push.
+ * The same as many pushes, in this order, and faster. `payloads` may be NULL. results[i] becomes
+ * NEW, SEEN or PENDING. On failure the first `*done` keys were pushed (and have results), the
+ * others were not. `last`, unless NULL, becomes the number of the last push.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_push_batch(
     bloomery_sieve *sieve, const bloomery_key *keys, const bloomery_key *payloads, size_t count,
@@ -257,92 +279,93 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_mark_seen_batch(bloomery_sieve *s
                                                                size_t *done, uint64_t *last,
                                                                bloomery_error *error);
 
+/* Decides everything that is pending. Disk engine: up to reading and writing the whole seen-set. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error);
+
+/* ---- 3  Has it been seen? -------------------------------------------------------------------- */
+
 /*
- * Whether a key was seen, without pushing it: SEEN, NEW (surely not), or PENDING: it is not among
- * the decided ones, and others of its partition are pending, of which it may be one. Disk engine:
- * reads two or three frames of 4 KiB, and where keys of its partition were decided without a merge
- * their fingerprints, up to 8 bytes times the batch. Keys that were popped were seen. Negative on
- * failure: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX), BLOOMERY_CORRUPT,
- * BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY.
+ * Whether a key was seen, without pushing it. SEEN; NEW (definitely not); or PENDING: it is not
+ * among the decided keys, and others of its partition are pending, of which it may be one. Keys
+ * that were popped were seen. Disk engine: reads two or three frames of 4 KiB. If keys of its
+ * partition were decided without a merge, it reads their fingerprints too, up to 8 bytes times the
+ * batch.
+ *
+ * Negative on failure: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX),
+ * BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY.
  */
 BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key key,
                                             bloomery_error *error);
 
 /*
  * The same for many keys, in any order, equal ones among them too: results[i] becomes SEEN, NEW or
- * PENDING. Faster, the more keys there are to a call: the disk engine looks for up to 16,384
- * together in the order of their fingerprints, and reads what one needs once for all of them. So
- * many are answered under one lock, between two of which others may push. More than 256 keys take
- * 24 bytes each besides, of up to 16,384, while it runs; without that memory it is slower. `count`
- * may be 0.
+ * PENDING. The more keys a call has, the faster it is: the disk engine looks up 16,384 at a time in
+ * the order of their fingerprints, and reads each frame once for all of them. It holds the lock for
+ * so many; between two such rounds others may push. With more than 256 keys it allocates 24 bytes
+ * each, of up to 16,384, while it runs; without that memory it is slower. `count` may be 0.
  *
- * On failure, as of bloomery_sieve_contains, no result counts: a damaged frame that one key needs
- * fails the batch, and asking one by one answers the others.
+ * On failure, as of bloomery_sieve_contains, no result counts. A damaged frame that one key needs
+ * fails the batch; single calls still answer for the other keys.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_contains_batch(bloomery_sieve *sieve,
                                                               const bloomery_key *keys,
                                                               size_t count, uint8_t *results,
                                                               bloomery_error *error);
 
-/* Decides everything that is pending. Disk engine: up to reading and writing the whole seen-set. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloomery_error *error);
+/* ---- 4  Popping ------------------------------------------------------------------------------ */
 
-/* Makes the state durable now (BLOOMERY_SYNC_NEVER: leaves it to the system, but a kill loses nothing then). */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *error);
-
-/* One item of the queue. */
+/* One item of the queue. Never grows: items come in arrays. */
 typedef struct bloomery_sieve_item {
-    bloomery_key
-        key; /* the bytes belong to the sieve and last until the next pop, of either sort */
+    /* The bytes belong to the sieve and last until the next pop, of either sort. */
+    bloomery_key key;
     bloomery_key payload;
     uint64_t number; /* to acknowledge it by; rises along the queue */
-    bool again;      /* it was leased before, and not acknowledged */
+    bool again;      /* redelivered: it was leased before, and not acknowledged */
 } bloomery_sieve_item;
 
 /*
- * Leases up to `room` items; `count` becomes their number. Items whose lease has ended come first. Fewer than `room`
- * may come although there are more: as many as fit in 64 KiB, and at least one. Where the queue is empty, pending
- * partitions are decided, the cheapest first, until there is something; 0 items mean that nothing is queued or
- * pending (leased ones may still come back).
+ * Leases up to `room` items; `count` becomes their number. Items whose lease has ended come first.
+ * Fewer than `room` may come although there are more: as many as fit in 64 KiB, and at least one.
+ * If the queue is empty, pending partitions are decided, the cheapest first, until there is
+ * something. 0 items mean that nothing is queued or pending (leased ones may still come back).
  *
- * The leases are durable with the next commit: before this returns with BLOOMERY_SYNC_ALWAYS and
- * room on the disk, else after bloomery_sieve_commit, one for as many pops as you like. From then
- * on the numbers are those of their items for good. Before, a crash undoes the pop, and the numbers
- * may become other items': so commit before anybody gets them who may outlive this process.
+ * The leases are durable with the next commit. With BLOOMERY_SYNC_ALWAYS and room on the disk that
+ * is before this returns, else after bloomery_sieve_commit, one for as many pops as you like. From
+ * then on the numbers are those of their items for good. Before, a crash undoes the pop, and the
+ * numbers may become other items'. So commit before you give them to anybody who may outlive this
+ * process.
  *
- * A full disk that keeps pending keys from being decided does not keep items from coming out: first
- * a commit is tried, which removes what was read and acknowledged, then it is decided again; what
- * was decided comes out. BLOOMERY_IO_FAILED where nothing was.
+ * A full disk that keeps pending keys from being decided does not keep items from coming out. A
+ * commit is tried first, which removes what was read and acknowledged; then it is decided again.
+ * What was decided comes out. BLOOMERY_IO_FAILED if nothing was.
  *
- * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a frame of the queue is damaged; the text says
- * which and how many items it held. bloomery_sieve_skip goes on behind it.
+ * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a frame of the queue is
+ * damaged; the text says which and how many items it held. bloomery_sieve_skip goes on behind it.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop(bloomery_sieve *sieve,
                                                    bloomery_sieve_item *items, size_t room,
                                                    size_t *count, bloomery_error *error);
 
-/* The same of what is queued now or comes again, and never decides: 0 items mean that nothing is
+/* Leases items that are queued now or redelivered, and never decides: 0 items mean that nothing is
  * queued, and keys may be pending. Reads frames of the queue alone, a few of 64 KiB for new items
- * and one for each that comes again; where it is time, it commits, as other calls do. */
+ * and one for each that is redelivered. It commits when it is time, as other calls do. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_pop_queued(bloomery_sieve *sieve,
                                                           bloomery_sieve_item *items, size_t room,
                                                           size_t *count, bloomery_error *error);
 
-/* Ends leases for good: these items are done. `unknown`, unless NULL, becomes how many of the numbers are not
- * leased (acknowledged twice, or never popped), which is no failure. O(log leases) each. */
+/* Ends leases for good: these items are done. `unknown`, unless NULL, becomes how many of the
+ * numbers are not leased (acknowledged twice, or never popped), which is no failure. O(log leases)
+ * each. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_ack(bloomery_sieve *sieve, const uint64_t *numbers,
                                                    size_t count, size_t *unknown,
                                                    bloomery_error *error);
 
-/* Ends leases at once: these items come again with the next pop. As _ack. */
+/* Ends leases at once: these items are redelivered with the next pop. As _ack. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_return(bloomery_sieve *sieve,
                                                       const uint64_t *numbers, size_t count,
                                                       size_t *unknown, bloomery_error *error);
 
-/* Gives up a damaged frame at the head of the queue, and no other: `lost` becomes the number of
- * items it held. 0 where it is not damaged. */
-BLOOMERY_PUBLIC bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost,
-                                                    bloomery_error *error);
+/* ---- 5  Facts -------------------------------------------------------------------------------- */
 
 typedef struct bloomery_sieve_info {
     size_t struct_bytes; /* sizeof(bloomery_sieve_info), set by the caller */
@@ -351,73 +374,82 @@ typedef struct bloomery_sieve_info {
     uint32_t fingerprint_bits;
     bool ordered;
     char canon[BLOOMERY_CANON_NAME_BYTES + 1];
-    /* pushes, since the sieve was made; pushed = new + seen + pending + forced + noted */
+
+    /* Pushes since the sieve was made: pushed = new_keys + seen + pending + forced + marked. */
     uint64_t pushed; /* the number of the last push */
     uint64_t
         synced; /* pushes up to this number are durable (BLOOMERY_SYNC_NEVER: survive a kill) */
     uint64_t new_keys;
     uint64_t seen;
-    uint64_t
-        pending; /* pushes not decided; forced and noted ones, undecided too, are not among them */
+    uint64_t pending; /* not decided; without forced and marked ones, which are counted below */
     uint64_t forced;
     uint64_t marked;
-    /* the queue */
+
+    /* The queue. */
     uint64_t queued; /* not popped yet */
-    uint64_t leased; /* popped, not acknowledged, those that wait to come again included */
+    uint64_t leased; /* popped and not acknowledged, those that await redelivery included */
     uint64_t acked;
-    /* the seen-set */
-    /* Disk engine: fingerprints in the seen-set; those of keys that were decided without a merge come later. Memory engine:
-     * estimated distinct keys, UINT64_MAX where every bit is set. */
+    uint64_t acked_synced; /* of these, durable ones; the others are redelivered after a crash */
+
+    /* The seen-set. */
+    /* Disk engine: fingerprints in it; those of keys that were decided without a merge come later.
+     * Memory engine: estimated distinct keys, UINT64_MAX if every bit is set. */
     uint64_t distinct;
-    uint64_t capacity; /* memory engine: planned keys; 0: none */
+    uint64_t capacity;  /* memory engine: planned keys; 0: none */
+    bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
     /* Memory engine: how often a new key is called seen now, from the bits that pushes set (in a
      * flat array of bits exactly; else as is to be expected with so many). */
     double live_rate;
-    /* New keys that were dropped since the beginning, expected. Memory engine: from the share
-     * of new keys among the pushes, which in a filter that lets hardly any through is that of the
-     * time before (docs/sieve.md). At most `seen`. Notes and forced pushes are no drops. */
+    /* New keys that were dropped since the beginning, expected. Memory engine: from the share of
+     * new keys among the pushes; if the filter lets hardly any through, that of the time before
+     * (docs/sieve.md). At most `seen`. Marked keys and forced pushes are no drops. */
     double expected_drops;
-    /* bytes now */
+
+    /* Bytes now. */
     uint64_t memory_budget; /* 0: none */
     uint64_t memory;        /* allocated */
     uint64_t seen_bytes;    /* of the seen-set: disk, or the filter's memory */
     uint64_t pending_bytes; /* on disk */
-    uint64_t queue_bytes;   /* on disk, or in memory where there is no directory */
+    uint64_t queue_bytes;   /* on disk; without a directory in memory */
     uint64_t lease_bytes;
-    /* work since the sieve was opened */
+
+    /* Work since the sieve was opened. */
     uint64_t cache_hits; /* pushes that the cache of recent fingerprints answered */
     uint64_t decisions;  /* batches decided */
     uint64_t bytes_read; /* by this sieve from its files */
     uint64_t bytes_written;
     uint64_t commits;
     double flush_bytes; /* about what a flush would read and write now */
-    bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
-    /* of `acked`, those whose acknowledgement is durable; the other items come again after a
-     * crash */
-    uint64_t acked_synced;
 } bloomery_sieve_info;
 
-#define BLOOMERY_SIEVE_INFO                         \
-    {                                               \
-        .struct_bytes = sizeof(bloomery_sieve_info) \
-    }
+#define BLOOMERY_SIEVE_INFO BLOOMERY_SIZED(bloomery_sieve_info)
 
 /* O(partitions), and O(1) with the memory engine, whose filter is not read. */
 BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
 
-/* How many different keys were seen, O(1): the memory engine's estimate from the bits that pushes set; the disk engine's
- * fingerprints in the seen-set. Infinity where every bit is set. */
+/* How many different keys were seen, O(1). Memory engine: estimated from the bits that pushes set,
+ * infinity if every bit is set. Disk engine: the fingerprints in the seen-set. */
 BLOOMERY_PUBLIC double bloomery_sieve_estimate(bloomery_sieve *sieve);
 
-/*
- * Reads every frame of every file of the directory that the last commit counts, and calls `report` for each that is
- * damaged, with a sentence that says which and what it held. `damaged` becomes their number. BLOOMERY_OK even then;
- * failures are those of reading. The memory engine's filter counts as one frame.
- */
+/* ---- 6  Administration ----------------------------------------------------------------------- */
+
+/* Gets a sentence for each thing that is found. */
 typedef void (*bloomery_sieve_report)(void *context, const char *text);
+
+/*
+ * Reads every frame of every file of the directory that the last commit counts, and calls `report`
+ * for each that is damaged, with a sentence that says which and what it held. `damaged` becomes
+ * their number. BLOOMERY_OK even then; failures are those of reading. The memory engine's filter
+ * counts as one frame.
+ */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
                                                       bloomery_sieve_report report, void *context,
                                                       uint64_t *damaged, bloomery_error *error);
+
+/* Gives up a damaged frame at the head of the queue, and no other: `lost` becomes the number of
+ * items it held. 0 if it is not damaged. */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_skip(bloomery_sieve *sieve, uint64_t *lost,
+                                                    bloomery_error *error);
 
 /* What was lost, as far as it is known. */
 typedef struct bloomery_sieve_recovery {
@@ -428,59 +460,60 @@ typedef struct bloomery_sieve_recovery {
     uint64_t queued;     /* items of the queue, popped ones that may have come again included */
     uint64_t seen;       /* keys that are not known any more: pushed again, they come out again */
     uint64_t aside;      /* files, or parts of files, that were set aside */
-    char folder[32];     /* in the directory, where they are; "": none were */
+    char folder[32];     /* in the directory, with these files; "": none were */
 } bloomery_sieve_recovery;
 
-#define BLOOMERY_SIEVE_RECOVERY                         \
-    {                                                   \
-        .struct_bytes = sizeof(bloomery_sieve_recovery) \
-    }
+#define BLOOMERY_SIEVE_RECOVERY BLOOMERY_SIZED(bloomery_sieve_recovery)
 
 /*
- * Makes a sieve that is damaged one that opens and works, from what of it is whole. No sieve may be
- * open in the directory; options as for _open, of which it takes `directory`, `allocator`, `memory`
- * and `warning`.
+ * Makes a damaged sieve one that opens and works, from what of it is whole. No sieve may be open in
+ * the directory. Options as for _open, of which it takes `directory`, `allocator`, `memory` and
+ * `warning`.
  *
- *   the last commit             where no copy of it is whole, the one before it counts
+ *   the last commit             if no copy of it is whole, the one before it counts
  *   a frame of the queue        its items are lost, and popping passes over them
  *   a frame of pending keys     these pushes are lost: not seen, not queued
  *   a frame of the seen-set     its keys are forgotten; pushed again, they come out again
  *   a missing file              as all frames of it
  *   the memory engine's filter  only what the queue's files still hold stays seen
  *
- * Nothing is deleted: what is damaged, and what the state before the last commit does not name, is
- * put into a folder "set-aside.N" in the directory, before anything is changed. `report` is called
- * for each thing found, with a sentence; NULL is fine. A sieve that is whole stays as it is,
- * `damaged` 0. Time: that of bloomery_sieve_verify, and of writing the files that are damaged anew.
- * Space: what is set aside is linked or copied, on the same file system.
+ * Nothing is deleted. What is damaged, and what the state before the last commit does not name, is
+ * put into a folder "set-aside.N" in the directory before anything is changed. `report` is called
+ * for each thing found; it may be NULL. A sieve that is whole stays as it is, `damaged` 0. Time:
+ * that of bloomery_sieve_verify, and of writing the damaged files anew. Space: what is set aside is
+ * linked or copied, on the same file system.
  *
- * Where it is interrupted or fails, the sieve is as damaged as before, or less: call it again.
+ * If it is interrupted or fails, the sieve is as damaged as before, or less: call it again.
  *
- * BLOOMERY_CORRUPT where no state is whole, or none that fits the files; others as _open.
+ * BLOOMERY_CORRUPT if no state is whole, or none that fits the files; others as _open.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
                                                        bloomery_sieve_report report, void *context,
                                                        bloomery_sieve_recovery *recovery,
                                                        bloomery_error *error);
 
-/* Calls `take`, with the sieve locked (do not call it from there), for each fingerprint of the disk engine's seen-set, rising; a non-zero return ends it and is
- * returned. What is pending is not among them: flush first. BLOOMERY_UNSUPPORTED (memory engine), _CORRUPT, _IO_FAILED. */
+/* Calls `take` for each fingerprint of the disk engine's seen-set, rising. The sieve is locked: do
+ * not call it from there. A result other than 0 ends it and is returned. Pending keys are not among
+ * them: flush first. BLOOMERY_UNSUPPORTED (memory engine), _CORRUPT, _IO_FAILED. */
 BLOOMERY_PUBLIC int bloomery_sieve_each_seen(bloomery_sieve *sieve,
                                              int (*take)(void *context, uint64_t fingerprint),
                                              void *context, bloomery_error *error);
 
-/* Calls `take`, with the sieve locked, for each queued item, front to back, without popping it; leased ones that come again are not among
- * them. What it points to lasts for the call. A non-zero return ends it and is returned. */
+/* Calls `take` for each queued item, front to back, without popping it; items that await redelivery
+ * are not among them. The sieve is locked. What the item points to lasts for the call. A result
+ * other than 0 ends it and is returned. */
 BLOOMERY_PUBLIC int bloomery_sieve_each_queued(bloomery_sieve *sieve,
                                                int (*take)(void *context,
                                                            const bloomery_sieve_item *item),
                                                void *context, bloomery_error *error);
 
-/* ---- Arithmetic ------------------------------------------------------------------------------ */
+/* ---- 7  Plans -------------------------------------------------------------------------------- */
 
 /* What a sieve of n distinct keys costs before it exists (docs/sieve.md derives it). */
 typedef struct bloomery_sieve_plan {
-    /* set by the caller; 0: the default */
+    size_t struct_bytes; /* sizeof(bloomery_sieve_plan); 0: that of version 0.1 */
+
+    /* Set by the caller; 0: the default. */
     uint64_t keys;             /* n: distinct keys, required */
     uint64_t pushes;           /* T: keys and repeated ones; 0: n */
     uint64_t memory;           /* bytes that the sieve may allocate; 0: 64 MiB */
@@ -490,13 +523,14 @@ typedef struct bloomery_sieve_plan {
     uint32_t partitions;       /* 0: chosen */
     double cache_hit;          /* share of the repeated pushes that the cache answers, 0 to 1 */
     double disk_speed;         /* bytes a second, read and write alike; 0: 500e6 */
-    /* filled */
-    uint64_t min_memory;  /* with so many partitions */
+
+    /* Filled. */
+    uint64_t min_memory;  /* the least with so many partitions */
     uint64_t batch;       /* pending keys of a partition that fit, r */
     uint64_t pending_max; /* keys that may be pending at a time, about P r / 2 on average */
     double seen_disk;     /* bytes */
     double pending_disk;  /* at most */
-    double queue_disk;    /* where nobody pops */
+    double queue_disk;    /* if nobody pops */
     double seen_traffic;  /* bytes read and written for merging, all together */
     double pending_traffic;
     double queue_traffic;
@@ -508,8 +542,11 @@ typedef struct bloomery_sieve_plan {
     double budget_rate;   /* the best possible rate of any structure in `memory`, without a disk */
 } bloomery_sieve_plan;
 
-/* BLOOMERY_BAD_ARGUMENT where keys is 0 or over 2^48, pushes below keys, the memory below min_memory (the text says
- * it), or another field out of its range. */
+#define BLOOMERY_SIEVE_PLAN BLOOMERY_SIZED(bloomery_sieve_plan)
+
+/* BLOOMERY_BAD_ARGUMENT if keys is 0 or over 2^48, pushes is below keys, the memory is below
+ * min_memory (the text says it), or another field is out of its range. The plan is unchanged on
+ * failure. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan,
                                                           bloomery_error *error);
 
@@ -517,4 +554,4 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *p
 }
 #endif
 
-#endif
+#endif /* BLOOMERY_SIEVE_H */

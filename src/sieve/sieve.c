@@ -2,6 +2,7 @@
 /* The calls of sieve.h: one at a time under the sieve's lock, but for what needs only the key. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "sieve/disk/disk.h"
 
 #include <assert.h>
@@ -454,13 +455,11 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
 void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info)
 {
     bloomery_sieve_info all;
-    const size_t bytes = info->struct_bytes < sizeof all ? info->struct_bytes : sizeof all;
     memset(&all, 0, sizeof all);
     lock(sieve);
     fill_info(sieve, &all);
     unlock(sieve);
-    all.struct_bytes = info->struct_bytes;
-    memcpy(info, &all, bytes);
+    bloomery_sized_give(&all, sizeof all, info, info->struct_bytes);
 }
 
 double bloomery_sieve_estimate(bloomery_sieve *sieve)

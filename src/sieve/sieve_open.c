@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "sieve/canon.h"
 #include "sieve/directory.h"
 #include "sieve/disk/disk.h"
@@ -367,18 +368,10 @@ bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
 bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
                                             bloomery_sieve_options *copy, bloomery_error *error)
 {
-    const size_t bytes = options->struct_bytes;
-    memset(copy, 0, sizeof *copy);
-    if (bytes < sizeof bytes || bytes > 4096)
-        return bad(error, "options begin with their size: initialise them with "
-                          "BLOOMERY_SIEVE_OPTIONS");
-    for (size_t i = sizeof *copy; i < bytes; i++)
-        if (((const uint8_t *)options)[i] != 0)
-            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                                 "an option is set that this version of the library does not have");
-    memcpy(copy, options, bytes < sizeof *copy ? bytes : sizeof *copy);
-    copy->struct_bytes = sizeof *copy;
-    return BLOOMERY_OK;
+    /* What version 0.1 has of the struct. */
+    enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_sieve_options) };
+    return bloomery_sized_read(options, OPTIONS_BYTES_FIRST, copy, sizeof *copy,
+                               "BLOOMERY_SIEVE_OPTIONS", error);
 }
 
 bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloomery_sieve **sieve,

@@ -30,6 +30,7 @@
 #include "sieve/store/entry.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 
 #include <math.h>
 
@@ -154,10 +155,19 @@ static bloomery_status plan_memory(bloomery_sieve_plan *plan, bloomery_error *er
 
 bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_error *error)
 {
+    /* What version 0.1 has of the struct, and what a size of 0 stands for. */
+    enum { PLAN_BYTES_FIRST = sizeof(bloomery_sieve_plan) };
     struct bloomery_sieve_budget budget;
     bloomery_sieve_plan solved = *plan;
+    const size_t bytes = plan->struct_bytes == 0 ? PLAN_BYTES_FIRST : plan->struct_bytes;
+    bloomery_status status = BLOOMERY_OK;
+    if (plan->struct_bytes != 0)
+        status = bloomery_sized_read(plan, PLAN_BYTES_FIRST, &solved, sizeof solved,
+                                     "BLOOMERY_SIEVE_PLAN", error);
+    if (status != BLOOMERY_OK)
+        return status;
     take_defaults(&solved);
-    bloomery_status status = check(&solved, error);
+    status = check(&solved, error);
     if (status != BLOOMERY_OK)
         return status;
     if (!bloomery_sieve_split(solved.memory, solved.partitions, LEASES, &budget,
@@ -175,6 +185,6 @@ bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan, bloomery_er
     plan_logs(&solved, pending_pushes, budget.buffer_bytes);
     solved.seconds =
         (solved.seen_traffic + solved.pending_traffic + solved.queue_traffic) / solved.disk_speed;
-    *plan = solved;
+    bloomery_sized_give(&solved, sizeof solved, plan, bytes);
     return BLOOMERY_OK;
 }

@@ -23,13 +23,13 @@ class Break:
 
 BREAKS = [
     # Structs that may grow.
-    Break("fields_of_later_structs_are_passed_over", "src/options.c",
+    Break("fields_of_later_structs_are_passed_over", "src/base/sized.c",
           [("        if (((const uint8_t *)given)[i] != 0)\n            return false;",
             "        if (((const uint8_t *)given)[i] != 0 && false)\n            return false;")],
           "arguments/plans_may_grow"),
-    Break("a_plan_forgets_the_size_its_caller_has", "src/options.c",
-          [("    memcpy(given, plan, bytes < sizeof *plan ? bytes : sizeof *plan);\n    given->struct_bytes = struct_bytes;",
-            "    memcpy(given, plan, bytes < sizeof *plan ? bytes : sizeof *plan);\n    (void)struct_bytes;")],
+    Break("a_plan_forgets_the_size_its_caller_has", "src/base/sized.c",
+          [("    if (given_bytes >= sizeof stays)\n        memcpy(given, &stays,",
+            "    if (given_bytes > SIZED_BYTES_MAX)\n        memcpy(given, &stays,")],
           "arguments/plans_may_grow"),
 
     # Checksums and headers.

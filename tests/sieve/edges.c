@@ -270,8 +270,13 @@ static void count_warnings(void *context, const char *text)
 static void the_estimate_is_known_after_every_push(void **state)
 {
     (void)state;
-    bloomery_sieve_options options = BLOOMERY_SIEVE_LINEAGE_OPTIONS;
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
     int warnings = 0;
+    /* The queue of the lineage: its Murmur3 filter, 1 in 100, one warning at its capacity. */
+    options.engine = BLOOMERY_SIEVE_MEMORY;
+    options.rate = 0.01;
+    options.full = BLOOMERY_SIEVE_WARN;
+    options.dialect = "sieve-murmur3";
     options.keys = 1000;
     options.warning = count_warnings;
     options.warning_context = &warnings;

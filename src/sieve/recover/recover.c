@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "hash/hashes.h"
 #include "save.h"
 #include "sieve/directory.h"
@@ -402,10 +403,7 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
     }
     if (status == BLOOMERY_OK)
         status = look_again(&plain, &recovery, error);
-    const size_t bytes = result != NULL ? result->struct_bytes : 0;
-    recovery.result.struct_bytes = bytes;
     if (result != NULL)
-        memcpy(result, &recovery.result,
-               bytes < sizeof recovery.result ? bytes : sizeof recovery.result);
+        bloomery_sized_give(&recovery.result, sizeof recovery.result, result, result->struct_bytes);
     return status;
 }

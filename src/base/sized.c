@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sized.h. */
+#include "base/sized.h"
+
+#include "base/error.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Longer than any version's struct will be: what is longer begins with something else. */
+enum { SIZED_BYTES_MAX = 4096 };
+
+static size_t size_of(const void *given)
+{
+    size_t bytes;
+    memcpy(&bytes, given, sizeof bytes);
+    return bytes;
+}
+
+static bool is_a_size(size_t given_bytes, size_t first_bytes)
+{
+    return given_bytes >= first_bytes && given_bytes <= SIZED_BYTES_MAX;
+}
+
+bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes)
+{
+    const size_t given_bytes = size_of(given);
+    if (!is_a_size(given_bytes, first_bytes))
+        return false;
+    for (size_t i = bytes; i < given_bytes; i++)
+        if (((const uint8_t *)given)[i] != 0)
+            return false;
+    return true;
+}
+
+bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void *ours, size_t bytes,
+                                    const char *initialiser, bloomery_error *error)
+{
+    assert(first_bytes >= sizeof(size_t) && first_bytes <= bytes && bytes <= SIZED_BYTES_MAX);
+    assert(given != ours);
+    memset(ours, 0, bytes);
+    if (given != NULL) {
+        const size_t given_bytes = size_of(given);
+        if (!is_a_size(given_bytes, first_bytes))
+            return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                                 "the struct does not begin with its size: initialise it with %s",
+                                 initialiser);
+        if (!bloomery_sized_is_known(given, first_bytes, bytes))
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                                 "a field is set that this version of the library does not have");
+        memcpy(ours, given, given_bytes < bytes ? given_bytes : bytes);
+    }
+    memcpy(ours, &bytes, sizeof bytes);
+    return BLOOMERY_OK;
+}
+
+void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t given_bytes)
+{
+    const size_t stays = size_of(given);
+    memcpy(given, ours, given_bytes < bytes ? given_bytes : bytes);
+    if (given_bytes >= sizeof stays)
+        memcpy(given, &stays, sizeof stays);
+}
