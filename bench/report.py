@@ -95,8 +95,8 @@ def kind_table(results):
 
 def speed_table(results):
     """The same in short, for docs/kinds.md: the largest case of each rate, as a plan would make it."""
-    head = ["keys", "rate", "operation", "blocked", "classic", "counting, 4 bits", "scalable, one link",
-            "scalable, five links"]
+    head = ["keys", "rate", "operation", "blocked", "classic", "counting, 4 bits", "scalable, one layer",
+            "scalable, five layers"]
     body = []
     most = max((row.keys for row in results.kinds), default=0)
     for rate, blocked in ((1e-2, "blocked-1"), (1e-4, "blocked-2")):
@@ -104,8 +104,8 @@ def speed_table(results):
         rows = [results.find(("integers", most, rate), name, results.kinds) for name in names]
         if None in rows:
             continue
-        for what, phase in (("add", "add_batch"), ("ask, absent key", "absent_batch"),
-                            ("ask, present key", "present_batch")):
+        for what, phase in (("add", "add_batch"), ("query, absent key", "absent_batch"),
+                            ("query, present key", "present_batch")):
             body.append([size(most), power(rate), what, *(number(row.time(phase)) for row in rows)])
     return head, body
 
