@@ -2,9 +2,9 @@
 /*
  * bench: the command line, the cases, the phases. bench.h says what the words mean.
  *
- *     bench filters [--sizes 1M,20M] [--types integers,ids,urls] [--rates 1e-2,1e-4] [--only NAME,...]
- *                   [--also NAME,...] [--parts 5] [--asks 2M] [--slow-most 100M] [--batch-only 0]
- *                   [--processor 1] [--json FILE]
+ *     bench filters [--sizes 1M,20M] [--types integers,ids,urls] [--rates 1e-2,1e-4]
+ *                   [--only NAME,...] [--also NAME,...] [--parts 5] [--asks 2M]
+ *                   [--slow-most 100M] [--batch-only 0] [--processor 1] [--json FILE]
  *     bench remove  [--sizes 20M] [--parts 5] [--json FILE]
  *     bench several [--sizes 200M] [--parts 5] [--json FILE]
  *     bench threads [--sizes 100M] [--threads 2] [--parts 5] [--json FILE]
@@ -423,7 +423,8 @@ static void touch(const struct bench_contestant *row)
     row->release(context);
 }
 
-/* What the first contestant would else be the first to touch, code included, is no memory of his. */
+/* What the first contestant would else be the first to touch, code included, is no memory of
+ * his. */
 static void touch_all(void)
 {
     for (int type = 0; type < BENCH_TYPES; type++)

@@ -16,7 +16,8 @@
  * A ring of 128 keys, one in and one out.
  *
  * Asking reads our filter's very memory where there is one. Adding changes memory of its own, made
- * by the same function. "One" is the same loop without window: what the processor overlaps by itself.
+ * by the same function. "One" is the same loop without window: what the processor overlaps by
+ * itself.
  */
 #include "loop.h"
 

@@ -4,7 +4,7 @@
  * the Parquet format's specification.
  *
  *     block of 32 bytes   | word 0 | word 1 | ... | word 7 |    one bit of 32 in each word:
- *                                                               (low half of the hash * salt_i) >> 27
+ *                                                          (low half of the hash * salt_i) >> 27
  *
  * Eight bits, one load, one instruction to compare: no filter needs less of a processor. It pays
  * with memory: 4 % more than 512-bit lines at a rate of 1e-2, a third at 1e-4.

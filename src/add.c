@@ -2,11 +2,11 @@
 /*
  * Adding keys: key bytes become hashes here, once, and only hashes go on to core.
  *
- * Of threads that add one key at once each may find a different bit of it not set yet, and all are
- * told NEW. A filter that must tell exactly one has stripes: locks, one of which is chosen by the
- * key's hash and held while the key is added, so that adds of one key come one after the other.
- * Only the first of them can find a bit that is not set. Adds of other keys go on beside it, and their
- * bits are still set with atomic operations: keys of different stripes share lines.
+ * If threads add one key concurrently, each may find a different bit of it not set yet, and all
+ * report NEW. A filter that must report NEW exactly once has stripes: locks, one of which is chosen
+ * by the key's hash and held while the key is added, so that adds of one key come one by one.
+ * Only the first of them can find a bit that is not set. Adds of other keys go on beside it, and
+ * their bits are still set with atomic operations: keys of different stripes share blocks.
  */
 #include "add.h"
 
@@ -30,8 +30,9 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
     if (!filter->secret_known && filter->foreign)
         return bloomery_dialect_no_hash(filter->hash, error);
     if (!filter->secret_known)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "keys can't be added: the filter is keyed and its key was not given");
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "keys can't be added: the filter is keyed and its secret was not given");
     return BLOOMERY_OK;
 }
 
@@ -47,7 +48,7 @@ void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
         layer->adds += adds;
 }
 
-/* Not hi or lo alone: the number of the lock must tell nothing about lines or positions. */
+/* Not hi or lo alone: the number of the lock must say nothing about blocks or positions. */
 struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash)
 {
     if (filter->stripes == NULL)

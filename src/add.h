@@ -5,8 +5,8 @@
 
 #include "batch/keys.h"
 
-/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
- * system is not available. */
+/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED where the hash
+ * of another system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
 /* The same of removing: also BLOOMERY_UNSUPPORTED where there are no counters. */
@@ -31,8 +31,8 @@ bloomery_status bloomery_column_read(const bloomery_filter *filter, const bloome
 bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
                                     size_t count, uint32_t threads, bloomery_error *error);
 
-/* In a filter that tells each key NEW exactly once: waits for the lock that adds and removals of this
- * hash hold, and opens it again. Else NULL, and nothing to open. */
+/* If a filter reports each key as NEW exactly once: lock waits for the lock that adds and removals
+ * of this hash hold, unlock releases it. Else NULL, and there is nothing to release. */
 struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash);
 /* The same of a key whose hash hands out positions: by another hash of it. */
 struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key);

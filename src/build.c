@@ -8,13 +8,13 @@
  *         └────┬────┘
  *            filter               blocked: range by range (ranges.c); else with atomic operations
  *
- * A number belongs to whoever takes it, not to a thread, so that with fewer threads than asked for
- * no key is left out.
+ * A number belongs to the call that takes it, not to a thread, so that with fewer threads than
+ * asked for no key is left out.
  *
  * Positions of a classic filter are everywhere, and there are k of them: setting them aside would
  * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
- * those of filters made for concurrent adds, to which others may add meanwhile; `exactly_once` needs
- * no lock here, for a build tells nobody NEW.
+ * those of filters made for concurrent adds, to which others may add meanwhile; `exactly_once`
+ * needs no lock here, for a build reports no key as NEW.
  */
 #include "add.h"
 #include "batch/native.h"
@@ -229,7 +229,7 @@ struct array {
     size_t taken; /* atomic */
 };
 
-/* Whoever asks gets the next portion: a thread that is held up holds up little. */
+/* Each call takes the next portion: a thread that is delayed delays little. */
 static size_t next_of_array(void *context, uint32_t share, struct bloomery_keys *keys)
 {
     struct array *array = context;

@@ -26,17 +26,18 @@ static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_opt
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
     if (!hash->keyed && (options->secret != NULL || options->secret_outside))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no key", hash->name);
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "hash %s takes no secret",
+                             hash->name);
     if (hash->keyed && options->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a keyed filter has no seed: its key takes that part");
+                             "a keyed filter has no seed: its secret takes that part");
     if (!hash->available)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "this build has no hash %s: it was made without libsodium",
                              hash->name);
     if (options->secret_outside && options->secret == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key kept outside the file must be given");
+                             "a secret kept outside the file must be given");
     shape->hash = id;
     shape->seed = traits->secret.seed = options->seed;
     traits->secret_known = true;
@@ -45,7 +46,7 @@ static bloomery_status choose_hash(const bloomery_plan *plan, const bloomery_opt
     if (options->secret != NULL)
         memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
     else if (!bloomery_secret_draw(traits->secret.key))
-        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random key");
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random secret");
     traits->secret_in_file = !options->secret_outside;
     shape->secret_fingerprint = bloomery_secret_fingerprint(traits->secret.key);
     return BLOOMERY_OK;
@@ -129,9 +130,9 @@ static void release_grown(bloomery_filter *filter)
                              (size_t)filter->layers[i].bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Back to the layer that the chain began with, which lies where its payload begins; a chain that was
- * read has all of its layers there. Their memory is given back, where there is some for the first
- * alone. */
+/* Back to the layer that the chain began with, which lies where its payload begins; a chain that
+ * was read has all of its layers there. Their memory is given back, where there is some for the
+ * first alone. */
 static void clear_chain(bloomery_filter *filter)
 {
     const size_t bytes = (size_t)filter->first.bytes;
@@ -179,7 +180,7 @@ void bloomery_free(bloomery_filter *filter)
     bloomery_locks_free(&allocator, filter->stripes, BLOOMERY_STRIPES);
     bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_unmap(&filter->map);
-    /* The secret key must not be found in freed memory. */
+    /* The secret must not be found in freed memory. */
     explicit_bzero(&filter->secret, sizeof filter->secret);
     bloomery_release(&allocator, filter, filter->own_bytes, 64);
 }

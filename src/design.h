@@ -10,8 +10,8 @@
 bloomery_status bloomery_design_begin(const bloomery_options *given, bloomery_options *options,
                                       struct bloomery_design *design, bloomery_error *error);
 
-/* A filter of a design: its numbers are checked, then it gets memory and the bits that the design points
- * to. */
+/* A filter of a design: its numbers are checked, then it gets memory and the bits that the design
+ * points to. */
 bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
                                      struct bloomery_design *design,
                                      const bloomery_options *options, bloomery_filter **filter,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and here
- * it is checked, gets memory and its bits, as core/make.c does for every filter.
+ * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and
+ * here it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
 #include "chain/foreign_chain.h"
 #include "design.h"
@@ -101,7 +101,7 @@ static bloomery_status check_options(const bloomery_options *options, bloomery_e
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "the hash of a dialect is its own: options name no other hash, seed or "
-            "key");
+            "secret");
     return BLOOMERY_OK;
 }
 
@@ -139,6 +139,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         .extra = design->extra,
         .extra_bytes = design->extra_bytes,
     };
+    assert(design->shape.layers == design->layers && design->shape.layer_count >= 1);
     bloomery_status status = bloomery_shape_lay_out(&design->shape, &payload_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&design->shape, payload_bytes, error);
@@ -153,6 +154,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
         return status;
+    assert((*filter)->shape.layer_count == design->shape.layer_count);
     copy_bits(design, *filter);
     status = bloomery_spare_bits_check(*filter, error);
     if (status != BLOOMERY_OK) {
@@ -233,7 +235,7 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
     if (status != BLOOMERY_OK)
         return status;
     status = bloomery_design_make(row, &design, &options, filter, error);
-    /* Nobody's argument: the bytes' own numbers. But parameters may be at fault as well. */
+    /* No argument of the caller: the bytes' own numbers. But parameters may be at fault as well. */
     if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
         if (error != NULL)
             error->status = BLOOMERY_CORRUPT;
@@ -333,8 +335,8 @@ static void native_positions(const struct bloomery_layer *layer, bloomery_hash h
                              uint64_t *positions)
 {
     size_t count = 0;
-    for (uint32_t line = 0; line < layer->blocks_per_key; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, layer->blocks);
+    for (uint32_t block = 0; block < layer->blocks_per_key; block++) {
+        const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
         for (uint32_t i = 0; i < layer->probes; i++)
             positions[count++] =
                 place.block * BLOOMERY_BLOCK_BITS + bloomery_block_position(place.word, i);

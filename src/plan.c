@@ -53,7 +53,7 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index, b
     if (plan->kind != BLOOMERY_SCALABLE || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
         !(plan->rate > 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "links 0 to 63 of a scalable filter have plans");
+                             "layers 0 to 63 of a scalable filter have plans");
     bloomery_plan now = *plan;
     now.kind = BLOOMERY_BLOCKED;
     now.rate = plan->rate * BLOOMERY_CHAIN_FIRST;

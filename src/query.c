@@ -64,7 +64,7 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 
 bool bloomery_query_key_any(const bloomery_filter *filter, bloomery_key key)
 {
-    if (!filter->secret_known) /* whatever was added, "maybe" is never wrong */
+    if (!filter->secret_known) /* whatever was added, "possibly" is never wrong */
         return true;
     if (bloomery_by_positions(filter))
         return bloomery_positions_may_contain(filter, key);
@@ -99,7 +99,7 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
         querying->answers[word] = answers;
 }
 
-/* Every answer "maybe". */
+/* Every answer "possibly". */
 static size_t all_maybe(size_t count, uint64_t *answers)
 {
     if (answers != NULL && count > 0) {

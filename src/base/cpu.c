@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See cpu.h. */
 #include "base/cpu.h"
 
 #include <stddef.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this processor can do, asked once. */
+/* What this processor can do, found out once. */
 #ifndef BLOOMERY_BASE_CPU_H
 #define BLOOMERY_BASE_CPU_H
 
-/* NEON is part of 64-bit ARM; the compiler can be told to do without it. */
+/* NEON is part of 64-bit ARM; a compiler option switches it off. */
 #if defined(__AARCH64EL__) && defined(__ARM_NEON)
 #define BLOOMERY_ARM_KERNELS 1
 #endif

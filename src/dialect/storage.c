@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See storage.h. */
 #include "dialect/storage.h"
 
 #include "plan/describe.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See support.h. */
 #include "support.h"
 
 #include <dirent.h>

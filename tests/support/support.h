@@ -50,8 +50,8 @@ enum test_level_verdict test_level_of(const char *wanted, const char *in_use);
 /* The program that runs this one, made for another processor; NULL: it runs by itself. */
 const char *test_emulator(void);
 
-/* false where the library was built without libsodium: filters that would be keyed are then plain ones,
- * and tests of keys alone are skipped. */
+/* false where the library was built without libsodium: filters that would be keyed are then plain
+ * ones, and tests of keys alone are skipped. */
 bool test_keyed(void);
 
 /* Wall-clock seconds since some moment. */
@@ -91,8 +91,8 @@ void test_keys_free(struct test_keys *keys);
 
 /* ---- Shapes -------------------------------------------------------------------------- */
 
-/* The structures under test: classic, blocked with each number of lines, and counting with counters of
- * 4 and 8 bits. */
+/* The structures under test: classic, blocked with each number of lines, and counting with counters
+ * of 4 and 8 bits. */
 struct test_shape {
     const char *name;
     bloomery_kind kind;
