@@ -49,7 +49,7 @@ void bloomery_count_adds(bloomery_filter *filter, uint64_t adds)
 }
 
 /* Not hi or lo alone: the number of the lock must say nothing about blocks or positions. */
-struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash)
+struct bloomery_lock *bloomery_stripe_lock(const bloomery_filter *filter, bloomery_hash hash)
 {
     if (filter->stripes == NULL)
         return NULL;
@@ -59,15 +59,15 @@ struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloome
     return stripe;
 }
 
-struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key)
+struct bloomery_lock *bloomery_stripe_lock_key(const bloomery_filter *filter, bloomery_key key)
 {
     static const struct bloomery_hash_secret none;
     return filter->stripes != NULL
-               ? bloomery_stripe_take(filter, bloomery_hash_xxh3_64.one(&none, key))
+               ? bloomery_stripe_lock(filter, bloomery_hash_xxh3_64.one(&none, key))
                : NULL;
 }
 
-void bloomery_stripe_open(struct bloomery_lock *stripe)
+void bloomery_stripe_unlock(struct bloomery_lock *stripe)
 {
     if (stripe != NULL)
         bloomery_unlock(stripe);
@@ -87,9 +87,9 @@ static int add_bits(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
 static int add_once(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                     bloomery_error *error)
 {
-    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
+    struct bloomery_lock *stripe = bloomery_stripe_lock(filter, hash);
     int found = add_bits(filter, hash, new_bits, error);
-    bloomery_stripe_open(stripe);
+    bloomery_stripe_unlock(stripe);
     return found;
 }
 
@@ -115,10 +115,10 @@ static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
 static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
                          bloomery_error *error)
 {
-    struct bloomery_lock *stripe = bloomery_stripe_take_key(filter, key);
+    struct bloomery_lock *stripe = bloomery_stripe_lock_key(filter, key);
     uint32_t set = 0;
     int found = bloomery_positions_add(filter, key, &set, error);
-    bloomery_stripe_open(stripe);
+    bloomery_stripe_unlock(stripe);
     return added(filter, found, set, new_bits);
 }
 

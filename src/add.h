@@ -33,10 +33,10 @@ bloomery_status bloomery_build_keys(bloomery_filter *filter, const struct bloome
 
 /* If a filter reports each key as NEW exactly once: lock waits for the lock that adds and removals
  * of this hash hold, unlock releases it. Else NULL, and there is nothing to release. */
-struct bloomery_lock *bloomery_stripe_take(const bloomery_filter *filter, bloomery_hash hash);
+struct bloomery_lock *bloomery_stripe_lock(const bloomery_filter *filter, bloomery_hash hash);
 /* The same of a key whose hash hands out positions: by another hash of it. */
-struct bloomery_lock *bloomery_stripe_take_key(const bloomery_filter *filter, bloomery_key key);
-void bloomery_stripe_open(struct bloomery_lock *stripe);
+struct bloomery_lock *bloomery_stripe_lock_key(const bloomery_filter *filter, bloomery_key key);
+void bloomery_stripe_unlock(struct bloomery_lock *stripe);
 
 /* Counts keys that were added, in a concurrent filter while others do so too. */
 void bloomery_count_adds(bloomery_filter *filter, uint64_t adds);

@@ -119,6 +119,21 @@ static void copy_bits(const struct bloomery_design *design, bloomery_filter *fil
     }
 }
 
+#ifndef NDEBUG
+/* Whether a parsed design points into the bytes that it came from: copy_bits relies on it. */
+static bool lies_within(const struct bloomery_design *design, const uint8_t *data, size_t bytes)
+{
+    if (design->shape.layer_count < 1 || design->shape.layer_count > BLOOMERY_CHAIN_MAX)
+        return false;
+    for (uint32_t i = 0; i < design->shape.layer_count && design->gather == NULL; i++)
+        if (design->bits[i] != NULL &&
+            (design->bits[i] < data || design->bit_bytes[i] > bytes ||
+             (size_t)(design->bits[i] - data) > bytes - (size_t)design->bit_bytes[i]))
+            return false;
+    return true;
+}
+#endif
+
 /* The design's numbers are those of bytes, or what follows from parameters. */
 bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
                                      struct bloomery_design *design,
@@ -234,6 +249,7 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
         status = row->parse(data, bytes, &parameters, &design, error);
     if (status != BLOOMERY_OK)
         return status;
+    assert(lies_within(&design, data, bytes));
     status = bloomery_design_make(row, &design, &options, filter, error);
     /* No argument of the caller: the bytes' own numbers. But parameters may be at fault as well. */
     if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
@@ -261,6 +277,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     if (row->write == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
                              row->facts.name);
+    assert(row->fits != NULL);
     row->fits(filter, &why);
     if (why.status != BLOOMERY_OK)
         return bloomery_fail(

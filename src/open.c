@@ -100,7 +100,7 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
     return status;
 }
 
-/* Checks a copied payload, before anybody may add to it: saving it again would put good checksums
+/* Checks a copied payload, before keys may be added to it: saving it again would put good checksums
  * on damaged bits. Frees the filter on failure. */
 static bloomery_status check_copy(const struct bloomery_parsed *parsed, const uint8_t *checksums,
                                   bloomery_filter **filter, bloomery_error *error)

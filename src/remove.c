@@ -27,11 +27,11 @@ bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_erro
 static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cleared)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    struct bloomery_lock *stripe = bloomery_stripe_take(filter, hash);
+    struct bloomery_lock *stripe = bloomery_stripe_lock(filter, hash);
     uint32_t zero = 0;
     assert(filter->shape.layer_count == 1);
     const bool removed = filter->operations.remove(layer, layer->payload, hash, &zero);
-    bloomery_stripe_open(stripe);
+    bloomery_stripe_unlock(stripe);
     assert(zero <= 64 && (removed || zero == 0));
     if (cleared != NULL)
         *cleared = zero;
@@ -40,10 +40,10 @@ static int remove_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *cl
 
 static int remove_positions(bloomery_filter *filter, bloomery_key key, uint32_t *cleared)
 {
-    struct bloomery_lock *stripe = bloomery_stripe_take_key(filter, key);
+    struct bloomery_lock *stripe = bloomery_stripe_lock_key(filter, key);
     uint32_t zero = 0;
     const bool removed = bloomery_positions_remove(filter, key, &zero);
-    bloomery_stripe_open(stripe);
+    bloomery_stripe_unlock(stripe);
     assert(zero <= BLOOMERY_POSITIONS_MAX && (removed || zero == 0));
     if (cleared != NULL)
         *cleared = zero;

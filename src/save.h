@@ -5,7 +5,7 @@
 
 #include "core/filter.h"
 
-enum { BLOOMERY_SPAN = 65536 }; /* bytes asked of a source at once: those of one checksum */
+enum { BLOOMERY_SPAN = 65536 }; /* bytes read from a source at once: those of one checksum */
 
 /*
  * Hands out `bytes` (1 to BLOOMERY_SPAN) bytes of a payload from byte `at` on, valid until the next

@@ -122,7 +122,7 @@ bloomery_status bloomery_replacement_write(struct bloomery_replacement *replacem
     const uint8_t *next = data;
     assert(replacement->file >= 0);
     while (bytes > 0) {
-        /* One call moves less than 2^31 bytes, and may move less than it was asked to. */
+        /* One call moves less than 2^31 bytes, and may move fewer than requested. */
         size_t piece = bytes < ((size_t)1 << 30) ? bytes : (size_t)1 << 30;
         ssize_t moved = write(replacement->file, next, piece);
         if (moved < 0 && errno == EINTR)

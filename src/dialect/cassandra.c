@@ -10,9 +10,9 @@
  *
  * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/foreign/murmur3_cassandra.c) with
  * seed 0, and probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits: old
- * filters have base h1 and step h2, new ones the reverse. Nothing in the bytes tells the two, so
- * the caller must say that one is old. (Filters of versions before 1.2 are others again and not
- * known here.)
+ * filters have base h1 and step h2, new ones the reverse. Nothing in the bytes distinguishes the
+ * two, so the caller must say that one is old. (Filters of versions before 1.2 are others again and
+ * not known here.)
  *
  * Sizing: a table of rates (plan/foreign/rate_table.h), T[b][K] with b bits for a key and K probes,
  * gives the least b from 2 on with min over K of T[b][K] <= p, then the least K that is reached by
@@ -175,7 +175,7 @@ static const char *variant(const bloomery_filter *filter)
     return variant_of(filter) == OLD ? "old" : "new";
 }
 
-/* Two probes in one bit for a key: as expected_rate tells. */
+/* Two probes in one bit for a key: see expected_rate. */
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);

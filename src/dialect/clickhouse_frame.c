@@ -13,7 +13,7 @@
  *              byte 25   c - 9 bytes
  *
  * A caller with only the payload gives that, and nothing is kept if it is one filter. The two are
- * told apart by the checksum, which nothing but a block has by accident; a first block that is
+ * distinguished by the checksum, which nothing but a block has by accident; a first block that is
  * damaged in its checksum or in one field of its head is still seen to be one by the others.
  *
  * What is kept of the surroundings, in `extra`, little-endian:
@@ -26,7 +26,7 @@
  *     then      those bytes before it and after it
  *
  * Files of ours have room for some thousand bytes of this. An index of many parts does not fit: one
- * of its filters can be asked then, and written in no way.
+ * of its filters can be queried then, but not written.
  */
 #include "dialect/clickhouse_frame.h"
 

@@ -19,7 +19,7 @@
  * what is rounded up is negative; k = ceil(m / n ln 2).
  *
  * Faults: where m = 2^j r with a small odd r the positions of a key hang together, and the rate is
- * many times that asked for (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a
+ * many times the planned one (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a
  * filter that contains everything; it is refused here.
  */
 #include "dialect/dialects.h"
@@ -155,7 +155,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     return status;
 }
 
-/* Where nothing says what was asked for: the rate where half of the bits are set. */
+/* If no rate was planned: the rate when half of the bits are set. */
 static bool remark_half(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;

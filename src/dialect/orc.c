@@ -24,7 +24,7 @@
  * Known faults: that m is N and 1 to 64 bits, even where N is a multiple of 64, and k follows from
  * m, so few keys get many probes (44 of one key at any rate); positions have 31 bits; and the ORC
  * for C++ 1.6.0 to 1.6.11 and 1.7.0 hashed numbers with shifts that do not copy the sign, so their
- * filters miss keys they have, which nothing in the bytes tells.
+ * filters miss keys they have, which nothing in the bytes shows.
  */
 #include "dialect/java.h"
 

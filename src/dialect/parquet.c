@@ -25,7 +25,7 @@
  *
  * Known faults of parquet-java's sizing: its formula is that of a filter whose blocks all have the
  * same number of keys, which they do not (core/foreign/block_rules.c), so where rounding adds no
- * room the rate is higher than asked for; nothing is larger than 128 MiB; and the mask clears bit
+ * room the rate is higher than planned; nothing is larger than 128 MiB; and the mask clears bit
  * 8, where it was to round to a multiple of 256, which the power of two then hides.
  */
 #include "dialect/dialects.h"
@@ -179,7 +179,7 @@ static bool sniff(const uint8_t *data, size_t bytes)
            memcmp(data + at, ending, ENDING) == 0;
 }
 
-/* How the header begins: what is not exactly that is told apart. */
+/* How the header begins: what is not exactly that gets its own message. */
 static bloomery_status check_header(const uint8_t *data, size_t bytes, uint64_t *number,
                                     size_t *header_bytes, bloomery_error *error)
 {

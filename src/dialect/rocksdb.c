@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * RocksDB's full filters (rocksdb.BuiltinBloomFilter, 7.8). Bits, and a trailer of five bytes,
- * whose first one tells the encodings apart:
+ * whose first one distinguishes the encodings:
  *
  *     fast (format_version 5 and later)         legacy (before)
  *     | bits: N blocks of 64 bytes |             | bits: N blocks of 64 bytes |
@@ -11,7 +11,7 @@
  *     fe ..: a Ribbon filter, which is no Bloom filter
  *
  * Legacy filters have blocks as long as the machine's caches have: 128 bytes on ARM and POWER, 256
- * on mainframes; such are read, and their N tells.
+ * on mainframes; such are read, and recognised by their N.
  *
  *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the block, and whose high
  *               half x has bit x g^i mod 2^32 >> 23 there

@@ -21,8 +21,8 @@
  * Sizing: bits = trunc(-n ln p / (ln2 ln2)), W = ceil(bits / 64), k = max(1, round(bits / n ln2)).
  *
  * Known faults: v1 leaves all bits past 2^31 empty, which is why there is a v2; and the first
- * commits with a v2 (spring of 2025) wrote streams that nothing tells from later ones though their
- * bits are others, so who has one must say variant v2-early.
+ * commits with a v2 (spring of 2025) wrote streams that nothing distinguishes from later ones
+ * though their bits are others, so who has one must say variant v2-early.
  */
 #include "dialect/java.h"
 

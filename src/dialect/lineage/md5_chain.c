@@ -165,7 +165,7 @@ static bool remark_exhausted(const struct bloomery_layer *layer, char *text, siz
     return true;
 }
 
-/* c: a second digest is asked for where the first, a number below 2^128, is less than m^k. */
+/* c: a second digest is needed if the first, a number below 2^128, is less than m^k. */
 static bool remark_stops(const struct bloomery_layer *layer, char *text, size_t room)
 {
     struct bloomery_phrase phrase;

@@ -12,7 +12,7 @@
  *                 72  the words, big-endian; bit p is bit p & 63 of word p >> 6
  *                      0x78
  *
- * None says which filter it is, and a `trimmed` that was cut short can't be told from a whole one
+ * None says which filter it is, and a `trimmed` that was cut short looks like a whole one
  * where the last byte is not zero.
  *
  * Keys are the UTF-8 of a string; Java's encoder makes "?" of a surrogate without its other half.
@@ -230,7 +230,7 @@ static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
     return true;
 }
 
-/* Where another number of probes would be better by something that anybody could measure. */
+/* Where another number of probes would be better by an amount that can be measured. */
 static bool remark_probes(uint64_t keys, char *text, size_t room)
 {
     struct bloomery_phrase better, is;
