@@ -9,7 +9,7 @@
  *
  * A stream pushes the numbers 0 to urls - 1 in order, each for the first time when its turn comes,
  * and `repeats` ones again after each, on average: some of the last RECENT, others from all that
- * were pushed before. Real crawls have about nine repeated links to a new one, most of them of
+ * were pushed before. Real crawls have about nine repeated URLs to a new one, most of them of
  * pages seen lately.
  *
  * What came out is compared with what must come out without storing either: a tally has the count

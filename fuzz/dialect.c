@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fuzz target of another system's loader, DIALECT being its name: whatever the bytes are,
- * loading refuses them with a reason or gives a filter that can be asked, added to, described, and
- * written.
+ * loading refuses them with a reason or gives a filter that can be queried, added to, described
+ * and written.
  *
  * What the bytes do not say comes from the first 24 bytes of an input, where the dialect takes any
  * of it, and then only the fields that it takes; 0 is "not given":

@@ -120,16 +120,21 @@ static void copy_bits(const struct bloomery_design *design, bloomery_filter *fil
 }
 
 #ifndef NDEBUG
-/* Whether a parsed design points into the bytes that it came from: copy_bits relies on it. */
+/* Whether a parsed design points into its bytes, or into itself: copy_bits relies on it. */
 static bool lies_within(const struct bloomery_design *design, const uint8_t *data, size_t bytes)
 {
     if (design->shape.layer_count < 1 || design->shape.layer_count > BLOOMERY_CHAIN_MAX)
         return false;
-    for (uint32_t i = 0; i < design->shape.layer_count && design->gather == NULL; i++)
-        if (design->bits[i] != NULL &&
-            (design->bits[i] < data || design->bit_bytes[i] > bytes ||
-             (size_t)(design->bits[i] - data) > bytes - (size_t)design->bit_bytes[i]))
+    for (uint32_t i = 0; i < design->shape.layer_count && design->gather == NULL; i++) {
+        const uint64_t length = design->bit_bytes[i];
+        const uintptr_t from = (uintptr_t)design->bits[i];
+        const uintptr_t small = (uintptr_t)design->small;
+        const bool in_data = length <= bytes && from - (uintptr_t)data <= bytes - (size_t)length;
+        const bool in_small =
+            length <= sizeof design->small && from - small <= sizeof design->small - length;
+        if (from != 0 && !in_data && !in_small)
             return false;
+    }
     return true;
 }
 #endif

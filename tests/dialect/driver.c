@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Filters of other systems on a string: a line in, a line out, so that a test in any language can
- * ask for what the public interface does. Bytes are in hexadecimal, "-" where there are none.
+ * use the public interface. Bytes are in hexadecimal, "-" where there are none.
  *
  *     create DIALECT [NAME=VALUE...]      an empty filter, in the place of the one before
  *     load DIALECT FILE [NAME=VALUE...]   one from the bytes of a file
@@ -10,7 +10,7 @@
  *     add KEY                             1 new, 0 seen
  *     add-hash LO HI                      as add, by a hash that no key need have
  *     add-all KEY...                      a digit for each, by one batch
- *     ask KEY                             1 maybe, 0 surely not
+ *     ask KEY                             1 possibly, 0 definitely not
  *     ask-all KEY...                      a digit for each, by one batch
  *     remove KEY                          1 removed, 0 absent
  *     count KEY
