@@ -2,9 +2,9 @@
 /*
  * bench: the command line, the cases, the phases. bench.h says what the words mean.
  *
- *     bench filters [--sizes 1M,20M] [--types integers,ids,urls] [--rates 1e-2,1e-4] [--only NAME,...]
- *                   [--also NAME,...] [--parts 5] [--asks 2M] [--slow-most 100M] [--batch-only 0]
- *                   [--processor 1] [--json FILE]
+ *     bench filters [--sizes 1M,20M] [--types integers,ids,urls] [--rates 1e-2,1e-4]
+ *                   [--only NAME,...] [--also NAME,...] [--parts 5] [--asks 2M]
+ *                   [--slow-most 100M] [--batch-only 0] [--processor 1] [--json FILE]
  *     bench remove  [--sizes 20M] [--parts 5] [--json FILE]
  *     bench several [--sizes 200M] [--parts 5] [--json FILE]
  *     bench threads [--sizes 100M] [--threads 2] [--parts 5] [--json FILE]
@@ -98,8 +98,8 @@ static bool has_batch(const struct entrant *entrant)
     return entrant->contestant->operations[BENCH_QUERY_BATCH] != NULL;
 }
 
-/* A filter that fits into the processor's caches should be there when the clock starts, whoever had
- * his turn before: some keys are asked for first, as many as it takes to see most lines. */
+/* A filter that fits into the processor's caches should be there when the clock starts, whatever
+ * ran before: some keys are queried first, as many as it takes to see most blocks. */
 static void warm_up(struct group *group, struct entrant *entrant)
 {
     static const uint64_t caches = (uint64_t)64 << 20;
@@ -170,7 +170,7 @@ static void run_phase(struct group *group, enum phase phase)
             phases[phase].operation == BENCH_ADD_ONE || phases[phase].operation == BENCH_QUERY_ONE;
         if (single && has_batch(entrant) && group->request->batch_only)
             continue;
-        /* Adding singly takes the slow too long, and tells nothing that it does not at 1 M. */
+        /* Adding singly takes the slow too long, and shows nothing that it does not at 1 M. */
         if (phase == ADD_ONE && entrant->contestant->slow && has_batch(entrant) &&
             group->wanted.keys > refill_max)
             continue;
@@ -423,7 +423,8 @@ static void touch(const struct bench_contestant *row)
     row->release(context);
 }
 
-/* What the first contestant would else be the first to touch, code included, is no memory of his. */
+/* What the first contestant would else be the first to touch, code included, is no memory of
+ * his. */
 static void touch_all(void)
 {
     for (int type = 0; type < BENCH_TYPES; type++)

@@ -49,7 +49,7 @@ struct bench_case {
     double rate;
 };
 
-/* What a row has to tell beside times, so that only like is compared with like. */
+/* What a row reports beside times, so that only like is compared with like. */
 struct bench_facts {
     char layout[40];
     uint32_t lines;     /* cache lines per key; 0: as many as probes */
@@ -97,7 +97,8 @@ extern const struct bench_contestant bench_libbloom[];
 extern const struct bench_contestant bench_split_block[];
 extern const struct bench_contestant bench_limits[];
 
-/* The filter of ours that this case has with so many lines, or NULL: limits read its very memory.
+/* The filter of ours that this case has with so many blocks per key, or NULL: limits
+ * read its very memory.
  */
 const bloomery_filter *bench_our_filter(uint32_t lines);
 

@@ -12,10 +12,11 @@
  *    what ideal positions would have found; one standard error is that of counting and that of the
  *    spread between filters.
  *
- * 3. In a filter of 2^b lines all keys of a line have the first b bits of their hash in common, and
- *    the bits of the line are made of the same hash. Lines are filled with keys whose first 20, 24,
+ * 3. In a filter of 2^b blocks all keys of a block have the first b bits of their hash in common,
+ * and
+ *    the bits of the block are made of the same hash. Blocks get keys whose first 20, 24,
  *    28 and 32 bits are held fixed, and queried for others of the same first bits; beside them
- *    ideal lines.
+ *    ideal blocks.
  *
  *     derivation [questions per cell]     20 million, of a filter of a twentieth as many keys. Exit
  *                                         1 if anything is off by over 5 standard errors
@@ -221,7 +222,8 @@ static bool measure_families(const struct shape *shapes, uint64_t keys, uint64_t
 
 /* ---- First bits held fixed ------------------------------------------------------------------ */
 
-/* The number that says which bits of a line, of a random hash whose first `held` bits are given. */
+/* The number that says which bits of a block, of a random hash whose first `held` bits are
+ * given. */
 static uint64_t word_of(uint64_t first_bits, unsigned held)
 {
     const uint64_t hi = first_bits << (64 - held) | random64() >> held;

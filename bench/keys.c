@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys, each a one-to-one function of its number, so that a billion distinct ones take no memory and
- * the Java peer makes the same (GuavaBench.java):
+ * Keys, each a one-to-one function of its number, so that a billion distinct ones take no memory
+ * and the Java peer makes the same (GuavaBench.java):
  *
  *   integers   mix64(number), 8 bytes, little-endian
  *   ids        (number * STEP) mod 10^12 in 12 decimal digits; STEP has no factor with 10

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds beside each other: what it costs to be able to remove, to grow, to know how many bits a batch
- * set. They take part only where --only names them, so that the other tables stay as they are.
+ * The kinds beside each other: what it costs to be able to remove, to grow, to know how many bits a
+ * batch set. They take part only where --only names them, so that the other tables stay as they
+ * are.
  *
  *     blocked-fresh    as blocked, planned freely; its batches count the bits that they set
  *     counting-4, -8   counters of 4 and of 8 bits in the places of blocked's bits
  *     scalable         a chain whose first layer is planned for all keys: it never grows
  *     scalable-grown   one that began with room for a twentieth of them
  *
- * A cleared chain keeps its layers, so the one that shall grow again is made anew. The kernel's work for
- * the pages of its later layers is part of its time then, as it is for whoever lets a filter grow.
+ * A cleared chain keeps its layers, so the one that shall grow again is made anew. The kernel's
+ * work for the pages of its later layers is part of its time then, as it is for whoever lets a
+ * filter grow.
  */
 #include "bench.h"
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Physical limits: what a key costs at least, on the memory that our filter of the same case has.
- * Each is a loop that finds the key's line and touches it, with 128 keys in flight, and does
+ * Each is a loop that finds the key's block and touches it, with 128 keys in flight, and does
  * nothing else:
  *
- *   hash        the line as our filters find it: XXH3 of 64 bits, inlined, for lengths that the
+ *   hash        the block as our filters find it: XXH3 of 64 bits, inlined, for lengths that the
  *               compiler knows (loop.h), then hash N >> 64. The keys are read as they lie in
  *               memory, like a column
- *   bare        the line by two multiplications: no filter's hash, but how fast memory itself is.
+ *   bare        the block by two multiplications: no filter's hash, but how fast memory itself is.
  *               Nothing on these lines can be faster
- *   ask         one word of the line is read
- *   add         one word of the line is read, changed and written; or all eight
- *   two lines   both lines of a key of L = 2, on the memory of that filter
+ *   ask         one word of the block is read
+ *   add         one word of the block is read, changed and written; or all eight
+ *   two lines   both blocks of a key of L = 2, on the memory of that filter
  *
  * A ring of 128 keys, one in and one out.
  *
  * Asking reads our filter's very memory where there is one. Adding changes memory of its own, made
- * by the same function. "One" is the same loop without window: what the processor overlaps by itself.
+ * by the same function. "One" is the same loop without window: what the processor overlaps by
+ * itself.
  */
 #include "loop.h"
 
@@ -40,7 +41,7 @@ struct limit {
     uint32_t lines;
 };
 
-/* A key on its way: the lines it needs, and what is written into them. */
+/* A key on its way: the blocks it needs, and what is written into them. */
 struct touch {
     unsigned char *line;
     unsigned char *second;

@@ -63,7 +63,8 @@ double bench_median(const double *values, size_t count)
 
 uint64_t bench_resident_bytes(void)
 {
-    /* The kernel's running counters lag behind by some hundred kilobytes; here it walks the pages. */
+    /* The kernel's running counters lag behind by some hundred kilobytes; here it walks the
+     * pages. */
     FILE *file = fopen("/proc/self/smaps_rollup", "r");
     char line[256];
     uint64_t kibibytes = 0;

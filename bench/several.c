@@ -3,12 +3,13 @@
  * What is done to whole filters, and removing.
  *
  *     bench remove    a counting filter from which keys are removed, one call each
- *     bench several   two filters in files, mapped: compared, merged, folded; a counting filter whose
- *                     counters are dropped. Beside them the least that any of it could take: the
- *                     same files read once, by read() in pieces of 64 KiB
+ *     bench several   two filters in files, mapped: compared, merged, folded; a counting filter
+ *                     whose counters are dropped. Beside them the minimum that any of it could
+ *                     take: the same files read once, by read() in pieces of 64 KiB
  *
- * Files lie in the working directory for as long as it takes, and in the page cache: they were written just
- * before. The figure is gigabytes of input per second of wall-clock time, the median of the parts.
+ * Files lie in the working directory for as long as it takes, and in the page cache: they were
+ * written just before. The figure is gigabytes of input per second of wall-clock time, the median
+ * of the parts.
  */
 #include "bench.h"
 

@@ -2,18 +2,20 @@
 /*
  * bench/sieve: the sieve under a load whose outcome is known.
  *
- *     sieve [disk] --directory D [--urls 1M] [--repeats 0] [--recent 0.8] [--memory 64MB] [--drain] [--again] [--check]
- *                  [--bits 64] [--partitions 0] [--sync 1] [--ordered] [--die-after PUSHES] [--json FILE]
+ *     sieve [disk] --directory D [--urls 1M] [--repeats 0] [--recent 0.8] [--memory 64MB]
+ *                  [--drain] [--again] [--check] [--bits 64] [--partitions 0] [--sync 1]
+ *                  [--ordered] [--die-after PUSHES] [--json FILE]
  *     sieve open   --directory D [--memory 64MB] [--json FILE]
  *     sieve memory [--keys 20M] [--threads 2] [--parts 5] [--json FILE]
  *
- * disk      pushes --urls distinct URLs, and --repeats times as many that were pushed before (sieve.h), decides what is
- *           pending, and takes everything out of the queue: at the end, or with --drain whenever there is something.
- *           --again then pushes all URLs once more: nothing may come out. What came out is compared with what had to,
- *           by a tally, or number by number with --check, which takes a bit for each. Exit 1 where they differ.
- *           --memory is that of the whole process: what the process has taken when the sieve is opened and a reserve are
- *           subtracted, and the run fails (exit 1) if the peak was higher all the same. --die-after ends the process
- *           by SIGKILL.
+ * disk      pushes --urls distinct URLs, and --repeats times as many that were pushed before
+ *           (sieve.h), decides what is pending, and empties the queue: at the end, or with --drain
+ *           whenever there is something. --again then pushes all URLs once more: nothing may come
+ *           out. The outcome is compared with the expected one by a tally, or number by number with
+ *           --check, which takes a bit for each. Exit 1 if they differ. --memory bounds the whole
+ *           process: its memory when the sieve is opened and a reserve are subtracted, and the run
+ *           fails (exit 1) if the peak was higher all the same. --die-after ends the process by
+ *           SIGKILL.
  * open      opens what is there, such as what a killed process left, and says how long that took.
  * memory    sieve_memory.c
  *
@@ -31,8 +33,8 @@
 
 enum {
     LEASES = 1024,
-    /* What the process will take beside: code that did not run yet, stack, and the pages by which the kernel's count may
-     * run ahead. */
+    /* What the process will take beside: code that did not run yet, stack, and the pages by which
+     * the kernel's count may run ahead. */
     RESERVE = 480000,
     /* Chunks between two looks whether the queue holds something. */
     LOOK = 16,
@@ -79,7 +81,7 @@ static bloomery_sieve_info info_of(struct run *run)
     return info;
 }
 
-/* ---- Taking out ------------------------------------------------------------------------------- */
+/* ---- Taking out ------------------------------------------------------------------------------ */
 
 static void take(struct run *run, bloomery_key key)
 {
@@ -116,10 +118,10 @@ static uint64_t drain(struct run *run, uint64_t most)
     return taken;
 }
 
-/* ---- Putting in ------------------------------------------------------------------------------- */
+/* ---- Putting in ------------------------------------------------------------------------------ */
 
-/* A pop where nothing is queued would decide what is pending, long before that is worth while: so only what is there
- * is taken. */
+/* A pop from an empty queue would decide what is pending, long before that is worth while: so only
+ * what is there is taken. */
 static void push_all(struct run *run, struct sieve_stream *stream)
 {
     size_t since = 0;
@@ -167,7 +169,7 @@ static void second_pass(struct run *run)
     run->again_seconds = sieve_seconds() - begin;
 }
 
-/* ---- Opening ---------------------------------------------------------------------------------- */
+/* ---- Opening --------------------------------------------------------------------------------- */
 
 static void remark(void *context, const char *text)
 {
@@ -193,7 +195,7 @@ static void open_sieve(struct run *run, bool existing)
     must(run, bloomery_sieve_open(&run->options, &run->sieve, &run->error));
 }
 
-/* ---- Reporting -------------------------------------------------------------------------------- */
+/* ---- Reporting ------------------------------------------------------------------------------- */
 
 /* What the formula says of this run. */
 static bloomery_sieve_plan plan_of(const struct run *run, const bloomery_sieve_info *info)
@@ -302,7 +304,7 @@ static void write_row(FILE *json, const struct run *run, const struct outcome *o
         sieve_fail("cannot write the row");
 }
 
-/* ---- The command line ------------------------------------------------------------------------- */
+/* ---- The command line ------------------------------------------------------------------------ */
 
 static void set_up(struct run *run, int argc, char **argv)
 {

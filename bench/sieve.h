@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the benchmarks of the sieve share: the URLs, the order in which they are pushed, how the outcome is checked,
- * and what a process has taken.
+ * What the benchmarks of the sieve share: the URLs, the order in which they are pushed, how the
+ * outcome is checked, and what a process has taken.
  *
- * URLs are a one-to-one function of their number, about 50 bytes: a host and a path, one of 64 by the number's hash, and
- * mix64(number) in 16 hexadecimal digits. So a billion distinct ones take no memory, and the number of one that
- * came out of a queue can be read from it.
+ * URLs are a one-to-one function of their number, about 50 bytes: a host and a path, one of 64 by
+ * the number's hash, and mix64(number) in 16 hexadecimal digits. So a billion distinct ones take no
+ * memory, and the number of one that came out of a queue can be read from it.
  *
- * A stream pushes the numbers 0 to urls - 1 in order, each for the first time when its turn comes, and `repeats` ones
- * again after each, on average: some of the last RECENT, others from all that were pushed before. Real crawls have
- * about nine repeated links to a new one, most of them of pages seen lately.
+ * A stream pushes the numbers 0 to urls - 1 in order, each for the first time when its turn comes,
+ * and `repeats` ones again after each, on average: some of the last RECENT, others from all that
+ * were pushed before. Real crawls have about nine repeated URLs to a new one, most of them of
+ * pages seen lately.
  *
- * What came out is compared with what must come out without storing either: a tally has the count and three sums of
- * the numbers' hashes. Two different sets of equal tally would be a coincidence of 2^-64 and less.
+ * What came out is compared with what must come out without storing either: a tally has the count
+ * and three sums of the numbers' hashes. Two different sets of equal tally would be a coincidence
+ * of 2^-64 and less.
  */
 #ifndef BLOOMERY_BENCH_SIEVE_H
 #define BLOOMERY_BENCH_SIEVE_H
@@ -82,11 +84,12 @@ double sieve_seconds(void);
 void sieve_fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 /* 1e6, 10M, 18MB; K, M, G are powers of 1000. */
 uint64_t sieve_number(const char *text);
-/* Of arguments the first is the name of what is measured. The value of `--name`, or `otherwise`; ends the program where it is the last one. */
+/* Of arguments the first is the name of what is measured. The value of `--name`, or `otherwise`;
+ * ends the program where it is the last one. */
 const char *sieve_option(int argc, char **argv, const char *name, const char *otherwise);
 bool sieve_flag(int argc, char **argv, const char *name);
-/* Ends the program on arguments that are none of the names, which end with NULL; those that take a value begin with
- * '='. */
+/* Ends the program on arguments that are none of the names, which end with NULL; those that take a
+ * value begin with '='. */
 void sieve_check_arguments(int argc, char **argv, const char *const *names);
 /* Opens what --json names, or NULL. */
 FILE *sieve_json(int argc, char **argv);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory engine: 12-digit IDs in batches of 1024, made before the clock starts, by one thread and by several,
- * each with its own part of the keys: all of them new, then all of them seen, then taken out of the queue. Beside it
- * the filters that it is made of, without queue and lock, and a hash set of strings; all at the engine's rate, each
- * made afresh for each part, so that the first touch of its memory is in the time of what is new.
+ * The memory engine: 12-digit IDs in batches of 1024, made before the clock starts, by one thread
+ * and by several, each with its own part of the keys: all of them new, then all of them seen, then
+ * taken out of the queue. Beside it the filters that it is made of, without queue and lock, and a
+ * hash set of strings; all at the engine's rate, each made afresh for each part, so that the first
+ * touch of its memory is in the time of what is new.
  */
 #include "sieve.h"
 #include "sieve_set.h"
@@ -47,7 +48,7 @@ struct job {
     double ns[WHATS][PARTS_MAX];
 };
 
-/* ---- Contestants ------------------------------------------------------------------------------ */
+/* ---- Contestants ----------------------------------------------------------------------------- */
 
 static const double rate = 1e-6;
 
@@ -182,7 +183,7 @@ static const struct contestant contestants[] = {
 
 enum { CONTESTANTS = sizeof contestants / sizeof *contestants };
 
-/* ---- Threads ---------------------------------------------------------------------------------- */
+/* ---- Threads --------------------------------------------------------------------------------- */
 
 struct worker {
     pthread_t thread;
@@ -250,7 +251,7 @@ static void run_part(struct job *job, uint32_t part)
     job->contestant->free(job);
 }
 
-/* ---- Rows ------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static int compare(const void *left, const void *right)
 {
@@ -267,7 +268,8 @@ static double median(const double *values, uint32_t count)
     return sorted[count / 2];
 }
 
-/* Whether it lost keys: what it calls seen though it was new is a wrong drop, and nothing seen may be new. */
+/* Whether it lost keys: what it calls seen though it was new is a wrong drop, and nothing seen may
+ * be new. */
 static bool right(const struct job *job)
 {
     const double wrong = (double)(job->count - job->found[NEW_KEYS]);

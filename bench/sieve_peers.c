@@ -9,15 +9,16 @@
  *     sieve-peers list
  *
  * set      a hash set of strings (sieve_set.h): in memory, and gone with the process
- * lmdb     the URL is the key, its value is empty; MDB_NOOVERWRITE. What its map has in memory counts as memory of the
- *          process, and --memory cannot bound it: the system takes it back where others need it
- * sqlite   seen(url TEXT PRIMARY KEY) WITHOUT ROWID, INSERT OR IGNORE, a write-ahead log, synchronous=NORMAL; its page
- *          cache has what --memory leaves
+ * lmdb     the URL is the key, its value is empty; MDB_NOOVERWRITE. What its map has in memory
+ *          counts as memory of the process, and --memory cannot bound it: the system takes it back
+ *          if others need it
+ * sqlite   seen(url TEXT PRIMARY KEY) WITHOUT ROWID, INSERT OR IGNORE, a write-ahead log,
+ *          synchronous=NORMAL; its page cache has what --memory leaves
  * keys     writes the stream as lines to stdout, for sort -u
  * list     the names of the peers that were built
  *
- * LMDB and SQLite commit once a second, as the sieve does. They answer at once, and have no queue. Exit 1 where a peer
- * calls a URL new that was seen, or seen that was new.
+ * LMDB and SQLite commit once a second, as the sieve does. They answer at once, and have no queue.
+ * Exit 1 if a peer calls a URL new that was seen, or seen that was new.
  */
 #include "sieve.h"
 #include "sieve_set.h"
@@ -51,7 +52,7 @@ static void nothing(void)
 {
 }
 
-/* ---- A hash set ------------------------------------------------------------------------------- */
+/* ---- A hash set ------------------------------------------------------------------------------ */
 
 static struct sieve_set set;
 
@@ -72,7 +73,7 @@ static void set_close(void)
     sieve_set_free(&set);
 }
 
-/* ---- LMDB ------------------------------------------------------------------------------------- */
+/* ---- LMDB ------------------------------------------------------------------------------------ */
 
 #ifdef BLOOMERY_HAVE_LMDB
 static struct {
@@ -127,7 +128,7 @@ static void lmdb_close(void)
 }
 #endif
 
-/* ---- SQLite ----------------------------------------------------------------------------------- */
+/* ---- SQLite ---------------------------------------------------------------------------------- */
 
 #ifdef BLOOMERY_HAVE_SQLITE
 static struct {
@@ -187,7 +188,7 @@ static void sqlite_close(void)
 }
 #endif
 
-/* ---- A run ------------------------------------------------------------------------------------ */
+/* ---- A run ----------------------------------------------------------------------------------- */
 
 static const struct peer peers[] = {
     {"set", false, set_open, set_add, nothing, set_close},

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See sieve_set.h. */
 #include "sieve_set.h"
 
 #include "sieve.h"

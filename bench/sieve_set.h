@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The peer that one writes first: a hash set of strings, as good as one is without effort. Open addressing, linear probing,
- * full by three quarters at most; a slot has the key's hash (XXH3-64) and where its bytes are, 16 bytes together; the
- * bytes lie one behind another in a region that grows by mremap, behind a length of 4 bytes. No string is allocated by
- * itself, and no key is looked at whose hash differs.
+ * The peer that one writes first: a hash set of strings, as good as one is without effort. Open
+ * addressing, linear probing, full by three quarters at most; a slot has the key's hash (XXH3-64)
+ * and where its bytes are, 16 bytes together; the bytes lie one behind another in a region that
+ * grows by mremap, behind a length of 4 bytes. No string is allocated by itself, and no key is
+ * looked at whose hash differs.
  */
 #ifndef BLOOMERY_BENCH_SIEVE_SET_H
 #define BLOOMERY_BENCH_SIEVE_SET_H

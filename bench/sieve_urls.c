@@ -42,8 +42,8 @@ size_t sieve_url(uint64_t number, char *to)
     return prefix->bytes + HEX_DIGITS;
 }
 
-/* mix64 the other way: an exclusive or with its own high part is undone by repeating it, an odd factor by its inverse
- * modulo 2^64. */
+/* mix64 the other way: an exclusive or with its own high part is undone by repeating it, an odd
+ * factor by its inverse modulo 2^64. */
 static uint64_t unmix64(uint64_t x)
 {
     x = (x ^ (x >> 31) ^ (x >> 62)) * UINT64_C(0x319642B2D24D8EC3);
@@ -78,7 +78,7 @@ void sieve_id(uint64_t number, char *to)
         to[digit] = (char)('0' + id % 10);
 }
 
-/* ---- The order -------------------------------------------------------------------------------- */
+/* ---- The order ------------------------------------------------------------------------------- */
 
 uint64_t sieve_stream_pushes(const struct sieve_stream *stream)
 {
@@ -121,7 +121,7 @@ size_t sieve_stream_next(struct sieve_stream *stream, struct sieve_chunk *chunk)
     return chunk->count;
 }
 
-/* ---- The check -------------------------------------------------------------------------------- */
+/* ---- The check ------------------------------------------------------------------------------- */
 
 void sieve_tally_add(struct sieve_tally *tally, uint64_t number)
 {

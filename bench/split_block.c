@@ -4,10 +4,10 @@
  * the Parquet format's specification.
  *
  *     block of 32 bytes   | word 0 | word 1 | ... | word 7 |    one bit of 32 in each word:
- *                                                               (low half of the hash * salt_i) >> 27
+ *                                                          (low half of the hash * salt_i) >> 27
  *
  * Eight bits, one load, one instruction to compare: no filter needs less of a processor. It pays
- * with memory: 4 % more than 512-bit lines at a rate of 1e-2, a third at 1e-4.
+ * with memory: 4 % more than 512-bit blocks at a rate of 1e-2, a third at 1e-4.
  *
  * The strict form: the block is the high half of the hash brought into range by a multiplication,
  * the bits come from its low half.

@@ -4,16 +4,19 @@
  *
  *     crawler WEB DIRECTORY START [MILLISECONDS]
  *
- * Visits START and all pages that are reached from it, each once, and prints how far each is from START, and the page. What
- * there is to visit and what was seen lies in DIRECTORY: the same command again goes on, or has nothing to do. So that
- * no network is needed, the web is a file, a line for each page: its address, and those that it names. MILLISECONDS
- * are waited after each page, as a polite crawler does.
+ * Visits START and all pages that are reached from it, each once, and prints how far each is from
+ * START, and the page. What there is to visit and what was seen lies in DIRECTORY: the same command
+ * again goes on, or has nothing to do. So that no network is needed, the web is a file, a line for
+ * each page: its address, and those that it names. MILLISECONDS are waited after each page, as a
+ * polite crawler does.
  *
- * Introduces: bloomery_sieve_open, _push_batch, _pop, _ack, _commit, _close; payloads; a canonicaliser.
+ * Introduces: bloomery_sieve_open, _push_batch, _pop, _ack, _commit, _close; payloads; a
+ * canonicaliser.
  *
- * The order matters. A page's urls are pushed, then the page is acknowledged, then both are committed together. A
- * crash before the commit makes the page come again, and its urls with it, of which those that were kept are seen. A
- * crash after it has lost nothing. Nothing is left out, and at most one batch is visited twice.
+ * The order matters. A page's urls are pushed, then the page is acknowledged, then both are
+ * committed together. A crash before the commit makes the page come again, and its urls with it, of
+ * which those that were kept are seen. A crash after it has lost nothing. Nothing is left out, and
+ * at most one batch is visited twice.
  */
 #include <bloomery/sieve.h>
 
@@ -32,8 +35,8 @@ static int fail(const char *text)
     return 2;
 }
 
-/* "Fetches" a page: the line of the file that begins with its address becomes `line`, what comes behind is its urls.
- * How many, or -1 where there is no such page. */
+/* "Fetches" a page: the line of the file that begins with its address becomes `line`, what comes
+ * behind is its urls. How many, or -1 where there is no such page. */
 static int fetch(FILE *web, bloomery_key page, char **line, size_t *room, bloomery_key *urls)
 {
     rewind(web);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The fuzz target of another system's loader, DIALECT being its name: whatever the bytes are, loading
- * refuses them with a reason or gives a filter that can be asked, added to, described, and written.
+ * The fuzz target of another system's loader, DIALECT being its name: whatever the bytes are,
+ * loading refuses them with a reason or gives a filter that can be queried, added to, described
+ * and written.
  *
- * What the bytes do not say comes from the first 24 bytes of an input, where the dialect takes any of it, and
- * then only the fields that it takes; 0 is "not given":
+ * What the bytes do not say comes from the first 24 bytes of an input, where the dialect takes any
+ * of it, and then only the fields that it takes; 0 is "not given":
  *
  *     0   variant (number of its name)    1  columns    2  probes, 2 bytes    4  index, 4 bytes
  *     8   bits, 4 bytes    12  bytes or keys, 4 bytes    16  rate or bits per key, a double
@@ -16,8 +17,8 @@
  *   - it is not the same filter after it was kept in a file of ours;
  *   - an added key is denied.
  *
- * Build: with clang, -fsanitize=fuzzer,address,undefined and -DDIALECT=..., this file and the library; or
- * with regression.c as a plain test. Uses the table of dialects.
+ * Build: with clang, -fsanitize=fuzzer,address,undefined and -DDIALECT=..., this file and the
+ * library; or with regression.c as a plain test. Uses the table of dialects.
  */
 #include "dialect/dialects.h"
 
@@ -29,7 +30,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { PREFIX = 24, OWN_MEMORY = 65536, LARGEST = 1 << 20 };
 
-/* Systems whose bytes may leave out the end of a filter that has one size, or all of an empty one. */
+/* Systems whose bytes may leave out the end of a filter that has one size, or all of an empty
+ * one. */
 static size_t left_out(void)
 {
     if (strcmp(DIALECT, "pybloom-live") == 0)
@@ -145,8 +147,8 @@ static void describe(const bloomery_filter *filter, bool scan)
     bloomery_dialect_variant(filter);
 }
 
-/* The bytes in its own dialect; empty where that has none, or where the filter was one of many that could
- * not all be kept with it. */
+/* The bytes in its own dialect; empty where that has none, or where the filter was one of many that
+ * could not all be kept with it. */
 static struct bytes written(const bloomery_filter *filter, const bloomery_dialect *dialect)
 {
     struct bytes bytes = {.data = NULL};

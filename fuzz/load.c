@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fuzz target of the loader: whatever the bytes are, opening them refuses or gives a filter
- * that can be asked, read, verified, written and added to, within its memory.
+ * that can be queried, read, verified, written and added to, within its memory.
  *
  * Each input is tried as it is, and then mended in two steps: with the checksums made right, so
  * that the checks behind them are reached; and with magic, version and sizes made right too, so

@@ -66,7 +66,8 @@ static int ends_with(const char *name, const char *end)
     return length > strlen(end) && strcmp(name + length - strlen(end), end) == 0;
 }
 
-/* All *.bloom and *.input of a directory, by name, so that every machine runs the same mutations. */
+/* All *.bloom and *.input of a directory, by name, so that every machine runs the same
+ * mutations. */
 static int read_directory(const char *path)
 {
     DIR *directory = opendir(path);

@@ -24,8 +24,9 @@ bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *
     if (!filter->secret_known && filter->foreign)
         return bloomery_dialect_no_hash(filter->hash, error);
     if (!filter->secret_known)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "keys can't be added: the filter is keyed and its key was not given");
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "keys can't be added: the filter is keyed and its secret was not given");
     return BLOOMERY_OK;
 }
 

@@ -5,8 +5,8 @@
 
 #include "batch/keys.h"
 
-/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED where the hash of another
- * system is not available. */
+/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED where the hash
+ * of another system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
 /* The same of removing: also BLOOMERY_UNSUPPORTED where there are no counters. */

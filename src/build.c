@@ -4,12 +4,12 @@
  *
  *     source(0) source(1) ...     shares of keys, by number: a caller's, an array, a column
  *         │         │
- *      thread    thread           takes the next number that nobody has taken, until none is left
+ *      thread    thread           takes the next number that is still free, until none is left
  *         └────┬────┘
  *            filter               blocked: range by range (ranges.c); else with atomic operations
  *
- * A number belongs to whoever takes it, not to a thread, so that with fewer threads than asked for
- * no key is left out.
+ * A number belongs to the call that takes it, not to a thread, so that with fewer threads than
+ * requested, no key is left out.
  *
  * Positions of a classic filter are everywhere, and there are k of them: setting them aside would
  * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
@@ -36,7 +36,7 @@ struct team {
     bloomery_filter *filter;
     next_portion *next;
     void *context;
-    uint32_t shares; /* the threads asked for: the numbers to give to `source` */
+    uint32_t shares; /* the threads requested: the numbers to give to `source` */
     uint32_t taken;  /* of them; atomic */
     uint64_t adds;   /* atomic */
     bool narrow;     /* lo of all hashes is 0 */
@@ -228,7 +228,7 @@ struct array {
     size_t taken; /* atomic */
 };
 
-/* Whoever asks gets the next portion: a thread that is held up holds up little. */
+/* Each call takes the next portion: a thread that is delayed delays little. */
 static size_t next_of_array(void *context, uint32_t share, struct bloomery_keys *keys)
 {
     struct array *array = context;

@@ -191,7 +191,7 @@ static uint64_t query_singly(const bloomery_filter *filter, const struct bloomer
 {
     const uint64_t valid = bloomery_keys_valid(keys, first, count);
     uint64_t word = 0;
-    if (!filter->secret_known) /* "maybe" is never wrong */
+    if (!filter->secret_known) /* "possibly" is never wrong */
         return valid;
     for (uint64_t left = valid; left != 0; left &= left - 1)
         if (bloomery_may_contain(filter,
@@ -313,8 +313,8 @@ bloomery_status bloomery_may_contain_column(const bloomery_filter *filter,
         *found = yes;
     if (!filter->secret_known)
         return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the filter is keyed and its key was not given: every answer is "
-                             "\"maybe\"");
+                             "the filter is keyed and its secret was not given: every answer is "
+                             "\"possibly\"");
     return BLOOMERY_OK;
 }
 
@@ -370,8 +370,9 @@ bloomery_status bloomery_hash_column(const bloomery_filter *filter, const bloome
     if (status != BLOOMERY_OK)
         return status;
     if (!filter->secret_known)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the filter is keyed and its key was not given: keys can't be hashed");
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "the filter is keyed and its secret was not given: keys can't be hashed");
     if (bloomery_by_positions(filter))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "positions in this filter are no function of a hash");

@@ -84,7 +84,7 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     if (one->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "scalable filters can't be compared: the same keys in another order "
-                             "lie in other links");
+                             "lie in other layers");
     const struct bloomery_layer *lesser =
         one->layers->bits <= other->layers->bits ? one->layers : other->layers;
     const struct bloomery_cells first = bloomery_cells_at(one, lesser->bits);

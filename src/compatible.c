@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether two filters fit together. All that decides a key's cells must be the same. It is compared
- * in the order in which one would look for the mistake, and the first that differs is told with both
- * its values, in words.
+ * in the order in which one would look for the mistake, and the first that differs is reported with
+ * both its values, in words.
  */
 #include "merge.h"
 
@@ -57,11 +57,11 @@ static bloomery_status compare_hashes(const struct bloomery_shape *one,
                              bloomery_hash_find(other->hash)->name);
     bloomery_status status = compare_numbers(&seed, 1, error);
     if (status == BLOOMERY_OK && one->secret_fingerprint != other->secret_fingerprint)
-        status = bloomery_fail(
-            error, BLOOMERY_MISMATCH, 0,
-            "the secret keys differ: one with fingerprint %016llx, and one with %016llx",
-            (unsigned long long)one->secret_fingerprint,
-            (unsigned long long)other->secret_fingerprint);
+        status =
+            bloomery_fail(error, BLOOMERY_MISMATCH, 0,
+                          "the secrets differ: one with fingerprint %016llx, and one with %016llx",
+                          (unsigned long long)one->secret_fingerprint,
+                          (unsigned long long)other->secret_fingerprint);
     return status;
 }
 
@@ -175,9 +175,9 @@ static bloomery_status compare_layers(const struct bloomery_layer *one,
                                       bool foreign, bloomery_error *error)
 {
     const struct number numbers[] = {
-        {"the lines of a key", "", "", one->blocks_per_key, other->blocks_per_key},
-        {one->blocks > 0 ? "the bits of a key in a line" : "the bits of a key", "", "", one->probes,
-         other->probes},
+        {"the blocks of a key", "", "", one->blocks_per_key, other->blocks_per_key},
+        {one->blocks > 0 ? "the bits of a key in a block" : "the bits of a key", "", "",
+         one->probes, other->probes},
     };
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
     return status == BLOOMERY_OK ? compare_sizes(one, other, cells, foreign, error) : status;

@@ -133,9 +133,9 @@ static void release_grown(bloomery_filter *filter)
                              (size_t)filter->layers[i].bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Back to the layer that the chain began with, which lies where its payload begins; a chain that was
- * read has all of its layers there. Their memory is given back, where there is some for the first
- * alone. */
+/* Back to the layer that the chain began with, which lies where its payload begins; a chain that
+ * was read has all of its layers there. Their memory is given back, where there is some for the
+ * first alone. */
 static void clear_chain(bloomery_filter *filter)
 {
     const size_t bytes = (size_t)filter->first.bytes;
@@ -182,7 +182,7 @@ void bloomery_free(bloomery_filter *filter)
                          BLOOMERY_PAYLOAD_UNIT);
     bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_unmap(&filter->map);
-    /* The secret key must not be found in freed memory. */
+    /* The secret must not be found in freed memory. */
     explicit_bzero(&filter->secret, sizeof filter->secret);
     bloomery_release(&allocator, filter, filter->own_bytes, 64);
 }

@@ -18,8 +18,8 @@ bloomery_status bloomery_dialect_create_bytes(const bloomery_dialect *dialect,
                                               const bloomery_create_options *given_options,
                                               uint64_t *bytes, bloomery_error *error);
 
-/* A filter of a design: its numbers are checked, then it gets memory and the bits that the design points
- * to. */
+/* A filter of a design: its numbers are checked, then it gets memory and the bits that the design
+ * points to. */
 bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
                                      struct bloomery_design *design,
                                      const bloomery_open_options *options, bloomery_filter **filter,

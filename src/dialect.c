@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and here
- * it is checked, gets memory and its bits, as core/make.c does for every filter.
+ * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and
+ * here it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
 #include "chain/foreign_chain.h"
 #include "design.h"
@@ -119,6 +119,26 @@ static void copy_bits(const struct bloomery_design *design, bloomery_filter *fil
     }
 }
 
+#ifndef NDEBUG
+/* Whether a parsed design points into its bytes, or into itself: copy_bits relies on it. */
+static bool lies_within(const struct bloomery_design *design, const uint8_t *data, size_t bytes)
+{
+    if (design->shape.layer_count < 1 || design->shape.layer_count > BLOOMERY_CHAIN_MAX)
+        return false;
+    for (uint32_t i = 0; i < design->shape.layer_count && design->gather == NULL; i++) {
+        const uint64_t length = design->bit_bytes[i];
+        const uintptr_t from = (uintptr_t)design->bits[i];
+        const uintptr_t small = (uintptr_t)design->small;
+        const bool in_data = length <= bytes && from - (uintptr_t)data <= bytes - (size_t)length;
+        const bool in_small =
+            length <= sizeof design->small && from - small <= sizeof design->small - length;
+        if (from != 0 && !in_data && !in_small)
+            return false;
+    }
+    return true;
+}
+#endif
+
 /* The design's numbers are those of bytes, or what follows from parameters. */
 bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
                                      struct bloomery_design *design,
@@ -138,6 +158,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
         .extra = design->extra,
         .extra_bytes = design->extra_bytes,
     };
+    assert(design->shape.layers == design->layers && design->shape.layer_count >= 1);
     bloomery_status status = bloomery_shape_lay_out(&design->shape, &payload_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&design->shape, payload_bytes, error);
@@ -152,6 +173,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     status = bloomery_filter_make(&design->shape, &traits, NULL, payload_bytes, filter, error);
     if (status != BLOOMERY_OK)
         return status;
+    assert((*filter)->shape.layer_count == design->shape.layer_count);
     copy_bits(design, *filter);
     status = bloomery_spare_bits_check(*filter, error);
     if (status != BLOOMERY_OK) {
@@ -257,8 +279,9 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
         status = row->parse(data, bytes, &parameters, &design, error);
     if (status != BLOOMERY_OK)
         return status;
+    assert(lies_within(&design, data, bytes));
     status = bloomery_design_make(row, &design, &options, filter, error);
-    /* Nobody's argument: the bytes' own numbers. But parameters may be at fault as well. */
+    /* No argument of the caller: the bytes' own numbers. But parameters may be at fault as well. */
     if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
         if (error != NULL)
             error->status = BLOOMERY_CORRUPT;
@@ -284,6 +307,7 @@ bloomery_status bloomery_dialect_write(const bloomery_filter *filter,
     if (row->write == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "dialect %s has no bytes to write",
                              row->facts.name);
+    assert(row->fits != NULL);
     row->fits(filter, &why);
     if (why.status != BLOOMERY_OK)
         return bloomery_fail(
@@ -358,8 +382,8 @@ static void native_positions(const struct bloomery_layer *layer, bloomery_hash h
                              uint64_t *positions)
 {
     size_t count = 0;
-    for (uint32_t line = 0; line < layer->blocks_per_key; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, layer->blocks);
+    for (uint32_t block = 0; block < layer->blocks_per_key; block++) {
+        const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
         for (uint32_t i = 0; i < layer->probes; i++)
             positions[count++] =
                 place.block * BLOOMERY_BLOCK_BITS + bloomery_block_position(place.word, i);

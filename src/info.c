@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another layer
- * may come meanwhile: then once more. */
+/* Of a chain, what its layers make up. Others may be adding to a filter made for it, and another
+ * layer may come meanwhile: then once more. */
 static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 {
     do {
@@ -85,7 +85,7 @@ static double expected_rate(const bloomery_filter *filter, const struct bloomery
     return isinf(keys) ? 1 : filter->kind->expected_rate(layer, (uint64_t)llround(keys));
 }
 
-/* A chain says "maybe" where one of its layers does: 1 - product of (1 - rate), written so that
+/* A chain says "possibly" if one of its layers does: 1 - product of (1 - rate), written so that
  * small rates are not lost to rounding. */
 static void read_bits(const bloomery_filter *filter, bloomery_info *info)
 {

@@ -165,7 +165,7 @@ static bloomery_status check_folds(const bloomery_filter *filter, uint32_t times
     const struct bloomery_layer *layer = filter->layers;
     const uint64_t size = layer->blocks > 0 ? layer->blocks : layer->bits;
     const uint32_t most = (uint32_t)__builtin_ctzll(size);
-    const char *unit = layer->blocks > 0 ? "line" : "bit";
+    const char *unit = layer->blocks > 0 ? "block" : "bit";
     if (times < 1 || times > 30)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a filter is folded 1 to 30 times, not %u", times);

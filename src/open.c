@@ -22,17 +22,17 @@
 #include <unistd.h>
 
 /* The key of a keyed filter: from the file, or from the options, and the one it was made with. */
-static bloomery_status find_key(const struct bloomery_parsed *parsed,
-                                const bloomery_open_options *options,
-                                struct bloomery_traits *traits, bloomery_error *error)
+static bloomery_status find_secret(const struct bloomery_parsed *parsed,
+                                   const bloomery_open_options *options,
+                                   struct bloomery_traits *traits, bloomery_error *error)
 {
     const bool inspect = (options->flags & BLOOMERY_OPEN_INSPECT) != 0;
     const struct bloomery_hash_row *hash = bloomery_hash_find(parsed->shape.hash);
     assert(hash != NULL);
     traits->secret.seed = parsed->shape.seed;
-    traits->secret_in_file = parsed->has_key;
-    if (parsed->has_key)
-        memcpy(traits->secret.key, parsed->key, BLOOMERY_SECRET_BYTES);
+    traits->secret_in_file = parsed->has_secret;
+    if (parsed->has_secret)
+        memcpy(traits->secret.key, parsed->secret, BLOOMERY_SECRET_BYTES);
     traits->secret_known = !hash->keyed && bloomery_hash_usable(hash);
     if (!hash->keyed)
         return traits->secret_known || inspect ? BLOOMERY_OK
@@ -46,13 +46,14 @@ static bloomery_status find_key(const struct bloomery_parsed *parsed,
     if (options->secret != NULL &&
         bloomery_secret_fingerprint(options->secret) != parsed->shape.secret_fingerprint)
         return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the key given is not the one that the filter was made with");
+                             "the secret given is not the one that the filter was made with");
     if (options->secret != NULL)
         memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
-    traits->secret_known = parsed->has_key || options->secret != NULL;
+    traits->secret_known = parsed->has_secret || options->secret != NULL;
     if (!traits->secret_known && !inspect)
-        return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
-                             "the filter is keyed and does not carry its key, which must be given");
+        return bloomery_fail(
+            error, BLOOMERY_SECRET_NEEDED, 0,
+            "the filter is keyed and does not carry its secret, which must be given");
     return BLOOMERY_OK;
 }
 
@@ -73,12 +74,12 @@ static bloomery_status read_traits(const struct bloomery_parsed *parsed,
     bloomery_status status = bloomery_dialect_may_open(&parsed->shape, traits, error);
     if (status != BLOOMERY_OK)
         return status;
-    return find_key(parsed, options, traits, error);
+    return find_secret(parsed, options, traits, error);
 }
 
 static void wipe(struct bloomery_parsed *parsed, struct bloomery_traits *traits)
 {
-    explicit_bzero(parsed->key, sizeof parsed->key);
+    explicit_bzero(parsed->secret, sizeof parsed->secret);
     explicit_bzero(&traits->secret, sizeof traits->secret);
 }
 
@@ -98,12 +99,13 @@ static bloomery_status make_view(const struct bloomery_parsed *parsed,
     return status;
 }
 
-/* Checks a copied payload, before anybody may add to it: saving it again would put good checksums
+/* Checks a copied payload, before keys may be added to it: saving it again would put good checksums
  * on damaged bits. Frees the filter on failure. */
 static bloomery_status check_copy(const struct bloomery_parsed *parsed, const uint8_t *checksums,
                                   bloomery_filter **filter, bloomery_error *error)
 {
     const uint8_t *payload = (*filter)->payload;
+    assert((*filter)->payload_bytes == parsed->payload_bytes && (*filter)->checksums == NULL);
     bloomery_status status =
         bloomery_checksums_verify(payload, parsed->payload_bytes, checksums,
                                   parsed->header_checksum, parsed->payload_offset, error);
@@ -129,6 +131,7 @@ static bloomery_status open_mapped(int file, const struct bloomery_parsed *parse
     bloomery_status status = bloomery_map_file(file, (size_t)parsed->file_bytes, &map, error);
     if (status != BLOOMERY_OK)
         return status;
+    assert(map.bytes == parsed->file_bytes);
     status = make_view(parsed, traits, map.data, filter, error);
     if (status != BLOOMERY_OK) {
         bloomery_unmap(&map);
@@ -232,6 +235,7 @@ bloomery_status bloomery_view(const void *data, size_t bytes, const bloomery_ope
     if (status == BLOOMERY_OK)
         status = make_view(&parsed, &traits, data, filter, error);
     wipe(&parsed, &traits);
+    assert((status == BLOOMERY_OK) == (*filter != NULL));
     return status;
 }
 
@@ -252,5 +256,6 @@ bloomery_status bloomery_load(const void *data, size_t bytes, const bloomery_ope
             check_copy(&parsed, from + parsed.payload_offset + parsed.payload_bytes, filter, error);
     }
     wipe(&parsed, &traits);
+    assert((status == BLOOMERY_OK) == (*filter != NULL));
     return status;
 }

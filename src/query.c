@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
+/* Queries: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
 #include "query.h"
 
 #include "batch/window.h"
@@ -11,13 +11,20 @@
 #include <assert.h>
 #include <string.h>
 
-bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
-                                  bloomery_hash *hash)
+/* Whether keys can be hashed, and hashes say where they are. */
+static inline bloomery_status can_hash(const bloomery_filter *filter)
 {
     if (!filter->secret_known)
         return BLOOMERY_SECRET_NEEDED;
-    if (bloomery_by_positions(filter))
-        return BLOOMERY_UNSUPPORTED;
+    return bloomery_by_positions(filter) ? BLOOMERY_UNSUPPORTED : BLOOMERY_OK;
+}
+
+bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key key,
+                                  bloomery_hash *hash)
+{
+    const bloomery_status status = can_hash(filter);
+    if (status != BLOOMERY_OK)
+        return status;
     *hash = filter->shape.hash == BLOOMERY_HASH_XXH3_64
                 ? bloomery_xxh3_64(&filter->secret, &filter->short_secret, key)
                 : filter->hash->one(&filter->secret, key);
@@ -27,13 +34,10 @@ bloomery_status bloomery_hash_key(const bloomery_filter *filter, bloomery_key ke
 bloomery_status bloomery_hash_batch(const bloomery_filter *filter, const bloomery_key *keys,
                                     size_t count, bloomery_hash *hashes)
 {
-    if (!filter->secret_known)
-        return BLOOMERY_SECRET_NEEDED;
-    if (bloomery_by_positions(filter))
-        return BLOOMERY_UNSUPPORTED;
-    if (count > 0)
+    const bloomery_status status = can_hash(filter);
+    if (status == BLOOMERY_OK && count > 0)
         bloomery_hash_many(filter->hash, &filter->secret, keys, count, hashes);
-    return BLOOMERY_OK;
+    return status;
 }
 
 bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash)
@@ -64,7 +68,7 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 
 bool bloomery_query_key_any(const bloomery_filter *filter, bloomery_key key)
 {
-    if (!filter->secret_known) /* whatever was added, "maybe" is never wrong */
+    if (!filter->secret_known) /* whatever was added, "possibly" is never wrong */
         return true;
     if (bloomery_by_positions(filter))
         return bloomery_positions_may_contain(filter, key);
@@ -99,7 +103,7 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
         querying->answers[word] = answers;
 }
 
-/* Every answer "maybe". */
+/* Every answer "possibly". */
 static size_t all_maybe(size_t count, uint64_t *answers)
 {
     if (answers != NULL && count > 0) {

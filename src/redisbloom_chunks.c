@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RedisBloom's chunks. Iterators count the bytes of bits that were handed out, plus 1: layers lie in that
- * count one behind the other, without what rounds them up in our payload.
+ * RedisBloom's chunks. Iterators count the bytes of bits that were handed out, plus 1: layers lie
+ * in that count one behind the other, without what rounds them up in our payload.
  *
  *     iterator asked    0        1           1+b0                1+b0+b1
  *     chunk             header | bits of 0 | bits of 1 .. 16 MiB at once .. | nothing
@@ -70,7 +70,7 @@ static bloomery_status load_header(bloomery_filter **filter, const void *data, s
         status = bloomery_redisbloom_parse_header(data, bytes, &design, &header, error);
     if (status == BLOOMERY_OK && header != bytes)
         status = bloomery_fail(error, BLOOMERY_CORRUPT, header,
-                               "a header of %u links has %zu bytes, not %zu",
+                               "a header of %u layers has %zu bytes, not %zu",
                                design.shape.layer_count, header, bytes);
     if (status != BLOOMERY_OK)
         return status;
@@ -108,7 +108,7 @@ bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t
     if (layer == NULL || bytes > layer->bits / 8 - at)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
-            "%zu bytes that end at iterator %llu are not in one link of this filter", bytes,
+            "%zu bytes that end at iterator %llu are not in one layer of this filter", bytes,
             (unsigned long long)iterator);
     assert(at + bytes <= layer->bytes);
     if (bytes > 0)

@@ -21,7 +21,7 @@ uint64_t bloomery_file_bytes(const bloomery_filter *filter)
            bloomery_checksums_bytes(payload_bytes);
 }
 
-/* A sink that takes a chunk or says why not. */
+/* A sink that takes bytes or reports why not. */
 struct writer {
     bloomery_status (*write)(struct writer *writer, const void *data, size_t bytes);
     bloomery_sink sink;
@@ -42,12 +42,13 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* Where a span lies in one layer it is handed out as it is; where it passes the end of one, it is put
- * together. */
+/* Where a span lies in one layer it is handed out as it is; where it passes the end of one, it is
+ * put together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const bloomery_filter *filter = context;
     const struct bloomery_layer *layer = filter->layers;
+    assert(bytes <= BLOOMERY_SPAN);
     while (at >= layer->offset + layer->bytes)
         layer++;
     assert(layer < filter->layers + filter->shape.layer_count);
@@ -123,11 +124,12 @@ static bloomery_status write_all(const struct source *source, struct writer *wri
                              "not enough memory for %llu bytes of checksums",
                              (unsigned long long)bytes);
     size_t prefix_bytes = bloomery_format_prefix(filter, prefix, &seed);
+    assert(prefix_bytes == bloomery_format_payload_offset(filter));
     bloomery_status status = writer->write(writer, prefix, prefix_bytes);
     if (status == BLOOMERY_OK)
         status = write_payload(source, writer, seed, memory);
     bloomery_release(&filter->allocator, memory, bytes, 8);
-    explicit_bzero(prefix, sizeof prefix); /* it may hold the secret key */
+    explicit_bzero(prefix, sizeof prefix); /* it may hold the secret */
     return status;
 }
 

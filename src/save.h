@@ -5,7 +5,7 @@
 
 #include "core/filter.h"
 
-enum { BLOOMERY_SPAN = 65536 }; /* bytes asked of a source at once: those of one checksum */
+enum { BLOOMERY_SPAN = 65536 }; /* bytes read from a source at once: those of one checksum */
 
 /*
  * Hands out `bytes` (1 to BLOOMERY_SPAN) bytes of a payload from byte `at` on, valid until the next
@@ -14,8 +14,8 @@ enum { BLOOMERY_SPAN = 65536 }; /* bytes asked of a source at once: those of one
  */
 typedef const uint8_t *bloomery_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
 
-/* bloomery_save of a filter whose payload comes from `spans` instead of its own layers: those are not
- * looked at. */
+/* bloomery_save of a filter whose payload comes from `spans` instead of its own layers: those are
+ * not looked at. */
 bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_spans *spans,
                                     void *context, const char *path, bloomery_error *error);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See ways.h. */
 #include "ways.h"
 
 #include "core/blocked.h"

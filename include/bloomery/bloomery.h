@@ -988,6 +988,20 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *f
  */
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 
+/* The name of a hash, "xxh3-64" or "murmur3-x64-128"; NULL for an unknown number. */
+BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
+
+/*
+ * The cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in which
+ * they are touched, repeats included. Returns their number, and writes the first `room` of them to
+ * `positions`. Returns 0 if there is no such layer or keys can't be hashed. At most
+ * BLOOMERY_POSITIONS_MAX.
+ */
+BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
+                                          bloomery_key key, uint64_t *positions, size_t room);
+
+enum { BLOOMERY_POSITIONS_MAX = 1024 };
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The query of one key, compiled into the calling program: hash, block and test, without a call. For
- * loops over single keys that have no batch to give; a batch (bloomery_may_contain_batch) hides
+ * The query of one key, compiled into the calling program: hash, block and test, without a call.
+ * For loops over single keys that have no batch to give; a batch (bloomery_may_contain_batch) hides
  * more of the memory's latency than any inlining.
  *
  *     bloomery_inline ids;
@@ -48,9 +48,9 @@
 extern "C" {
 #endif
 
-/* What the query reads of a filter. Plain numbers: copy it, one for each loop if you like. It
- * belongs to nobody and holds nothing; it is valid as long as the filter is, and sees what is
- * added. */
+/* What the query reads of a filter. Plain numbers: copies are allowed, such as
+ * one for each loop. It owns nothing and is never freed. It is valid as long as the filter is, and
+ * sees what is added. */
 typedef struct bloomery_inline {
     const uint64_t *words; /* of all blocks, eight each */
     uint64_t count;        /* N: blocks */
@@ -151,8 +151,8 @@ static inline bool bloomery_inline_may_contain_hash(const bloomery_inline *taken
     return hit;
 }
 
-/* As bloomery_may_contain: false, the key was surely never added; true, it probably was. `bytes`
- * known to the compiler makes the hash short. */
+/* As bloomery_may_contain: false, the key was definitely never added; true, it possibly was.
+ * `bytes` known to the compiler makes the hash short. */
 static inline bool bloomery_inline_may_contain(const bloomery_inline *taken, const void *data,
                                                size_t bytes)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See cpu.h. */
 #include "base/cpu.h"
 
 #include <stddef.h>
@@ -22,7 +23,7 @@ static const struct {
 static enum bloomery_cpu detect(void)
 {
 #if defined(__x86_64__)
-    /* The builtins also ask the kernel whether it saves the registers. */
+    /* The builtins also check with the kernel whether it saves the registers. */
     __builtin_cpu_init();
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
         !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
@@ -59,7 +60,7 @@ static enum bloomery_cpu choose(void)
 
 enum bloomery_cpu bloomery_cpu_level(void)
 {
-    /* 0: not asked yet, else level + 1. Threads that ask at once find the same. */
+    /* 0: not known yet, else level + 1. Threads that look at once find the same. */
     static int known;
     int level = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (level == 0) {

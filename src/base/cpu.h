@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this processor can do, asked once. */
+/* What this processor can do, found out once. */
 #ifndef BLOOMERY_BASE_CPU_H
 #define BLOOMERY_BASE_CPU_H
 
-/* NEON is part of 64-bit ARM; the compiler can be told to do without it. */
+/* NEON is part of 64-bit ARM; a compiler option switches it off. */
 #if defined(__AARCH64EL__) && defined(__ARM_NEON)
 #define BLOOMERY_ARM_KERNELS 1
 #endif
@@ -24,7 +24,7 @@ enum bloomery_cpu bloomery_cpu_level(void);
 /*
  * The level of that name where `best` includes it. Any other name, misspelt or of another machine,
  * is the scalar level: passed over, it would leave the best one in use, and a test that was to run
- * below it would pass without having done so. So whoever asked for more finds "scalar" in
+ * below it would pass without having done so. So a caller that requested more finds "scalar" in
  * bloomery_info.kernel.
  */
 enum bloomery_cpu bloomery_cpu_named(const char *name, enum bloomery_cpu best);

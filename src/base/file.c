@@ -41,7 +41,7 @@ static bloomery_status open_directory(struct bloomery_replacement *replacement, 
     return BLOOMERY_OK;
 }
 
-/* A name beside the target that nobody else uses. */
+/* A name beside the target that no other process uses. */
 static void choose_name(struct bloomery_replacement *replacement)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
@@ -106,7 +106,7 @@ bloomery_status bloomery_replacement_begin(struct bloomery_replacement *replacem
     if (status == BLOOMERY_OK)
         status = open_new_file(replacement, mode, error);
     if (status == BLOOMERY_OK && exists) {
-        /* The owner may only be kept by root; whoever may not keeps a file of his own. */
+        /* Only root may keep the owner; any other user becomes the owner. */
         if (facts.st_uid != geteuid() || facts.st_gid != getegid())
             (void)!fchown(replacement->file, facts.st_uid, facts.st_gid);
         (void)!fchmod(replacement->file, facts.st_mode & 07777);
@@ -122,7 +122,7 @@ bloomery_status bloomery_replacement_write(struct bloomery_replacement *replacem
     const uint8_t *next = data;
     assert(replacement->file >= 0);
     while (bytes > 0) {
-        /* One call moves less than 2^31 bytes, and may move less than it was asked to. */
+        /* One call moves less than 2^31 bytes, and may move fewer than requested. */
         size_t piece = bytes < ((size_t)1 << 30) ? bytes : (size_t)1 << 30;
         ssize_t moved = write(replacement->file, next, piece);
         if (moved < 0 && errno == EINTR)

@@ -34,7 +34,7 @@ void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lo
     bloomery_release(allocator, locks, count * sizeof *locks, sizeof *locks);
 }
 
-/* Taking and opening fail only for locks that were never made or that the caller does not hold. */
+/* These fail only for locks that were never made or that the caller does not hold. */
 void bloomery_lock(struct bloomery_lock *lock)
 {
     int result = pthread_mutex_lock(&lock->mutex);

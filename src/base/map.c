@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See map.h. */
 #include "base/map.h"
 
 #include "base/error.h"
@@ -61,9 +62,9 @@ bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t b
 }
 
 /*
- * A map that begins at a multiple of 2 MiB, as the file does: only then can the kernel serve it with
- * huge pages, where it has them for this file system (most do not, yet). Address space is taken
- * first, and the file put over it.
+ * A map that begins at a multiple of 2 MiB, as the file does: only then can the kernel serve it
+ * with huge pages, where it has them for this file system (most do not, yet). Address space is
+ * taken first, and the file put over it.
  */
 static void *map_aligned(int file, size_t bytes)
 {
@@ -88,6 +89,7 @@ bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *m
         data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, file, 0);
     if (data == MAP_FAILED)
         return bloomery_fail_system(error, errno, "mapping %llu bytes", (unsigned long long)bytes);
+    assert(map->data == NULL); /* a map that is still open would be lost */
     map->data = data;
     map->bytes = bytes;
     return BLOOMERY_OK;
@@ -95,6 +97,7 @@ bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *m
 
 void bloomery_unmap(struct bloomery_map *map)
 {
+    assert((map->data != NULL) == (map->bytes > 0));
     if (map->data != NULL)
         munmap(map->data, map->bytes);
     map->data = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that are read: opened once, asked for their size once, then read or mapped. */
+/* Files that are read: opened once, their size read once, then read or mapped. */
 #ifndef BLOOMERY_BASE_MAP_H
 #define BLOOMERY_BASE_MAP_H
 

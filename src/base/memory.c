@@ -4,10 +4,10 @@
  * the kernel: those arrive as zero pages that cost nothing until they are touched, so that an empty
  * 100 GB filter is made in microseconds.
  *
- * From 2 MiB on, blocks begin at a multiple of 2 MiB and the kernel is asked for huge pages: every
- * key touches a line somewhere else, and with pages of 4 KiB it waits for the translation of the
- * address as well. Only whole huge pages within the block are used for it, the rest stays on small
- * ones, so that no memory is taken beyond what was asked for:
+ * From 2 MiB on, blocks begin at a multiple of 2 MiB and the kernel is advised to use huge pages:
+ * every key touches a cache line somewhere else, and with pages of 4 KiB it waits for the
+ * translation of the address as well. Only whole huge pages within the block are used for it, the
+ * rest stays on small ones, so that no memory is taken beyond what was requested:
  *
  *     |<- aligned, 2 MiB ->|<---- 2 MiB ---->|<- rest, 4 KiB pages ->|
  *     ^ block
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 static const size_t map_from = (size_t)1 << 20;
-static const size_t page = 4096; /* the least alignment that mmap guarantees on any Linux */
+static const size_t page = 4096; /* the minimum alignment that mmap guarantees on any Linux */
 
 static bool is_mapped(const bloomery_allocator *allocator, size_t bytes, size_t alignment)
 {
@@ -73,7 +73,7 @@ void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_
         if (posix_memalign(&memory, least, bytes) != 0)
             memory = NULL;
     }
-    if (memory != NULL && (uintptr_t)memory % alignment != 0) { /* not what was asked for */
+    if (memory != NULL && (uintptr_t)memory % alignment != 0) { /* not what was requested */
         allocator->release(allocator->context, memory, bytes, alignment);
         memory = NULL;
     }
@@ -87,6 +87,7 @@ void bloomery_release(const bloomery_allocator *allocator, void *memory, size_t 
 {
     if (memory == NULL)
         return;
+    assert(bytes > 0 && (uintptr_t)memory % alignment == 0);
     if (is_mapped(allocator, bytes, alignment))
         munmap(memory, bytes);
     else if (allocator->allocate != NULL)

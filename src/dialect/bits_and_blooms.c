@@ -8,13 +8,15 @@
  *     byte 16    L, the bitset's length in bits   u64
  *     byte 24    ceil(L / 64) words, bit p being bit p & 63 of word p >> 6
  *
- * L and the words are big-endian, unless the program called its bitset package's LittleEndian(): then they
- * are little-endian, and m and k are not. Nothing in the bytes says so: variant "little-endian".
+ * L and the words are big-endian, unless the program called its bitset package's LittleEndian():
+ * then they are little-endian, and m and k are not. Nothing in the bytes says so: variant
+ * "little-endian".
  *
- * L is m but for filters made by New(0, k): those have m = 1 and begin with L = 0, which grows to 1 with the
- * first key; and for those of FromWithM, whose bitset is as long as its caller made it and grows with a key
- * past its end. The words that are not there are zeros that we allocate, so a handful of bytes could ask for
- * terabytes: more than MISSING_WORDS of them are refused as damage. Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
+ * L is m but for filters made by New(0, k): those have m = 1 and begin with L = 0, which grows to 1
+ * with the first key; and for those of FromWithM, whose bitset is as long as its caller made it and
+ * grows with a key past its end. The words that are not there are zeros that we allocate, so a
+ * handful of bytes could ask for terabytes: more than MISSING_WORDS of them are refused as damage.
+ * Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
  * hash/foreign/murmur3_twice.c.
  */
 #include "dialect/dialects.h"
@@ -24,6 +26,7 @@
 #include "core/bits.h"
 #include "plan/solve.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { HASH = 31, HEADER = 24, EXTRA = 9, BIG_ENDIAN_WORDS = 0, LITTLE_ENDIAN_WORDS = 1 };
@@ -172,6 +175,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const bool little = is_little_endian(filter);
     const uint64_t length = length_of(filter);
     uint8_t header[HEADER];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     bloomery_store_be(header, layer->bits, 8);
     bloomery_store_be(header + 8, layer->probes, 8);
     if (little)

@@ -8,18 +8,19 @@
  *            new (4.0 and later)    bit p is bit p & 7 of byte p >> 3
  *            old (up to 3.x)        words, big-endian; bit p is bit p & 63 of word p >> 6
  *
- * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/foreign/murmur3_cassandra.c) with seed 0, and
- * probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits: old filters have base h1 and step
- * h2, new ones the reverse. Nothing in the bytes tells the two, so whoever reads an old one must say so.
- * (Filters of versions before 1.2 are others again and not known here.)
+ * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/foreign/murmur3_cassandra.c) with
+ * seed 0, and probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits: old
+ * filters have base h1 and step h2, new ones the reverse. Nothing in the bytes distinguishes the
+ * two, so the caller must say that one is old. (Filters of versions before 1.2 are others again and
+ * not known here.)
  *
- * Sizing: a table of rates (plan/foreign/rate_table.h), T[b][K] with b bits for a key and K probes, gives the
- * least b from 2 on with min over K of T[b][K] <= p, then the least K that is reached by going down from the
- * best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
+ * Sizing: a table of rates (plan/foreign/rate_table.h), T[b][K] with b bits for a key and K probes,
+ * gives the least b from 2 on with min over K of T[b][K] <= p, then the least K that is reached by
+ * going down from the best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
  *
- * Known faults: where p is T[2][1] = 0.393 at least, the original means 2 bits and 1 probe, and makes 1 bit
- * and 2 probes, of which keys are many. Rates under 6.71e-05 it has none; and for a rate of 1 it makes no
- * filter but something that always says yes.
+ * Known faults: where p is T[2][1] = 0.393 at least, the original means 2 bits and 1 probe, and
+ * makes 1 bit and 2 probes, of which keys are many. Rates under 6.71e-05 it has none; and for a
+ * rate of 1 it makes no filter but something that always says yes.
  */
 #include "dialect/dialects.h"
 
@@ -124,11 +125,9 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     if (words == 0 || words > words_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 4, "damaged: %llu words are not 1 to 2^31-1",
                              (unsigned long long)words);
-    if (words != (bytes - HEADER) / 8 || (bytes - HEADER) % 8 != 0)
-        return bloomery_fail(
-            error, BLOOMERY_TRUNCATED, bytes, "%s: %llu words take %llu bytes, there are %zu",
-            words > (bytes - HEADER) / 8 ? "cut short" : "something follows the filter",
-            (unsigned long long)words, (unsigned long long)(HEADER + words * 8), bytes);
+    bloomery_status status = bloomery_dialect_length(words, HEADER, bytes, error);
+    if (status != BLOOMERY_OK)
+        return status;
     lay_out(design, variant, words, (uint32_t)probes);
     design->layout = layout_of(variant);
     design->bits[0] = data + HEADER;
@@ -159,6 +158,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     assert(layer->bits % 64 == 0 && layer->bits / 64 <= words_max);
     bloomery_store_be(header, layer->probes, 4);
     bloomery_store_be(header + 4, layer->bits / 64, 4);
@@ -175,7 +175,7 @@ static const char *variant(const bloomery_filter *filter)
     return variant_of(filter) == OLD ? "old" : "new";
 }
 
-/* Two probes in one bit for a key: as expected_rate tells. */
+/* Two probes in one bit for a key: see expected_rate. */
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     return index == 0 && bloomery_remark_rate(filter, 1.1, text, room);

@@ -6,8 +6,8 @@
 #include "dialect/clickhouse_frame.h"
 #include "plan/foreign/best_practice.h"
 
-/* Bits per key and probes: those of the rate, or those given, of which each may be 0. BAD_ARGUMENT for
- * both a rate and one of them, and for numbers out of range. */
+/* Bits per key and probes: those of the rate, or those given, of which each may be 0. BAD_ARGUMENT
+ * for both a rate and one of them, and for numbers out of range. */
 bloomery_status bloomery_clickhouse_practice(const bloomery_dialect_parameters *given,
                                              bool old_literals, struct bloomery_practice *practice,
                                              bloomery_error *error);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file skp_idx_NAME.idx: granules, one behind the other, cut into blocks without regard to where they
- * end.
+ * A file skp_idx_NAME.idx: granules, one behind the other, cut into blocks without regard to where
+ * they end.
  *
- *     block    byte 0    CityHash128 (1.0.2) of all that follows: low word, high word, little-endian
- *              byte 16   method: 0x02 as it is; 0x82 LZ4, 0x90 ZSTD and others: compressed, refused here
+ *     block    byte 0    CityHash128 (1.0.2) of all that follows: low word, high word, each
+ *                        little-endian
+ *              byte 16   method: 0x02 as it is; 0x82 LZ4, 0x90 ZSTD and others: compressed,
+ *                        refused here
  *              byte 17   c, little-endian, 32 bits: the bytes from 16 on
- *              byte 21   u, little-endian, 32 bits: the bytes of payload, c - 9 where they are as they are
+ *              byte 21   u, little-endian, 32 bits: the bytes of payload, c - 9 if they are not
+ *                        compressed
  *              byte 25   c - 9 bytes
  *
- * Whoever has the payload alone gives that, and nothing is kept where it is one filter. The two are told apart by the checksum, which nothing but a
- * block has by accident; a first block that is damaged in its checksum or in one field of its head is
- * still seen to be one by the others.
+ * A caller with only the payload gives that, and nothing is kept if it is one filter. The two are
+ * distinguished by the checksum, which nothing but a block has by accident; a first block that is
+ * damaged in its checksum or in one field of its head is still seen to be one by the others.
  *
  * What is kept of the surroundings, in `extra`, little-endian:
  *
@@ -22,8 +25,8 @@
  *     byte 40   the number of blocks, 32 bits, and u of each, 32 bits each
  *     then      those bytes before it and after it
  *
- * Files of ours have room for some thousand bytes of this. An index of many parts does not fit: one of its
- * filters can be asked then, and written in no way.
+ * Files of ours have room for some thousand bytes of this. An index of many parts does not fit: one
+ * of its filters can be queried then, but not written.
  */
 #include "dialect/clickhouse_frame.h"
 
@@ -72,7 +75,8 @@ static bool method_is_known(uint32_t method)
     return method == METHOD_NONE || method == METHOD_LZ4 || method == METHOD_ZSTD;
 }
 
-/* Two of three signs make a block of what has no checksum: a method, and sizes that fit the data or each other. */
+/* Two of three signs make a block of what has no checksum: a method, and sizes that fit the data or
+ * each other. */
 static bool begins_with_block(const uint8_t *data, size_t bytes)
 {
     if (bytes < BLOCK)

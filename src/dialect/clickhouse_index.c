@@ -4,21 +4,22 @@
  * (dialect/clickhouse_frame.c):
  *
  *     rows     7 bits a byte, low ones first, the top bit says that there are more; 1 or more
- *     then     for each column of the index B = ceil(bits_per_key rows / 8) bytes; bit p is bit p & 7 of
- *              byte p >> 3
+ *     then     for each column of the index B = ceil(bits_per_key rows / 8) bytes; bit p is bit
+ *              p & 7 of byte p >> 3
  *
- * Rows are the distinct values of the column that has most of them (in older releases all rows, or all
- * elements of arrays). Bits per key and the k probes follow from p (plan/foreign/best_practice.h; 8 and 4 for the default p of
- * 0.025), which is in the table's definition and not in the bytes, like the number of columns. Filters are
- * counted from 0 through all granules: `index` is granule times columns plus column.
+ * Rows are the distinct values of the column that has most of them (in older releases all rows, or
+ * all elements of arrays). Bits per key and the k probes follow from p
+ * (plan/foreign/best_practice.h; 8 and 4 for the default p of 0.025), which is in the table's
+ * definition and not in the bytes, like the number of columns. Filters are counted from 0 through
+ * all granules: `index` is granule times columns plus column.
  *
  * A value has one hash: of strings (FixedString with its zeros) CityHash64, of numbers fmix64
  * (hash/foreign/fmix64.c), of a Float32 that of the double. Position i is H128(hash, salt i) mod 8
  * B (core/foreign/salted_pair.c), k at most 15. NULL counts as the type's default value; a granule
  * whose arrays are all empty has the hash 0, which is fmix64's of an empty key.
  *
- * Known faults: 0.0 and -0.0, which are equal, have different hashes, so that a query for 0.0 loses rows
- * with -0.0. Of numbers of 256 bits the highest 64 are lost. And those of the table.
+ * Known faults: 0.0 and -0.0, which are equal, have different hashes, so that a query for 0.0 loses
+ * rows with -0.0. Of numbers of 256 bits the highest 64 are lost. And those of the table.
  */
 #include "dialect/clickhouse.h"
 
@@ -111,8 +112,8 @@ static bloomery_status read_rows(struct bloomery_clickhouse_payload *payload,
     return BLOOMERY_OK;
 }
 
-/* One granule is all that there is: its size must be that of some whole number of bits per key, and of one that
- * ClickHouse's table has. */
+/* One granule is all that there is: its size must be that of some whole number of bits per key, and
+ * of one that ClickHouse's table has. */
 static bloomery_status size_of_only(const struct bloomery_clickhouse_payload *payload,
                                     uint32_t columns, struct granule *granule,
                                     bloomery_error *error)
@@ -230,6 +231,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t head[ROWS_BYTES];
     size_t bytes = 0;
     uint64_t rows = filter->layers[0].keys;
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     assert(rows > 0 && rows <= rows_max);
     for (; rows >= 0x80; rows >>= 7)
         head[bytes++] = (uint8_t)(rows | 0x80);
@@ -247,7 +249,7 @@ static const char *variant(const bloomery_filter *filter)
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     static const char *const of_numbers[] = {
-        "0.0 and -0.0 are equal and have different hashes: asked for the one, ClickHouse loses "
+        "0.0 and -0.0 are equal and have different hashes: queried for the one, ClickHouse loses "
         "rows with the other",
         "of numbers of 256 bits the highest 64 are not hashed, and of 128 bits (UUID, IPv6) the "
         "two halves are only XORed: numbers that differ in those ways are one to this index",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DCSO's filters (github.com/DCSO/bloom, format version 1, which its Go, Python and C programs share):
+ * DCSO's filters (github.com/DCSO/bloom, format version 1, which its Go, Python and C programs
+ * share):
  *
  *     byte 0     1, the version; the other 7 bytes of the word are flags, 0 so far
  *     byte 8     n, the keys it is for        u64, little-endian as all that follows
@@ -13,12 +14,13 @@
  *
  * The whole may be compressed by gzip, which the bytes themselves do not say: who calls unpacks it.
  *
- * Keys are hashed by FNV-1 (hash/foreign/fnv1.c), positions are a chain of products (core/foreign/modular_chain.c). Sizing:
- * m = |ceil(n ln p / ln(2)^2)|, which is the floor, since what is rounded up is negative; k = ceil(m / n ln 2).
+ * Keys are hashed by FNV-1 (hash/foreign/fnv1.c), positions are a chain of products
+ * (core/foreign/modular_chain.c). Sizing: m = |ceil(n ln p / ln(2)^2)|, which is the floor, since
+ * what is rounded up is negative; k = ceil(m / n ln 2).
  *
- * Faults: where m = 2^j r with a small odd r the positions of a key hang together, and the rate is many times
- * that asked for (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a filter that contains
- * everything; it is refused here.
+ * Faults: where m = 2^j r with a small odd r the positions of a key hang together, and the rate is
+ * many times the planned one (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a
+ * filter that contains everything; it is refused here.
  */
 #include "dialect/dialects.h"
 
@@ -137,6 +139,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     bloomery_store_u64(header, VERSION);
     bloomery_store_u64(header + 8, layer->keys);
     bloomery_store_f64(header + 16, layer->rate);
@@ -152,7 +155,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     return status;
 }
 
-/* Where nothing says what was asked for: the rate where half of the bits are set. */
+/* If no rate was planned: the rate when half of the bits are set. */
 static bool remark_half(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See dialects.h. */
 #include "dialect/dialects.h"
 
 #include "base/bytes.h"
@@ -99,12 +100,25 @@ int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_e
 void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
                           uint64_t bits, uint32_t probes)
 {
+    assert(design->shape.layers == design->layers && design->shape.layer_count == 0);
     design->shape.kind = BLOOMERY_CLASSIC;
     design->shape.hash = hash;
     design->shape.probe_rule = probe_rule;
     design->shape.cell_bits = 1;
     design->shape.layer_count = 1;
     design->layers[0] = (struct bloomery_layer){.bits = bits, .probes = probes};
+}
+
+bloomery_status bloomery_dialect_length(uint64_t words, size_t header, size_t bytes,
+                                        bloomery_error *error)
+{
+    assert(header <= bytes && words <= UINT64_MAX / 16);
+    if (words == (bytes - header) / 8 && (bytes - header) % 8 == 0)
+        return BLOOMERY_OK;
+    return bloomery_fail(
+        error, BLOOMERY_TRUNCATED, bytes, "%s: %llu words take %llu bytes, there are %zu",
+        words > (bytes - header) / 8 ? "cut short" : "something follows the filter",
+        (unsigned long long)words, (unsigned long long)(header + words * 8), bytes);
 }
 
 /* ---- Bits ------------------------------------------------------------------------------------ */

@@ -5,10 +5,11 @@
  *     bytes ── parse ──> design ── src/dialect.c ──> core/make.c ──> filter ── write ──> bytes
  *     numbers ─ plan ──────^
  *
- * A design is a shape and, for each of its layers, where in the bytes its bits lie and in which order.
- * Parsing fills it and checks every number against the length of the bytes; it allocates nothing. What
- * the bytes say besides (a version, a number that is no shape) goes to `extra` and comes back when the
- * filter is written. In memory bits always lie as ours do: bit p is bit p & 7 of byte p >> 3.
+ * A design is a shape and, for each of its layers, where in the bytes its bits lie and in which
+ * order. Parsing fills it and checks every number against the length of the bytes; it allocates
+ * nothing. What the bytes say besides (a version, a number that is no shape) goes to `extra` and
+ * comes back when the filter is written. In memory bits always lie as ours do: bit p is bit p & 7
+ * of byte p >> 3.
  */
 #ifndef BLOOMERY_DIALECT_DIALECTS_H
 #define BLOOMERY_DIALECT_DIALECTS_H
@@ -34,7 +35,8 @@ struct bloomery_design {
     enum bloomery_layout layout;
     const uint8_t *bits[BLOOMERY_CHAIN_MAX];
     uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
-    /* Where a layer's bits are not in one place: copies them, as ours, from wherever they are. Else NULL. */
+    /* Where a layer's bits are not in one place: copies them, as ours, from wherever they are. Else
+     * NULL. */
     void (*gather)(const struct bloomery_design *design, uint32_t layer, uint8_t *to);
     /* What to keep: points into the bytes that were parsed, or to `small`. */
     const uint8_t *extra;
@@ -56,7 +58,7 @@ struct bloomery_emitter {
 
 struct bloomery_dialect_row {
     bloomery_dialect facts;
-    /* NULL where there is no magic. */
+    /* NULL if there is no magic. */
     bool (*sniff)(const uint8_t *data, size_t bytes);
     /* Of an empty filter; NULL: unsupported. `parameters` is never NULL; fields that the row's
      * `takes` does not name are 0. */
@@ -66,11 +68,12 @@ struct bloomery_dialect_row {
     bloomery_status (*parse)(const uint8_t *data, size_t bytes,
                              const bloomery_dialect_parameters *parameters,
                              struct bloomery_design *design, bloomery_error *error);
-    /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may come
-     * from a file of ours. */
+    /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may
+     * come from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
-    /* Whether the filter's hash, rules and numbers are this dialect's; says what is not. NULL only where
-     * `write` is: that the shape names the dialect proves nothing, a file of ours may name any. */
+    /* Whether the filter's hash, rules and numbers are this dialect's; says what is not. NULL only
+     * where `write` is: that the shape names the dialect proves nothing, a file of ours may name
+     * any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
     const char *(*variant)(const bloomery_filter *filter);
@@ -136,14 +139,19 @@ bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
  * `error` says so. */
 int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error);
 
+/* Whether `bytes` bytes are a header of `header` bytes and `words` words of 64 bits, and nothing
+ * else; says what is wrong. `header` is at most `bytes`. */
+bloomery_status bloomery_dialect_length(uint64_t words, size_t header, size_t bytes,
+                                        bloomery_error *error);
+
 /* Sends bytes; and the first `bytes` bytes of a layer's bits, in a layout. */
 bloomery_status bloomery_emit(struct bloomery_emitter *emitter, const void *data, size_t bytes);
 bloomery_status bloomery_emit_bits(struct bloomery_emitter *emitter,
                                    const struct bloomery_layer *layer, uint64_t bytes,
                                    enum bloomery_layout layout);
 
-/* Copies bits from a layout to ours, or from ours to it: each layout is its own opposite. `bytes` is a
- * multiple of 8 with BE_WORDS. */
+/* Copies bits from a layout to ours, or from ours to it: each layout is its own opposite. `bytes`
+ * is a multiple of 8 with BE_WORDS. */
 void bloomery_turn_bits(enum bloomery_layout layout, const uint8_t *from, uint8_t *to,
                         size_t bytes);
 
@@ -162,8 +170,9 @@ static inline void bloomery_store_be(uint8_t *to, uint64_t value, unsigned bytes
         to[i] = (uint8_t)value;
 }
 
-/* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it was asked for",
- * where X is the rule's own and more than `factor` times Y; false where it is not, or nothing was asked for. */
+/* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it
+ * was asked for", where X is the rule's own and more than `factor` times Y; false where it is not,
+ * or nothing was asked for. */
 bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room);
 
 #endif

@@ -8,16 +8,17 @@
  *     byte 2    W, the number of 64-bit words, big-endian, 1 to 2^31 - 1
  *     byte 6    the words, big-endian; bit p is bit p & 63 of word p >> 6. m = 64 W
  *
- * Keys are hashed by murmur3 x64 128 with seed 0, as the bytes that a funnel makes of an object. Neither
- * n nor p nor the funnel is in the stream.
+ * Keys are hashed by murmur3 x64 128 with seed 0, as the bytes that a funnel makes of an object.
+ * Neither n nor p nor the funnel is in the stream.
  *
- * Sizing (31.1): bits = trunc(-n ln p / (ln2 ln2)), n = 0 counting as 1; W = ceil(bits / 64); and k =
- * max(1, round(bits / n ln2)) from the bits before they are rounded up to words. Later releases take k =
- * max(1, round(-ln p / ln2)), another number for a handful of keys only; readers take what the stream says.
+ * Sizing (31.1): bits = trunc(-n ln p / (ln2 ln2)), n = 0 counting as 1; W = ceil(bits / 64); and k
+ * = max(1, round(bits / n ln2)) from the bits before they are rounded up to words. Later releases
+ * take k = max(1, round(-ln p / ln2)), another number for a handful of keys only; readers take what
+ * the stream says.
  *
- * Known faults: MITZ_32 computes with 32 bits and leaves all bits past 2^31 empty; both strategies step
- * through the array, so a few keys in m have a step that leads back to where it began and only a few
- * positions: below rates of some 1/m that is most of the rate.
+ * Known faults: MITZ_32 computes with 32 bits and leaves all bits past 2^31 empty; both strategies
+ * step through the array, so a few keys in m have a step that leads back to where it began and only
+ * a few positions: below rates of some 1/m that is most of the rate.
  */
 #include "dialect/java.h"
 
@@ -86,11 +87,9 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     if (words == 0 || words > words_max)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 2, "damaged: %llu words are not 1 to 2^31-1",
                              (unsigned long long)words);
-    if (words != (bytes - HEADER) / 8 || (bytes - HEADER) % 8 != 0)
-        return bloomery_fail(
-            error, BLOOMERY_TRUNCATED, bytes, "%s: %llu words take %llu bytes, there are %zu",
-            words > (bytes - HEADER) / 8 ? "cut short" : "something follows the filter",
-            (unsigned long long)words, (unsigned long long)(HEADER + words * 8), bytes);
+    bloomery_status status = bloomery_dialect_length(words, HEADER, bytes, error);
+    if (status != BLOOMERY_OK)
+        return status;
     lay_out(design, strategy == 0 ? MITZ_32 : MITZ_64, words, probes);
     design->layout = BLOOMERY_LAYOUT_BE_WORDS;
     design->bits[0] = data + HEADER;
@@ -120,6 +119,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     assert(layer->probes <= PROBES_MAX && layer->bits % 64 == 0);
     header[0] = filter->shape.probe_rule == BLOOMERY_PROBES_MASKED_DOUBLE;
     header[1] = (uint8_t)layer->probes;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See java.h. */
 #include "dialect/java.h"
 
 #include "base/error.h"
@@ -14,8 +15,8 @@ double bloomery_java_bits(uint64_t keys, double rate)
     return trunc(-(double)keys * log(rate) / (ln2 * ln2));
 }
 
-/* Java's Math.round, of numbers that are not negative: floor(value + 0.5), but without a sum that is
- * rounded itself. */
+/* Java's Math.round, of numbers that are not negative: floor(value + 0.5), but without a sum that
+ * is rounded itself. */
 static double round_half_up(double value)
 {
     const double whole = floor(value);

@@ -7,22 +7,23 @@
  * or one of those in the filter block of a table, which has one for each 2^base bytes of data:
  *
  *     | filter 0 | filter 1 | ... | offsets: u32 each | u32: where the offsets begin | base |
- *                                                          base one byte: 11; all numbers little-endian
+ *                                              base one byte: 11; all numbers little-endian
  *
- * where a filter ends where the next one begins, the last where the offsets do, and one of no bytes has no
- * keys. `index` says which; what is written again is that filter by itself.
+ * where a filter ends where the next one begins, the last where the offsets do, and one of no bytes
+ * has no keys. `index` says which; what is written again is that filter by itself.
  *
  *     h = LevelDB's hash of 32 bits (hash/foreign/leveldb_hash.c); bit i is (h + i rotr32(h, 17)
  *     mod 2^32) mod m
  *
- * Sizing: m = max(64, n b) rounded up to whole bytes, b a whole number of bits per key; k = trunc(0.69 b), at
- * least 1 and at most 30. LevelDB answers "maybe" for any key where k is 31 or more, a room for other
- * encodings, and "no" where there are fewer than 2 bytes; the latter are refused here, since that is what a file
- * cut short looks like. Zero probes, which LevelDB takes for "maybe", are refused too.
+ * Sizing: m = max(64, n b) rounded up to whole bytes, b a whole number of bits per key; k =
+ * trunc(0.69 b), at least 1 and at most 30. LevelDB answers "maybe" for any key where k is 31 or
+ * more, a room for other encodings, and "no" where there are fewer than 2 bytes; the latter are
+ * refused here, since that is what a file cut short looks like. Zero probes, which LevelDB takes
+ * for "maybe", are refused too.
  *
- * Known faults: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk with one step
- * does not do what k independent positions do, neither in the few hundred bits that the keys of 2 KiB get
- * nor in an array of 2^17 bits and more (core/foreign/rotated_rules.c).
+ * Known faults: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk with one
+ * step does not do what k independent positions do, neither in the few hundred bits that the keys
+ * of 2 KiB get nor in an array of 2^17 bits and more (core/foreign/rotated_rules.c).
  */
 #include "dialect/storage.h"
 
@@ -30,6 +31,7 @@
 #include "base/error.h"
 #include "plan/classic_rate.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -191,6 +193,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const uint8_t probes = (uint8_t)layer->probes;
     const uint8_t *bytes;
     size_t count;
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
     bloomery_status status =

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbloom's filters (github.com/jvirkki/libbloom). Release 1.6 has no file: its bytes are the bitmap alone,
- * bit p being bit p & 7 of byte p >> 3, and keys and rate must be known. 2.0 saves its struct as it lies in
- * memory; on 64-bit little-endian machines:
+ * libbloom's filters (github.com/jvirkki/libbloom). Release 1.6 has no file: its bytes are the
+ * bitmap alone, bit p being bit p & 7 of byte p >> 3, and keys and rate must be known. 2.0 saves
+ * its struct as it lies in memory; on 64-bit little-endian machines:
  *
  *     byte 0     "libbloom2"
  *     byte 9     64, the size of the struct   u16
- *     byte 11    entries u32, 4 bytes of no meaning, bits u64, bytes u64, hashes u8, 7 bytes of no meaning,
- *                error f64, ready u8, major u8, minor u8, 5 bytes of no meaning, bits per entry f64, and an
- *                address in the memory of the process that wrote it
+ *     byte 11    entries u32, 4 bytes of no meaning, bits u64, bytes u64, hashes u8, 7 bytes of no
+ *                meaning, error f64, ready u8, major u8, minor u8, 5 bytes of no meaning, bits per
+ *                entry f64, and an address in the memory of the process that wrote it
  *     byte 75    the bitmap
  *
- * It does not empty a file before it writes to it, so what a longer one had may follow. The bytes without
- * meaning are kept, to be written again.
+ * It does not empty a file before it writes to it, so what a longer one had may follow. The bytes
+ * without meaning are kept, to be written again.
  *
- * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed; positions
- * are core/foreign/half_rules.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing: plan/foreign/short_sizing.h, bits =
- * trunc(entries b), which 2.0 computes with 64 bits of mantissa and 1.6 with 53; 2.0 keeps k in a byte.
+ * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed;
+ * positions are core/foreign/half_rules.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing:
+ * plan/foreign/short_sizing.h, bits = trunc(entries b), which 2.0 computes with 64 bits of mantissa
+ * and 1.6 with 53; 2.0 keeps k in a byte.
  *
- * Faults: the two releases place the same keys differently without telling each other's bitmaps apart; from 2^26
- * bits on positions are spread less and less evenly, which costs a factor of 1.2 at 2^33 bits, 3 at 2^34 and 18
- * at 2^35 (plan/foreign/half_rate.c); a k above 255 loses its upper bits.
+ * Faults: the two releases place the same keys differently without telling each other's bitmaps
+ * apart; from 2^26 bits on positions are spread less and less evenly, which costs a factor of 1.2
+ * at 2^33 bits, 3 at 2^34 and 18 at 2^35 (plan/foreign/half_rate.c); a k above 255 loses its upper
+ * bits.
  */
 #include "dialect/dialects.h"
 
@@ -67,8 +69,8 @@ static void lay_out(struct bloomery_design *design, int release, uint64_t bits, 
 
 /* ---- Sizing ---------------------------------------------------------------------------------- */
 
-/* trunc(entries x), where the product is rounded to 64 bits of mantissa, as x87 does it. On every host:
- * the product of 53 and 32 bits is exact in 128. */
+/* trunc(entries x), where the product is rounded to 64 bits of mantissa, as x87 does it. On every
+ * host: the product of 53 and 32 bits is exact in 128. */
 static uint64_t long_product(uint64_t entries, double x)
 {
     int exponent;
@@ -220,7 +222,8 @@ static bloomery_status read_file(const uint8_t *data, size_t bytes, struct bloom
     design->layers[0].rate = rate;
     design->bits[0] = data + BITMAP;
     design->bit_bytes[0] = bitmap;
-    /* The struct, and what a longer file left. They are not beside each other, so they are put together. */
+    /* The struct, and what a longer file left. They are not beside each other, so they are put
+     * together. */
     const size_t stale = bytes - BITMAP - (size_t)bitmap;
     if (stale > sizeof design->small - EXTRA)
         return bloomery_fail(
@@ -282,6 +285,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const bool kept = filter->extra_bytes >= EXTRA;
     const uint64_t bitmap = (layer->bits + 7) / 8;
     uint8_t header[BITMAP] = {0};
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     if (is_release_1(filter))
         return bloomery_emit_bits(emitter, layer, bitmap, BLOOMERY_LAYOUT_BYTES);
     memcpy(header, magic, MAGIC_BYTES);

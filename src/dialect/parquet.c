@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Apache Parquet's split block Bloom filter, as it stands in a file at ColumnMetaData.bloom_filter_offset
- * (bloom_filter_length bytes):
+ * Apache Parquet's split block Bloom filter, as it stands in a file at
+ * ColumnMetaData.bloom_filter_offset (bloom_filter_length bytes):
  *
  *     | header | z blocks of 32 bytes: eight words of 32 bits, little-endian |
  *
  *     header    15 <32 z: zigzag, 7 bits a byte>  1c 1c 00 00  1c 1c 00 00  1c 1c 00 00  00
  *               numBytes                          BLOCK        XXHASH       UNCOMPRESSED
  *
- * which is Thrift's compact form of the only header that the specification allows. Variant "raw" is the blocks
- * alone.
+ * which is Thrift's compact form of the only header that the specification allows. Variant "raw" is
+ * the blocks alone.
  *
  *     x = XXH64 of the value's plain encoding, seed 0
  *     block floor(x >> 32 z / 2^32); in its word i bit (x mod 2^32 salt[i] mod 2^32) >> 27
  *
- * The specification takes any z from 1 on; what writers choose (numbers of ours: `bits`, any multiple of 256):
+ * The specification takes any z from 1 on; what writers choose (numbers of ours: `bits`, any
+ * multiple of 256):
  *
- *     bytes              parquet-java's constructor: at least 32, rounded up to a power of two, at most 128 MiB
+ *     bytes              parquet-java's constructor: at least 32, rounded up to a power of two,
+ *                        at most 128 MiB
  *     keys, rate         its optimalNumOfBits: trunc(-8 n / ln(1 - p^(1/8))), at most 2^30, then
- *                        (bits + 255) & ~256, at least 256, and an eighth of that for the constructor
+ *                        (bits + 255) & ~256, at least 256, an eighth of that for the constructor
  *     keys, bits_per_key ClickHouse: that many bits, rounded up to bytes and then to a power of two
  *
- * Known faults of parquet-java's sizing: its formula is that of a filter whose blocks all have the same number
- * of keys, which they do not (core/foreign/block_rules.c), so where rounding adds no room the rate is higher than asked
- * for; nothing is larger than 128 MiB; and the mask clears bit 8, where it was to round to a multiple of 256,
- * which the power of two then hides.
+ * Known faults of parquet-java's sizing: its formula is that of a filter whose blocks all have the
+ * same number of keys, which they do not (core/foreign/block_rules.c), so where rounding adds no
+ * room the rate is higher than planned; nothing is larger than 128 MiB; and the mask clears bit
+ * 8, where it was to round to a multiple of 256, which the power of two then hides.
  */
 #include "dialect/dialects.h"
 
@@ -153,7 +155,8 @@ static size_t make_header(uint64_t bytes, uint8_t header[HEADER_MAX])
     return at + sizeof ending;
 }
 
-/* The number of bytes that a header speaks of, 0 where there is no number; `at` is moved behind it. */
+/* The number of bytes that a header speaks of, 0 where there is no number; `at` is moved behind
+ * it. */
 static uint64_t read_number(const uint8_t *data, size_t bytes, size_t *at)
 {
     uint64_t value = 0;
@@ -176,7 +179,7 @@ static bool sniff(const uint8_t *data, size_t bytes)
            memcmp(data + at, ending, ENDING) == 0;
 }
 
-/* How the header begins: what is not exactly that is told apart. */
+/* How the header begins: what is not exactly that gets its own message. */
 static bloomery_status check_header(const uint8_t *data, size_t bytes, uint64_t *number,
                                     size_t *header_bytes, bloomery_error *error)
 {
@@ -267,6 +270,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct bloomery_layer *layer = filter->layers;
     uint8_t header[HEADER_MAX];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     bloomery_status status = BLOOMERY_OK;
     if (!is_raw(filter))
         status = bloomery_emit(emitter, header, make_header(layer->bits / 8, header));

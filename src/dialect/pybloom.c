@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filters of pybloom_live (Python), and of pybloom before it, as their tofile() writes them; all
- * numbers are little-endian. One filter, k slices of s bits (hash/foreign/pybloom_hash.c,
+ * The filters of pybloom_live (Python), and of pybloom before it, as their tofile() writes them;
+ * all numbers are little-endian. One filter, k slices of s bits (hash/foreign/pybloom_hash.c,
  * core/foreign/slices.c):
  *
  *      0  rate, a double
@@ -11,24 +11,24 @@
  * and a chain of them that grows, ScalableBloomFilter:
  *
  *      0  how many times the keys each next filter is for, 4 bytes
- *      4  how many times the rate, a double       12  n of the first       20  the rate asked for, a double
+ *      4  how many times the rate, a double   12  n of the first   20  the planned rate, a double
  *     28  F, how many filters there are, 4 bytes; 0 where no key was added
  *     32  F times the length of a filter in bytes, 8 bytes each
  *         the filters, as above
  *
- * Which of the two it is can be seen: the ratio of a chain lies where a filter has rate and k, which
- * read as a double are next to 0. Who wrote it can't: the variants are "4" and "3" after the version of
- * pybloom_live, and "2" for pybloom 2.0, which hashes as 3 and differs in how it sizes chains. Keys are
- * counted where they set a bit.
+ * Which of the two it is can be seen: the ratio of a chain lies where a filter has rate and k,
+ * which read as a double are next to 0. Who wrote it can't: the variants are "4" and "3" after the
+ * version of pybloom_live, and "2" for pybloom 2.0, which hashes as 3 and differs in how it sizes
+ * chains. Keys are counted where they set a bit.
  *
- * Keys are the UTF-8 of a str. Bytes are themselves in version 4, and under Python 3 the text of their
- * repr(), b'...', in version 3.
+ * Keys are the UTF-8 of a str. Bytes are themselves in version 4, and under Python 3 the text of
+ * their repr(), b'...', in version 3.
  *
  * Sizing: k = ceil(ln(1/p) / ln 2), s = ceil(n |ln p| / (k ln2^2)).
  *
- * Faults: pybloom_live plans the first filter of a chain for 0.9 p where the sum of all rates is p only if
- * it is 0.1 p, as in pybloom 2.0; so a chain ends at 9 p. Filters of versions 3 and 4 look alike and
- * differ where digests have 128 bits: read as the other, keys are missed.
+ * Faults: pybloom_live plans the first filter of a chain for 0.9 p where the sum of all rates is p
+ * only if it is 0.1 p, as in pybloom 2.0; so a chain ends at 9 p. Filters of versions 3 and 4 look
+ * alike and differ where digests have 128 bits: read as the other, keys are missed.
  */
 #include "dialect/dialects.h"
 
@@ -286,6 +286,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 {
     const struct header header = header_of(filter);
     uint8_t bytes[CHAIN_HEADER];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     if (filter->shape.kind != BLOOMERY_SCALABLE)
         return write_layer(&filter->layers[0], emitter);
     bloomery_store_u32(bytes, filter->shape.growth);
@@ -324,7 +325,7 @@ static bool remark_chain(const bloomery_filter *filter, char *text, size_t room)
         none += log1p(-fmin(
             0.999999, filter->kind->expected_rate(&filter->layers[i], filter->layers[i].keys)));
     snprintf(text, room,
-             "the chain was asked for %s, but the rates of its filters add up to %s: with %u of "
+             "the chain was planned for %s, but the rates of its filters add up to %s: with %u of "
              "them, full, it is %s",
              bloomery_phrase_rate(&queried, header.rate), bloomery_phrase_rate(&sum, fmin(1, end)),
              filter->shape.layer_count, bloomery_phrase_rate(&now, -expm1(none)));

@@ -4,23 +4,26 @@
  *
  *     byte 0     keys in all layers          u64, little-endian, packed, as all that follows
  *     byte 8     N, the number of layers     u32
- *     byte 12    options                    u32: 1 no rounding, 2 entries are bits, 4 hash of 64 bits, 8 does
- *                                           not scale; 5 or 13 in filters of today
+ *     byte 12    options                    u32: 1 no rounding, 2 entries are bits, 4 hash of 64
+ *                                           bits, 8 does not scale; 5 or 13 in filters of today
  *     byte 16    growth                     u32: EXPANSION
- *     byte 20    N layers of 53 bytes:       bytes u64, bits u64 (8 bytes), keys in it u64, error f64,
- *                                           bits per key f64, k u32, capacity u64, n2 u8 (0)
+ *     byte 20    N layers of 53 bytes:       bytes u64, bits u64 (8 bytes), keys in it u64,
+ *                                           error f64, bits per key f64, k u32, capacity u64,
+ *                                           n2 u8 (0)
  *                the layers' bits, one behind the other, bit p being bit p & 7 of byte p >> 3
  *
- * Keys are hashed by MurmurHash64A twice, the second time with the first hash as seed; positions are
- * (a + i b) mod 2^64 mod m. A chain begins with a layer for the capacity at half the error asked for, or at that
- * error where it does not scale; how it goes on, and how layers are sized, is in core/foreign/tightened.c. An error above
- * 0.25 counts as 0.25. Keys are counted when they set a bit.
+ * Keys are hashed by MurmurHash64A twice, the second time with the first hash as seed; positions
+ * are (a + i b) mod 2^64 mod m. A chain begins with a layer for the capacity at half the error
+ * asked for, or at that error where it does not scale; how it goes on, and how layers are sized, is
+ * in core/foreign/tightened.c. An error above 0.25 counts as 0.25. Keys are counted when they set a
+ * bit.
  *
- * Faults: the constants of the sizing are cut short, which gives a layer for error 2^-j a probe too many; and
- * few keys at a low error have a rate several times as high, since positions are steps of one size
- * (plan/foreign/step_rate.c).
+ * Faults: the constants of the sizing are cut short, which gives a layer for error 2^-j a probe too
+ * many; and few keys at a low error have a rate several times as high, since positions are steps of
+ * one size (plan/foreign/step_rate.c).
  *
- * What was written by old releases, with other options or n2, places keys in another way and is not read.
+ * What was written by old releases, with other options or n2, places keys in another way and is not
+ * read.
  */
 #include "dialect/redisbloom.h"
 
@@ -46,7 +49,7 @@ enum {
 };
 
 _Static_assert(BLOOMERY_REDISBLOOM_HEADER == HEADER + LAYER * BLOOMERY_CHAIN_MAX,
-               "the public header has room for all links");
+               "the public header has room for all layers");
 
 static const uint64_t keys_max = UINT64_C(1) << 30;
 static const double rate_max = 0.25;
@@ -112,18 +115,18 @@ static bloomery_status read_layer(const uint8_t *data, uint64_t at, struct bloom
     };
     if (bytes == 0 || bytes > BLOOMERY_BITS_MAX / 8 || layer->bits != bytes * 8)
         return bloomery_fail(error, BLOOMERY_CORRUPT, at,
-                             "damaged: a link of %llu bytes and %llu bits",
+                             "damaged: a layer of %llu bytes and %llu bits",
                              (unsigned long long)bytes, (unsigned long long)layer->bits);
     if (!(layer->rate > 0 && layer->rate < 1) || layer->probes == 0 ||
         bloomery_short_probes(bits_per_key) != layer->probes)
         return bloomery_fail(error, BLOOMERY_CORRUPT, at,
-                             "damaged: a link's error, bits per key and %u probes do not belong "
+                             "damaged: a layer's error, bits per key and %u probes do not belong "
                              "together",
                              layer->probes);
     if (data[52] != 0)
         return bloomery_fail(error, data[52] > 63 ? BLOOMERY_CORRUPT : BLOOMERY_UNSUPPORTED,
                              at + 52,
-                             "a link of 2^%u bits is one of an old release, which placed keys in "
+                             "a layer of 2^%u bits is one of an old release, which placed keys in "
                              "another way",
                              data[52]);
     return BLOOMERY_OK;
@@ -138,7 +141,7 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
     const uint32_t layers = bloomery_load_u32(data + 8);
     const uint32_t options = bloomery_load_u32(data + 12);
     if (layers == 0 || (options & ~(uint32_t)OPTIONS_KNOWN) != 0)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, 8, "damaged: %u links, options %u", layers,
+        return bloomery_fail(error, BLOOMERY_CORRUPT, 8, "damaged: %u layers, options %u", layers,
                              options);
     if ((options & ~(uint32_t)NONSCALING) != OPTIONS)
         return bloomery_fail(
@@ -146,11 +149,11 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
             "options %u are those of an old release, which placed keys in another way", options);
     if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 8,
-                             "%u links are more than the %d that a chain can have here", layers,
+                             "%u layers are more than the %d that a chain can have here", layers,
                              BLOOMERY_CHAIN_MAX);
     if (bytes < HEADER + LAYER * (size_t)layers)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short: a header of %u links takes %u bytes, there are %zu",
+                             "cut short: a header of %u layers takes %u bytes, there are %zu",
                              layers, HEADER + LAYER * layers, bytes);
     return BLOOMERY_OK;
 }
@@ -176,7 +179,7 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
     }
     if (adds != bloomery_load_u64(data))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                             "damaged: %llu keys in all, %llu in its links",
+                             "damaged: %llu keys in all, %llu in its layers",
                              (unsigned long long)bloomery_load_u64(data), (unsigned long long)adds);
     *header_bytes = HEADER + LAYER * (size_t)layers;
     return BLOOMERY_OK;
@@ -228,14 +231,14 @@ bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery
     if (shape->kind != BLOOMERY_SCALABLE || shape->hash != HASH || shape->seed != 0 ||
         shape->probe_rule != BLOOMERY_PROBES_DOUBLE || shape->count_rule != BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "RedisBloom hashes by murmurhash64a and keeps chains of links");
+                             "RedisBloom hashes by murmurhash64a and keeps chains of layers");
     for (uint32_t i = 0; i < shape->layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         if (layer->bits % 8 != 0 || !(layer->rate > 0 && layer->rate < 1) ||
             bloomery_short_probes(bits_per_key_of(filter, i)) != layer->probes)
             return bloomery_fail(
                 error, BLOOMERY_MISMATCH, 0,
-                "RedisBloom's links have whole bytes and the number of probes that follows "
+                "RedisBloom's layers have whole bytes and the number of probes that follows "
                 "from their rate");
     }
     return BLOOMERY_OK;
@@ -292,7 +295,7 @@ static const char *variant(const bloomery_filter *filter)
     return filter->shape.growth == 0 ? "nonscaling" : "scaling";
 }
 
-/* With all layers full. The rate asked for is twice the first layer's where the chain scales. */
+/* With all layers full. The planned rate is twice the first layer's where the chain scales. */
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     struct bloomery_phrase is, wanted;

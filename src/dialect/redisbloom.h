@@ -5,6 +5,8 @@
 
 #include "dialect/dialects.h"
 
+#include <bloomery/redisbloom.h>
+
 /* Checks a header that begins at `data` and fills a design from it, all but where its bits are.
  * `header_bytes` is how long it is: the bits follow there. */
 bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t bytes,

@@ -1,31 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RocksDB's full filters (rocksdb.BuiltinBloomFilter, 7.8). Bits, and a trailer of five bytes, whose first
- * one tells the encodings apart:
+ * RocksDB's full filters (rocksdb.BuiltinBloomFilter, 7.8). Bits, and a trailer of five bytes,
+ * whose first one distinguishes the encodings:
  *
  *     fast (format_version 5 and later)         legacy (before)
  *     | bits: N blocks of 64 bytes |             | bits: N blocks of 64 bytes |
  *     | ff | 00 | k | 00 | 00 |                 | k | N: u32, little-endian |
  *
- *     00 .. of any size from 6 on: "maybe" to every key       fe ..: a Ribbon filter, which is no Bloom filter
+ *     00 .. of any size from 6 on: "maybe" to every key
+ *     fe ..: a Ribbon filter, which is no Bloom filter
  *
- * Legacy filters have blocks as long as the machine's caches have: 128 bytes on ARM and POWER, 256 on
- * mainframes; such are read, and their N tells.
+ * Legacy filters have blocks as long as the machine's caches have: 128 bytes on ARM and POWER, 256
+ * on mainframes; such are read, and recognised by their N.
  *
- *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the block, and whose high half x has bit
- *               x g^i mod 2^32 >> 23 there
- *     legacy    h = 32 bits (hash/foreign/leveldb_hash.c, last bytes sign-extended); bit (h + i rotr32(h, 17)) mod
- *               512 of block h mod N
+ *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the block, and whose high
+ *               half x has bit x g^i mod 2^32 >> 23 there
+ *     legacy    h = 32 bits (hash/foreign/leveldb_hash.c, last bytes sign-extended); bit
+ *               (h + i rotr32(h, 17)) mod 512 of block h mod N
  *
- * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on 100;
- *     fast      M = trunc(1000 b + 0.500001);  ceil(n M / 8000) bytes, rounded up to blocks; k by a table
- *     legacy    M / 1000 rounded to a whole number;  ceil(n b / 512) blocks, one more where that is even;
- *               k = trunc(0.69 b), 1 to 30
- * Without keys there is the trailer alone, and the answer is "no". What RocksDB takes for "maybe" because it
- * does not know it - other first bytes, k = 0 or above 30, N that does not divide the bits - is refused here.
+ * Sizing from n keys and b bits per key: b below 0.5 is no filter, below 1 it is 1, from 100 on
+ * it is 100.
  *
- * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk in
- * a block of 512 bits covers much of what others do (core/foreign/rotated_rules.c).
+ *     fast      M = trunc(1000 b + 0.500001);  ceil(n M / 8000) bytes, rounded up to blocks; k by a
+ *               table
+ *     legacy    M / 1000 rounded to a whole number;  ceil(n b / 512) blocks, one more if that is
+ *               even; k = trunc(0.69 b), 1 to 30
+ *
+ * Without keys there is the trailer alone, and the answer is "no". What RocksDB takes for "maybe"
+ * because it does not know it - other first bytes, k = 0 or above 30, N that does not divide the
+ * bits - is refused here.
+ *
+ * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and
+ * a walk in a block of 512 bits covers much of what others do (core/foreign/rotated_rules.c).
  */
 #include "dialect/storage.h"
 
@@ -153,7 +159,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
         given->probes < 1 || given->probes > PROBES_MAX)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
-            "RocksDB's filters have lines of 512 bits and 1 to 30 probes: bits is a "
+            "RocksDB's filters have blocks of 512 bits and 1 to 30 probes: bits is a "
             "multiple of 512, and bits_per_key is not given besides");
     if (blocks > (variant == FAST ? fast_blocks_max : legacy_bits_max / BLOCK_BITS))
         return too_large(error);
@@ -196,12 +202,12 @@ static bloomery_status parse_legacy(const uint8_t *data, size_t bytes,
     const uint64_t block = blocks > 0 ? end / blocks : 0;
     if ((blocks == 0) != (end == 0))
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short, or not RocksDB's: %llu lines in %zu bytes",
+                             "cut short, or not RocksDB's: %llu blocks in %zu bytes",
                              (unsigned long long)blocks, end);
     if (end > 0 && (block * blocks != end || (block & (block - 1)) != 0 || block < BLOCK ||
                     block > BLOCK_MAX || end > legacy_bits_max / 8))
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
-                             "cut short, or not RocksDB's: %llu lines of 64, 128 or 256 bytes are "
+                             "cut short, or not RocksDB's: %llu blocks of 64, 128 or 256 bytes are "
                              "not %zu bytes",
                              (unsigned long long)blocks, end);
     lay_out(design, LEGACY, end > 0 ? blocks : 1, end > 0 ? (uint32_t)block * 8 : BLOCK_BITS,
@@ -283,7 +289,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
         (!is_fast(shape) && !is_legacy(shape)))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RocksDB hashes by XXPH3, or by LevelDB's hash with signed bytes, "
-                             "into one line of a key");
+                             "into one block of a key");
     if (is_fast(shape) ? layer->blocks > fast_blocks_max || layer->probes > PROBES_MAX
                        : layer->bits > legacy_bits_max || layer->probes > LEGACY_PROBES_MAX)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
@@ -299,6 +305,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t trailer[TRAILER];
     const uint8_t *bytes;
     size_t count;
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     if (bloomery_is_constant(filter, &bytes, &count))
         return bloomery_emit(emitter, bytes, count);
     assert(layer->blocks <= UINT32_MAX && layer->probes <= LEGACY_PROBES_MAX);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spark's BloomFilter (org.apache.spark.util.sketch), and the stream of its writeTo, all big-endian:
+ * Spark's BloomFilter (org.apache.spark.util.sketch), and the stream of its writeTo, all
+ * big-endian:
  *
  *     version 1          version 2
  *     0  version, 1      0  version, 2
@@ -9,18 +10,19 @@
  *     8  W               12 W, the number of 64-bit words, 1 to 2^31 - 1
  *     12 the words       16 the words; bit p is bit p & 63 of word p >> 6. m = 64 W
  *
- * Keys are hashed twice by a murmur3 of 32 bits (hash/foreign/spark_hash.c), which gives h1 and h2; texts are UTF-8,
- * whole numbers of any width 8 bytes, the least significant first. For i = 1 .. k, in signed numbers,
+ * Keys are hashed twice by a murmur3 of 32 bits (hash/foreign/spark_hash.c), which gives h1 and h2;
+ * texts are UTF-8, whole numbers of any width 8 bytes, the least significant first. For i = 1 .. k,
+ * in signed numbers,
  *
- *     v1         c = h1 + i h2 in 32 bits                    bit (c < 0 ? ~c : c) mod m; the seed is 0
- *     v2         c = h1 (2^31 - 1) + i h2 in 64 bits         the same
+ *     v1         c = h1 + i h2 in 32 bits                bit (c < 0 ? ~c : c) mod m; the seed is 0
+ *     v2         c = h1 (2^31 - 1) + i h2 in 64 bits     the same
  *     v2-early   as v2, but a negative c is replaced by ~c before the next h2 is added
  *
  * Sizing: bits = trunc(-n ln p / (ln2 ln2)), W = ceil(bits / 64), k = max(1, round(bits / n ln2)).
  *
- * Known faults: v1 leaves all bits past 2^31 empty, which is why there is a v2; and the first commits with a
- * v2 (spring of 2025) wrote streams that nothing tells from later ones though their bits are others, so
- * who has one must say variant v2-early.
+ * Known faults: v1 leaves all bits past 2^31 empty, which is why there is a v2; and the first
+ * commits with a v2 (spring of 2025) wrote streams that nothing distinguishes from later ones
+ * though their bits are others, so who has one must say variant v2-early.
  */
 #include "dialect/java.h"
 
@@ -144,11 +146,9 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     if (words == 0 || words > INT32_MAX)
         return bloomery_fail(error, BLOOMERY_CORRUPT, header - 4,
                              "damaged: %llu words are not 1 to 2^31-1", (unsigned long long)words);
-    if (words != (bytes - header) / 8 || (bytes - header) % 8 != 0)
-        return bloomery_fail(
-            error, BLOOMERY_TRUNCATED, bytes, "%s: %llu words take %llu bytes, there are %zu",
-            words > (bytes - header) / 8 ? "cut short" : "something follows the filter",
-            (unsigned long long)words, (unsigned long long)(header + words * 8), bytes);
+    status = bloomery_dialect_length(words, header, bytes, error);
+    if (status != BLOOMERY_OK)
+        return status;
     lay_out(design, variant, (uint32_t)seed, words, (uint32_t)probes);
     design->layout = BLOOMERY_LAYOUT_BE_WORDS;
     design->bits[0] = data + header;
@@ -186,6 +186,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const bool first = variant_of(filter) == V1;
     const size_t header = first ? HEADER_1 : HEADER_2;
     uint8_t bytes[HEADER_2];
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     assert(layer->bits % 64 == 0 && (!first || filter->shape.seed == 0));
     bloomery_store_be(bytes, first ? 1 : 2, 4);
     bloomery_store_be(bytes + 4, layer->probes, 4);
@@ -217,7 +218,7 @@ static bool remark(const bloomery_filter *filter, uint32_t index, char *text, si
     snprintf(
         text, room,
         "if a Spark built in the spring of 2025 wrote it, its bits are those of variant v2-early, "
-        "read as which it misses none of its keys; nothing in the bytes tells");
+        "read as which it misses none of its keys; nothing in the bytes shows it");
     return true;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See storage.h. */
 #include "dialect/storage.h"
 
 #include "plan/describe.h"
@@ -44,12 +45,12 @@ bool bloomery_is_constant(const bloomery_filter *filter, const uint8_t **bytes, 
     return true;
 }
 
-static uint64_t keys_told(const struct bloomery_layer *layer)
+static uint64_t keys_planned(const struct bloomery_layer *layer)
 {
     if (layer->keys > 0)
         return layer->keys;
-    const double told = (double)layer->bits / ceil(layer->probes / 0.69);
-    return (uint64_t)told; /* bits are at most 2^50 */
+    const double planned = (double)layer->bits / ceil(layer->probes / 0.69);
+    return (uint64_t)planned; /* bits are at most 2^50 */
 }
 
 bool bloomery_remark_promise(const bloomery_filter *filter,
@@ -57,7 +58,7 @@ bool bloomery_remark_promise(const bloomery_filter *filter,
                              double factor, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;
-    const uint64_t keys = keys_told(layer);
+    const uint64_t keys = keys_planned(layer);
     struct bloomery_phrase is, formula;
     const uint8_t *bytes;
     size_t count;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What LevelDB's and RocksDB's filters have in common besides a hash: bytes that stand for "no key" or for
- * "any key" without a bit of their own, and a promise that is bits per key instead of a rate.
+ * What LevelDB's and RocksDB's filters have in common besides a hash: bytes that stand for "no key"
+ * or for "any key" without a bit of their own, and a promise that is bits per key instead of a
+ * rate.
  *
- * A filter of ours has bits. Where theirs has none to speak of, ours has as few as there can be, none or all
- * of them set, and keeps their bytes, so that they come back while nothing was added or cleared:
+ * A filter of ours has bits. Where theirs has none to speak of, ours has as few as there can be,
+ * none or all of them set, and keeps their bytes, so that they come back while nothing was added or
+ * cleared:
  *
  *     extra    1 byte: 1 no key, 2 any key    then their bytes
  */
@@ -16,17 +18,17 @@
 /* What is to be kept of such bytes at most. */
 enum { BLOOMERY_CONSTANT_MAX = 1024 };
 
-/* Gives a design, whose shape and layer are those of an empty filter of at most 4096 bits, one answer for
- * every key. The bytes are copied; BLOOMERY_CONSTANT_MAX of them at most. */
+/* Gives a design, whose shape and layer are those of an empty filter of at most 4096 bits, one
+ * answer for every key. The bytes are copied; BLOOMERY_CONSTANT_MAX of them at most. */
 void bloomery_design_constant(struct bloomery_design *design, bool any_key, const uint8_t *bytes,
                               size_t count);
 
 /* Whether a filter is still such a one; its bytes then. Whatever `extra` is, it is safe. O(1). */
 bool bloomery_is_constant(const bloomery_filter *filter, const uint8_t **bytes, size_t *count);
 
-/* A remark: with the keys the filter was made for - or, where those are not known, as many as its probes tell,
- * k being bits per key times 0.69 - its rate is more than `factor` times that of the formula that such systems
- * give. */
+/* A remark: with the keys the filter was made for - or, where those are not known, as many as its
+ * probes tell, k being bits per key times 0.69 - its rate is more than `factor` times that of the
+ * formula that such systems give. */
 bool bloomery_remark_promise(const bloomery_filter *filter,
                              double (*promised)(const struct bloomery_layer *layer, uint64_t keys),
                              double factor, char *text, size_t room);

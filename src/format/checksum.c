@@ -40,6 +40,7 @@ bloomery_status bloomery_checksums_verify_spans(const uint8_t *payload, uint64_t
 {
     const uint64_t count = spans(payload_bytes);
     const uint64_t checksums_offset = payload_offset + payload_bytes;
+    assert(payload_bytes > 0 && (count + 1) * 8 == bloomery_checksums_bytes(payload_bytes));
     if (first == 0 && bloomery_checksum(checksums, (size_t)(count * 8), seed) !=
                           bloomery_load_u64(checksums + count * 8))
         return bloomery_fail(error, BLOOMERY_CORRUPT, checksums_offset,
@@ -66,6 +67,7 @@ bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         const uint64_t offset = filter->payload_offset + layer->offset;
+        assert(layer->bits * filter->shape.cell_bits <= layer->bytes * 8);
         for (uint64_t bit = layer->bits * filter->shape.cell_bits; bit < layer->bytes * 8; bit++)
             if (bloomery_bit_test(layer->payload, bit))
                 return bloomery_fail(error, BLOOMERY_CORRUPT, offset + bit / 8,

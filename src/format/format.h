@@ -3,7 +3,7 @@
  * Our file, version 2 (docs/format.md is the specification). Only this folder knows its bytes.
  *
  *     0          header, 128 bytes: what it is, where the parts lie, its own checksum
- *     128        records: layers, key rule, secret key, note
+ *     128        records: layers, key rule, secret, note
  *                zeros, up to a multiple of 64
  *     P          payload
  *     P + size   checksums: XXH3-64 of every 64 KiB of payload, then one over those
@@ -29,8 +29,8 @@ struct bloomery_parsed {
     uint64_t payload_bytes;
     uint64_t file_bytes;
     uint64_t header_checksum; /* the seed of the payload's checksums */
-    bool has_key;
-    uint8_t key[BLOOMERY_SECRET_BYTES];
+    bool has_secret;
+    uint8_t secret[BLOOMERY_SECRET_BYTES];
     bloomery_key_rule rule;
     const uint8_t *extra; /* in the prefix */
     size_t extra_bytes;
@@ -57,8 +57,8 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
 size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
                               uint64_t *header_checksum);
 
-/* Whether a filter has a file form: not where another system's bytes have more beside the filter than
- * fits. */
+/* Whether a filter has a file form: not if another system's bytes have more beside the filter
+ * than fits. */
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error);
 
 /* Where the payload begins in the filter's file form. */

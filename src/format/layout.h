@@ -48,22 +48,22 @@ enum {
 
     RECORD_LAYER = 1,
     RECORD_KEY_RULE = 2,
-    RECORD_SECRET_KEY = 3,
+    RECORD_SECRET = 3,
     RECORD_DIALECT = 4, /* of chains of another system how they grow; what else its bytes say */
     RECORD_NOTE = 5,
     RECORD_SOURCE = 6, /* reserved: where the keys came from */
 };
 
 enum {
-    LAYER_BITS = 0,      /* u64 */
-    LAYER_PROBES = 8,    /* u32 */
-    LAYER_LINES = 12,    /* u32 */
-    LAYER_KEYS = 16,     /* u64 */
-    LAYER_RATE = 24,     /* f64 */
-    LAYER_ADDS = 32,     /* u64 */
-    LAYER_OFFSET = 40,   /* u64 */
-    LAYER_BYTES = 48,    /* u64 */
-    LAYER_RESERVED = 56, /* u64, zero */
+    LAYER_BITS = 0,            /* u64 */
+    LAYER_PROBES = 8,          /* u32 */
+    LAYER_BLOCKS_PER_KEY = 12, /* u32 */
+    LAYER_KEYS = 16,           /* u64 */
+    LAYER_RATE = 24,           /* f64 */
+    LAYER_ADDS = 32,           /* u64 */
+    LAYER_OFFSET = 40,         /* u64 */
+    LAYER_BYTES = 48,          /* u64 */
+    LAYER_RESERVED = 56,       /* u64, zero */
     LAYER_BODY_BYTES = 64,
 
     DIALECT_TIGHTENING = 0, /* f64 */

@@ -100,10 +100,11 @@ static bloomery_status check_places(const struct prefix *prefix, struct bloomery
         end = UINT64_MAX;
     if (end != prefix->file_bytes)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, prefix->file_bytes,
-                             "%s: the header speaks of %llu bytes, there are %llu",
+                             "%s: the header names %llu bytes, there are %llu",
                              end > prefix->file_bytes ? "cut short"
                                                       : "something follows the filter",
                              (unsigned long long)end, (unsigned long long)prefix->file_bytes);
+    assert(end == offset + bytes + bloomery_checksums_bytes(bytes));
     parsed->payload_offset = offset;
     parsed->payload_bytes = bytes;
     parsed->file_bytes = end;
@@ -120,7 +121,7 @@ static bloomery_status check_checksum(const struct prefix *prefix, struct bloome
     memset(copy + HEADER_CHECKSUM, 0, 8);
     parsed->header_checksum = bloomery_load_u64(prefix->bytes + HEADER_CHECKSUM);
     uint64_t checksum = bloomery_checksum(copy, bytes, 0);
-    explicit_bzero(copy, bytes); /* a secret key may be in it */
+    explicit_bzero(copy, bytes); /* a secret may be in it */
     if (checksum != parsed->header_checksum)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_CHECKSUM,
                              "damaged: the checksum of the header does not match");
@@ -160,16 +161,16 @@ static bloomery_status read_layer(const uint8_t *body, uint64_t at, struct bloom
 {
     struct bloomery_shape *shape = &parsed->shape;
     if (shape->layer_count == BLOOMERY_CHAIN_MAX)
-        return bloomery_fail(error, BLOOMERY_CORRUPT, at, "damaged: more than %d links",
+        return bloomery_fail(error, BLOOMERY_CORRUPT, at, "damaged: more than %d layers",
                              BLOOMERY_CHAIN_MAX);
     if (bloomery_load_u64(body + LAYER_RESERVED) != 0)
         return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at + LAYER_RESERVED,
-                             "reserved bytes of a link must be zero in this version");
+                             "reserved bytes of a layer must be zero in this version");
     struct bloomery_layer *layer = &parsed->layers[shape->layer_count++];
     *layer = (struct bloomery_layer){
         .bits = bloomery_load_u64(body + LAYER_BITS),
         .probes = bloomery_load_u32(body + LAYER_PROBES),
-        .blocks_per_key = bloomery_load_u32(body + LAYER_LINES),
+        .blocks_per_key = bloomery_load_u32(body + LAYER_BLOCKS_PER_KEY),
         .keys = bloomery_load_u64(body + LAYER_KEYS),
         .rate = bloomery_load_f64(body + LAYER_RATE),
         .adds = bloomery_load_u64(body + LAYER_ADDS),
@@ -216,6 +217,7 @@ static bloomery_status read_dialect(const uint8_t *body, uint32_t bytes, uint64_
                              "reserved bytes of a dialect must be zero in this version");
     parsed->shape.tightening = bloomery_load_f64(body + DIALECT_TIGHTENING);
     parsed->shape.growth = bloomery_load_u32(body + DIALECT_GROWTH);
+    assert(bytes >= DIALECT_EXTRA);
     parsed->extra = body + DIALECT_EXTRA;
     parsed->extra_bytes = bytes - DIALECT_EXTRA;
     return BLOOMERY_OK;
@@ -224,6 +226,7 @@ static bloomery_status read_dialect(const uint8_t *body, uint32_t bytes, uint64_
 static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t *seen,
                                    struct bloomery_parsed *parsed, bloomery_error *error)
 {
+    assert(at % 8 == 0 && at >= BLOOMERY_HEADER_BYTES);
     const unsigned type = bloomery_load_u16(record + RECORD_TYPE);
     const unsigned flags = bloomery_load_u16(record + RECORD_FLAGS);
     const uint32_t bytes = bloomery_load_u32(record + RECORD_BYTES);
@@ -238,11 +241,11 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t 
     case RECORD_KEY_RULE:
         return bytes == RULE_BODY_BYTES && !again ? read_rule(body, at, parsed, error)
                                                   : wrong_size(record, at, error);
-    case RECORD_SECRET_KEY:
+    case RECORD_SECRET:
         if (bytes != BLOOMERY_SECRET_BYTES || again)
             return wrong_size(record, at, error);
-        parsed->has_key = true;
-        memcpy(parsed->key, body, BLOOMERY_SECRET_BYTES);
+        parsed->has_secret = true;
+        memcpy(parsed->secret, body, BLOOMERY_SECRET_BYTES);
         return BLOOMERY_OK;
     case RECORD_DIALECT:
         return bytes >= DIALECT_EXTRA && bytes <= DIALECT_EXTRA + BLOOMERY_EXTRA_MAX && !again
@@ -269,6 +272,7 @@ static bloomery_status read_records(const struct prefix *prefix, struct bloomery
     uint64_t at = BLOOMERY_HEADER_BYTES;
     const uint64_t end = at + bloomery_load_u32(prefix->bytes + HEADER_RECORD_BYTES);
     uint32_t seen = 0;
+    assert(end <= parsed->payload_offset && parsed->shape.layer_count == 0);
     while (at < end) {
         const uint8_t *record = prefix->bytes + at;
         uint64_t body = end - at >= RECORD_BODY ? bloomery_load_u32(record + RECORD_BYTES) : 0;
@@ -288,25 +292,26 @@ static bloomery_status read_records(const struct prefix *prefix, struct bloomery
                              "damaged: a dialect's parameters in a filter of no dialect");
     if (parsed->shape.layer_count != bloomery_load_u32(prefix->bytes + HEADER_LAYERS))
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_LAYERS,
-                             "damaged: the header speaks of %u links, there are %u",
+                             "damaged: the header names %u layers, there are %u",
                              bloomery_load_u32(prefix->bytes + HEADER_LAYERS),
                              parsed->shape.layer_count);
     return BLOOMERY_OK;
 }
 
-/* A key in the file must be the one that the fingerprint names, and only keyed filters have one. */
-static bloomery_status check_key(const struct bloomery_parsed *parsed, bloomery_error *error)
+/* A secret in the file must be the one that the fingerprint names, and only keyed filters have
+ * one. */
+static bloomery_status check_secret(const struct bloomery_parsed *parsed, bloomery_error *error)
 {
-    if (!parsed->has_key)
+    if (!parsed->has_secret)
         return BLOOMERY_OK;
     if (parsed->shape.secret_fingerprint == 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_SECRET_FINGERPRINT,
-                             "damaged: a secret key in a filter that is not keyed");
+                             "damaged: a secret in a filter that is not keyed");
     if (bloomery_hash_siphash.available &&
-        bloomery_secret_fingerprint(parsed->key) != parsed->shape.secret_fingerprint)
+        bloomery_secret_fingerprint(parsed->secret) != parsed->shape.secret_fingerprint)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, HEADER_SECRET_FINGERPRINT,
-            "damaged: the key in the file is not the one the filter was made with");
+            "damaged: the secret in the file is not the one the filter was made with");
     return BLOOMERY_OK;
 }
 
@@ -327,10 +332,10 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
         return status;
     read_shape(prefix, parsed);
     if ((status = read_records(&whole, parsed, error)) != BLOOMERY_OK ||
-        (status = check_key(parsed, error)) != BLOOMERY_OK)
+        (status = check_secret(parsed, error)) != BLOOMERY_OK)
         return status;
     status = bloomery_shape_check(&parsed->shape, parsed->payload_bytes, error);
-    if (status == BLOOMERY_BAD_ARGUMENT) /* nobody's argument: the file's own numbers */
+    if (status == BLOOMERY_BAD_ARGUMENT) /* no argument of the caller: the file's own numbers */
         status = bloomery_fail(error, BLOOMERY_CORRUPT, BLOOMERY_HEADER_BYTES,
                                "damaged: its numbers describe no filter");
     return status;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See format.h. */
 #include "format/format.h"
 #include "format/layout.h"
 
@@ -39,6 +40,7 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
                              size_t bytes)
 {
     uint8_t *record = prefix + *at;
+    assert(*at % 8 == 0 && *at >= BLOOMERY_HEADER_BYTES);
     assert(*at + RECORD_BODY + bytes + 7 < BLOOMERY_PREFIX_MAX);
     bloomery_store_u16(record + RECORD_TYPE, (uint16_t)type);
     bloomery_store_u16(record + RECORD_FLAGS, (uint16_t)flags);
@@ -49,9 +51,11 @@ static uint8_t *begin_record(uint8_t *prefix, size_t *at, unsigned type, unsigne
 
 static void write_layer(const struct bloomery_layer *layer, uint8_t *body)
 {
+    assert(layer->bits > 0 && layer->bytes > 0 && layer->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
+    assert(layer->offset % BLOOMERY_PAYLOAD_UNIT == 0);
     bloomery_store_u64(body + LAYER_BITS, layer->bits);
     bloomery_store_u32(body + LAYER_PROBES, layer->probes);
-    bloomery_store_u32(body + LAYER_LINES, layer->blocks_per_key);
+    bloomery_store_u32(body + LAYER_BLOCKS_PER_KEY, layer->blocks_per_key);
     bloomery_store_u64(body + LAYER_KEYS, layer->keys);
     bloomery_store_f64(body + LAYER_RATE, layer->rate);
     bloomery_store_u64(body + LAYER_ADDS, layer->adds);
@@ -64,6 +68,8 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
 {
     const bloomery_key_rule *rule = &filter->rule;
     size_t at = BLOOMERY_HEADER_BYTES;
+    assert(filter->extra_bytes <= BLOOMERY_EXTRA_MAX && filter->note_bytes <= BLOOMERY_NOTE_BYTES);
+    assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
         write_layer(&filter->layers[i],
                     begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES));
@@ -76,7 +82,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
         bloomery_store_u32(body + RULE_COMMENT, rule->comment);
     }
     if (filter->secret_in_file)
-        memcpy(begin_record(prefix, &at, RECORD_SECRET_KEY, RECORD_REQUIRED, BLOOMERY_SECRET_BYTES),
+        memcpy(begin_record(prefix, &at, RECORD_SECRET, RECORD_REQUIRED, BLOOMERY_SECRET_BYTES),
                filter->secret.key, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
@@ -114,6 +120,7 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
 {
     const struct bloomery_shape *shape = &filter->shape;
     memset(prefix, 0, BLOOMERY_PREFIX_MAX);
+    assert(shape->layer_count >= 1 && shape->layer_count <= BLOOMERY_CHAIN_MAX);
     size_t end = write_records(filter, prefix);
     size_t offset = payload_offset_after(end);
     assert(offset <= BLOOMERY_PREFIX_MAX && offset == bloomery_format_payload_offset(filter));
@@ -138,5 +145,6 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     prefix[HEADER_COUNT_RULE] = (uint8_t)shape->count_rule;
     *header_checksum = bloomery_checksum(prefix, offset, 0);
     bloomery_store_u64(prefix + HEADER_CHECKSUM, *header_checksum);
+    assert(end % 8 == 0 && offset % BLOOMERY_PAYLOAD_UNIT == 0);
     return offset;
 }

@@ -163,7 +163,7 @@ def keyed_filters_merge_without_their_key(c):
     c.file("other", "00" * 16)
     c.run("merge -o m.bloom --key-file other a.bloom b.bloom", code=2, stderr=has("is not the one"))
     c.run("build -q -n 200 -p 1% --keyed -o x.bloom", stdin="")
-    c.run("merge -o m.bloom a.bloom x.bloom", code=2, stderr=has("the secret keys differ"))
+    c.run("merge -o m.bloom a.bloom x.bloom", code=2, stderr=has("the secrets differ"))
 
 
 @case

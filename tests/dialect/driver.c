@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters of other systems on a string: a line in, a line out, so that a test in any language can ask for
- * what the public interface does. Bytes are in hexadecimal, "-" where there are none.
+ * Filters of other systems on a string: a line in, a line out, so that a test in any language can
+ * use the public interface. Bytes are in hexadecimal, "-" where there are none.
  *
  *     create DIALECT [NAME=VALUE...]      an empty filter, in the place of the one before
  *     load DIALECT FILE [NAME=VALUE...]   one from the bytes of a file
@@ -10,7 +10,7 @@
  *     add KEY                             1 new, 0 seen
  *     add-hash LO HI                      as add, by a hash that no key need have
  *     add-all KEY...                      a digit for each, by one batch
- *     ask KEY                             1 maybe, 0 surely not
+ *     ask KEY                             1 possibly, 0 definitely not
  *     ask-all KEY...                      a digit for each, by one batch
  *     remove KEY                          1 removed, 0 absent
  *     count KEY
@@ -20,17 +20,20 @@
  *     remark NUMBER                       a sentence, or "none"
  *     write FILE [DIALECT]                in the dialect's own bytes
  *     save FILE                           in our file
- *     scandump ITERATOR FILE              RedisBloom's chunk: the next iterator; its bytes are in the file
- *     loadchunk ITERATOR FILE             such a chunk; the header's makes a filter, in the place of the
- *                                         one before
+ *     scandump ITERATOR FILE              RedisBloom's chunk: the next iterator; its bytes are in
+ *                                         the file
+ *     loadchunk ITERATOR FILE             such a chunk; the header's makes a filter, in the place
+ *                                         of the one before
  *     sniff FILE                          a name, or "none"
  *     list                                a line for each dialect, then "end"
  *
- * What fails is answered by "error STATUS TEXT". The names are those of bloomery_dialect_parameters. Ends
- * with the input. A file is read whole and its bytes are given to the library at an address where the
- * byte after the last one is not readable, so that reading past the end is seen.
+ * What fails is answered by "error STATUS TEXT". The names are those of
+ * bloomery_dialect_parameters. Ends with the input. A file is read whole and its bytes are given to
+ * the library at an address where the byte after the last one is not readable, so that reading past
+ * the end is seen.
  */
 #include <bloomery/dialect.h>
+#include <bloomery/redisbloom.h>
 
 #include <ctype.h>
 #include <inttypes.h>

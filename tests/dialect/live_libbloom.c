@@ -5,7 +5,7 @@
  *
  *     create ENTRIES RATE    bits, bytes and probes; "no" where it refuses
  *     add KEY...             a digit for each: 1 new, 0 seen
- *     ask KEY...             a digit for each: 1 maybe, 0 surely not
+ *     ask KEY...             a digit for each: 1 possibly, 0 definitely not
  *     bits                   the bitmap
  *     version
  */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RocksDB itself, where its library is installed: writes a table of these keys, whose filter the test cuts out.
+ * RocksDB itself, where its library is installed: writes a table of these keys, whose filter the
+ * test cuts out.
  *
  *     live_rocksdb FILE FORMAT_VERSION BITS_PER_KEY < KEYS
  *
- * Keys in hexadecimal, a line each, in the order of their bytes, each once, none empty. Exit 2: RocksDB says
- * no.
+ * Keys in hexadecimal, a line each, in the order of their bytes, each once, none empty. Exit 2:
+ * RocksDB says no.
  */
 #include <rocksdb/c.h>
 

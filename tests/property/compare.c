@@ -99,8 +99,8 @@ static void the_first_difference_is_named_with_both_values(void **state)
          "blanks kept, and blanks at both ends removed"},
         {"letters made lower case, and not made", "not made lower case, and letters made"},
         {"comments after byte 35, and no comments", "no comments, and comments after byte 35"},
-        {"the lines of a key differ: 2, and 3", "the lines of a key differ: 3, and 2"},
-        {"a line differ: 4, and 5", "a line differ: 5, and 4"},
+        {"the blocks of a key differ: 2, and 3", "the blocks of a key differ: 3, and 2"},
+        {"a block differ: 4, and 5", "a block differ: 5, and 4"},
         {"the sizes differ: 12288 bits, and 12800;", "the sizes differ: 12800 bits, and 12288;"},
     };
     const struct making first = usual();
@@ -157,7 +157,7 @@ static void secret_keys_are_compared_by_their_fingerprints(void **state)
     options.secret = keys_of_ours[1];
     bloomery_filter *other = test_create(&plan, &options);
     assert_int_equal(bloomery_compatible(one, same, NULL), BLOOMERY_OK);
-    refused_with(one, other, "the secret keys differ: one with fingerprint");
+    refused_with(one, other, "the secrets differ: one with fingerprint");
     bloomery_free(one);
     bloomery_free(same);
     bloomery_free(other);

@@ -316,7 +316,7 @@ static void folding_that_is_impossible_is_refused(void **state)
     bloomery_error error;
     assert_int_equal(bloomery_fold(filter, 3, NULL, &folded, &error), BLOOMERY_BAD_ARGUMENT);
     assert_null(folded);
-    assert_string_equal(error.text, "a filter of 12 lines can be halved 2 times, not 3");
+    assert_string_equal(error.text, "a filter of 12 blocks can be halved 2 times, not 3");
     static const uint32_t never[] = {0, 31, 64, UINT32_MAX};
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(bloomery_fold(filter, never[i], NULL, &folded, &error),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See bounds.h. */
 #include "bounds.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See columns.h. */
 #include "columns.h"
 
 #include <stdlib.h>

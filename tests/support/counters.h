@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of counting filters share: hand-made plans, and the counters as they lie in a file. */
+/* What the tests of counting filters share: hand-made plans, and the counters as they lie in a
+ * file. */
 #ifndef TESTS_COUNTERS_H
 #define TESTS_COUNTERS_H
 

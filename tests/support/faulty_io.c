@@ -22,7 +22,7 @@
  *   FAULTY_IO_REPORT  a file that receives the name of the call that failed or was cut off
  *   FAULTY_IO_PLAIN   where set, the file system has no unnamed files (O_TMPFILE)
  *
- * What a power cut leaves is told in faulty_power.h.
+ * faulty_power.h says what a power cut leaves.
  *
  * Build: a shared module of this file and faulty_power.c, -fPIC -shared. Used by
  * ../property/save_faults.c. One thread only. No assert of cmocka: it lives in others' processes.
@@ -30,7 +30,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-/* Each name is to be itself here: with 64-bit offsets asked for, the headers make open mean open64.
+/* Each name is to be itself here: with 64-bit offsets, the headers make open mean open64.
  */
 #undef _FILE_OFFSET_BITS
 #undef _FORTIFY_SOURCE

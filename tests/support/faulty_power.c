@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See faulty_power.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -140,8 +141,8 @@ static void take_sector(const uint8_t *content, size_t bytes, size_t at, uint8_t
         memcpy(sector, content + at, smaller(SECTOR, bytes - at));
 }
 
-/* Of what was written since the last sync some part arrives. The length is the old one or the new one; where the
- * file grew it may be any between. What was not touched since stays as it is. */
+/* Of what was written since the last sync some part arrives. The length is the old one or the new
+ * one; where the file grew it may be any between. What was not touched since stays as it is. */
 static void lose_content(struct file_record *file)
 {
     uint8_t *content = NULL;

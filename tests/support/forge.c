@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See forge.h. */
 #define XXH_INLINE_ALL
 #include "forge.h"
 

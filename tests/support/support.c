@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See support.h. */
 #include "support.h"
 
 #include <dirent.h>
@@ -428,7 +429,7 @@ void test_join(char *text, size_t size, const struct test_directory *directory, 
     assert_true(length > 0 && (size_t)length < size);
 }
 
-/* Counts the entries, and removes them where asked to. */
+/* Counts the entries, and removes them on request. */
 static unsigned walk(const struct test_directory *directory, bool remove_them)
 {
     DIR *open_directory = opendir(directory->path);

@@ -29,7 +29,7 @@ uint64_t test_next(uint64_t *state);
 /* Below limit > 0, close enough to uniform for tests. */
 uint64_t test_below(uint64_t *state, uint64_t limit);
 
-/* true where the long tier was asked for: BLOOMERY_TEST_LONG is set and is not empty or "0". */
+/* true where the long tier was requested: BLOOMERY_TEST_LONG is set and is not empty or "0". */
 bool test_long(void);
 
 /* Runs a group of tests; where BLOOMERY_TEST_FILTER is set, only those that match it (* and ?);
@@ -50,8 +50,8 @@ enum test_level_verdict test_level_of(const char *wanted, const char *in_use);
 /* The program that runs this one, made for another processor; NULL: it runs by itself. */
 const char *test_emulator(void);
 
-/* false where the library was built without libsodium: filters that would be keyed are then plain ones,
- * and tests of keys alone are skipped. */
+/* false where the library was built without libsodium: filters that would be keyed are then plain
+ * ones, and tests of keys alone are skipped. */
 bool test_keyed(void);
 
 /* Wall-clock seconds since some moment. */
@@ -91,8 +91,8 @@ void test_keys_free(struct test_keys *keys);
 
 /* ---- Shapes -------------------------------------------------------------------------- */
 
-/* The structures under test: classic, blocked with each number of lines, and counting with counters of
- * 4 and 8 bits. */
+/* The structures under test: classic, blocked with each number of blocks per key, and counting with
+ * counters of 4 and 8 bits. */
 struct test_shape {
     const char *name;
     bloomery_kind kind;
@@ -151,7 +151,7 @@ void test_fence_free(struct test_fence *fence);
 /* ---- Memory -------------------------------------------------------------------------- */
 
 /* An allocator that counts, refuses one request, fills memory with rubbish, and checks that every
- * block comes back with the numbers it was asked for. */
+ * block comes back with the numbers of the request. */
 struct test_memory {
     uint64_t requests;  /* calls of allocate */
     uint64_t refuse_at; /* this call (the first is 1) gets NULL; 0: none */

@@ -9,6 +9,8 @@
 #include "base/out.h"
 #include "tool.h"
 
+#include <bloomery/redisbloom.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Bloom filter among the examples of Python's bitarray (examples/bloom.py), whose positions are the
- * remainders of digests (hash/foreign/md5_chain_hash.c has the formulas). They changed with releases: the variants.
+ * The Bloom filter among the examples of Python's bitarray (examples/bloom.py), whose positions are
+ * the remainders of digests (hash/foreign/md5_chain_hash.c has the formulas). They changed with
+ * releases: the variants.
  *
- *     a    February 2012, in no release       e    1.2.0 to 2.8.2, Debian 12 among them: the default
- *     b    0.5.0                              f    2.8.3 to 3.1.0
- *     c    0.5.1 to 1.0.1                     g    from 3.1.1 on
+ *     a    February 2012, in no release   e    1.2.0 to 2.8.2, Debian 12 among them: the default
+ *     b    0.5.0                          f    2.8.3 to 3.1.0
+ *     c    0.5.1 to 1.0.1                 g    from 3.1.1 on
  *     d    1.1.0
  *
  * The bytes are those of bitarray's tofile(): ceil(m / 8) of them, no header,
@@ -14,14 +15,16 @@
  *
  * and neither m, k nor the variant is in them. Keys are the UTF-8 of str(key): numbers in decimal.
  *
- * Sizing: up to d the caller says m and k; from e on k = ceil(-log2 p), m = ceil(-n log2(p) / ln 2).
+ * Sizing: up to d the caller says m and k; from e on k = ceil(-log2 p), m = ceil(-n log2(p) / ln
+ * 2).
  *
- * Counters in the place of bits (cell_bits 4 or 8) were never among the examples: +1 for each position,
- * repeats included, -1 for each when a key is removed. There are no bytes for them but ours.
+ * Counters in the place of bits (cell_bits 4 or 8) were never among the examples: +1 for each
+ * position, repeats included, -1 for each when a key is removed. There are no bytes for them but
+ * ours.
  *
- * Faults: in b a digest is used up after 512 / log2(m) positions and all others are 0. c can't go on under
- * Python 3 where a second digest is needed. f and g pass over half of all draws where m is a power
- * of two, since they take the next one above it.
+ * Faults: in b a digest is used up after 512 / log2(m) positions and all others are 0. c can't go
+ * on under Python 3 where a second digest is needed. f and g pass over half of all draws where m is
+ * a power of two, since they take the next one above it.
  */
 #include "dialect/dialects.h"
 
@@ -132,6 +135,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     assert(filter->shape.cell_bits == BIT_PER_CELL);
     return bloomery_emit_bits(emitter, layer, layer->bits / 8 + (layer->bits % 8 != 0),
                               BLOOMERY_LAYOUT_MSB_FIRST);
@@ -161,7 +165,7 @@ static bool remark_exhausted(const struct bloomery_layer *layer, char *text, siz
     return true;
 }
 
-/* c: a second digest is asked for where the first, a number below 2^128, is less than m^k. */
+/* c: a second digest is needed if the first, a number below 2^128, is less than m^k. */
 static bool remark_stops(const struct bloomery_layer *layer, char *text, size_t room)
 {
     struct bloomery_phrase phrase;

@@ -7,11 +7,12 @@
  *
  * Keys are hashed by murmur3 x64 128 with seed 0; probe i is (h1 + i h2 mod 2^64) mod m.
  *
- * Sizing: m = trunc(-n ln p / (ln2 ln2)), k = ceil(-ln p / ln2), k as 32 bits. Neither m nor k is in the
- * words: who loads them says both, or the keys and the rate.
+ * Sizing: m = trunc(-n ln p / (ln2 ln2)), k = ceil(-ln p / ln2), k as 32 bits. Neither m nor k is
+ * in the words: who loads them says both, or the keys and the rate.
  *
- * Faults: m may be 0, which makes the original stop at the first key, and k may be 0 (from rate 1 on),
- * which makes it say yes to all: both are refused here. It counts the bits that are set in 32 bits.
+ * Faults: m may be 0, which makes the original stop at the first key, and k may be 0 (from rate 1
+ * on), which makes it say yes to all: both are refused here. It counts the bits that are set in 32
+ * bits.
  */
 #include "dialect/dialects.h"
 
@@ -94,6 +95,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
     const struct bloomery_layer *layer = filter->layers;
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     return bloomery_emit_bits(emitter, layer, byte_count(layer->bits), BLOOMERY_LAYOUT_BYTES);
 }
 
@@ -114,7 +116,7 @@ static bool remark(const bloomery_filter *filter, uint32_t index, char *text, si
         return false;
     snprintf(text, room,
              "the original counts the bits that are set in 32 bits: of these %llu bits that many "
-             "are set after %llu keys, and then it stops, or tells a wrong size",
+             "are set after %llu keys, and then it stops, or reports a wrong size",
              (unsigned long long)layer->bits,
              (unsigned long long)keys_for(layer, (double)UINT32_MAX));
     return true;

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A crawler's filter that was posted widely (Java, class SimpleHash): a java.util.BitSet of 2^25 bits -
- * its comment says 2^24, its code has 2^25 - of which a key sets the seven, or six, that its polynomials
- * name (hash/foreign/simple_hash_seeds.c). It has no file format; the image is
+ * A crawler's filter that was posted widely (Java, class SimpleHash): a java.util.BitSet of 2^25
+ * bits - its comment says 2^24, its code has 2^25 - of which a key sets the seven, or six, that its
+ * polynomials name (hash/foreign/simple_hash_seeds.c). It has no file format; the image is
  *
  *     m / 8 bytes; bit p is bit p & 7 of byte p >> 3
  *
- * Variants: "seven" has the seeds 5 7 11 13 31 37 61, "six" lacks the first. Other powers of two than 2^25
- * are said as bits. Keys are UTF-8 (a single surrogate as its three bytes), hashed as UTF-16.
+ * Variants: "seven" has the seeds 5 7 11 13 31 37 61, "six" lacks the first. Other powers of two
+ * than 2^25 are said as bits. Keys are UTF-8 (a single surrogate as its three bytes), hashed as
+ * UTF-16.
  *
  * Faults, all of the hash. What has few units has few positions:
  *
- *     key                     its positions                       and so
+ *     key                     its positions                    and so
  *     empty                   bit 0, seven times
  *     one unit c              bit c, seven times                  a rate of fill, not of fill^7
- *     two units c d           s c + d for each seed s             those of 95 printable characters lie
- *                                                                 in bits 192 to 7812
- *     three units c d e       s^2 c + s d + e                     992 to 476,658
+ *     two units c d           s c + d for each seed s          those of 95 printable characters lie
+ *                                                              in bits 192 to 7812
+ *     three units c d e       s^2 c + s d + e                  992 to 476,658
  *
- * so that filters of short keys are crowded at their beginning while the rest is empty. How crowded is
- * computed here: bit b is reached by as many keys of l characters from 32 to 126 as there are ways to
- * write b in that form, counted by trying all last characters,
+ * so that filters of short keys are crowded at their beginning while the rest is empty. How crowded
+ * is computed here: bit b is reached by as many keys of l characters from 32 to 126 as there are
+ * ways to write b in that form, counted by trying all last characters,
  *
- *     ways(b, 1) = 1 for 32 <= b <= 126, else 0;   ways(b, l) = sum over c = b mod s of ways((b - c) / s, l - 1)
+ *     ways(b, 1) = 1 for 32 <= b <= 126, else 0
+ *     ways(b, l) = sum over c = b mod s of ways((b - c) / s, l - 1)
  *
- * and with each key in with chance q the bit is set with 1 - (1 - q)^(sum of ways over seeds). The rate is the
- * product over a key's bits, averaged over keys; that several of its bits may come from one other key is
- * left out, since two keys of l characters share l - 1 polynomials at most.
+ * and with each key in with chance q the bit is set with 1 - (1 - q)^(sum of ways over seeds). The
+ * rate is the product over a key's bits, averaged over keys; that several of its bits may come from
+ * one other key is left out, since two keys of l characters share l - 1 polynomials at most.
  */
 #include "dialect/dialects.h"
 
@@ -87,7 +89,8 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* A file of ours may name this dialect and have any shape. The hashes take care of bits and probes. */
+/* A file of ours may name this dialect and have any shape. The hashes take care of bits and
+ * probes. */
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     const struct bloomery_shape *shape = &filter->shape;
@@ -101,6 +104,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
+    assert(fits(filter, NULL) == BLOOMERY_OK);
     return bloomery_emit_bits(emitter, filter->layers, byte_count(filter->layers->bits),
                               BLOOMERY_LAYOUT_BYTES);
 }
