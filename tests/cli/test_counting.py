@@ -168,9 +168,9 @@ def two_removers_lose_nothing(c):
 
 @keyed
 def _key_file(c):
-    c.run("build -q -n 100 -p 1e-9 --kind counting --key-file key -o f.bloom", stdin="a\n")
+    c.run("build -q -n 100 -p 1e-9 --kind counting --secret-file key -o f.bloom", stdin="a\n")
     c.run("remove f.bloom", stdin="a\n", stderr=None, code=2)
-    c.run("remove --key-file key f.bloom", stdin="a\n", stderr="f.bloom: removed 1 key\n")
+    c.run("remove --secret-file key f.bloom", stdin="a\n", stderr="f.bloom: removed 1 key\n")
     c.run("convert -q -o g.bloom --kind blocked f.bloom")
     c.expect(inspect(c, "g.bloom")["key_fingerprint"] == inspect(c)["key_fingerprint"], "another key")
 
@@ -183,7 +183,7 @@ def key_files_are_for_removing_too(c):
 @case
 def without_counters_it_is_the_blocked_filter(c):
     c.file("keys", numbers(0, 3000) + numbers(0, 1000))
-    for options in ("", "--seed 5 --note hello --lines 2", "-F 1 -d x --trim --counter-bits 8"):
+    for options in ("", "--seed 5 --note hello --blocks 2", "-F 1 -d x --trim --counter-bits 8"):
         c.run(f"build -q -n 4000 -p 0.01 --kind counting {options} -o f.bloom keys")
         c.run(f"build -q -n 4000 -p 0.01 {options.replace('--counter-bits 8', '')} -o b.bloom keys")
         c.run("convert -o g.bloom --kind blocked f.bloom", stderr=has("wrote g.bloom: blocked, ", "(counting, "))
@@ -227,7 +227,7 @@ def convert_finds_damage_first(c):
 @case
 def plans_of_counting_filters_come_true(c):
     c.file("keys", numbers(0, 1000))
-    for wish in ("-n 1000 --kind counting", "-n 1000 -p 0.01 --counter-bits 8", "-n 1000 --kind counting --lines 3",
+    for wish in ("-n 1000 --kind counting", "-n 1000 -p 0.01 --counter-bits 8", "-n 1000 --kind counting --blocks 3",
                  "-n 1000 --memory 9KiB --kind counting", "-p 0.02 --memory 9KiB --counter-bits 8"):
         rows = json.loads(c.run(f"plan --json {wish}", stdout=None)[0])["plans"]
         c.expect({row["kind"] for row in rows} == {"counting"}, f"'{wish}': {rows}")

@@ -334,7 +334,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
                           ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
         c.run(f"convert {options} -o g.bf f.bf", code=2, stderr=has(said))
-    c.run("query --key-file keys --dialect guava f.bf", code=2, stderr=has("--key-file is for filters of ours"))
+    c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for filters of ours"))
     c.expect("g.bf" not in c.names(), "a file was left")
 
 
