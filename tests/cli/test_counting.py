@@ -30,8 +30,8 @@ def removed_lines_are_gone_and_others_stay(c):
     c.file("left", numbers(100, 50))
     c.run("remove f.bloom left", stderr="f.bloom: removed 50 keys\n")
     c.run("query f.bloom", stdin=numbers(0, 1200), stdout=numbers(0, 100) + numbers(150, 850))
-    c.run("remove f.bloom left", stderr="f.bloom: removed 0 keys; 50 surely were not in it\n")
-    c.run("remove f.bloom -", stdin="7\nnever\n", stderr="f.bloom: removed 1 key; 1 surely was not in it\n")
+    c.run("remove f.bloom left", stderr="f.bloom: removed 0 keys; 50 definitely were not in it\n")
+    c.run("remove f.bloom -", stdin="7\nnever\n", stderr="f.bloom: removed 1 key; 1 definitely was not in it\n")
     c.run("remove -q f.bloom", stdin="8\n")
     c.run("query -c f.bloom", stdin=numbers(0, 1200), stdout="948\n")
 
@@ -54,7 +54,7 @@ def adding_and_removing_leaves_the_file_as_it_was(c):
 def nothing_to_remove_leaves_the_file_alone(c):
     build(c, "a\n")
     before = os.stat(c.path("f.bloom"))
-    c.run("remove f.bloom", stdin="b\n", stderr="f.bloom: removed 0 keys; 1 surely was not in it\n")
+    c.run("remove f.bloom", stdin="b\n", stderr="f.bloom: removed 0 keys; 1 definitely was not in it\n")
     c.run("remove f.bloom", stdin="", stderr="f.bloom: removed 0 keys\n")
     after = os.stat(c.path("f.bloom"))
     c.expect((before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns), "written anew")
@@ -99,7 +99,7 @@ def counts_follow_the_rule_for_keys(c):
     c.run("query --counts f.bloom", stdin="# no key\nq,Anna\nq,bert\nq,otto\nq\n", stderr=None,
           stdout="2\tq,Anna\n1\tq,bert\n")
     c.run("remove f.bloom", stdin="# no key\n1,ANNA\n2,otto\n",
-          stderr="f.bloom: removed 1 key; 1 surely was not in it\n")
+          stderr="f.bloom: removed 1 key; 1 definitely was not in it\n")
     c.run("query --counts f.bloom", stdin="q,Anna\n", stdout="1\tq,Anna\n")
     c.run("remove --upper f.bloom", stdin="1,ANNA\n", stderr=None, code=2)
 
@@ -121,9 +121,9 @@ def stuck_counters_are_told(c):
     build(c, 20 * "a\n")
     stuck = inspect(c)["stuck_cells"]
     c.expect(stuck == inspect(c)["bits_set"] > 0 and inspect(c)["counter_most"] == 15, f"{inspect(c)}")
-    c.run("inspect f.bloom", stdout=has(f"counters used    {stuck} of ", f"stuck            {stuck}, at 15\n"))
+    c.run("inspect f.bloom", stdout=has(f"counters used    {stuck} of ", f"saturated        {stuck}, at 15\n"))
     c.run("remove f.bloom", stdin=20 * "a\n", stderr=has(
-        "f.bloom: removed 20 keys\n", f"warning: f.bloom: {stuck} counters reached the maximum of 15"))
+        "f.bloom: removed 20 keys\n", f"warning: f.bloom: {stuck} counters saturated at 15"))
     c.run("query f.bloom", stdin="a\n", stdout="a\n")
 
 
@@ -266,7 +266,7 @@ def removing_lines_twice_is_warned_about(c):
     c.file("copy.bloom", c.read("f.bloom"))
     c.run("query -c copy.bloom", stdin=numbers(1000, 3000), stdout="3000\n")
     report = json.loads(c.run("remove --json f.bloom", stdin=numbers(0, 1000), stdout=None, stderr=has(
-        "warning: f.bloom: ", " lines were surely absent; of the ", " were probably never added either"))[0])
+        "warning: f.bloom: ", " lines were definitely absent; of the ", " were probably never added either"))[0])
     c.expect(report["removed"] + report["absent"] == 1000 and report["removed"] > 20, f"{report}")
     expected = report["expected_wrong_removals"]
     c.expect(report["removed"] / 2 < expected <= report["removed"], f"{report}")

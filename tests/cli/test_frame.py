@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The frame of the command: help, version, mistyped words, numbers."""
 
+import json
 import os
 import re
 import subprocess
@@ -87,6 +88,25 @@ def older_names_of_options_are_taken_and_not_shown(c):
     for command in ("build", "plan", "query", "inspect", "dedupe", "merge", "add", "remove"):
         text = c.run(f"{command} --help", stdout=None)[0].decode()
         c.expect("--key-file" not in text and "--lines" not in text, f"{command} shows an older name")
+
+
+@case
+def json_has_the_older_and_the_newer_names(c):
+    def same(report, *pairs):
+        for old, new in pairs:
+            c.expect(report[old] == report[new], f"{old} and {new} of {report}")
+
+    c.run("build -q --kind counting -n 10 -o f.bloom", stdin="a\n")
+    same(json.loads(c.run("inspect --json f.bloom", stdout=None)[0]), ("links", "layers"),
+         ("lines", "blocks_per_key"), ("key_fingerprint", "secret_fingerprint"),
+         ("key_in_file", "secret_in_file"), ("stuck_cells", "saturated_cells"),
+         ("counter_most", "counter_max"))
+    plan = "plan --json --kind scalable -n 1000 --grow-to 1M"
+    report = json.loads(c.run(plan, stdout=None)[0])
+    same(report, ("links", "layers"))
+    same(report["plans"][0], ("lines", "blocks_per_key"), ("absent_lines", "absent_cache_lines"),
+         ("present_lines", "present_cache_lines"))
+    same(report["layers"][0], ("lines", "blocks_per_key"))
 
 
 @case

@@ -32,7 +32,7 @@ def facts_of_a_filter(c):
     out = c.run("inspect f.bloom", stdout=None)[0].decode()
     lines = [line.split(None, 1) for line in out.splitlines()]
     c.expect(lines[0] == ["f.bloom:", "a Bloomery filter, format version 2"], lines[0])
-    for part in ("  kind             blocked: 1 line of 512 bits for a key, 8 bits in it\n",
+    for part in ("  kind             blocked: 1 block of 512 bits for a key, 8 bits in it\n",
                  "  hash             XXH3-64, seed 0\n",
                  "  planned for      1,000 keys at a rate of ",
                  ", after 1,000 adds\n", "  rate, predicted  ", "  rate, live       "):
@@ -183,10 +183,10 @@ def damaged_header_is_a_finding_of_verify_and_an_error_without(c):
 @keyed
 def keyed_filter_without_its_key_shows_its_facts(c):
     c.run("build -q -n 1000 -p 0.01 --secret-file key -o f.bloom", stdin=KEYS)
-    c.run("inspect f.bloom --verify", stdout=has("SipHash-2-4 with a secret key (",
+    c.run("inspect f.bloom --verify", stdout=has("SipHash-2-4 with a secret (",
                                                  "), kept outside, and not given\n", "all right"))
     c.run("inspect f.bloom --measure 100", stderr=has(
-        "f.bloom: its key is not in the file", "--secret-file"), code=2)
+        "f.bloom: its secret is not in the file", "--secret-file"), code=2)
     c.run("inspect f.bloom --measure 100k --secret-file key", stdout=has("kept outside, and given",
                                                                      "verdict          right"))
     info = inspect(c, "--secret-file key")

@@ -29,13 +29,13 @@ def table_is_exact(c):
     c.run("plan -n 20M -p 0.01", stdout="""\
 20,000,000 keys at a rate of 0.01 (1 in 100)
 
-                                                                        reads, for a key that is
-  kind     lines  probes     memory  bits/key       rate            odds   limit   absent  present
-* blocked      1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
-  blocked      2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
-  blocked      3       2   23.0 MiB      9.66       0.01        1 in 100   1.45x     1.26     3.00
-  blocked      4       2   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.45     4.00
-  classic      -       7   22.9 MiB      9.59       0.01        1 in 100   1.44x     2.05     7.00
+                                                                         reads, for a key that is
+  kind     blocks  probes     memory  bits/key       rate            odds   limit   absent  present
+* blocked       1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
+  blocked       2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
+  blocked       3       2   23.0 MiB      9.66       0.01        1 in 100   1.45x     1.26     3.00
+  blocked       4       2   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.45     4.00
+  classic       -       7   22.9 MiB      9.59       0.01        1 in 100   1.44x     2.05     7.00
 
 * recommended: bloomery build -n 20000000 -p 0.01 -o FILE [INPUT...]
 """)
@@ -136,7 +136,7 @@ def rows_that_do_not_fit_are_left_out_and_named(c):
     memory = rows["blocked", 2]["bytes"]
     c.expect(rows["blocked", 2]["recommended"] and rows["blocked", 1]["bytes"] > memory, "the setting")
     c.run(f"plan -n 1M -p 1e-4 --memory {memory}",
-          stdout=has("Left out: blocked with 1 line, which needs ", "\n* blocked      2 "))
+          stdout=has("Left out: blocked with 1 block, which needs ", "\n* blocked       2 "))
     left = plans(c, f"-n 1M -p 1e-4 --memory {memory}")
     c.expect([row["fits"] for row in left.values()] == [False, True, True, True, True], "what fits")
 
