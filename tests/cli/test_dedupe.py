@@ -359,7 +359,7 @@ def keyed_filters_get_their_key(c):
     c.run("dedupe -q --state keyed.bloom --secret-file key", stdin="a\nb\n", stdout="b\n")
     c.run("dedupe -q --state keyed.bloom --secret-file key", stdin="b\nc\n", stdout="c\n")
     c.run("dedupe --secret-file key", stdin="b\n", code=2, stderr=has("--secret-file is for the filters"))
-    c.run("dedupe --secret-file key --state new", stdin="b\n", code=2, stderr=has("without a key"))
+    c.run("dedupe --secret-file key --state new", stdin="b\n", code=2, stderr=has("without a secret"))
     c.expect(c.names() == ["key", "keyed.bloom"], f"{c.names()}")
 
 
