@@ -83,7 +83,7 @@ struct row {
     bloomery_error error; /* why it could not be solved */
 };
 
-/* The rows there are: every kind of this version, blocked and counting with every number of blocks per key.
+/* The rows there are: every kind of this version, blocked and counting with every number of blocks.
  * Scalable ones only by name: they are not for a known number of keys. */
 static const struct {
     bloomery_kind kind;
@@ -228,7 +228,7 @@ static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t blocks, 
     return bloomery_plan_solve(plan, &with_blocks, error) == BLOOMERY_OK;
 }
 
-/* Kinds with a purpose that the table does not weigh: a row of theirs takes --kind. */
+/* Kinds with a purpose that the table does not weigh: only --kind shows them. */
 static bool only_by_name(bloomery_kind kind)
 {
     return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;

@@ -19,7 +19,7 @@ bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /*
- * Opens a filter to ask or to add (BLOOMERY_OPEN_... in `open_flags`) with the key of `secret_file`,
+ * Opens a filter to query or add to (`open_flags`: BLOOMERY_OPEN_...) with the secret of a file,
  * which may be NULL. Its keys are made by its rule (rule.h), which is the caller's to follow. NULL
  * after a message.
  */
