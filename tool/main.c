@@ -18,24 +18,25 @@ static const struct tool_command *const commands[] = {
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
 
 static const char introduction[] =
-    "bloomery makes filters that remember keys in a few bits each. Asked for a key, a filter says\n"
-    "\"surely never added\" or \"maybe added\"; how often it says maybe to a key that was never "
-    "added\n"
-    "is its rate, chosen when it is made.\n"
+    "bloomery makes Bloom filters. A filter stores keys in a few bits each and\n"
+    "answers queries with \"definitely not\" or \"possibly\". How often it answers\n"
+    "\"possibly\" for a key that was never added is its false-positive rate, chosen\n"
+    "when it is made.\n"
     "\n"
-    "  bloomery build -p 0.01 -o ids.bloom ids.txt     a filter of the lines of ids.txt\n"
-    "  bloomery query ids.bloom asked.txt              the lines of asked.txt that may be in it\n"
-    "  bloomery query -v ids.bloom asked.txt           those that surely are not\n"
-    "  bloomery dedupe lines.txt                       its lines, each once, in order\n"
-    "  bloomery plan -n 20M -p 0.01                    what a filter takes, before it is made\n"
+    "  bloomery build -p 0.01 -o ids.bloom ids.txt   a filter of the lines of ids.txt\n"
+    "  bloomery query ids.bloom asked.txt            lines that are possibly in it\n"
+    "  bloomery query -v ids.bloom asked.txt         lines that definitely are not\n"
+    "  bloomery dedupe lines.txt                     its lines, each once, in order\n"
+    "  bloomery plan -n 20M -p 0.01                  what a filter takes\n"
     "\n"
     "Commands:\n";
 
 static const char conclusion[] =
     "\n"
     "'bloomery COMMAND --help' and 'bloomery help COMMAND' say more.\n"
-    "Numbers: 20M, 1e9 (keys); 512MiB, 2GB (memory); 0.01, 1e-6, 0.01%, 1/1000 (rates).\n"
-    "Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an error.\n";
+    "Numbers: 20M, 1e9 (keys); 512MiB, 2GB (memory); 0.01, 1e-6, 0.01%, 1/1000\n"
+    "(rates). Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an\n"
+    "error.\n";
 
 static const struct tool_command *find_command(const char *name)
 {
@@ -112,7 +113,7 @@ static int print_version(void)
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-static bool asks_for_help(const char *word)
+static bool wants_help(const char *word)
 {
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
 }
@@ -125,9 +126,9 @@ int main(int argc, char **argv)
     const char *first = argc > 1 ? argv[1] : "--help";
     if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
         return print_version();
-    if (strcmp(first, "help") == 0 && argc > 2 && !asks_for_help(argv[2]))
+    if (strcmp(first, "help") == 0 && argc > 2 && !wants_help(argv[2]))
         return print_command_help(argv[2], argc > 3 ? argv[3] : NULL);
-    if (asks_for_help(first))
+    if (wants_help(first))
         return print_help();
 
     const struct tool_command *command = find_command(first);

@@ -583,7 +583,7 @@ BREAKS = [
           [("    if (command->state != NULL)\n        return \"a new", "    if (command->state == NULL && limited)\n        return \"a new")],
           "cli/test_dedupe.py/advice_can_be_followed"),
     Break("the_key_of_a_state_is_left_out", "tool/command/dedupe/dedupe_start.c",
-          [("tool_filter_open_with(command->state, opening, command->key_file)",
+          [("tool_filter_open_with(command->state, opening, command->secret_file)",
             "tool_filter_open_with(command->state, open_options, NULL)")],
           "cli/test_dedupe.py/keyed_filters_get_their_key"),
     Break("moved_fingerprints_keep_their_homes", "tool/command/dedupe/fingerprints.c",

@@ -58,7 +58,7 @@ def added_in_parts_equals_built_at_once(c):
     c.file("one", numbers(0, 3000))
     c.file("two", numbers(3000, 3000))
     c.file("three", numbers(6000, 4000))
-    for options in ("", "--kind classic", "--lines 3"):
+    for options in ("", "--kind classic", "--blocks 3"):
         c.run(f"build -q -n 10000 {options} -o whole.bloom one two three")
         c.run(f"build -q -n 10000 {options} -o parts.bloom one")
         c.run("add -q parts.bloom two three")

@@ -74,7 +74,7 @@ def every_way_to_write_a_number_means_the_same(c):
 def a_pipe_makes_the_filter_that_a_file_makes(c):
     set_up(c)
     os.mkfifo(c.path("fifo"))
-    for options in ("", "-p 0.1 --lines 2", "--kind classic", "--kind counting", "--folds 2",
+    for options in ("", "-p 0.1 --blocks 2", "--kind classic", "--kind counting", "--folds 2",
                     "--memory 1MiB", "-p 1e-3 --memory 1MiB"):
         c.run(f"build -q {options} -o f.bloom keys")
         c.run(f"build -q {options} -o g.bloom", stdin=KEYS)
@@ -149,13 +149,13 @@ def overfull_filter_is_told_by_its_bits(c):
 def kinds_lines_and_folds_are_built(c):
     set_up(c)
     seen = set()
-    for options in ("", "--kind blocked", "--lines 1", "--lines 2", "--lines 3", "--folds 9",
+    for options in ("", "--kind blocked", "--blocks 1", "--blocks 2", "--blocks 3", "--folds 9",
                     "--kind classic"):
         c.run(f"build -q {options} -o f.bloom keys")
         c.run("query -c f.bloom keys", stdout="10000\n")
         seen.add(c.read("f.bloom"))
     c.expect(len(seen) == 5, f"{len(seen)} different filters, not 5 (the first two are one of the others)")
-    c.run("build --kind classic --lines 2 -o f.bloom keys", code=2, stderr=has("--lines"))
+    c.run("build --kind classic --blocks 2 -o f.bloom keys", code=2, stderr=has("--blocks"))
 
 
 # ---- Outputs -----------------------------------------------------------------------------------------
@@ -214,13 +214,13 @@ def wait_for_file(c, name):
 def file_made_during_the_build_is_not_overwritten(c):
     """What stands at the output is looked at when the build begins, and again before it saves."""
     for options, saved in (("", False), ("--force", True)):
-        process = c.start(f"build -q {options} -n 10 --key-file k -o f.bloom")
+        process = c.start(f"build -q {options} -n 10 --secret-file k -o f.bloom")
         wait_for_file(c, "k")  # made after the first look
         c.file("f.bloom", "precious\n")
         _, stderr = process.communicate(b"a\n", timeout=60)
         if saved:
             c.expect(process.returncode == 0, f"{process.returncode}: {stderr}")
-            c.run("query --key-file k f.bloom", stdin="a\n", stdout="a\n")
+            c.run("query --secret-file k f.bloom", stdin="a\n", stdout="a\n")
         else:
             c.expect(process.returncode == 2 and b"--force overwrites it" in stderr, f"{stderr}")
             c.expect(c.read("f.bloom") == b"precious\n", "the file was overwritten")
@@ -443,16 +443,16 @@ def keyed_filters_differ_each_time_and_carry_their_key(c):
 @keyed
 def key_file_is_made_secret_and_used_again(c):
     set_up(c)
-    c.run("build -q --key-file k -o f.bloom keys")
+    c.run("build -q --secret-file k -o f.bloom keys")
     key = c.read("k")
     c.expect(len(key) == 33 and bytes.fromhex(key.decode()) and key.endswith(b"\n"), f"{key}")
     c.expect(stat.S_IMODE(os.stat(c.path("k")).st_mode) == 0o600, "others can read the key")
     c.expect(bytes.fromhex(key.decode()) not in c.read("f.bloom"), "the key is in the filter")
-    c.run("build -q --keyed --key-file k -o g.bloom keys")
+    c.run("build -q --keyed --secret-file k -o g.bloom keys")
     c.expect(c.read("k") == key, "the key file was changed")
     c.expect(c.read("f.bloom") == c.read("g.bloom"), "the same key made another filter")
-    c.run("query -c --key-file k f.bloom keys", stdout="10000\n")
-    c.run("query -c --key-file k f.bloom", stdin="absent\n", stdout="0\n", code=1)
+    c.run("query -c --secret-file k f.bloom keys", stdout="10000\n")
+    c.run("query -c --secret-file k f.bloom", stdin="absent\n", stdout="0\n", code=1)
 
 
 @case
@@ -461,21 +461,21 @@ def key_file_and_filter_are_two_files(c):
     """The filter would replace the key that it needs."""
     os.mkdir(c.path("folder"))
     os.symlink("folder", c.path("other"))
-    same = has("-o and --key-file name the same file")
+    same = has("-o and --secret-file name the same file")
     whole = c.path("s.bloom")
     for key, output in (("s.bloom", "s.bloom"), ("./s.bloom", "s.bloom"), (whole, "s.bloom"),
                         ("folder/s.bloom", "other/s.bloom"), ("folder/../s.bloom", "s.bloom")):
         for force in ("", "--force"):
-            c.run(f"build -n 2 {force} --key-file {key} -o {output}", stdin="a\n", code=2, stderr=same)
+            c.run(f"build -n 2 {force} --secret-file {key} -o {output}", stdin="a\n", code=2, stderr=same)
             c.expect(c.names() == ["folder", "other"] and not os.listdir(c.path("folder")), f"{key}")
-    c.run("build -q -n 2 --key-file folder/s -o s", stdin="a\n")  # the same name elsewhere
+    c.run("build -q -n 2 --secret-file folder/s -o s", stdin="a\n")  # the same name elsewhere
     key = c.read("folder/s")
     os.link(c.path("folder/s"), c.path("hard"))
-    c.run("build -n 2 --force --key-file folder/s -o hard", stdin="a\n", code=2, stderr=same)
+    c.run("build -n 2 --force --secret-file folder/s -o hard", stdin="a\n", code=2, stderr=same)
     os.symlink("new", c.path("nowhere"))  # leads to the key file as soon as that is there
-    c.run("build -n 2 --force --key-file new -o nowhere", stdin="a\n", code=2, stderr=same)
+    c.run("build -n 2 --force --secret-file new -o nowhere", stdin="a\n", code=2, stderr=same)
     c.expect(len(c.read("new")) == 33 and c.read("folder/s") == key, "a key was overwritten")
-    c.run("build -n 2 -q --key-file - -o -", stdin="a\n", stdout=None)  # one is stdout, one a file
+    c.run("build -n 2 -q --secret-file - -o -", stdin="a\n", stdout=None)  # one is stdout, one a file
 
 
 @case
@@ -484,8 +484,8 @@ def key_file_that_can_not_be_written_says_why(c):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
 
-    c.run("build -n 2 --key-file k -o f.bloom", stdin="a\n", code=2, preexec_fn=tiny_files,
-          stderr="bloomery: build: k: making the key file: File too large\n")
+    c.run("build -n 2 --secret-file k -o f.bloom", stdin="a\n", code=2, preexec_fn=tiny_files,
+          stderr="bloomery: build: k: making the secret file: File too large\n")
     c.expect(not c.names(), f"litter: {c.names()}")
 
 
@@ -524,7 +524,7 @@ def secret_key_is_wiped_where_the_command_held_it(c):
     a linker that binds them at their first call saves the registers on the stack, with what is there."""
     bound = {**os.environ, "LD_BIND_NOW": "1"}
     for made_now, size in ((True, "-n 10"), (False, "-n 10"), (False, "")):
-        process = c.start(f"build -q {size} --key-file k -o f.bloom", env=bound)
+        process = c.start(f"build -q {size} --secret-file k -o f.bloom", env=bound)
         # It reads when the filter has been made, or what hashes for it. No record is whole yet:
         # hashing one would bring the key back for a moment.
         process.stdin.write(b"a")
@@ -545,16 +545,16 @@ def secret_key_is_wiped_where_the_command_held_it(c):
 @keyed
 def keyed_filter_needs_its_own_key(c):
     set_up(c)
-    c.run("build -q --key-file k -o f.bloom keys")
-    c.run("build -q --key-file other -o g.bloom keys")
-    c.run("query f.bloom keys", code=2, stderr=has("f.bloom", "--key-file FILE gives the key"))
-    c.run("add f.bloom keys", code=2, stderr=has("f.bloom", "--key-file FILE gives the key"))
-    c.run("query --key-file other f.bloom keys", code=2, stderr=has("bloomery: query: f.bloom: "))
+    c.run("build -q --secret-file k -o f.bloom keys")
+    c.run("build -q --secret-file other -o g.bloom keys")
+    c.run("query f.bloom keys", code=2, stderr=has("f.bloom", "--secret-file FILE gives the secret"))
+    c.run("add f.bloom keys", code=2, stderr=has("f.bloom", "--secret-file FILE gives the secret"))
+    c.run("query --secret-file other f.bloom keys", code=2, stderr=has("bloomery: query: f.bloom: "))
     before = c.read("f.bloom")
-    c.run("add --key-file other f.bloom keys", code=2, stderr=has("bloomery: add: f.bloom: "))
+    c.run("add --secret-file other f.bloom keys", code=2, stderr=has("bloomery: add: f.bloom: "))
     c.expect(c.read("f.bloom") == before, "a refused add changed the filter")
-    c.run("add -q --key-file k f.bloom", stdin="more\n")
-    c.run("query --key-file k f.bloom", stdin="more\n", stdout="more\n")
+    c.run("add -q --secret-file k f.bloom", stdin="more\n")
+    c.run("query --secret-file k f.bloom", stdin="more\n", stdout="more\n")
 
 
 @case
@@ -565,14 +565,14 @@ def bad_key_files_are_refused(c):
     for content in ("", digits[:-1], digits + "0", digits[:-1] + "g", digits + "\n" + digits,
                     bytes(16), "\x00" + digits):
         c.file("k", content)
-        c.run("build --key-file k -o f.bloom keys", code=2, stderr=has("k: not a key file"))
+        c.run("build --secret-file k -o f.bloom keys", code=2, stderr=has("k: not a secret file"))
     for content in (digits, digits.upper(), f" \n{digits}\r\n"):
         c.file("k", content)
-        c.run("build -q --key-file k -o f.bloom keys")
-        c.run("query -c --key-file k f.bloom keys", stdout="10000\n")
+        c.run("build -q --secret-file k -o f.bloom keys")
+        c.run("query -c --secret-file k f.bloom keys", stdout="10000\n")
     os.mkdir(c.path("folder"))
-    c.run("build --key-file folder -o g.bloom keys", code=2, stderr=has("folder"))
-    c.run("query --key-file none f.bloom keys", code=2, stderr=has("none: No such file"))
+    c.run("build --secret-file folder -o g.bloom keys", code=2, stderr=has("folder"))
+    c.run("query --secret-file none f.bloom keys", code=2, stderr=has("none: No such file"))
     c.run("build --keyed --seed 3 -o g.bloom keys", code=2, stderr=has("--seed and --keyed"))
 
 

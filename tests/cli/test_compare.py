@@ -19,7 +19,7 @@ def set_up(c, options=""):
 
 @case
 def common_keys_are_found_within_their_interval(c):
-    for options in ("", "--kind classic", "--lines 2"):
+    for options in ("", "--kind classic", "--blocks 2"):
         set_up(c, options)
         c.run("compare a.bloom b.bloom", code=1,
               stdout=has("a.bloom and b.bloom\n", "keys in both     about ", "95 % interval",
@@ -71,7 +71,7 @@ def misfits_exit_with_1_and_errors_with_2(c):
     set_up(c)
     c.run("build -q -n 12000 -p 1% --seed 3 -o s.bloom", stdin="")
     c.run("compare a.bloom s.bloom", code=1,
-          stdout="a.bloom and s.bloom do not fit together: the seeds differ: 0, and 3\n")
+          stdout="a.bloom and s.bloom are not compatible: the seeds differ: 0, and 3\n")
     report = json.loads(c.run("compare --json a.bloom s.bloom", code=1, stdout=None)[0])
     c.expect(not report["fit"] and report["reason"] == "the seeds differ: 0, and 3", f"{report}")
     c.run("compare a.bloom missing", code=2, stderr=has("missing: No such file"))

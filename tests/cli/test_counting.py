@@ -30,8 +30,8 @@ def removed_lines_are_gone_and_others_stay(c):
     c.file("left", numbers(100, 50))
     c.run("remove f.bloom left", stderr="f.bloom: removed 50 keys\n")
     c.run("query f.bloom", stdin=numbers(0, 1200), stdout=numbers(0, 100) + numbers(150, 850))
-    c.run("remove f.bloom left", stderr="f.bloom: removed 0 keys; 50 surely were not in it\n")
-    c.run("remove f.bloom -", stdin="7\nnever\n", stderr="f.bloom: removed 1 key; 1 surely was not in it\n")
+    c.run("remove f.bloom left", stderr="f.bloom: removed 0 keys; 50 definitely were not in it\n")
+    c.run("remove f.bloom -", stdin="7\nnever\n", stderr="f.bloom: removed 1 key; 1 definitely was not in it\n")
     c.run("remove -q f.bloom", stdin="8\n")
     c.run("query -c f.bloom", stdin=numbers(0, 1200), stdout="948\n")
 
@@ -54,7 +54,7 @@ def adding_and_removing_leaves_the_file_as_it_was(c):
 def nothing_to_remove_leaves_the_file_alone(c):
     build(c, "a\n")
     before = os.stat(c.path("f.bloom"))
-    c.run("remove f.bloom", stdin="b\n", stderr="f.bloom: removed 0 keys; 1 surely was not in it\n")
+    c.run("remove f.bloom", stdin="b\n", stderr="f.bloom: removed 0 keys; 1 definitely was not in it\n")
     c.run("remove f.bloom", stdin="", stderr="f.bloom: removed 0 keys\n")
     after = os.stat(c.path("f.bloom"))
     c.expect((before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns), "written anew")
@@ -99,7 +99,7 @@ def counts_follow_the_rule_for_keys(c):
     c.run("query --counts f.bloom", stdin="# no key\nq,Anna\nq,bert\nq,otto\nq\n", stderr=None,
           stdout="2\tq,Anna\n1\tq,bert\n")
     c.run("remove f.bloom", stdin="# no key\n1,ANNA\n2,otto\n",
-          stderr="f.bloom: removed 1 key; 1 surely was not in it\n")
+          stderr="f.bloom: removed 1 key; 1 definitely was not in it\n")
     c.run("query --counts f.bloom", stdin="q,Anna\n", stdout="1\tq,Anna\n")
     c.run("remove --upper f.bloom", stdin="1,ANNA\n", stderr=None, code=2)
 
@@ -121,9 +121,9 @@ def stuck_counters_are_told(c):
     build(c, 20 * "a\n")
     stuck = inspect(c)["stuck_cells"]
     c.expect(stuck == inspect(c)["bits_set"] > 0 and inspect(c)["counter_most"] == 15, f"{inspect(c)}")
-    c.run("inspect f.bloom", stdout=has(f"counters used    {stuck} of ", f"stuck            {stuck}, at 15\n"))
+    c.run("inspect f.bloom", stdout=has(f"counters used    {stuck} of ", f"saturated        {stuck}, at 15\n"))
     c.run("remove f.bloom", stdin=20 * "a\n", stderr=has(
-        "f.bloom: removed 20 keys\n", f"warning: f.bloom: {stuck} counters reached the maximum of 15"))
+        "f.bloom: removed 20 keys\n", f"warning: f.bloom: {stuck} counters saturated at 15"))
     c.run("query f.bloom", stdin="a\n", stdout="a\n")
 
 
@@ -168,9 +168,9 @@ def two_removers_lose_nothing(c):
 
 @keyed
 def _key_file(c):
-    c.run("build -q -n 100 -p 1e-9 --kind counting --key-file key -o f.bloom", stdin="a\n")
+    c.run("build -q -n 100 -p 1e-9 --kind counting --secret-file key -o f.bloom", stdin="a\n")
     c.run("remove f.bloom", stdin="a\n", stderr=None, code=2)
-    c.run("remove --key-file key f.bloom", stdin="a\n", stderr="f.bloom: removed 1 key\n")
+    c.run("remove --secret-file key f.bloom", stdin="a\n", stderr="f.bloom: removed 1 key\n")
     c.run("convert -q -o g.bloom --kind blocked f.bloom")
     c.expect(inspect(c, "g.bloom")["key_fingerprint"] == inspect(c)["key_fingerprint"], "another key")
 
@@ -183,7 +183,7 @@ def key_files_are_for_removing_too(c):
 @case
 def without_counters_it_is_the_blocked_filter(c):
     c.file("keys", numbers(0, 3000) + numbers(0, 1000))
-    for options in ("", "--seed 5 --note hello --lines 2", "-F 1 -d x --trim --counter-bits 8"):
+    for options in ("", "--seed 5 --note hello --blocks 2", "-F 1 -d x --trim --counter-bits 8"):
         c.run(f"build -q -n 4000 -p 0.01 --kind counting {options} -o f.bloom keys")
         c.run(f"build -q -n 4000 -p 0.01 {options.replace('--counter-bits 8', '')} -o b.bloom keys")
         c.run("convert -o g.bloom --kind blocked f.bloom", stderr=has("wrote g.bloom: blocked, ", "(counting, "))
@@ -227,7 +227,7 @@ def convert_finds_damage_first(c):
 @case
 def plans_of_counting_filters_come_true(c):
     c.file("keys", numbers(0, 1000))
-    for wish in ("-n 1000 --kind counting", "-n 1000 -p 0.01 --counter-bits 8", "-n 1000 --kind counting --lines 3",
+    for wish in ("-n 1000 --kind counting", "-n 1000 -p 0.01 --counter-bits 8", "-n 1000 --kind counting --blocks 3",
                  "-n 1000 --memory 9KiB --kind counting", "-p 0.02 --memory 9KiB --counter-bits 8"):
         rows = json.loads(c.run(f"plan --json {wish}", stdout=None)[0])["plans"]
         c.expect({row["kind"] for row in rows} == {"counting"}, f"'{wish}': {rows}")
@@ -266,7 +266,7 @@ def removing_lines_twice_is_warned_about(c):
     c.file("copy.bloom", c.read("f.bloom"))
     c.run("query -c copy.bloom", stdin=numbers(1000, 3000), stdout="3000\n")
     report = json.loads(c.run("remove --json f.bloom", stdin=numbers(0, 1000), stdout=None, stderr=has(
-        "warning: f.bloom: ", " lines were surely absent; of the ", " were probably never added either"))[0])
+        "warning: f.bloom: ", " lines were definitely absent; of the ", " were probably never added either"))[0])
     c.expect(report["removed"] + report["absent"] == 1000 and report["removed"] > 20, f"{report}")
     expected = report["expected_wrong_removals"]
     c.expect(report["removed"] / 2 < expected <= report["removed"], f"{report}")

@@ -352,14 +352,14 @@ def advice_can_be_followed(c):
 @case
 @keyed
 def keyed_filters_get_their_key(c):
-    c.run("build -q -n 1000 -p 1e-9 --key-file key -o keyed.bloom", stdin="a\n")
-    c.run("dedupe -q --against keyed.bloom", stdin="a\n", code=2, stderr=has("--key-file"))
-    c.run("dedupe -q --against keyed.bloom --key-file key", stdin="a\nb\n", stdout="b\n")
-    c.run("dedupe -q --state keyed.bloom", stdin="b\n", code=2, stderr=has("--key-file"))
-    c.run("dedupe -q --state keyed.bloom --key-file key", stdin="a\nb\n", stdout="b\n")
-    c.run("dedupe -q --state keyed.bloom --key-file key", stdin="b\nc\n", stdout="c\n")
-    c.run("dedupe --key-file key", stdin="b\n", code=2, stderr=has("--key-file is for the filters"))
-    c.run("dedupe --key-file key --state new", stdin="b\n", code=2, stderr=has("without a key"))
+    c.run("build -q -n 1000 -p 1e-9 --secret-file key -o keyed.bloom", stdin="a\n")
+    c.run("dedupe -q --against keyed.bloom", stdin="a\n", code=2, stderr=has("--secret-file"))
+    c.run("dedupe -q --against keyed.bloom --secret-file key", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --state keyed.bloom", stdin="b\n", code=2, stderr=has("--secret-file"))
+    c.run("dedupe -q --state keyed.bloom --secret-file key", stdin="a\nb\n", stdout="b\n")
+    c.run("dedupe -q --state keyed.bloom --secret-file key", stdin="b\nc\n", stdout="c\n")
+    c.run("dedupe --secret-file key", stdin="b\n", code=2, stderr=has("--secret-file is for the filters"))
+    c.run("dedupe --secret-file key --state new", stdin="b\n", code=2, stderr=has("without a secret"))
     c.expect(c.names() == ["key", "keyed.bloom"], f"{c.names()}")
 
 

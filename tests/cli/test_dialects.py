@@ -334,7 +334,7 @@ def bad_names_and_parameters_are_refused_with_what_would_do(c):
                           ("--kind blocked --note x", "go with --from"), ("--from nothing", "unknown dialect"),
                           ("--from guava --redis-key k", "goes with '--to redisbloom -o -'")):
         c.run(f"convert {options} -o g.bf f.bf", code=2, stderr=has(said))
-    c.run("query --key-file keys --dialect guava f.bf", code=2, stderr=has("--key-file is for filters of ours"))
+    c.run("query --secret-file keys --dialect guava f.bf", code=2, stderr=has("--secret-file is for filters of ours"))
     c.expect("g.bf" not in c.names(), "a file was left")
 
 
@@ -434,7 +434,7 @@ def keys_are_removed_from_counters_of_digests(c):
     c.run("query --counts f.bloom", stdin="a\nb\nc\n", stdout="1\ta\n2\tb\n")
     c.run("remove -q f.bloom", stdin="b\na\nz\n")
     c.run("query --counts f.bloom", stdin="a\nb\nc\n", stdout="1\tb\n")
-    c.run("remove --strict f.bloom", stdin="b\nb\n", stderr=has("removed 1 key; 1 surely was not in it"), code=1)
+    c.run("remove --strict f.bloom", stdin="b\nb\n", stderr=has("removed 1 key; 1 definitely was not in it"), code=1)
     c.run("query f.bloom", stdin="a\nb\nc\n", code=1)
 
 

@@ -23,7 +23,7 @@ def facts(c, name):
 
 @case
 def folded_filter_has_all_keys_and_the_rate_it_says(c):
-    for options in ("", "--kind classic", "--lines 2"):
+    for options in ("", "--kind classic", "--blocks 2"):
         set_up(c, options)
         for times in (1, 2, 3):
             text, _ = c.run(f"fold --json --times {times} -o half.bloom f.bloom", stdout=None)

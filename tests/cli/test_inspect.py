@@ -32,7 +32,7 @@ def facts_of_a_filter(c):
     out = c.run("inspect f.bloom", stdout=None)[0].decode()
     lines = [line.split(None, 1) for line in out.splitlines()]
     c.expect(lines[0] == ["f.bloom:", "a Bloomery filter, format version 2"], lines[0])
-    for part in ("  kind             blocked: 1 line of 512 bits for a key, 8 bits in it\n",
+    for part in ("  kind             blocked: 1 block of 512 bits for a key, 8 bits in it\n",
                  "  hash             XXH3-64, seed 0\n",
                  "  planned for      1,000 keys at a rate of ",
                  ", after 1,000 adds\n", "  rate, predicted  ", "  rate, live       "):
@@ -44,7 +44,7 @@ def facts_of_a_filter(c):
 @case
 def text_and_json_agree_with_the_plan(c):
     for kind, lines in (("blocked", 1), ("blocked", 2), ("blocked", 3), ("classic", 0)):
-        options = f"-n 1000 -p 1e-4 --kind {kind}" + (f" --lines {lines}" if lines else "")
+        options = f"-n 1000 -p 1e-4 --kind {kind}" + (f" --blocks {lines}" if lines else "")
         build(c, options)
         plan = json.loads(c.run(f"plan --json {options}", stdout=None)[0])["plans"][0]
         info = inspect(c)
@@ -85,7 +85,7 @@ def full_filter_says_so(c):
 @case
 @keyed
 def measuring_agrees_with_the_bits(c):
-    for options in ("-p 0.01", "-p 0.2 --lines 2", "-p 0.05 --kind classic", "-p 0.001 --keyed"):
+    for options in ("-p 0.01", "-p 0.2 --blocks 2", "-p 0.05 --kind classic", "-p 0.001 --keyed"):
         build(c, f"-n 1000 {options}")
         c.run("inspect f.bloom --measure 300k", stdout=has(
             "verdict          right: measured agrees with live, and live with what was planned\n"))
@@ -182,18 +182,18 @@ def damaged_header_is_a_finding_of_verify_and_an_error_without(c):
 @case
 @keyed
 def keyed_filter_without_its_key_shows_its_facts(c):
-    c.run("build -q -n 1000 -p 0.01 --key-file key -o f.bloom", stdin=KEYS)
-    c.run("inspect f.bloom --verify", stdout=has("SipHash-2-4 with a secret key (",
+    c.run("build -q -n 1000 -p 0.01 --secret-file key -o f.bloom", stdin=KEYS)
+    c.run("inspect f.bloom --verify", stdout=has("SipHash-2-4 with a secret (",
                                                  "), kept outside, and not given\n", "all right"))
     c.run("inspect f.bloom --measure 100", stderr=has(
-        "f.bloom: its key is not in the file", "--key-file"), code=2)
-    c.run("inspect f.bloom --measure 100k --key-file key", stdout=has("kept outside, and given",
+        "f.bloom: its secret is not in the file", "--secret-file"), code=2)
+    c.run("inspect f.bloom --measure 100k --secret-file key", stdout=has("kept outside, and given",
                                                                      "verdict          right"))
-    info = inspect(c, "--key-file key")
+    info = inspect(c, "--secret-file key")
     c.expect(info["hash"] == "siphash" and len(info["key_fingerprint"]) == 16, "the fingerprint")
     c.file("other", "00" * 16 + "\n")
-    c.run("inspect f.bloom --key-file other", stderr=has("f.bloom: "), code=2)
-    c.run("inspect f.bloom --key-file nowhere", stderr=has("nowhere: No such file"), code=2)
+    c.run("inspect f.bloom --secret-file other", stderr=has("f.bloom: "), code=2)
+    c.run("inspect f.bloom --secret-file nowhere", stderr=has("nowhere: No such file"), code=2)
 
 
 @case

@@ -26,7 +26,7 @@ def parts(c, options="", names=("a", "b", "c"), keys=2000):
 
 @case
 def merged_parts_are_the_whole(c):
-    for options in ("", "--kind classic", "--lines 3", "--seed 5 --trim --note same"):
+    for options in ("", "--kind classic", "--blocks 3", "--seed 5 --trim --note same"):
         parts(c, options)
         c.run("merge -o merged.bloom a.bloom b.bloom c.bloom",
               stderr=has("wrote merged.bloom: union of 3 filters, about ", " keys, ", ", 1 in "))
@@ -96,18 +96,18 @@ def misfits_are_named(c):
     c.run("build -q -n 6000 -p 1% --seed 9 -o s.bloom", stdin="")
     before = c.names()
     c.run("merge -o m.bloom a.bloom k.bloom", code=2,
-          stderr="bloomery: merge: a.bloom and k.bloom do not fit together: the kinds differ: "
+          stderr="bloomery: merge: a.bloom and k.bloom are not compatible: the kinds differ: "
                  "blocked, and classic\n")
     c.expect(c.names() == before, f"{c.names()}")
     c.run("build -q -n 5500 -p 1% -o n.bloom", stdin="")
     c.run("merge --check-only a.bloom n.bloom", code=1, stdout=has(
-        " and n.bloom do not fit together: the sizes differ: ", " bits, and ",
+        " and n.bloom are not compatible: the sizes differ: ", " bits, and ",
         "gives the smaller one: plan all parts for the same keys and rate\n"))
     os.remove(c.path("n.bloom"))
-    c.run("merge --check-only a.bloom b.bloom c.bloom", stdout="3 filters fit together\n")
+    c.run("merge --check-only a.bloom b.bloom c.bloom", stdout="3 filters are compatible\n")
     c.run("merge --check-only a.bloom k.bloom b.bloom s.bloom", code=1,
-          stdout="a.bloom and k.bloom do not fit together: the kinds differ: blocked, and classic\n"
-                 "a.bloom and s.bloom do not fit together: the seeds differ: 0, and 9\n")
+          stdout="a.bloom and k.bloom are not compatible: the kinds differ: blocked, and classic\n"
+                 "a.bloom and s.bloom are not compatible: the seeds differ: 0, and 9\n")
     c.run("merge -q --check-only a.bloom k.bloom", code=1)
     text, _ = c.run("merge --json --check-only a.bloom s.bloom", code=1, stdout=None)
     report = json.loads(text)
@@ -148,8 +148,8 @@ def damage_is_told_of_its_file(c):
 @keyed
 def keyed_parts(c):
     """Parts that don't carry their key, and the key."""
-    c.run("build -q -n 200 -p 1% --key-file key -o a.bloom", stdin=numbers(0, 50))
-    c.run("build -q -n 200 -p 1% --key-file key -o b.bloom", stdin=numbers(50, 50))
+    c.run("build -q -n 200 -p 1% --secret-file key -o a.bloom", stdin=numbers(0, 50))
+    c.run("build -q -n 200 -p 1% --secret-file key -o b.bloom", stdin=numbers(50, 50))
 
 
 @case
@@ -157,11 +157,11 @@ def keyed_parts(c):
 def keyed_filters_merge_without_their_key(c):
     keyed_parts(c)
     c.run("merge -q -o m.bloom a.bloom b.bloom")
-    c.run("merge -q -o n.bloom --key-file key a.bloom b.bloom")
+    c.run("merge -q -o n.bloom --secret-file key a.bloom b.bloom")
     c.expect(c.read("m.bloom") == c.read("n.bloom"), "the key made a difference")
-    c.run("query --key-file key -c m.bloom", stdin=numbers(0, 100), stdout="100\n")
+    c.run("query --secret-file key -c m.bloom", stdin=numbers(0, 100), stdout="100\n")
     c.file("other", "00" * 16)
-    c.run("merge -o m.bloom --key-file other a.bloom b.bloom", code=2, stderr=has("is not the one"))
+    c.run("merge -o m.bloom --secret-file other a.bloom b.bloom", code=2, stderr=has("is not the one"))
     c.run("build -q -n 200 -p 1% --keyed -o x.bloom", stdin="")
     c.run("merge -o m.bloom a.bloom x.bloom", code=2, stderr=has("the secrets differ"))
 

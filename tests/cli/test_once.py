@@ -57,7 +57,7 @@ def is_that_of_n(c, options, keys, inputs, stdin=""):
 @case
 def every_shape_is_that_of_n(c):
     c.file("keys", KEYS)
-    for options in ("", "-p 0.3", "-p 1e-6", "--lines 3", "--folds 9", "--seed 7", "--kind classic",
+    for options in ("", "-p 0.3", "-p 1e-6", "--blocks 3", "--folds 9", "--seed 7", "--kind classic",
                     "--kind counting", "--counter-bits 8", "--note hello"):
         is_that_of_n(c, options, COUNT, "keys")
 
@@ -100,9 +100,9 @@ def records_without_a_key_do_not(c):
 @keyed
 def keyed_filters_are_those_of_n(c):
     c.file("keys", KEYS)
-    c.run("build -q -n 1 --key-file k -o f.bloom", stdin="a\n")
-    is_that_of_n(c, "--key-file k", COUNT, "keys")
-    c.run("query -c --key-file k f.bloom keys", stdout=f"{COUNT}\n")
+    c.run("build -q -n 1 --secret-file k -o f.bloom", stdin="a\n")
+    is_that_of_n(c, "--secret-file k", COUNT, "keys")
+    c.run("query -c --secret-file k f.bloom keys", stdout=f"{COUNT}\n")
     os.unlink(c.path("f.bloom"))  # which would keep its mode
     seen = set()
     for memory in MEMORY:

@@ -29,13 +29,13 @@ def table_is_exact(c):
     c.run("plan -n 20M -p 0.01", stdout="""\
 20,000,000 keys at a rate of 0.01 (1 in 100)
 
-                                                                        reads, for a key that is
-  kind     lines  probes     memory  bits/key       rate            odds   limit   absent  present
-* blocked      1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
-  blocked      2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
-  blocked      3       2   23.0 MiB      9.66       0.01        1 in 100   1.45x     1.26     3.00
-  blocked      4       2   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.45     4.00
-  classic      -       7   22.9 MiB      9.59       0.01        1 in 100   1.44x     2.05     7.00
+                                                                         reads, for a key that is
+  kind     blocks  probes     memory  bits/key       rate            odds   limit   absent  present
+* blocked       1       8   24.1 MiB     10.10       0.01        1 in 100   1.52x     1.00     1.00
+  blocked       2       3   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.10     2.00
+  blocked       3       2   23.0 MiB      9.66       0.01        1 in 100   1.45x     1.26     3.00
+  blocked       4       2   23.2 MiB      9.71       0.01        1 in 100   1.46x     1.45     4.00
+  classic       -       7   22.9 MiB      9.59       0.01        1 in 100   1.44x     2.05     7.00
 
 * recommended: bloomery build -n 20000000 -p 0.01 -o FILE [INPUT...]
 """)
@@ -95,7 +95,7 @@ def numbers_belong_together(c):
 def line_to_copy_builds_what_was_planned(c):
     c.file("keys", "".join(f"{i}\n" for i in range(1000)))
     wishes = ["-n 1000 -p 0.01", "-n 1000 -p 1e-6", "-n 1000 --memory 3KiB", "-p 0.02 --memory 2KiB",
-              "-n 1000 --folds 3 -p 0.1", "-n 1000 --lines 3", "-n 1000 --kind classic"]
+              "-n 1000 --folds 3 -p 0.1", "-n 1000 --blocks 3", "-n 1000 --kind classic"]
     for wish in wishes:
         for row in plans(c, wish).values():
             line = row["build"].replace("FILE", "f.bloom").replace("[INPUT...]", "keys")
@@ -136,7 +136,7 @@ def rows_that_do_not_fit_are_left_out_and_named(c):
     memory = rows["blocked", 2]["bytes"]
     c.expect(rows["blocked", 2]["recommended"] and rows["blocked", 1]["bytes"] > memory, "the setting")
     c.run(f"plan -n 1M -p 1e-4 --memory {memory}",
-          stdout=has("Left out: blocked with 1 line, which needs ", "\n* blocked      2 "))
+          stdout=has("Left out: blocked with 1 block, which needs ", "\n* blocked       2 "))
     left = plans(c, f"-n 1M -p 1e-4 --memory {memory}")
     c.expect([row["fits"] for row in left.values()] == [False, True, True, True, True], "what fits")
 
@@ -163,7 +163,7 @@ def bad_numbers_get_a_sentence(c):
             ("-n 100 -p 0", "-p 0: "), ("-n 100 -p 2", "-p 2: "), ("-n -5", "-n "),
             ("-n 0", "-n 0: must be a whole number from 1 to 281,474,976,710,656\n"),
             ("-n 1e30", "-n "),
-            ("-n 10 --lines 5", "--lines 5: "), ("-n 10 --lines 0", "--lines 0: "),
+            ("-n 10 --blocks 5", "--blocks 5: "), ("-n 10 --blocks 0", "--blocks 0: "),
             ("-n 10 --folds 31", "--folds 31: "), ("-n 10 --memory 0", "--memory 0"),
             ("-n 10 --memory 1PiB", "--memory 1PiB"), ("-n ten", "-n "), ("-n 10 -p much", "-p "),
             ("-p 0.01", "how large? "), ("--memory 1GB", "how large? "), ("", "how large? ")):
@@ -179,8 +179,8 @@ def unknown_kind_suggests_the_nearest(c):
 
 @case
 def lines_are_for_blocked_filters(c):
-    c.run("plan -n 10 --kind classic --lines 2", code=2, stderr=has("--lines is for blocked", TRY))
-    c.expect(list(plans(c, "-n 10 --lines 2")) == [("blocked", 2)], "other rows than asked for")
+    c.run("plan -n 10 --kind classic --blocks 2", code=2, stderr=has("--blocks is for blocked", TRY))
+    c.expect(list(plans(c, "-n 10 --blocks 2")) == [("blocked", 2)], "other rows than asked for")
     c.expect(list(plans(c, "-n 10 --kind classic")) == [("classic", 0)], "other kinds than asked for")
     c.expect(len(plans(c, "-n 10 --kind blocked")) == 4, "not every number of lines")
 

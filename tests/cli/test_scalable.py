@@ -20,7 +20,7 @@ def a_filter_that_grows_is_made_where_it_is_asked_for(c):
     c.run("build -o f.bloom", stdin=KEYS, stderr=has("wrote f.bloom: 60,000 keys, ", ", 1 in 10,"))
     c.expect(inspect(c, "f.bloom")["kind"] == "blocked", "a pipe made a chain")
     c.run("build --kind scalable -o f.bloom", stdin=KEYS,
-          stderr=has("wrote f.bloom: 60,000 keys, ", " in 1 link, 1 in 10,000\n"))
+          stderr=has("wrote f.bloom: 60,000 keys, ", " in 1 layer, 1 in 10,000\n"))
     facts = inspect(c, "f.bloom")
     c.expect(facts["kind"] == "scalable" and facts["planned_keys"] == 1 << 20, f"{facts}")
     c.run("query -c f.bloom", stdin=KEYS, stdout="60000\n")
@@ -29,7 +29,7 @@ def a_filter_that_grows_is_made_where_it_is_asked_for(c):
 @case
 def it_grows_and_the_rate_holds(c):
     c.run("build --kind scalable -n 1000 -p 0.01 -o f.bloom", stdin=KEYS + KEYS,
-          stderr=has("wrote f.bloom: 120,000 records, about ", " in 6 links, 1 in 100\n"))
+          stderr=has("wrote f.bloom: 120,000 records, about ", " in 6 layers, 1 in 100\n"))
     facts = inspect(c, "f.bloom")
     c.expect(facts["links"] == 6 and len(facts["chain"]) == 6, f"{facts}")
     c.expect([link["planned_keys"] for link in facts["chain"]] ==
@@ -41,7 +41,7 @@ def it_grows_and_the_rate_holds(c):
     found = int(c.run("query -c f.bloom", stdin=ABSENT, stdout=has("\n"))[0])
     c.expect(0.006 * 200_000 < found < 0.01 * 200_000, f"{found} of 200,000 absent keys")
     c.run("inspect f.bloom --measure 100k",
-          stdout=has("scalable: ", "links            6, this being the newest", "however far it grows",
+          stdout=has("scalable: ", "layers           6, this being the newest", "however far it grows",
                      "verdict          right", "     6 "))
 
 
@@ -73,7 +73,7 @@ def at_its_limit_it_stops_and_says_where_it_stands(c):
     c.run("build --kind scalable -n 1000 --memory 4KiB -o f.bloom", stdin=KEYS, code=2,
           stderr=has(" keys in 1 link of ", "would pass the limit of 4096 bytes"))
     c.run("build --kind scalable --folds 2 -n 1000 -o f.bloom", stdin=KEYS, code=2,
-          stderr=has("chains (--kind scalable) are not folded\n"))
+          stderr=has("scalable filters are not folded\n"))
     c.expect(c.names() == [], "a refused build left a file")
     c.run("build -q -n 10 -o f.bloom", stdin="a\n")
     before = c.read("f.bloom")
@@ -115,7 +115,7 @@ def plan_says_what_it_will_cost(c):
              [link["rate"] for link in plan["links"]] == [link["planned_rate"] for link in chain],
              f"{plan['links']} is not what became of it: {chain}")
     c.run("plan --kind scalable -n 1M --grow-to 50T", code=2,
-          stderr=has("grows to ", " keys at the most, not to 50,000,000,000,000"))
+          stderr=has("grows to ", " keys, not to 50,000,000,000,000"))
     c.run("plan --kind scalable -p 0.01 --memory 1MiB", code=2, stderr=has("planned by -n and -p"))
     c.run("plan --kind blocked -n 10 --grow-to 100", code=2, stderr=has("others do not grow"))
     c.run("plan --kind scalable -n 10 -p 1e-13", code=2, stderr=has("1e-12"))

@@ -92,7 +92,7 @@ def query_report_is_the_same_with_any_j(c):
 @case
 def build_file_is_the_same_with_any_j(c):
     _, stdin, inputs = set_up(c)
-    shapes = ("", "--lines 2", "--lines 3", "--kind classic", "--memory 3KB", "-p 1e-9")
+    shapes = ("", "--blocks 2", "--blocks 3", "--kind classic", "--memory 3KB", "-p 1e-9")
     for shape in shapes:
         for block in BLOCKS:
             results = set()

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 40, LETTERS_MAX = 80 };
+enum { OPTIONS_MAX = 48, LETTERS_MAX = 80 };
 
 static int unknown_option(char **argv, const struct option *options)
 {
@@ -79,7 +79,7 @@ int tool_getopt(int argc, char **argv, const char *letters, const struct option 
 
 enum { WORD_MAX = 40 };
 
-static size_t least_of(size_t a, size_t b)
+static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -97,9 +97,9 @@ static size_t distance(const char *a, const char *b)
                 continue;
             }
             size_t change = cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            cost[i][j] = least_of(change, least_of(cost[i - 1][j], cost[i][j - 1]) + 1);
+            cost[i][j] = smaller(change, smaller(cost[i - 1][j], cost[i][j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                cost[i][j] = least_of(cost[i][j], cost[i - 2][j - 2] + 1);
+                cost[i][j] = smaller(cost[i][j], cost[i - 2][j - 2] + 1);
         }
     return cost[rows][columns];
 }

@@ -21,46 +21,47 @@
 static const char help[] =
     "bloomery add FILTER [INPUT...]\n"
     "\n"
-    "Adds the lines of the inputs to a filter. The file is replaced at once when all of them are\n"
-    "in, or not at all; several adders at a time wait for each other. No INPUT, or '-', is "
-    "standard\n"
-    "input; gzip, zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
+    "Adds the lines of the inputs to a filter. The file is replaced once all of them\n"
+    "are in, or not at all; concurrent adders wait for each other. No INPUT, or '-',\n"
+    "is standard input; gzip, zstd, xz and zip are unpacked, each member of a zip\n"
+    "checked by itself.\n"
     "\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
-    "cores\n"
-    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
-    "      --memory SIZE    the most memory for a scalable filter; where it would have to grow "
-    "past\n"
-    "                       that, nothing is added. Others do not grow\n"
-    "      --key-file FILE  the key of a filter that doesn't carry it\n"
-    "      --dialect D      FILTER is another system's file, NAME[,parameter=value...] as "
-    "'bloomery\n"
-    "                       dialects' lists them; those with a magic need not be named. It does "
-    "not\n"
-    "                       keep a rule for keys: give it each time\n"
-    "  -q, --quiet          no line about what was added\n"
-    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
-    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"
-    "                       line; without this it is dropped\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
+    "                       there are cores\n"
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
+    "                       ends its input. Default 64MiB. Each thread may need a\n"
+    "                       few times that much memory\n"
+    "      --memory SIZE    the maximum memory of a scalable filter. If it would\n"
+    "                       have to grow further, nothing is added. Other kinds do\n"
+    "                       not grow\n"
+    "      --secret-file FILE\n"
+    "                       the secret of a filter that does not carry it\n"
+    "      --dialect D      FILTER is another system's file:\n"
+    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
+    "                       them; files with a magic need no name. Such a file\n"
+    "                       keeps no rule for keys: give the rule each time\n"
+    "  -q, --quiet          do not report what was added\n"
+    "      --json           report on standard output as one JSON object, numbers\n"
+    "                       unrounded\n"
+    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"
+    "                       of its first line; by default it is dropped\n"
     "\n"
-    "Lines become keys by the rule that the filter was built with. The options of that rule (-F, "
-    "-d,\n"
-    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32, --utf16,\n"
-    "--skip-empty; 'bloomery help build')\n"
-    "need not be given; where they are, they must agree with it. Where every line lacks the field "
-    "of\n"
-    "the rule, that is an error and nothing is added.\n"
+    "Lines become keys by the rule that the filter was built with. The options of\n"
+    "that rule (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex,\n"
+    "--int64, --int32, --utf16, --skip-empty; 'bloomery help build') may be omitted;\n"
+    "if given, they must agree with it. If every line lacks the field of the rule,\n"
+    "that is an error and nothing is added.\n"
     "\n"
-    "A filter can take more keys than it was planned for, but its rate rises; you are then told "
-    "how\n"
-    "far.\n"
+    "A filter can take more keys than it was planned for, but its rate rises; a\n"
+    "warning then says how far.\n"
     "\n"
     "  bloomery add seen.bloom today.txt\n"
     "  zcat log.gz | cut -f 3 | bloomery add seen.bloom\n";
 
 struct addition {
     const char *path;
-    const char *key_file;
+    const char *secret_file;
     uint64_t memory; /* 0: no limit */
     struct tool_dialect_choice dialect;
     struct tool_rule_choice choice;
@@ -68,12 +69,13 @@ struct addition {
     bool quiet, json;
 };
 
-enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_DIALECT, OPTION_JSON };
+enum { OPTION_SECRET_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_DIALECT, OPTION_JSON };
 
 static const struct option options[] = {
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"quiet", no_argument, NULL, 'q'},
@@ -128,7 +130,7 @@ static bloomery_filter *open_filter(const struct addition *addition, struct tool
     opening.memory_limit = addition->memory;
     if (!tool_may_change(addition->path))
         return NULL;
-    bloomery_filter *filter = tool_filter_open_any(addition->path, opening, addition->key_file,
+    bloomery_filter *filter = tool_filter_open_any(addition->path, opening, addition->secret_file,
                                                    &addition->dialect, origin);
     const bool writable =
         filter != NULL && origin->dialect != NULL && !origin->packed && origin->dialect->writes;
@@ -210,8 +212,8 @@ static int add_main(int argc, char **argv)
         case 'q':
             addition.quiet = true;
             break;
-        case OPTION_KEY_FILE:
-            addition.key_file = optarg;
+        case OPTION_SECRET_FILE:
+            addition.secret_file = optarg;
             break;
         case OPTION_MEMORY:
             if (!tool_option_size("--memory", optarg, &addition.memory))

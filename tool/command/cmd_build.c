@@ -32,63 +32,71 @@ static const char help[] =
     "bloomery build [-n N] [-p RATE] [--memory SIZE] -o FILE [INPUT...]\n"
     "bloomery build --dialect DIALECT [-n N] [-p RATE] -o FILE [INPUT...]\n"
     "\n"
-    "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input; gzip, zstd, "
-    "xz\n"
-    "and zip are unpacked, each member of a zip checked by itself. FILE is written whole at the\n"
-    "end; an existing filter is replaced.\n"
+    "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input;\n"
+    "gzip, zstd, xz and zip are unpacked, each member of a zip checked by itself.\n"
+    "FILE is written whole at the end; an existing filter is replaced.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"
-    "  -n, --keys N         the keys to plan for. Without it as many as there are, repeated ones\n"
-    "                       included: until the input has been read, 8 bytes of each are kept (16\n"
-    "                       if keyed, 24 for rates below 1e-7 and for --memory without -p), past\n"
-    "                       256 MiB in a file in TMPDIR or /tmp\n"
-    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000). Default 1e-4, or\n"
-    "                       what --memory allows\n"
-    "      --memory SIZE    the most memory for the filter (512MiB, 2GB). With -p it is a limit:\n"
-    "                       what needs more is refused\n"
-    "      --kind KIND      blocked (default: one cache miss a line), classic (least memory),\n"
-    "                       counting (4 times the memory: lines can be removed and counted) or\n"
-    "                       scalable (grows: -n are the keys after which it does so first, 1 Mi\n"
-    "                       unless given; the rate holds at any size; past --memory it stops with\n"
+    "  -n, --keys N         the keys to plan for. Default: as many as there are,\n"
+    "                       repeated ones included. Until the input has been read,\n"
+    "                       8 bytes of each key are kept (16 if keyed, 24 for rates\n"
+    "                       below 1e-7 and for --memory without -p), past 256 MiB\n"
+    "                       in a file in TMPDIR or /tmp\n"
+    "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000).\n"
+    "                       Default 1e-4, or what --memory allows\n"
+    "      --memory SIZE    the maximum memory of the filter (512MiB, 2GB). With -p\n"
+    "                       it is a limit: a filter that needs more is refused\n"
+    "      --kind KIND      blocked (default; one cache miss per block), classic\n"
+    "                       (least memory), counting (4 times the memory; lines can\n"
+    "                       be removed and counted) or scalable (grows; -n is the\n"
+    "                       number of keys before it first does, by default 1 Mi.\n"
+    "                       The rate holds at any size; past --memory it stops with\n"
     "                       an error)\n"
-    "      --counter-bits B counters of a counting filter: 4 bits, which count to 15 (default), or "
-    "8\n"
-    "                       for twice the memory, to 255. One that gets there stays there\n"
-    "      --lines L        lines per key, 1 to 4; not of a classic filter. Default: chosen\n"
-    "      --folds D        make it so that it can be halved D times. Default 0\n"
-    "      --seed S         another seed for the hash. Default 0. No protection; see --keyed\n"
-    "      --keyed          hash with a secret random key. It is kept in the filter's file: "
-    "whoever\n"
-    "                       can read that can forge false positives, so a new file is readable\n"
-    "                       by its owner alone (one that is replaced keeps its mode)\n"
-    "      --key-file FILE  keep the key in this file instead; made with a random key if it does\n"
-    "                       not exist. Implies --keyed\n"
+    "      --counter-bits B counters of a counting filter: 4 bits, which count to 15\n"
+    "                       (default), or 8 for twice the memory, to 255. A counter\n"
+    "                       saturates there\n"
+    "      --blocks L       blocks per key, 1 to 4; not for a classic filter.\n"
+    "                       Default: chosen\n"
+    "      --folds D        make a filter that can be halved D times. Default 0\n"
+    "      --seed S         another seed for the hash. Default 0. No protection; see\n"
+    "                       --keyed\n"
+    "      --keyed          hash with a random secret, kept in the filter's file.\n"
+    "                       Anyone who can read the file can forge false positives,\n"
+    "                       so only its owner can read a new one. A file that is\n"
+    "                       replaced keeps its mode\n"
+    "      --secret-file FILE\n"
+    "                       keep the secret in this file instead; if the file does\n"
+    "                       not exist, it is made with a random secret. Implies\n"
+    "                       --keyed\n"
     "      --note TEXT      a remark to keep in the file\n"
     "      --dialect D      write another system's file, by that system's sizing:\n"
-    "                       NAME[,parameter=value...] as 'bloomery dialects' lists them. -n and "
-    "-p\n"
-    "                       are its keys and rate. It keeps no rule for keys\n"
-    "      --ours           with --dialect: a file of ours that has that system's filter, and "
-    "keeps\n"
-    "                       rule and note\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
-    "cores.\n"
-    "                       The filter is the same whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
+    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
+    "                       them. -n and -p are its keys and rate. It keeps no rule\n"
+    "                       for keys\n"
+    "      --ours           with --dialect: a file of ours that has that system's\n"
+    "                       filter, and keeps rule and note\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
+    "                       there are cores. The filter is the same whatever N is\n"
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
+    "                       ends its input. Default 64MiB. Each thread may need a\n"
+    "                       few times that much memory\n"
     "      --force          overwrite FILE even if it is no filter\n"
-    "  -q, --quiet          no line about what was written\n"
-    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "  -q, --quiet          do not report what was written\n"
+    "      --json           report on standard output as one JSON object, numbers\n"
+    "                       unrounded\n"
     "\n"
-    "How a line becomes a key, in this order; the filter keeps it, and query and add follow it:\n"
+    "How a line becomes a key, in this order; the filter keeps it, and query and add\n"
+    "follow it:\n"
     "\n" TOOL_RULE_HELP "\n"
-    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it\n"
-    "if the first line of an input ends so. Where every line lacks field N, that is an error and\n"
-    "nothing is written. A line of column names is a line like others; 'tail -n +2' leaves it "
-    "out.\n"
+    "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
+    "warning says so if the first line of an input ends in one. If every line lacks\n"
+    "field N, that is an error and nothing is written. A line of column names is a\n"
+    "line like others; 'tail -n +2' leaves it out.\n"
     "\n"
     "  bloomery build -p 0.01 -o ids.bloom ids.txt\n"
     "  zcat urls.gz | bloomery build -n 20M -p 1/10000 -o urls.bloom\n"
-    "  tail -n +2 people.csv | bloomery build --csv -F 2 --trim -n 1M -o names.bloom\n"
+    "  tail -n +2 people.csv | bloomery build --csv -F 2 -n 1M -o names.bloom\n"
     "  bloomery build --dialect guava -p 0.01 -o words.bf words.txt\n"
     "  bloomery build --memory 512MiB --kind classic -o words.bloom words-*.txt\n";
 
@@ -100,7 +108,7 @@ struct build {
     bloomery_kind kind;
     bloomery_plan_options wish;
     bloomery_create_options options;
-    const char *key_file;
+    const char *secret_file;
     uint8_t *key; /* NULL: none, or left to the library. On the heap: it may wait there for long */
     bool force, quiet, json, ours;
     struct tool_rule_choice choice; /* how lines become keys */
@@ -112,11 +120,11 @@ enum {
     OPTION_MEMORY = TOOL_OPTION_OWN,
     OPTION_KIND,
     OPTION_COUNTER_BITS,
-    OPTION_LINES,
+    OPTION_BLOCKS,
     OPTION_FOLDS,
     OPTION_SEED,
     OPTION_KEYED,
-    OPTION_KEY_FILE,
+    OPTION_SECRET_FILE,
     OPTION_NOTE,
     OPTION_DIALECT,
     OPTION_OURS,
@@ -131,11 +139,13 @@ static const struct option options[] = {
     {"memory", required_argument, NULL, OPTION_MEMORY},
     {"kind", required_argument, NULL, OPTION_KIND},
     {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
-    {"lines", required_argument, NULL, OPTION_LINES},
+    {"blocks", required_argument, NULL, OPTION_BLOCKS},
+    {"lines", required_argument, NULL, OPTION_BLOCKS}, /* the older name */
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"keyed", no_argument, NULL, OPTION_KEYED},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"note", required_argument, NULL, OPTION_NOTE},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"ours", no_argument, NULL, OPTION_OURS},
@@ -168,14 +178,14 @@ static bool take_option(struct build *build, int option)
         return tool_parse_kind(optarg, &build->kind);
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &build->wish.cell_bits);
-    case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 4, &build->wish.blocks_per_key);
+    case OPTION_BLOCKS:
+        return tool_option_small("--blocks", optarg, 1, 4, &build->wish.blocks_per_key);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &build->wish.folds);
     case OPTION_SEED:
         return tool_option_count("--seed", optarg, 0, UINT64_MAX, &build->options.seed);
-    case OPTION_KEY_FILE:
-        build->key_file = optarg;
+    case OPTION_SECRET_FILE:
+        build->secret_file = optarg;
         build->options.secret_outside = true;
         build->wish.hash = BLOOMERY_HASH_SIPHASH;
         return true;
@@ -214,11 +224,11 @@ static bool take_option(struct build *build, int option)
 /* The key would be written there first, and then be lost under the filter that needs it. */
 static bool key_has_its_own_file(const struct build *build)
 {
-    if (build->key_file == NULL || strcmp(build->output, "-") == 0 ||
-        !tool_same_file(build->output, build->key_file))
+    if (build->secret_file == NULL || strcmp(build->output, "-") == 0 ||
+        !tool_same_file(build->output, build->secret_file))
         return true;
-    tool_usage("-o and --key-file name the same file, %s; the key needs one of its own",
-               build->key_file);
+    tool_usage("-o and --secret-file name the same file, %s; the secret needs one of its own",
+               build->secret_file);
     return false;
 }
 
@@ -229,15 +239,15 @@ static bool fits_together(const struct build *build)
         return false;
     }
     if (build->wish.blocks_per_key > 0 && build->kind == BLOOMERY_CLASSIC) {
-        tool_usage("--lines is for blocked filters; a classic one has none");
+        tool_usage("--blocks is for blocked filters; a classic one has none");
         return false;
     }
     if (build->wish.folds > 0 && build->kind == BLOOMERY_SCALABLE) {
-        tool_usage("--folds is for filters of one link; chains (--kind scalable) are not folded");
+        tool_usage("--folds is for filters of one layer; scalable filters are not folded");
         return false;
     }
     if (build->options.seed != 0 && build->wish.hash == BLOOMERY_HASH_SIPHASH) {
-        tool_usage("--seed and --keyed exclude each other: the key is the seed");
+        tool_usage("--seed and --keyed exclude each other: the secret is the seed");
         return false;
     }
     if (build->options.note != NULL && strlen(build->options.note) > BLOOMERY_NOTE_BYTES) {
@@ -301,27 +311,27 @@ static void let_it_grow(struct build *build)
         build->keys = TOOL_CHAIN_KEYS;
 }
 
-/* ---- The secret key -------------------------------------------------------------------------- */
+/* ---- The secret -------------------------------------------------------------------------- */
 
 /* Takes the key out of its file. Of a filter without such the library draws one. */
 static bool take_key(struct build *build)
 {
-    if (build->key_file == NULL)
+    if (build->secret_file == NULL)
         return true;
     build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
-    /* A link that led nowhere may lead to the key file now. */
-    return tool_key_read_or_make(build->key_file, build->key) && key_has_its_own_file(build);
+    /* A symbolic link that led nowhere may lead to the secret file now. */
+    return tool_secret_read_or_make(build->secret_file, build->key) && key_has_its_own_file(build);
 }
 
 /* The same where keys are hashed before there is a filter. */
 static bool take_or_draw_key(struct build *build)
 {
-    if (build->wish.hash != BLOOMERY_HASH_SIPHASH || build->key_file != NULL)
+    if (build->wish.hash != BLOOMERY_HASH_SIPHASH || build->secret_file != NULL)
         return take_key(build);
     build->options.secret = build->key = tool_allocate(BLOOMERY_SECRET_BYTES);
     if (getrandom(build->key, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES)
         return true;
-    tool_error("the system gives no random key");
+    tool_error("the system gives no random secret");
     return false;
 }
 
@@ -392,7 +402,7 @@ static void describe(char *text, size_t room, const bloomery_plan *plan,
     tool_format_size(size, change->info.file_bytes);
     tool_format_odds(odds, overfull ? change->info.live_rate : plan->rate);
     if (plan->kind == BLOOMERY_SCALABLE)
-        snprintf(layers, sizeof(layers), " in %u link%s", change->info.layers,
+        snprintf(layers, sizeof(layers), " in %u layer%s", change->info.layers,
                  change->info.layers == 1 ? "" : "s");
     if (overfull && !(estimated < 1e15))
         snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
@@ -518,7 +528,7 @@ static int build_filter(struct build *build)
     }
     wipe_key(build);
     int code = TOOL_ERROR;
-    /* The key file stays where this fails: another build may have read it meanwhile. */
+    /* The secret file stays where this fails: another build may have read it meanwhile. */
     if (filter != NULL && save(build, filter))
         code = say_result(build, &plan, filter, &change);
     bloomery_free(filter);

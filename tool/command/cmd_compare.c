@@ -15,18 +15,17 @@
 static const char help[] =
     "bloomery compare FILTER OTHER\n"
     "\n"
-    "Says what two filters have in common: the keys in each, in either and in both, and their\n"
-    "Jaccard index (both / either), estimated from the bits and with the 95 % interval that the\n"
-    "estimate leaves; whether all keys of one seem to be in the other; and whether they are "
-    "equal,\n"
-    "bit for bit. The larger of two sizes is folded to the smaller one first.\n"
+    "Compares two filters: the keys in each, in either and in both, and their\n"
+    "Jaccard index (both / either). These are estimated from the bits, with 95 %\n"
+    "intervals. The report also says whether all keys of one seem to be in the\n"
+    "other, and whether the filters are equal, bit for bit. The larger of two sizes\n"
+    "is first folded to the smaller one.\n"
     "\n"
     "  -q, --quiet  only the exit code\n"
     "      --json   one JSON object, numbers unrounded\n"
     "\n"
-    "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or do not fit together; 2 "
-    "an\n"
-    "error.\n"
+    "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not\n"
+    "compatible; 2 an error.\n"
     "\n"
     "  bloomery compare monday.bloom tuesday.bloom\n";
 
@@ -118,7 +117,7 @@ static int print_text(const struct answer *answer)
     char text[80];
     tool_out_start(&out);
     if (!answer->fit) {
-        tool_out_format(&out, "%s and %s do not fit together: %s\n", answer->paths[0],
+        tool_out_format(&out, "%s and %s are not compatible: %s\n", answer->paths[0],
                         answer->paths[1], answer->reason.text);
         return tool_out_finish(&out, TOOL_NONE);
     }

@@ -10,22 +10,26 @@
 static const char help[] =
     "bloomery dialects [--json]\n"
     "\n"
-    "Lists the other systems whose filters can be read, asked, added to or written, bit for bit:\n"
+    "Lists the other systems whose filters can be read, queried, extended or\n"
+    "written, bit for bit:\n"
     "\n"
     "  r         their files can be read      (convert --from, query, inspect, add)\n"
     "  w         and written                  (convert --to, add)\n"
     "  c         new ones can be made         (build)\n"
-    "  m         files are recognised by their first bytes; others must be named with --dialect\n"
+    "  m         files are recognised by their first bytes; for others give --dialect\n"
     "\n"
-    "and what NAME[,parameter=value...] takes: for reading a file those of 'reading', of which it\n"
-    "says nothing (those of 'needs' at least), for making one those of 'making'. variant= is one\n"
-    "of the variants, the first one being the default. Parameters: keys (n), rate (p), bits (m),\n"
-    "bytes (size), probes (k), bits_per_key, seed, growth (expansion), columns, index, cell_bits.\n"
+    "It also lists what NAME[,parameter=value...] takes. For reading a file: the\n"
+    "parameters of 'reading' that the file does not say (at least those of 'needs').\n"
+    "For making one: those of 'making'. variant= is one of the variants, of which\n"
+    "the first is the default. Parameters: keys (n), rate (p), bits (m), bytes\n"
+    "(size), probes (k), bits_per_key, seed, growth (expansion), columns, index,\n"
+    "cell_bits.\n"
     "\n"
     "      --json   one JSON object\n"
     "\n"
     "  bloomery inspect --dialect guava seen.bf\n"
-    "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 -o tokens.bf tokens.txt\n";
+    "  bloomery build --dialect clickhouse,bytes=64KiB,probes=3,seed=1 \\\n"
+    "      -o tokens.bf tokens.txt\n";
 
 static const struct option options[] = {
     {"json", no_argument, NULL, 'J'},

@@ -27,11 +27,14 @@
 static const char help[] =
     "bloomery generate ids|urls|integers -n N [--seed S]\n"
     "\n"
-    "Writes N distinct lines to standard output, always the same for the same N and seed.\n"
+    "Writes N distinct lines to standard output, always the same for the same N and\n"
+    "seed.\n"
     "\n"
-    "  ids        valid 12-digit identification numbers of an invented population: birth date,\n"
-    "             century and sex, serial, check digit; ages and sexes follow a table of 2020\n"
-    "  urls       web addresses of 40 to 71 bytes, a few hosts with many pages and many with few\n"
+    "  ids        valid 12-digit identification numbers of an invented population:\n"
+    "             birth date, century and sex, serial, check digit; ages and sexes\n"
+    "             follow a table of 2020\n"
+    "  urls       web addresses of 40 to 71 bytes, a few hosts with many pages and\n"
+    "             many with few\n"
     "  integers   64-bit numbers in decimal, spread over the whole range\n"
     "\n"
     "  -n, --count N   how many lines (20M, 1e6)\n"
@@ -39,7 +42,7 @@ static const char help[] =
     "  -0, --null      end lines with NUL instead of newline\n"
     "\n"
     "  bloomery generate ids -n 20M > ids.txt\n"
-    "  bloomery generate urls -n 1M --seed 7 | bloomery build -n 1M -p 0.001 -o urls.bloom\n";
+    "  bloomery generate urls -n 1M --seed 7 | bloomery build -p 0.001 -o urls.bloom\n";
 
 struct request {
     uint64_t count;
@@ -56,9 +59,9 @@ struct generator {
 };
 
 enum {
-    PORTION = 1024, /* lines between two looks at the output and the clock */
+    BATCH = 1024, /* lines between two looks at the output and the clock */
     ID_LINE = TOOL_ID_DIGITS + 1,
-    ID_LINES = PORTION * ID_LINE,
+    ID_LINES = BATCH * ID_LINE,
 };
 
 /* False where writing has failed and nothing more need be made. */
@@ -79,11 +82,10 @@ static bool generate_ids(const struct request *request, struct tool_out *out,
         tool_error("not enough memory");
         return false;
     }
-    char digits[PORTION * TOOL_ID_DIGITS];
+    char digits[BATCH * TOOL_ID_DIGITS];
     uint64_t done = 0;
     size_t count;
-    while (go_on(request, out, progress, done) &&
-           (count = tool_ids_next(ids, PORTION, digits)) > 0) {
+    while (go_on(request, out, progress, done) && (count = tool_ids_next(ids, BATCH, digits)) > 0) {
         unsigned char *line = tool_out_room(out, ID_LINES);
         for (size_t i = 0; i < count; i++) {
             memcpy(line, digits + i * TOOL_ID_DIGITS, TOOL_ID_DIGITS);
@@ -235,7 +237,7 @@ static bool generate_urls(const struct request *request, struct tool_out *out,
     const struct tool_permutation tokens = tool_permutation_make(TOKEN_BITS, request->seed, 10);
     const struct tool_permutation names = tool_permutation_make(HOST_BITS, request->seed, 11);
     for (uint64_t i = 0; i < request->count; i++) {
-        if (i % PORTION == 0 && !go_on(request, out, progress, i))
+        if (i % BATCH == 0 && !go_on(request, out, progress, i))
             return true;
         unsigned char *begin = tool_out_room(out, URL_BYTES_MAX + 1);
         uint64_t token = tool_permutation_at(&tokens, i);
@@ -260,7 +262,7 @@ static bool generate_integers(const struct request *request, struct tool_out *ou
     enum { DIGITS_MAX = 20 };
     uint64_t start = tool_mix64(request->seed + TOOL_GOLDEN);
     for (uint64_t i = 0; i < request->count; i++) {
-        if (i % PORTION == 0 && !go_on(request, out, progress, i))
+        if (i % BATCH == 0 && !go_on(request, out, progress, i))
             return true;
         unsigned char digits[DIGITS_MAX];
         size_t first = DIGITS_MAX;

@@ -21,28 +21,29 @@ static const char help[] =
     "bloomery merge -o OUT FILTER...\n"
     "bloomery merge --check-only FILTER...\n"
     "\n"
-    "Makes one filter of several: the keys of all of them. Filters fit together if they were "
-    "built\n"
-    "alike (kind, lines, probes, hash, seed or secret key, key options); of different sizes, "
-    "those\n"
-    "that fold to the least one are folded. Parts that were built with one plan, for the keys of "
-    "all\n"
-    "parts, make the very filter that a single build of all these lines makes. OUT may be one of "
-    "the inputs; it is\n"
-    "replaced at once, or not at all. Plan, key options and note are those of the first filter.\n"
-    "Scalable filters are put one behind the other, and their rates add up.\n"
+    "Makes one filter with the keys of several. Filters are compatible if they were\n"
+    "built with the same kind, blocks per key, probes, hash, seed or secret, and key\n"
+    "options. Filters of different sizes are folded to the smallest one, if they can\n"
+    "be. Parts that were built with one plan, for the keys of all parts, give the\n"
+    "very filter that a single build of all these lines makes. OUT may be one of the\n"
+    "inputs; it is replaced at once, or not at all. Plan, key options and note are\n"
+    "those of the first filter. Scalable filters are chained, and their rates add\n"
+    "up.\n"
     "\n"
     "  -o, --output OUT     the merged filter; '-' is standard output\n"
-    "      --intersect      the bits that all of them have: every key that is in all is in it, "
-    "and\n"
-    "                       others pass less often than in any of them, but more often than if "
-    "only\n"
-    "                       the common keys had been added\n"
-    "      --check-only     only say whether they fit together, and if not why: exit code 0 or 1\n"
-    "      --key-file FILE  compare this secret key with the filters', too; merging needs none\n"
+    "      --intersect      keep the bits that all filters have. It contains every\n"
+    "                       key that all of them contain. Other keys pass less often\n"
+    "                       than in any of them, but more often than if only the\n"
+    "                       common keys had been added\n"
+    "      --check-only     only report whether they are compatible, and if not why:\n"
+    "                       exit code 0 or 1\n"
+    "      --secret-file FILE\n"
+    "                       compare this secret with the filters' as well; merging\n"
+    "                       needs none\n"
     "      --force          overwrite OUT even if it is no filter\n"
-    "  -q, --quiet          no line about what was done\n"
-    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
+    "  -q, --quiet          do not report what was done\n"
+    "      --json           report on standard output as one JSON object, numbers\n"
+    "                       unrounded\n"
     "\n"
     "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
     "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"
@@ -50,7 +51,7 @@ static const char help[] =
 
 struct merging {
     struct tool_output output;
-    const char *key_file;
+    const char *secret_file;
     char **paths;
     bloomery_filter **filters; /* maps */
     size_t count;
@@ -60,7 +61,7 @@ struct merging {
 enum {
     OPTION_INTERSECT = TOOL_OPTION_OWN,
     OPTION_CHECK,
-    OPTION_KEY_FILE,
+    OPTION_SECRET_FILE,
     OPTION_FORCE,
     OPTION_JSON
 };
@@ -69,7 +70,8 @@ static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
     {"intersect", no_argument, NULL, OPTION_INTERSECT},
     {"check-only", no_argument, NULL, OPTION_CHECK},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"force", no_argument, NULL, OPTION_FORCE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
@@ -83,7 +85,7 @@ static bool open_all(struct merging *merging)
         merging->filters[i] = NULL;
     for (size_t i = 0; i < merging->count; i++) {
         merging->filters[i] =
-            tool_filter_open(merging->paths[i], BLOOMERY_OPEN_INSPECT, merging->key_file);
+            tool_filter_open(merging->paths[i], BLOOMERY_OPEN_INSPECT, merging->secret_file);
         if (merging->filters[i] == NULL)
             return false;
     }
@@ -133,12 +135,12 @@ static int check_only(const struct merging *merging)
             continue;
         misfits++;
         if (!merging->output.quiet)
-            tool_out_format(&out, "%s and %s do not fit together: %s\n", merging->paths[0],
+            tool_out_format(&out, "%s and %s are not compatible: %s\n", merging->paths[0],
                             merging->paths[i], error.text);
     }
     if (misfits == 0 && !merging->output.quiet)
-        tool_out_format(&out, "%zu filter%s fit%s together\n", merging->count,
-                        merging->count == 1 ? "" : "s", merging->count == 1 ? "s" : "");
+        tool_out_format(&out, "%zu filter%s compatible\n", merging->count,
+                        merging->count == 1 ? " is" : "s are");
     return tool_out_finish(&out, misfits > 0 ? TOOL_NONE : TOOL_FOUND);
 }
 
@@ -152,7 +154,7 @@ static bool all_fit(const struct merging *merging, uint64_t *least)
         if (i == 0 || info.bits < *least)
             *least = info.bits;
         if (bloomery_compatible(merging->filters[0], merging->filters[i], &error) != BLOOMERY_OK) {
-            tool_error("%s and %s do not fit together: %s", merging->paths[0], merging->paths[i],
+            tool_error("%s and %s are not compatible: %s", merging->paths[0], merging->paths[i],
                        error.text);
             return false;
         }
@@ -210,7 +212,7 @@ static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t 
     const uint32_t times = folds_to(&info, least);
     if (times == 0)
         return tool_filter_open(merging->paths[0], BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT,
-                                merging->key_file);
+                                merging->secret_file);
     if (bloomery_fold(merging->filters[0], times, NULL, &into, &error) != BLOOMERY_OK)
         failed(merging, &error);
     return into;
@@ -298,8 +300,8 @@ static bool take_option(struct merging *merging, int option)
     case OPTION_CHECK:
         merging->check_only = true;
         return true;
-    case OPTION_KEY_FILE:
-        merging->key_file = optarg;
+    case OPTION_SECRET_FILE:
+        merging->secret_file = optarg;
         return true;
     case OPTION_FORCE:
         merging->output.force = true;

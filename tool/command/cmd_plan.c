@@ -20,31 +20,35 @@ static const char help[] =
     "bloomery plan --sieve -n N [--memory SIZE]\n"
     "bloomery plan --table [classic|clickhouse]\n"
     "\n"
-    "Says what filters take, kind by kind, before one is made: memory, rate, speed. Give any two "
-    "of\n"
-    "the number of keys, the rate and the memory, and the third is worked out. -n alone plans for\n"
-    "a rate of 1e-4. All three ask whether the filter fits: exit code 2 and what would, if not.\n"
+    "Reports what filters take, kind by kind, before one is made: memory, rate,\n"
+    "speed. Give any two of the number of keys, the rate and the memory; the third\n"
+    "is computed. -n alone plans for a rate of 1e-4. All three check whether the\n"
+    "filter fits; if not, the exit code is 2 and the message says what would fit.\n"
     "\n"
     "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
     "      --memory SIZE    the memory of the filter (512MiB, 2GB)\n"
-    "      --kind KIND      only this kind: blocked, classic, counting (4 times the memory: lines\n"
-    "                       can be removed) or scalable, which takes -n and -p and grows: -n are\n"
-    "                       the keys after which it does so for the first time\n"
-    "      --grow-to N      of a scalable filter: what it will be with N keys, link by link\n"
+    "      --kind KIND      only this kind: blocked, classic, counting (4 times the\n"
+    "                       memory; lines can be removed) or scalable. A scalable\n"
+    "                       filter takes -n and -p and grows: -n is the number of\n"
+    "                       keys before it first does\n"
+    "      --grow-to N      a scalable filter's layers once it has N keys\n"
     "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
-    "      --lines L        only filters with L lines per key, 1 to 4\n"
-    "      --folds D        plan so that the filter can be halved D times. Default 0\n"
-    "      --sieve          instead of filters: what a sieve takes, in memory and on disk\n"
-    "      --table [NAME]   instead of a plan the rates over bits per key and probes: the classic\n"
-    "                       table (default), or clickhouse: the one that ClickHouse sizes by\n"
+    "      --blocks L       only filters with L blocks per key, 1 to 4\n"
+    "      --folds D        plan a filter that can be halved D times. Default 0\n"
+    "      --sieve          instead of filters: what a sieve takes, in memory and on\n"
+    "                       disk\n"
+    "      --table [NAME]   instead of a plan the rates over bits per key and\n"
+    "                       probes: the classic table (default), or clickhouse, the\n"
+    "                       one that ClickHouse sizes by\n"
     "      --json           one JSON object, numbers unrounded\n"
     "\n" TOOL_SIEVE_PLAN_HELP "\n"
-    "Columns: lines that a key touches, of 512 bits, or of as many counters; probes, the bits it\n"
-    "sets in each;\n"
-    "limit, the memory as a multiple of the least that any structure could do with at this rate;\n"
-    "reads, the cache lines read on average for a key that is absent and for one that is present.\n"
-    "The row with a star is what 'bloomery build' makes unless told otherwise.\n"
+    "Columns:\n"
+    "  blocks   blocks per key, of 512 bits or counters each\n"
+    "  probes   the bits that a key sets in each block\n"
+    "  limit    memory relative to the information-theoretic minimum\n"
+    "  reads    cache lines read on average, for an absent and for a present key\n"
+    "The row with a star is what 'bloomery build' makes by default.\n"
     "\n"
     "  bloomery plan -n 20M -p 0.01\n"
     "  bloomery plan -n 1e9 --memory 2GiB\n"
@@ -71,7 +75,7 @@ struct wish {
 
 struct row {
     bloomery_kind kind;
-    uint32_t lines;
+    uint32_t blocks;
     bool solved;
     bool fits;
     bool recommended;
@@ -79,11 +83,11 @@ struct row {
     bloomery_error error; /* why it could not be solved */
 };
 
-/* The rows there are: every kind of this version, blocked and counting with every number of lines.
+/* The rows there are: every kind of this version, blocked and counting with every number of blocks.
  * Scalable ones only by name: they are not for a known number of keys. */
 static const struct {
     bloomery_kind kind;
-    uint32_t lines;
+    uint32_t blocks;
 } shapes[] = {
     {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
     {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
@@ -99,7 +103,7 @@ enum {
     OPTION_KIND,
     OPTION_GROW_TO,
     OPTION_COUNTER_BITS,
-    OPTION_LINES,
+    OPTION_BLOCKS,
     OPTION_FOLDS,
     OPTION_TABLE,
     OPTION_SIEVE,
@@ -113,7 +117,8 @@ static const struct option options[] = {
     {"kind", required_argument, NULL, OPTION_KIND},
     {"grow-to", required_argument, NULL, OPTION_GROW_TO},
     {"counter-bits", required_argument, NULL, OPTION_COUNTER_BITS},
-    {"lines", required_argument, NULL, OPTION_LINES},
+    {"blocks", required_argument, NULL, OPTION_BLOCKS},
+    {"lines", required_argument, NULL, OPTION_BLOCKS}, /* the older name */
     {"folds", required_argument, NULL, OPTION_FOLDS},
     {"table", optional_argument, NULL, OPTION_TABLE},
     {"sieve", no_argument, NULL, OPTION_SIEVE},
@@ -139,8 +144,8 @@ static bool take_option(struct wish *wish, int option)
         return tool_option_count("--grow-to", optarg, 1, TOOL_KEYS_MAX, &wish->grow_to);
     case OPTION_COUNTER_BITS:
         return tool_option_counter_bits(optarg, &wish->counter_bits);
-    case OPTION_LINES:
-        return tool_option_small("--lines", optarg, 1, 4, &wish->options.blocks_per_key);
+    case OPTION_BLOCKS:
+        return tool_option_small("--blocks", optarg, 1, 4, &wish->options.blocks_per_key);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
     case OPTION_TABLE:
@@ -160,7 +165,7 @@ static bool take_option(struct wish *wish, int option)
 static bool fits_together(struct wish *wish)
 {
     if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC) {
-        tool_usage("--lines is for blocked filters; a classic one has none");
+        tool_usage("--blocks is for blocked filters; a classic one has none");
         return false;
     }
     if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
@@ -197,33 +202,34 @@ static const char *kind_name(const struct row *row)
 
 enum { NAME_BYTES = 64 };
 
-/* "blocked with 2 lines", "classic". */
+/* "blocked with 2 blocks", "classic". */
 static const char *full_name(char *name, const struct row *row)
 {
-    char lines[32] = "";
-    if (row->lines > 0)
-        snprintf(lines, sizeof(lines), " with %u line%s", row->lines, row->lines == 1 ? "" : "s");
-    snprintf(name, NAME_BYTES, "%s%s", kind_name(row), lines);
+    char blocks[32] = "";
+    if (row->blocks > 0)
+        snprintf(blocks, sizeof(blocks), " with %u block%s", row->blocks,
+                 row->blocks == 1 ? "" : "s");
+    snprintf(name, NAME_BYTES, "%s%s", kind_name(row), blocks);
     return name;
 }
 
 /* ---- Solving --------------------------------------------------------------------------------- */
 
 /* Solves for the unknown of the three. Where none is, memory is a limit, not part of the plan. */
-static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t lines, bloomery_plan *plan,
+static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t blocks, bloomery_plan *plan,
                   bloomery_error *error)
 {
-    bloomery_plan_options with_lines = wish->options;
-    with_lines.blocks_per_key = lines;
-    with_lines.cell_bits = wish->counter_bits;
+    bloomery_plan_options with_blocks = wish->options;
+    with_blocks.blocks_per_key = blocks;
+    with_blocks.cell_bits = wish->counter_bits;
     *plan = (bloomery_plan){.kind = kind, .keys = wish->keys, .rate = wish->rate};
     if (wish->keys == 0 || wish->rate == 0)
         plan->bytes = wish->memory;
-    return bloomery_plan_solve(plan, &with_lines, error) == BLOOMERY_OK;
+    return bloomery_plan_solve(plan, &with_blocks, error) == BLOOMERY_OK;
 }
 
-/* Kinds that are made for something of their own, which the table does not weigh. */
-static bool is_for_who_asks(bloomery_kind kind)
+/* Kinds with a purpose that the table does not weigh: only --kind shows them. */
+static bool only_by_name(bloomery_kind kind)
 {
     return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;
 }
@@ -233,16 +239,15 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
 {
     size_t count = 0;
     for (size_t i = 0; i < SHAPES; i++) {
-        struct row row = {.kind = shapes[i].kind, .lines = shapes[i].lines};
-        if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind
-                                                : is_for_who_asks(row.kind))
+        struct row row = {.kind = shapes[i].kind, .blocks = shapes[i].blocks};
+        if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind : only_by_name(row.kind))
             continue;
-        if (wish->options.blocks_per_key > 0 && row.lines != wish->options.blocks_per_key)
+        if (wish->options.blocks_per_key > 0 && row.blocks != wish->options.blocks_per_key)
             continue;
-        row.solved = solve(wish, row.kind, row.lines, &row.plan, &row.error);
+        row.solved = solve(wish, row.kind, row.blocks, &row.plan, &row.error);
         row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
         row.recommended = row.solved && row.kind == chosen->kind &&
-                          (row.kind == BLOOMERY_SCALABLE || row.lines == chosen->blocks_per_key);
+                          (row.kind == BLOOMERY_SCALABLE || row.blocks == chosen->blocks_per_key);
         rows[count++] = row;
     }
     return count;
@@ -252,11 +257,11 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
 
 enum { LINE_BYTES = 240 };
 
-/* Without --kind and --lines where they would be chosen anyway. */
+/* Without --kind and --blocks if they would be chosen anyway. */
 static const char *build_line(char *line, const struct wish *wish, const struct row *row)
 {
     char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
-    char kind[32] = "", counters[32] = "", lines[32] = "", folds[32] = "";
+    char kind[32] = "", counters[32] = "", blocks[32] = "", folds[32] = "";
     if (wish->rate > 0)
         snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
     else
@@ -265,12 +270,12 @@ static const char *build_line(char *line, const struct wish *wish, const struct 
         snprintf(kind, sizeof(kind), " --kind %s", kind_name(row));
     if (wish->counter_bits > 0)
         snprintf(counters, sizeof(counters), " --counter-bits %u", wish->counter_bits);
-    if (row->lines > 0 && (!row->recommended || wish->options.blocks_per_key > 0))
-        snprintf(lines, sizeof(lines), " --lines %u", row->lines);
+    if (row->blocks > 0 && (!row->recommended || wish->options.blocks_per_key > 0))
+        snprintf(blocks, sizeof(blocks), " --blocks %u", row->blocks);
     if (wish->options.folds > 0)
         snprintf(folds, sizeof(folds), " --folds %u", wish->options.folds);
     snprintf(line, LINE_BYTES, "bloomery build -n %llu %s%s%s%s%s -o FILE [INPUT...]",
-             (unsigned long long)row->plan.keys, how, kind, counters, lines, folds);
+             (unsigned long long)row->plan.keys, how, kind, counters, blocks, folds);
     return line;
 }
 
@@ -298,11 +303,11 @@ static void print_title(struct tool_out *out, const struct wish *wish)
 static void print_row(struct tool_out *out, const struct wish *wish, const struct row *row)
 {
     char keys[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
-        odds[TOOL_NUMBER_BYTES], lines[16] = "-";
+        odds[TOOL_NUMBER_BYTES], blocks[16] = "-";
     const bloomery_plan *plan = &row->plan;
-    if (row->lines > 0)
-        snprintf(lines, sizeof(lines), "%u", row->lines);
-    tool_out_format(out, "%c %-8s %5s %7u", row->recommended ? '*' : ' ', kind_name(row), lines,
+    if (row->blocks > 0)
+        snprintf(blocks, sizeof(blocks), "%u", row->blocks);
+    tool_out_format(out, "%c %-8s %6s %7u", row->recommended ? '*' : ' ', kind_name(row), blocks,
                     plan->probes);
     if (wish->keys == 0)
         tool_out_format(out, " %19s", tool_format_count(keys, plan->keys));
@@ -329,8 +334,8 @@ static int print_text(const struct wish *wish, const struct row *rows, size_t co
     tool_out_start(&out);
     print_title(&out, wish);
     const char *keys = wish->keys == 0 ? "                    " : "";
-    tool_out_format(&out, "%27s%s%44s %22s\n", "", keys, "", "reads, for a key that is");
-    tool_out_format(&out, "  %-8s %5s %7s", "kind", "lines", "probes");
+    tool_out_format(&out, "%28s%s%44s %22s\n", "", keys, "", "reads, for a key that is");
+    tool_out_format(&out, "  %-8s %6s %7s", "kind", "blocks", "probes");
     if (wish->keys == 0)
         tool_out_format(&out, " %19s", "keys");
     tool_out_format(&out, " %10s %9s %10s %15s %7s %8s %8s\n", "memory", "bits/key", "rate", "odds",
@@ -358,7 +363,8 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
     const bloomery_plan *plan = &row->plan;
     json_t *object = tool_json_object();
     tool_json_add(object, "kind", tool_json_text(kind_name(row)));
-    tool_json_add(object, "lines", tool_json_count(row->lines));
+    tool_json_add(object, "lines", tool_json_count(row->blocks));
+    tool_json_add(object, "blocks_per_key", tool_json_count(row->blocks));
     tool_json_add(object, "fits", tool_json_bool(row->fits));
     tool_json_add(object, "recommended", tool_json_bool(row->recommended && row->fits));
     if (!row->solved) {
@@ -375,7 +381,9 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
     tool_json_add(object, "bits_per_key", tool_json_number(plan->bits_per_key));
     tool_json_add(object, "limit_ratio", tool_json_number(plan->limit_ratio));
     tool_json_add(object, "absent_lines", tool_json_number(plan->absent_cache_lines));
+    tool_json_add(object, "absent_cache_lines", tool_json_number(plan->absent_cache_lines));
     tool_json_add(object, "present_lines", tool_json_number(plan->present_cache_lines));
+    tool_json_add(object, "present_cache_lines", tool_json_number(plan->present_cache_lines));
     tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
     return object;
 }
@@ -397,8 +405,10 @@ static int print_json(const struct wish *wish, const struct row *rows, size_t co
     for (size_t i = 0; i < count; i++)
         tool_json_append(plans, row_object(wish, &rows[i]));
     tool_json_add(report, "plans", plans);
-    if (wish->grow_to > 0)
+    if (wish->grow_to > 0) {
         tool_json_add(report, "links", tool_growth_json(&rows[0].plan, wish->grow_to));
+        tool_json_add(report, "layers", tool_growth_json(&rows[0].plan, wish->grow_to));
+    }
     return tool_json_print(report, TOOL_FOUND);
 }
 

@@ -20,40 +20,44 @@
 static const char help[] =
     "bloomery remove FILTER [INPUT...]\n"
     "\n"
-    "Removes the lines of the inputs from a counting filter (build --kind counting), once for "
-    "each\n"
-    "time that they are there. The file is replaced at once when all of them are done, or not at\n"
-    "all. A line that surely is not in the filter changes nothing and is counted as absent.\n"
-    "No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "Removes the lines of the inputs from a counting filter (build --kind counting),\n"
+    "once for each occurrence. The file is replaced once all of them are removed, or\n"
+    "not at all. A line that is definitely not in the filter changes nothing and is\n"
+    "counted as absent. No INPUT, or '-', is standard input; gzip, zstd, xz and zip\n"
+    "are unpacked.\n"
     "\n"
-    "Remove only what was added, and no more often: then no line that is still in the filter is\n"
-    "ever lost. A line that was never added, but is taken for one that was, takes away counts "
-    "that\n"
-    "others need; that happens at the filter's rate, and a warning says how often where it is to "
-    "be\n"
-    "expected at all (of lines removed twice, for example). A counter that has reached its maximum "
-    "(15, "
-    "or\n"
-    "255 with --counter-bits 8) stays there, so what it belongs to may never go entirely.\n"
+    "Remove only what was added, and no more often than it was added: then no other\n"
+    "line is lost. Removing a line that was never added can cause false negatives: at\n"
+    "the filter's rate it passes for an added one, and its counters are shared with\n"
+    "others. If that is to be expected at all (of lines removed twice, for example),\n"
+    "a warning says how often. Counters saturate at 15, or at 255 with\n"
+    "--counter-bits 8, and are not decremented after that: a line with only such\n"
+    "counters stays.\n"
     "\n"
-    "      --strict         exit code 1 if a line was absent (all others are removed all the "
-    "same)\n"
-    "  -0, --null           lines end with NUL instead of newline\n" TOOL_LINE_HELP
-    "      --key-file FILE  the key of a filter that doesn't carry it\n"
-    "  -q, --quiet          no line about what was removed\n"
-    "      --json           say it on standard output as one JSON object, numbers unrounded\n"
-    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"
-    "                       line; without this it is dropped\n"
+    "      --strict         exit code 1 if a line was absent; the others are removed\n"
+    "                       all the same\n"
+    "  -0, --null           lines end with NUL instead of newline\n"
+    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
+    "                       ends its input. Default 64MiB. Each thread may need a\n"
+    "                       few times that much memory\n"
+    "      --secret-file FILE\n"
+    "                       the secret of a filter that does not carry it\n"
+    "  -q, --quiet          do not report what was removed\n"
+    "      --json           report on standard output as one JSON object, numbers\n"
+    "                       unrounded\n"
+    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"
+    "                       of its first line; by default it is dropped\n"
     "\n"
-    "Lines become keys by the rule that the filter was built with. The options of that rule (-F,\n"
-    "-d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex, --skip-empty; 'bloomery help\n"
-    "build') need not be given; where they are, they must agree with it.\n"
+    "Lines become keys by the rule that the filter was built with. The options of\n"
+    "that rule (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, --hex,\n"
+    "--int64, --int32, --utf16, --skip-empty; 'bloomery help build') may be omitted;\n"
+    "if given, they must agree with it.\n"
     "\n"
     "  bloomery remove members.bloom left.txt\n";
 
 struct removal {
     const char *path;
-    const char *key_file;
+    const char *secret_file;
     struct tool_rule_choice choice;
     struct tool_source source;
     bool strict, quiet, json;
@@ -69,12 +73,13 @@ struct outcome {
     bloomery_info info;    /* afterwards, scanned */
 };
 
-enum { OPTION_KEY_FILE = TOOL_OPTION_OWN, OPTION_STRICT, OPTION_JSON };
+enum { OPTION_SECRET_FILE = TOOL_OPTION_OWN, OPTION_STRICT, OPTION_JSON };
 
 static const struct option options[] = {
     {"strict", no_argument, NULL, OPTION_STRICT},
     {"null", no_argument, NULL, '0'},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_LINE_OPTIONS,
@@ -209,7 +214,7 @@ static void say_removed(const struct removal *removal, const struct outcome *out
     tool_format_count(removed, outcome->removed);
     tool_format_count(absent, outcome->absent);
     if (outcome->absent > 0)
-        tool_say("%s: removed %s key%s; %s surely %s not in it", removal->path, removed,
+        tool_say("%s: removed %s key%s; %s definitely %s not in it", removal->path, removed,
                  outcome->removed == 1 ? "" : "s", absent, outcome->absent == 1 ? "was" : "were");
     else
         tool_say("%s: removed %s key%s", removal->path, removed, outcome->removed == 1 ? "" : "s");
@@ -227,6 +232,7 @@ static int print_json(const struct removal *removal, const struct outcome *outco
     tool_json_add(object, "expected_wrong_removals", tool_json_number(outcome->expected_wrong));
     tool_json_add(object, "cleared", tool_json_count(outcome->cleared));
     tool_json_add(object, "stuck_cells", tool_json_count(info->saturated_cells));
+    tool_json_add(object, "saturated_cells", tool_json_count(info->saturated_cells));
     tool_json_add(object, "bytes", tool_json_count(info->bytes));
     tool_json_add(object, "file_bytes", tool_json_count(info->file_bytes));
     tool_json_add(object, "estimated_keys", tool_json_number(info->estimated_keys));
@@ -241,12 +247,12 @@ static void warn_of_wrong_ones(const struct removal *removal, const struct outco
     const uint64_t rounded = (uint64_t)(outcome->expected_wrong + 0.5);
     if (outcome->expected_wrong < 1)
         return;
-    tool_warning("%s: %s line%s surely absent; of the %s removed about %s %s probably never added "
-                 "either, and keys that share their counters may now be denied",
-                 removal->path, tool_format_count(absent, outcome->absent),
-                 outcome->absent == 1 ? " was" : "s were",
-                 tool_format_count(removed, outcome->removed), tool_format_count(wrong, rounded),
-                 rounded == 1 ? "was" : "were");
+    tool_warning(
+        "%s: %s line%s definitely absent; of the %s removed about %s %s probably never added "
+        "either, and keys that share their counters may now be denied",
+        removal->path, tool_format_count(absent, outcome->absent),
+        outcome->absent == 1 ? " was" : "s were", tool_format_count(removed, outcome->removed),
+        tool_format_count(wrong, rounded), rounded == 1 ? "was" : "were");
 }
 
 static int report(const struct removal *removal, const struct outcome *outcome)
@@ -257,8 +263,8 @@ static int report(const struct removal *removal, const struct outcome *outcome)
         say_removed(removal, outcome);
     warn_of_wrong_ones(removal, outcome);
     if (outcome->info.saturated_cells > 0)
-        tool_warning("%s: %s counter%s reached the maximum of %u and will not go down again: keys "
-                     "that have only such counters stay",
+        tool_warning("%s: %s counter%s saturated at %u and will not be decremented: keys that have "
+                     "only such counters stay",
                      removal->path, tool_format_count(saturated, outcome->info.saturated_cells),
                      outcome->info.saturated_cells == 1 ? "" : "s", outcome->info.counter_max);
     return removal->json ? print_json(removal, outcome, code) : code;
@@ -283,7 +289,7 @@ static int remove_locked(const struct removal *removal)
     if (!tool_may_change(removal->path))
         return TOOL_ERROR;
     bloomery_filter *filter =
-        tool_filter_open(removal->path, BLOOMERY_OPEN_COPY, removal->key_file);
+        tool_filter_open(removal->path, BLOOMERY_OPEN_COPY, removal->secret_file);
     if (filter == NULL)
         return TOOL_ERROR;
     bloomery_error error;
@@ -316,8 +322,8 @@ static bool take_option(struct removal *removal, int option)
     case '0':
         removal->source.delimiter = 0;
         return true;
-    case OPTION_KEY_FILE:
-        removal->key_file = optarg;
+    case OPTION_SECRET_FILE:
+        removal->secret_file = optarg;
         return true;
     case 'q':
         removal->quiet = true;

@@ -65,7 +65,7 @@ static int read_up_to(const char *path, char *text, size_t room, size_t *count)
     return reason;
 }
 
-bool tool_key_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
+bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     char text[256] = {0};
     size_t count = 0;
@@ -75,12 +75,12 @@ bool tool_key_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
     if (reason != 0)
         tool_error("%s: %s", path, strerror(reason));
     else if (!good)
-        tool_error("%s: not a key file: it must hold %d hexadecimal digits", path,
+        tool_error("%s: not a secret file: it must hold %d hexadecimal digits", path,
                    2 * BLOOMERY_SECRET_BYTES);
     return good;
 }
 
-/* So that the new name survives a power cut; a filter whose key file got lost is lost too. */
+/* So that the new name survives a power cut; a filter whose secret file got lost is lost too. */
 static void sync_directory_of(const char *path)
 {
     size_t bytes = strlen(path) + 1;
@@ -130,27 +130,27 @@ static int write_new_key(int file, uint8_t key[BLOOMERY_SECRET_BYTES])
     return reason;
 }
 
-static bool make_key_file(const char *path, int file, uint8_t key[BLOOMERY_SECRET_BYTES])
+static bool make_secret_file(const char *path, int file, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     int reason = write_new_key(file, key);
     if (close(file) != 0 && reason == 0)
         reason = errno;
     if (reason != 0) {
         unlink(path);
-        tool_error("%s: making the key file: %s", path, strerror(reason));
+        tool_error("%s: making the secret file: %s", path, strerror(reason));
         return false;
     }
     sync_directory_of(path);
     return true;
 }
 
-bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
+bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (file >= 0)
-        return make_key_file(path, file, key);
+        return make_secret_file(path, file, key);
     if (errno == EEXIST)
-        return tool_key_read(path, key);
+        return tool_secret_read(path, key);
     tool_error("%s: %s", path, strerror(errno));
     return false;
 }

@@ -12,27 +12,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads a key file: 32 hexadecimal digits, blanks and newlines around them. */
-bool tool_key_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
+/* Reads a secret file: 32 hexadecimal digits, blanks and newlines around them. */
+bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /* The same for `build`: where the file does not exist, it is made with a random key (mode 0600). */
-bool tool_key_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
+bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /*
- * Opens a filter to ask or to add (BLOOMERY_OPEN_... in `open_flags`) with the key of `key_file`,
+ * Opens a filter to query or add to (`open_flags`: BLOOMERY_OPEN_...) with the secret of a file,
  * which may be NULL. Its keys are made by its rule (rule.h), which is the caller's to follow. NULL
  * after a message.
  */
-bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file);
+bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *secret_file);
 
 /* The same with other options; their key is not looked at. */
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
-                                       const char *key_file);
+                                       const char *secret_file);
 
 /* The same; `dialect_option` is the option by which this command takes other systems' files, for a hint
  * where it is no file of ours. NULL: it takes none. */
 bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options options,
-                                       const char *key_file, const char *dialect_option);
+                                       const char *secret_file, const char *dialect_option);
 
 /* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there is
  * for the opening to tell. False after a message. */

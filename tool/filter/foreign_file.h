@@ -42,9 +42,9 @@ bloomery_filter *tool_filter_load(const char *path, const bloomery_open_options 
 bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
                         const bloomery_filter *filter);
 
-/* Both, with the key of `key_file`, which may be NULL. NULL after a message. `origin` may be NULL. */
+/* Both, with the secret of `secret_file`. That and `origin` may be NULL. NULL after a message. */
 bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
-                                      const char *key_file,
+                                      const char *secret_file,
                                       const struct tool_dialect_choice *chosen,
                                       struct tool_origin *origin);
 

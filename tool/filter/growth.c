@@ -7,7 +7,7 @@
 #include <math.h>
 
 static const char head[] =
-    "  link            keys     memory lines probes       rate            odds\n";
+    "  layer            keys     memory blocks probes       rate            odds\n";
 
 /* ---- Layers to come --------------------------------------------------------------------------- */
 
@@ -27,10 +27,9 @@ bool tool_growth_reaches(const bloomery_plan *plan, uint64_t keys)
         room += layer.keys;
     if (room >= keys)
         return true;
-    tool_error(
-        "a scalable filter that begins with these keys and this rate grows to %s keys at the "
-        "most, not to %s",
-        tool_format_count(most, room), tool_format_count(wanted, keys));
+    tool_error("a scalable filter that begins with these keys and this rate grows to at most %s "
+               "keys, not to %s",
+               tool_format_count(most, room), tool_format_count(wanted, keys));
     return false;
 }
 
@@ -45,12 +44,12 @@ void tool_growth_print(struct tool_out *out, const bloomery_plan *plan, uint64_t
     for (uint32_t i = 0; next_layer(plan, keys, room, i, &layer); i++) {
         room += layer.keys;
         bytes += layer.bytes;
-        tool_out_format(out, "  %4u %15s %10s %5u %6u %10s %15s\n", i + 1,
+        tool_out_format(out, "  %5u %15s %10s %6u %6u %10s %15s\n", i + 1,
                         tool_format_count(count, layer.keys), tool_format_size(memory, layer.bytes),
                         layer.blocks_per_key, layer.probes, tool_format_rate(rate, layer.rate),
                         tool_format_odds(odds, layer.rate));
     }
-    tool_out_format(out, "  all  %15s %10s, at a rate under %s\n", tool_format_count(count, room),
+    tool_out_format(out, "  all   %15s %10s, at a rate under %s\n", tool_format_count(count, room),
                     tool_format_size(memory, bytes), tool_format_odds(odds, plan->rate));
 }
 
@@ -65,6 +64,7 @@ json_t *tool_growth_json(const bloomery_plan *plan, uint64_t keys)
         tool_json_add(object, "rate", tool_json_number(layer.rate));
         tool_json_add(object, "bytes", tool_json_count(layer.bytes));
         tool_json_add(object, "lines", tool_json_count(layer.blocks_per_key));
+        tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
         tool_json_add(object, "probes", tool_json_count(layer.probes));
         tool_json_append(layers, object);
         room += layer.keys;
@@ -85,10 +85,10 @@ void tool_layers_print(struct tool_out *out, const bloomery_filter *filter)
     char keys[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES],
         rate[TOOL_NUMBER_BYTES], live[TOOL_NUMBER_BYTES];
     bloomery_layer_info layer;
-    tool_out_format(out, "\n  %4s %15s %15s %10s %5s %6s %10s %10s\n", "link", "keys, about",
-                    "planned for", "memory", "lines", "probes", "rate", "live");
+    tool_out_format(out, "\n  %5s %15s %15s %10s %6s %6s %10s %10s\n", "layer", "keys, about",
+                    "planned for", "memory", "blocks", "probes", "rate", "live");
     for (uint32_t i = 0; read_layer(filter, i, &layer); i++)
-        tool_out_format(out, "  %4u %15s %15s %10s %5u %6u %10s %10s\n", i + 1,
+        tool_out_format(out, "  %5u %15s %15s %10s %6u %6u %10s %10s\n", i + 1,
                         isinf(layer.estimated_keys)
                             ? "all bits set"
                             : tool_format_count(keys, (uint64_t)(layer.estimated_keys + 0.5)),
@@ -106,6 +106,7 @@ json_t *tool_layers_json(const bloomery_filter *filter)
     for (uint32_t i = 0; read_layer(filter, i, &layer); i++) {
         json_t *object = tool_json_object();
         tool_json_add(object, "lines", tool_json_count(layer.blocks_per_key));
+        tool_json_add(object, "blocks_per_key", tool_json_count(layer.blocks_per_key));
         tool_json_add(object, "probes", tool_json_count(layer.probes));
         tool_json_add(object, "bits", tool_json_count(layer.bits));
         tool_json_add(object, "bytes", tool_json_count(layer.bytes));

@@ -6,21 +6,21 @@
 
 #include <string.h>
 
-bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *key_file)
+bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const char *secret_file)
 {
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.flags = open_flags;
-    return tool_filter_open_with(path, options, key_file);
+    return tool_filter_open_with(path, options, secret_file);
 }
 
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
-                                       const char *key_file)
+                                       const char *secret_file)
 {
-    return tool_filter_open_ours(path, options, key_file, NULL);
+    return tool_filter_open_ours(path, options, secret_file, NULL);
 }
 
 bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options options,
-                                       const char *key_file, const char *dialect_option)
+                                       const char *secret_file, const char *dialect_option)
 {
     uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_filter *filter = NULL;
@@ -28,8 +28,8 @@ bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options o
 
     if (!tool_filter_is_file(path))
         return NULL;
-    if (key_file != NULL) {
-        if (!tool_key_read(key_file, key))
+    if (secret_file != NULL) {
+        if (!tool_secret_read(secret_file, key))
             return NULL;
         options.secret = key;
     }
@@ -37,8 +37,8 @@ bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options o
     explicit_bzero(key, sizeof(key));
     if (status != BLOOMERY_OK) {
         tool_library_error(path, &error);
-        if (error.status == BLOOMERY_SECRET_NEEDED && key_file == NULL)
-            tool_say("--key-file FILE gives the key");
+        if (error.status == BLOOMERY_SECRET_NEEDED && secret_file == NULL)
+            tool_say("--secret-file FILE gives the secret");
         tool_foreign_hint(path, dialect_option, error.status);
         return NULL;
     }
@@ -46,7 +46,7 @@ bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options o
 }
 
 bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
-                                      const char *key_file,
+                                      const char *secret_file,
                                       const struct tool_dialect_choice *chosen,
                                       struct tool_origin *origin)
 {
@@ -60,14 +60,15 @@ bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options op
         const char *option = chosen == NULL           ? NULL
                              : chosen->option != NULL ? chosen->option
                                                       : "--dialect";
-        bloomery_filter *filter = tool_filter_open_ours(path, options, key_file, option);
+        bloomery_filter *filter = tool_filter_open_ours(path, options, secret_file, option);
         if (filter == NULL || tool_origin_agrees(path, chosen, filter))
             return filter;
         bloomery_free(filter);
         return NULL;
     }
-    if (key_file != NULL) {
-        tool_usage("--key-file is for filters of ours; %s is one of %s", path, found.dialect->name);
+    if (secret_file != NULL) {
+        tool_usage("--secret-file is for filters of ours; %s is one of %s", path,
+                   found.dialect->name);
         return NULL;
     }
     bloomery_filter *filter = tool_filter_load(path, &options, chosen, &found, &error);

@@ -91,6 +91,7 @@ void tool_output_add_facts(json_t *report, const struct tool_output *output,
     tool_json_add(report, "file", tool_json_text(output->path));
     tool_json_add(report, "kind", tool_json_text(bloomery_kind_name((int)info->kind)));
     tool_json_add(report, "links", tool_json_count(info->layers));
+    tool_json_add(report, "layers", tool_json_count(info->layers));
     tool_json_add(report, "adds", tool_json_count(info->adds));
     tool_json_add_facts(report, info);
 }

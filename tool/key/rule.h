@@ -90,23 +90,26 @@ enum {
     }
 
 /* The lines of --help that describe them. */
-#define TOOL_RULE_HELP                                                                            \
-    "      --keep-bom       a UTF-8 byte order mark that begins an input is part of its first\n"  \
-    "                       line; without this it is dropped. Not kept: give it each time\n"      \
-    "      --crlf           a carriage return at the end of a line is no part of it\n"            \
-    "      --comment C      lines that begin with this byte are no keys\n"                        \
-    "  -F, --field N        the key is field N of a line, -1 the last. Lines without it are\n"    \
-    "                       passed over, and counted in a warning\n"                              \
-    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with --csv a comma"  \
-    "\n"                                                                                          \
-    "      --csv            fields may stand in double quotes, \"\" in them being one quote; a\n" \
-    "                       quoted field that goes over several lines is not supported\n"         \
-    "      --trim           blanks and tabs at both ends of the key are removed\n"                \
-    "      --lower, --upper ASCII letters of the key are made lower or upper case\n"              \
-    "      --hex            the key is written in hexadecimal digits, two a byte\n"               \
-    "      --int64, --int32 the key is a whole number, made 8 or 4 bytes, the lowest one first\n" \
-    "      --utf16          the key is UTF-8, made UTF-16, the lower byte of a unit first\n"      \
-    "      --skip-empty     an empty key is no key\n"
+#define TOOL_RULE_HELP                                                                     \
+    "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"    \
+    "                       of its first line; by default it is dropped. It is\n"          \
+    "                       not kept: give it each time\n"                                 \
+    "      --crlf           remove one carriage return from the end of a line\n"           \
+    "      --comment C      lines that begin with this byte have no key\n"                 \
+    "  -F, --field N        the key is field N of a line, -1 the last. Lines without\n"    \
+    "                       it are passed over, and counted in a warning\n"                \
+    "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
+    "                       --csv a comma\n"                                               \
+    "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
+    "                       a quoted field of several lines is not supported\n"            \
+    "      --trim           remove blanks and tabs from both ends of the key\n"            \
+    "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
+    "      --hex            the key is written in hexadecimal digits, two a byte\n"        \
+    "      --int64, --int32 the key is a whole number; it becomes 8 or 4 bytes, the\n"     \
+    "                       lowest one first\n"                                            \
+    "      --utf16          the key is UTF-8; it becomes UTF-16, the lower byte of a\n"    \
+    "                       unit first\n"                                                  \
+    "      --skip-empty     an empty key counts as no key\n"
 
 /* Takes one option that tool_getopt returned. False where it is none of these ('?', whose message
  * tool_getopt has printed), or after a message. */

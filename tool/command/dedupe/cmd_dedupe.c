@@ -27,69 +27,65 @@
 static const char help[] =
     "bloomery dedupe [-n N] [-p RATE | --memory SIZE] [OPTION...] [INPUT...]\n"
     "\n"
-    "Prints each line of the inputs the first time that it comes, in their order. Lines are\n"
-    "remembered in a filter, a few bytes each: a new line is dropped wrongly as often as the "
-    "filter's\n"
-    "rate says, and at the end you are told how many such lines are expected. No INPUT, or '-', "
-    "is\n"
-    "standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "Prints each line of the inputs at its first occurrence, in input order. Lines\n"
+    "are remembered in a filter, a few bytes each. New lines are dropped wrongly at\n"
+    "the filter's rate, and the report at the end says how many are expected. No\n"
+    "INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
     "\n"
-    "  -n, --keys N         the different lines to make room for. Default: estimated from the "
-    "sizes\n"
-    "                       of the input files and a sample of them, plus 5 %; a million where "
-    "they\n"
-    "                       are packed, or come by a pipe\n"
-    "  -p, --rate RATE      the filter's rate, also when it is full (1e-6, 0.01%, 1/1000). "
-    "Default\n"
-    "                       1e-6\n"
-    "      --memory SIZE    the most memory for what is remembered (512MiB, 2GB). Alone or with "
-    "-p:\n"
-    "                       as many lines as fit in it. With -n: the best rate that fits\n"
-    "      --on-full=WHAT   when the lines are more than there is room for:\n"
-    "                         grow  go on with a further filter of twice the size, the rate of "
-    "all\n"
-    "                               together staying below RATE (default; with --memory up to "
-    "SIZE)\n"
-    "                         stop  end with exit code 2 where the rate comes to twice RATE; all "
-    "that\n"
-    "                               was kept has been printed (default with --memory)\n"
-    "                         pass  from there on remember nothing more: lines not remembered are\n"
-    "                               printed each time that they come\n"
-    "      --exact[=BITS]   remember a fingerprint of each line, of 64 bits (default) or 128, in "
-    "place\n"
-    "                       of the filter: 11 to 21 bytes a line, or twice that, and hardly ever "
-    "a\n"
-    "                       line dropped wrongly\n"
+    "  -n, --keys N         the different lines to plan for. Default: estimated from\n"
+    "                       the sizes of the input files and a sample of them,\n"
+    "                       plus 5 %; a million if they are packed, or come by a pipe\n"
+    "  -p, --rate RATE      the filter's rate, also when it is full (1e-6, 0.01%,\n"
+    "                       1/1000). Default 1e-6\n"
+    "      --memory SIZE    the maximum memory for what is remembered (512MiB, 2GB).\n"
+    "                       Alone or with -p: as many lines as fit in it. With -n:\n"
+    "                       the best rate that fits\n"
+    "      --on-full=WHAT   if there are more lines than planned for:\n"
+    "                         grow  add a layer of twice the size; the rate of all\n"
+    "                               layers stays below RATE (default; with --memory\n"
+    "                               up to SIZE)\n"
+    "                         stop  end with exit code 2 when the rate reaches twice\n"
+    "                               RATE; all kept lines have been printed (default\n"
+    "                               with --memory)\n"
+    "                         pass  remember nothing more: lines not remembered are\n"
+    "                               printed at each occurrence\n"
+    "      --exact[=BITS]   instead of a filter, remember a fingerprint of each line,\n"
+    "                       of 64 bits (default) or 128: 11 to 21 bytes a line, or\n"
+    "                       twice that. Hardly ever is a line dropped wrongly\n"
     "  -v, --invert         print what is dropped: the repeated lines\n"
     "  -c, --count          print only how many lines are kept; with -v, dropped\n"
-    "      --against X      drop also lines that are in X, a filter or a file of lines; "
-    "repeatable\n"
-    "      --append FILE    lines of FILE count as seen, and what is kept is appended to it as "
-    "well "
-    "as\n"
-    "                       printed. It is made where it is not there\n"
-    "      --state FILE     begin with the filter in FILE, where there is one, and write it back "
-    "when\n"
-    "                       everything has been printed; or where it stopped, being full. Its "
-    "size\n"
-    "                       and rate are those of the first time. SIGINT, SIGTERM and SIGHUP end\n"
-    "                       the input there, and it is written; a second one does not wait\n"
-    "      --key-file FILE  the key of filters that don't carry it (--state, --against)\n"
-    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as there are "
-    "cores.\n"
-    "                       The output is the same, and in the same order, whatever N is\n"
-    "  -0, --null           lines end with NUL instead of newline, in input and "
-    "output\n" TOOL_LINE_HELP "  -q, --quiet          no report at the end\n"
-    "      --json           the report as one JSON object, numbers unrounded: on standard error, "
-    "or\n"
-    "                       with -c on standard output in place of the number\n"
+    "      --against X      drop also lines that are in X, a filter or a file of\n"
+    "                       lines; repeatable\n"
+    "      --append FILE    lines of FILE count as seen, and kept lines are both\n"
+    "                       appended to it and printed. FILE is made if it does not\n"
+    "                       exist\n"
+    "      --state FILE     begin with the filter in FILE, if there is one. It is\n"
+    "                       written back when everything has been printed, or when\n"
+    "                       a full filter stops the run. It keeps the size and rate\n"
+    "                       of its first run. SIGINT, SIGTERM and SIGHUP end the\n"
+    "                       input, and the state is written; a second one does not\n"
+    "                       wait\n"
+    "      --secret-file FILE\n"
+    "                       the secret of filters that do not carry it (--state,\n"
+    "                       --against)\n"
+    "  -j, --threads N      work with N threads, 1 to 256. Default, or 0: as many as\n"
+    "                       there are cores. The output and its order are the same\n"
+    "                       whatever N is\n"
+    "  -0, --null           lines end with NUL instead of newline, in input and\n"
+    "                       output\n"
+    "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
+    "                       ends its input. Default 64MiB. Each thread may need a\n"
+    "                       few times that much memory\n"
+    "  -q, --quiet          no report at the end\n"
+    "      --json           the report as one JSON object, numbers unrounded: on\n"
+    "                       standard error, or with -c on standard output in place\n"
+    "                       of the number\n"
     "\n"
-    "What is compared of a line; the whole line is printed. Lines without a key are printed, "
-    "always:\n"
+    "What is compared of a line; the whole line is printed. Lines without a key are\n"
+    "always printed:\n"
     "\n" TOOL_RULE_HELP "\n"
-    "An input that can't be read, or has a line that is too long, ends it with exit code 2; "
-    "nothing\n"
-    "after it is read, and neither is the state written.\n"
+    "If an input can't be read, or has a line that is too long, the run ends with\n"
+    "exit code 2: no later input is read, and the state is not written.\n"
     "\n"
     "  bloomery dedupe urls.txt > unique.txt\n"
     "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
@@ -103,7 +99,7 @@ enum {
     OPTION_APPEND,
     OPTION_STATE,
     OPTION_JSON,
-    OPTION_KEY_FILE,
+    OPTION_SECRET_FILE,
 };
 
 static const struct option options[] = {
@@ -121,7 +117,8 @@ static const struct option options[] = {
     {"null", no_argument, NULL, '0'},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
@@ -181,8 +178,8 @@ static bool take_value(struct tool_dedupe_command *command, int option)
     case OPTION_STATE:
         command->state = optarg;
         return true;
-    case OPTION_KEY_FILE:
-        command->key_file = optarg;
+    case OPTION_SECRET_FILE:
+        command->secret_file = optarg;
         return true;
     case TOOL_OPTION_MAX_LINE:
         return tool_option_max_line(optarg, &command->source.line_max);
@@ -242,8 +239,8 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state keeps a filter; --exact has none to keep");
     if (command->state != NULL && tool_path_is_stdin(command->state))
         return !tool_usage("--state needs a file; '-' is none");
-    if (command->key_file != NULL && command->state == NULL && command->against_given == 0)
-        return !tool_usage("--key-file is for the filters of --state and --against");
+    if (command->secret_file != NULL && command->state == NULL && command->against_given == 0)
+        return !tool_usage("--secret-file is for the filters of --state and --against");
     if (command->append != NULL && tool_path_is_stdin(command->append))
         return !tool_usage("--append needs a file; what is kept is printed on standard output");
     if (command->state != NULL && command->append != NULL &&

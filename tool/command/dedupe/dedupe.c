@@ -163,7 +163,7 @@ static void hash_keys(struct worker *worker, const bloomery_key *keys, size_t co
 {
     bloomery_status status = bloomery_hash_batch(worker->run->dedupe->seen->filter, keys, count,
                                                  worker->hashes + worker->candidate_count);
-    assert(status == BLOOMERY_OK); /* its secret key was asked for when it was opened */
+    assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
     (void)status;
     worker->candidate_count += count;
 }

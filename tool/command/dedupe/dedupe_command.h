@@ -14,7 +14,7 @@ struct tool_dedupe_command {
     uint64_t memory; /* 0: not given */
     uint32_t exact;  /* bits; 0: a filter */
     int on_full;     /* -1: not given */
-    const char *state, *append, *key_file;
+    const char *state, *append, *secret_file;
     bool quiet, json;
     struct tool_source source;
     struct tool_rule_choice choice;

@@ -86,6 +86,7 @@ static json_t *json_report(const struct tool_dedupe_command *command,
                   table ? tool_json_count(command->seen.table_bits) : tool_json_null());
     tool_json_add(object, "estimated_keys", tool_json_number(facts->keys));
     tool_json_add(object, "links", table ? tool_json_null() : tool_json_count(facts->layers));
+    tool_json_add(object, "layers", table ? tool_json_null() : tool_json_count(facts->layers));
     tool_json_add(object, "planned_rate",
                   table ? tool_json_null() : tool_json_number(command->seen.target));
     tool_json_add(object, "expected_rate",

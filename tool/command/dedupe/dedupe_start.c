@@ -148,7 +148,7 @@ static bool create_table(struct tool_dedupe_command *command)
         return true;
     char size[TOOL_NUMBER_BYTES];
     if (needed == UINT64_MAX)
-        tool_error("there is not so much memory in the world");
+        tool_error("the fingerprints of so many lines need more than 16 EiB; give a smaller -n");
     else
         tool_error("there is no memory for a table of fingerprints of %s",
                    tool_format_size(size, needed));
@@ -216,7 +216,7 @@ static bool open_state(struct tool_dedupe_command *command)
     bloomery_info info = BLOOMERY_INFO;
     opening.flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = command->memory;
-    command->seen.filter = tool_filter_open_with(command->state, opening, command->key_file);
+    command->seen.filter = tool_filter_open_with(command->state, opening, command->secret_file);
     if (command->seen.filter == NULL)
         return false;
     bloomery_info_get(command->seen.filter, false, &info);
@@ -327,9 +327,9 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     command->dedupe.rule = command->choice.rule;
     if (command->state != NULL && !lock_state(command, &there))
         return false;
-    if (!there && command->key_file != NULL && command->against_given == 0) {
-        tool_error("%s: is not there, and would be made without a key; 'bloomery build --key-file' "
-                   "makes one with a key, also of no lines",
+    if (!there && command->secret_file != NULL && command->against_given == 0) {
+        tool_error("%s: does not exist, and would be made without a secret; 'bloomery build "
+                   "--secret-file' makes one with a secret, also of no lines",
                    command->state);
         return false;
     }
@@ -382,7 +382,7 @@ static bloomery_filter *open_against(const struct tool_dedupe_command *command, 
     const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     struct tool_origin origin;
     const bool foreign = tool_origin_find(path, NULL, &origin) && origin.dialect != NULL;
-    return tool_filter_open_any(path, opening, foreign ? NULL : command->key_file, NULL, NULL);
+    return tool_filter_open_any(path, opening, foreign ? NULL : command->secret_file, NULL, NULL);
 }
 
 /* Tells the filters from the lists, opens those, and puts the file to append to before these. */

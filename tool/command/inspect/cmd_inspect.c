@@ -31,33 +31,33 @@
 static const char help[] =
     "bloomery inspect FILTER [--verify] [--measure N] [--canary FILE] [--json]\n"
     "\n"
-    "Says what a filter is and what state it is in: shape, plan, fill, how many keys are in it, "
-    "its\n"
-    "rate as planned, as predicted for these keys, and live, of these very bits.\n"
+    "Reports what a filter is and its state: shape, plan, fill, the number of its\n"
+    "keys, and its false-positive rate as planned, as predicted for these keys, and\n"
+    "live, from its actual bits.\n"
     "\n"
     "      --verify         read everything and compare every checksum\n"
-    "      --measure N      ask N random keys that nobody added, and judge the rate\n"
+    "      --measure N      look up N random absent keys and test the measured rate\n"
     "      --seed S         other random keys. Default 0\n"
-    "      --canary FILE    ask for the lines of this file, keys that must not be in it, by the\n"
-    "                       filter's rule, and show those that may be. Digests in\n"
-    "                       hexadecimal digits that would be in it in the other case are hinted\n"
-    "                       at on standard error, and are no finding\n"
-    "      --key-file FILE  the key of a filter that does not carry it; only --measure and "
-    "--canary\n"
-    "                       need it\n"
-    "      --dialect D      FILTER is another system's file, NAME[,parameter=value...] as "
-    "'bloomery\n"
-    "                       dialects' lists them; those with a magic need not be named\n"
+    "      --canary FILE    look up the lines of this file, keys that must not be in\n"
+    "                       the filter, by the filter's rule, and show those that\n"
+    "                       possibly are. If hexadecimal digests would be in it in\n"
+    "                       the other case, a hint on standard error says so; that\n"
+    "                       is no finding\n"
+    "      --secret-file FILE\n"
+    "                       the secret of a filter that does not carry it; only\n"
+    "                       --measure and --canary need it\n"
+    "      --dialect D      FILTER is another system's file:\n"
+    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
+    "                       them; files with a magic need no name\n"
     "      --json           one JSON object, numbers unrounded\n"
     "\n"
-    "How lines of --canary become keys a filter of ours keeps; for another system's file the "
-    "options\n"
-    "of 'bloomery help build' say it (-F, -d, --csv, --crlf, --comment, --trim, --lower, --upper, "
-    "--hex,\n"
-    "--int64, --int32, --utf16, --skip-empty).\n"
+    "A filter of ours keeps the rule by which lines of --canary become keys. For\n"
+    "another system's file, the options of 'bloomery help build' give it (-F, -d,\n"
+    "--csv, --crlf, --comment, --trim, --lower, --upper, --hex, --int64, --int32,\n"
+    "--utf16, --skip-empty).\n"
     "\n"
-    "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not what it should be\n"
-    "(--measure), or a key that must not be in it (--canary); 2 an error.\n"
+    "Exit codes: 0 all well; 1 a finding: damage (--verify), a rate that is not as\n"
+    "expected (--measure), or a key that must not be in it (--canary); 2 an error.\n"
     "\n"
     "  bloomery inspect ids.bloom\n"
     "  bloomery inspect ids.bloom --verify --measure 10M\n";
@@ -172,7 +172,7 @@ enum {
     OPTION_MEASURE,
     OPTION_CANARY,
     OPTION_SEED,
-    OPTION_KEY_FILE,
+    OPTION_SECRET_FILE,
     OPTION_DIALECT,
     OPTION_JSON,
 };
@@ -182,7 +182,8 @@ static const struct option options[] = {
     {"measure", required_argument, NULL, OPTION_MEASURE},
     {"canary", required_argument, NULL, OPTION_CANARY},
     {"seed", required_argument, NULL, OPTION_SEED},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_RULE_OPTIONS,
@@ -202,8 +203,8 @@ static bool take_option(struct tool_inspection *request, int option)
         return true;
     case OPTION_SEED:
         return tool_option_count("--seed", optarg, 0, UINT64_MAX, &request->seed);
-    case OPTION_KEY_FILE:
-        request->key_file = optarg;
+    case OPTION_SECRET_FILE:
+        request->secret_file = optarg;
         return true;
     case OPTION_DIALECT:
         return tool_dialect_option("--dialect", optarg, &request->dialect);
@@ -223,8 +224,8 @@ static bool can_be_asked(const struct tool_inspection *request, const struct too
         tool_error("%s: its keys are hashed by %s, which is not there: it needs libcrypto",
                    request->path, bloomery_hash_name(report->info.hash));
     else
-        tool_error("%s: its key is not in the file, and without it no key can be asked; give it "
-                   "with --key-file",
+        tool_error("%s: its secret is not in the file, and without it no key can be looked up; "
+                   "give it with --secret-file",
                    request->path);
     return false;
 }
@@ -270,8 +271,8 @@ static int inspect_main(int argc, char **argv)
     uint8_t key[BLOOMERY_SECRET_BYTES];
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     opening.flags = BLOOMERY_OPEN_INSPECT;
-    if (request.key_file != NULL) {
-        if (!tool_key_read(request.key_file, key))
+    if (request.secret_file != NULL) {
+        if (!tool_secret_read(request.secret_file, key))
             return TOOL_ERROR;
         opening.secret = key;
     }

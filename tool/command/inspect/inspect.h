@@ -15,7 +15,7 @@
 
 struct tool_inspection {
     const char *path;
-    const char *key_file;
+    const char *secret_file;
     struct tool_dialect_choice dialect;
     struct tool_rule_choice choice; /* of another system's file, which keeps no rule */
     const char *canary;             /* a file of keys, or NULL */

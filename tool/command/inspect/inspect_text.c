@@ -41,7 +41,7 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
         snprintf(text, sizeof(text), "%s: %u bit%s of one block for a key", kind, info->probes,
                  info->probes == 1 ? "" : "s");
     else if (info->blocks_per_key > 0)
-        snprintf(text, sizeof(text), "%s: %u line%s of 512 %s for a key, %u %s%s in %s", kind,
+        snprintf(text, sizeof(text), "%s: %u block%s of 512 %s for a key, %u %s%s in %s", kind,
                  info->blocks_per_key, info->blocks_per_key == 1 ? "" : "s", cells_name(info),
                  info->probes, info->counter_max > 0 ? "counter" : "bit",
                  info->probes == 1 ? "" : "s", info->blocks_per_key == 1 ? "it" : "each");
@@ -54,7 +54,7 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
                  info->layers > 1     ? ", this being the newest"
                  : info->dialect == 0 ? "; it grows"
                                       : "");
-        print_fact(out, "links", text);
+        print_fact(out, "layers", text);
     }
     snprintf(text, sizeof(text), "%s, in a file of %s", tool_format_size(memory, info->bytes),
              tool_format_size(file, report->origin.dialect != NULL ? report->origin.bytes
@@ -95,7 +95,7 @@ static void print_hash(struct tool_out *out, const bloomery_info *info)
         return;
     }
     if (info->secret_fingerprint != 0)
-        snprintf(text, sizeof(text), "SipHash-2-4 with a secret key (%016llx), %s",
+        snprintf(text, sizeof(text), "SipHash-2-4 with a secret (%016llx), %s",
                  (unsigned long long)info->secret_fingerprint, key_place(info));
     else
         snprintf(text, sizeof(text), "XXH3-%s, seed %llu",
@@ -148,7 +148,7 @@ static void print_state(struct tool_out *out, const struct tool_findings *report
     if (info->counter_max > 0) {
         snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, info->saturated_cells),
                  info->counter_max);
-        print_fact(out, "stuck", text);
+        print_fact(out, "saturated", text);
     }
     if (isinf(info->estimated_keys))
         snprintf(text, sizeof(text), "any number: all %s %s", cells_name(info),

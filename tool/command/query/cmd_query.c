@@ -19,76 +19,74 @@ static const char help[] =
     "bloomery query FILTER [INPUT...]\n"
     "bloomery query -f FILTER [-f FILTER]... [INPUT...]\n"
     "\n"
-    "Prints the lines of the inputs that may be in the filter, as grep does with a pattern. A "
-    "line\n"
-    "that is not printed was surely never added, as long as the file is undamaged (--verify);\n"
-    "of the lines that were never added, a share equal to the filter's rate is printed all the\n"
-    "same. No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each member\n"
-    "of a zip checked by itself. A filter that was built with a rule for keys ('bloomery help\n"
-    "build') is asked by that rule; what is printed are whole lines.\n"
+    "Prints the lines of the inputs that are possibly in the filter, as grep does\n"
+    "with a pattern. A line that is not printed was definitely never added, as long\n"
+    "as the file is undamaged (--verify). Of the lines that were never added, a\n"
+    "share equal to the filter's false-positive rate is printed all the same. No\n"
+    "INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each\n"
+    "member of a zip checked by itself. If the filter was built with a rule for keys\n"
+    "('bloomery help build'), the query follows it; whole lines are printed.\n"
     "\n"
-    "  -f, --filter FILTER   ask this filter; repeat it to ask whether a line is in any of them\n"
-    "  -v, --invert          print the lines that surely are in none of the filters\n"
-    "  -c, --count           print only how many lines there are\n"
-    "  -q, --quiet           print nothing; stop at the first one\n"
-    "  -k, --key KEY         ask for this key; repeatable. Input is then read only where named.\n"
-    "                        Other users can see it in the list of processes\n"
-    "      --counts          before each line how often it was added, less its removals, and a "
-    "tab;\n"
-    "                        15+ where a counter has reached its maximum (of 8 bits: 255+). For\n"
-    "                        one counting filter\n"
-    "      --with-filename   put the filter's name before each line, one line per filter that\n"
-    "                        may have it; with -c, count for each filter\n"
-    "  -j, --threads N       work with N threads, 1 to 256. Default, or 0: as many as there are\n"
-    "                        cores. The output is the same, and in the same order, whatever N is\n"
-    "  -0, --null            lines end with NUL instead of newline, in input and output\n"
-    "      --max-line SIZE   the longest line that is taken; a longer one is an error, and its\n"
-    "                        input ends there. Default 64MiB; each thread may need a few times "
-    "so\n"
-    "                        much memory\n"
-    "      --verify          read the filters whole first and compare every checksum; a damaged\n"
-    "                        one is an error\n"
-    "      --key-file FILE   the key of filters that don't carry it\n"
-    "      --confirm SORTED  lines that may be in a filter count only if their key is a line of "
-    "this\n"
-    "                        file too, which is sorted by bytes (LC_ALL=C sort); with -v the "
-    "others\n"
-    "                        are printed. Its lines are compared with the key as it is after all\n"
-    "                        steps of the rule but --hex, --int64, --int32 and --utf16, and no "
-    "step\n"
-    "                        is applied to them;\n"
-    "                        digits of --hex are looked for in lower and in upper case\n"
-    "      --dialect D       filters that are no files of ours are another system's, "
-    "NAME[,parameter=\n"
-    "                        value...] as 'bloomery dialects' lists them. Those with a magic need\n"
-    "                        not be named\n"
-    "      --positions       print before each line the positions of its bits in the filter, in "
-    "the\n"
-    "                        order in which they are touched, and a tab, whether it is in it or "
-    "not;\n"
-    "                        in a chain a line for each link, its number and a colon before them\n"
+    "  -f, --filter FILTER   query this filter; repeat it to print the lines that are\n"
+    "                        possibly in any of them\n"
+    "  -v, --invert          print the lines that are definitely in none of the\n"
+    "                        filters\n"
+    "  -c, --count           print only the number of lines\n"
+    "  -q, --quiet           print nothing; stop at the first match\n"
+    "  -k, --key KEY         query this key; repeatable. Input is then read only if\n"
+    "                        named. Other users can see KEY in the process list\n"
+    "      --counts          before each line, how often it was added less how often\n"
+    "                        it was removed, and a tab; 15+ if a counter is\n"
+    "                        saturated (of 8 bits: 255+). For one counting filter\n"
+    "      --with-filename   put the filter's name before each line, one line for\n"
+    "                        each filter that may have it; with -c, count for each\n"
+    "  -j, --threads N       work with N threads, 1 to 256. Default, or 0: as many as\n"
+    "                        there are cores. The output and its order are the same\n"
+    "                        whatever N is\n"
+    "  -0, --null            lines end with NUL instead of newline, in input and\n"
+    "                        output\n"
+    "      --max-line SIZE   the longest line accepted; a longer one is an error and\n"
+    "                        ends its input. Default 64MiB. Each thread may need a\n"
+    "                        few times that much memory\n"
+    "      --verify          first read the filters whole and compare every checksum;\n"
+    "                        a damaged filter is an error\n"
+    "      --secret-file FILE\n"
+    "                        the secret of filters that do not carry it\n"
+    "      --confirm SORTED  count a match only if its key is also a line of this\n"
+    "                        file, which is sorted by bytes (LC_ALL=C sort); with -v\n"
+    "                        print the others. The lines of SORTED are compared with\n"
+    "                        the key as it is after all steps of the rule but --hex,\n"
+    "                        --int64, --int32 and --utf16; no step is applied to\n"
+    "                        them. Digits of --hex are looked up in lower and in\n"
+    "                        upper case\n"
+    "      --dialect D       filters that are not Bloomery files are another\n"
+    "                        system's: NAME[,parameter=value...] as 'bloomery\n"
+    "                        dialects' lists them. Files with a magic need no name\n"
+    "      --positions       before each line the positions of its bits in the\n"
+    "                        filter, in the order in which they are read, and a tab;\n"
+    "                        for absent lines too. A scalable filter gives a line\n"
+    "                        for each layer, with its number and a colon before them\n"
     "      --json            with -c: one JSON object, with the count of each filter\n"
     "\n"
-    "Lines become keys by these steps, in this order. They need not be given for a filter that\n"
-    "keeps them, and where they are, they must agree with it; they are for one that has none.\n"
-    "Lines without a key are not printed and not counted, with or without -v. Of the steps only\n"
-    "--trim and those that change bytes apply to a KEY of -k.\n"
+    "Lines become keys by these steps, in this order. A filter that keeps steps needs\n"
+    "none of them; if given, they must agree with it. They are for a filter that has\n"
+    "none. Lines without a key are not printed and not counted, with or without -v.\n"
+    "Of the steps only --trim and those that change bytes apply to a KEY of -k.\n"
     "\n" TOOL_RULE_HELP "\n"
-    "A carriage return that ends a line belongs to the key without --crlf; a warning tells of it\n"
-    "if the first line of an input ends so.\n"
+    "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
+    "warning says so if the first line of an input ends in one.\n"
     "\n"
-    "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none, 2 an error. An "
-    "error\n"
-    "with one input does not keep the others from being read.\n"
+    "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none,\n"
+    "2 an error. If one input fails, the others are still read.\n"
     "\n"
     "  bloomery query ids.bloom asked.txt\n"
-    "  bloomery query -q -k 850101312345 ids.bloom && echo maybe\n"
+    "  bloomery query -q -k 850101312345 ids.bloom && echo possibly\n"
     "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom\n";
 
 struct query {
     bool verify, json, positions;
     struct tool_dialect_choice dialect;
-    const char *key_file;
+    const char *secret_file;
     const char *confirm;
     struct tool_rule_choice choice;
     uint32_t threads;
@@ -102,7 +100,7 @@ enum {
     OPTION_WITH_FILENAME = TOOL_OPTION_OWN,
     OPTION_COUNTS,
     OPTION_VERIFY,
-    OPTION_KEY_FILE,
+    OPTION_SECRET_FILE,
     OPTION_CONFIRM,
     OPTION_DIALECT,
     OPTION_POSITIONS,
@@ -120,7 +118,8 @@ static const struct option options[] = {
     {"threads", required_argument, NULL, 'j'},
     {"null", no_argument, NULL, '0'},
     {"verify", no_argument, NULL, OPTION_VERIFY},
-    {"key-file", required_argument, NULL, OPTION_KEY_FILE},
+    {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
+    {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"confirm", required_argument, NULL, OPTION_CONFIRM},
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"positions", no_argument, NULL, OPTION_POSITIONS},
@@ -187,7 +186,7 @@ static bool open_filters(struct query *query)
     for (size_t f = 0; f < query->question.filter_count; f++) {
         struct tool_queried *queried = &query->question.filters[f];
         queried->filter =
-            tool_filter_open_any(queried->name, opening, query->key_file, &query->dialect, NULL);
+            tool_filter_open_any(queried->name, opening, query->secret_file, &query->dialect, NULL);
         if (queried->filter == NULL)
             return false;
         bloomery_error damage;
@@ -385,8 +384,8 @@ static bool take_option(struct query *query, int option)
     case OPTION_VERIFY:
         query->verify = true;
         return true;
-    case OPTION_KEY_FILE:
-        query->key_file = optarg;
+    case OPTION_SECRET_FILE:
+        query->secret_file = optarg;
         return true;
     case OPTION_CONFIRM:
         query->confirm = optarg;
@@ -460,6 +459,6 @@ static int query_main(int argc, char **argv)
 const struct tool_command cmd_query = {
     .name = "query",
     .run = query_main,
-    .summary = "print the lines that may be in a filter, or surely are not",
+    .summary = "print the lines that are possibly, or definitely not, in a filter",
     .help = help,
 };
