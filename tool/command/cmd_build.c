@@ -9,9 +9,9 @@
  * be a pipe. Before the end nothing has been written, so an interrupted build leaves what was
  * there.
  */
-#include "base/json.h"
 #include "base/numbers.h"
 #include "base/team.h"
+#include "command/build_report.h"
 #include "command/dialect_build.h"
 #include "filter/files.h"
 #include "filter/fill.h"
@@ -21,7 +21,6 @@
 #include "tool.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -365,101 +364,6 @@ static bool save(const struct build *build, const bloomery_filter *filter)
     return good;
 }
 
-/*
- * The number of different keys is an estimate. Of m bits, n keys with k bits each set a number whose
- * variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less stands for
- * e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500 of 100
- * million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth. Only where
- * the records are six times that more, and some, it is said that keys were repeated.
- */
-static bool surely_repeated(const struct tool_change *change)
-{
-    const bloomery_info *info = &change->info;
-    double bits_per_key = info->probes * (info->blocks_per_key > 0 ? info->blocks_per_key : 1.0);
-    double load = -log1p(-info->fill);
-    double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;
-    if (info->layers > 1) /* layers differ in fill and probes: a bound, not the deviation */
-        deviation += 0.001 * (double)change->records;
-    return (double)change->records - info->estimated_keys > 10 + 6 * deviation;
-}
-
-/* More keys than it was planned for. A scalable filter grows instead. */
-static bool is_overfull(const bloomery_plan *plan, const struct tool_change *change)
-{
-    return plan->kind != BLOOMERY_SCALABLE && change->records > plan->keys;
-}
-
-/* What "wrote" says of keys and rate. While the filter is within its plan, the rate is the one
- * planned; past it, only the bits know what has become of it. */
-static void describe(char *text, size_t room, const bloomery_plan *plan,
-                     const struct tool_change *change)
-{
-    char records[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
-    char size[TOOL_NUMBER_BYTES], layers[TOOL_NUMBER_BYTES] = "";
-    bool overfull = is_overfull(plan, change);
-    double estimated = change->info.estimated_keys;
-    tool_format_count(records, change->records);
-    tool_format_size(size, change->info.file_bytes);
-    tool_format_odds(odds, overfull ? change->info.live_rate : plan->rate);
-    if (plan->kind == BLOOMERY_SCALABLE)
-        snprintf(layers, sizeof(layers), " in %u layer%s", change->info.layers,
-                 change->info.layers == 1 ? "" : "s");
-    if (overfull && !(estimated < 1e15))
-        snprintf(text, room, "%s records, %s, every bit set: it takes any key for added", records,
-                 size);
-    else if (overfull || surely_repeated(change))
-        snprintf(text, room, "%s records, about %s different keys, %s%s, %s", records,
-                 tool_format_count(keys, (uint64_t)(estimated + 0.5)), size, layers, odds);
-    else
-        snprintf(text, room, "%s key%s, %s%s, %s", records, change->records == 1 ? "" : "s", size,
-                 layers, odds);
-}
-
-enum { PASSED_BYTES = TOOL_NUMBER_BYTES + 40 };
-
-static const char *describe_passed_over(char text[PASSED_BYTES], const struct tool_change *change)
-{
-    char number[TOOL_NUMBER_BYTES];
-    text[0] = '\0';
-    if (change->passed_over > 0)
-        snprintf(text, PASSED_BYTES, "; %s record%s no key",
-                 tool_format_count(number, change->passed_over),
-                 change->passed_over == 1 ? " has" : "s have");
-    return text;
-}
-
-static void report(const struct build *build, const bloomery_plan *plan,
-                   const struct tool_change *change)
-{
-    char text[6 * TOOL_NUMBER_BYTES + 80], passed[PASSED_BYTES];
-    const char *name = strcmp(build->output, "-") == 0 ? "stdout" : build->output;
-    if (!build->quiet && !build->json) {
-        describe(text, sizeof(text), plan, change);
-        tool_say("wrote %s: %s%s", name, text, describe_passed_over(passed, change));
-    }
-    if (is_overfull(plan, change))
-        tool_warn_overfull(name, &change->info);
-}
-
-static int print_json(const struct build *build, const struct tool_change *change)
-{
-    json_t *object = tool_json_report("build");
-    tool_json_add_change(object, build->output, change);
-    return tool_json_print(object, TOOL_FOUND);
-}
-
-/* Reads the bits only where something is to be said of them. */
-static int say_result(const struct build *build, const bloomery_plan *plan,
-                      const bloomery_filter *filter, struct tool_change *change)
-{
-    static const bloomery_info nothing;
-    if (build->quiet && !build->json && !is_overfull(plan, change))
-        return TOOL_FOUND;
-    tool_change_find(&nothing, filter, change);
-    report(build, plan, change);
-    return build->json ? print_json(build, change) : TOOL_FOUND;
-}
-
 /* ---- Building -------------------------------------------------------------------------------- */
 
 /* The filter of the plan; NULL after a message. */
@@ -530,7 +434,9 @@ static int build_filter(struct build *build)
     int code = TOOL_ERROR;
     /* The secret file stays where this fails: another build may have read it meanwhile. */
     if (filter != NULL && save(build, filter))
-        code = say_result(build, &plan, filter, &change);
+        code =
+            tool_build_report(&(struct tool_build_report){build->output, build->quiet, build->json},
+                              &plan, filter, &change);
     bloomery_free(filter);
     return code;
 }
