@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "filter/report.h"
+#include "filter/files.h"
 #include "tool.h"
 
 #include <math.h>
