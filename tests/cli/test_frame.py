@@ -8,9 +8,6 @@ import subprocess
 
 from runner import case, has, main
 
-# The sieve's own help, and the part of plan's that is the sieve's, is wider than 80 columns still.
-WIDE = ("sieve", "plan")
-
 
 def listed(c, line):
     """The names that a list of commands gives: two blanks, the name, two blanks or more."""
@@ -50,9 +47,8 @@ def every_command_has_help_of_80_columns(c):
         text, _ = c.run(f"{command} --help", stdout=has(f"bloomery {command}"))
         c.run(f"help {command}", stdout=text)
         c.run(f"{command} -h", stdout=text)
-        width = 100 if command.split()[0] in WIDE else 80
-        c.expect(all(len(line) <= width for line in text.decode().splitlines()),
-                 f"the help of {command} has a line of more than {width} columns")
+        c.expect(all(len(line) <= 80 for line in text.decode().splitlines()),
+                 f"the help of {command} has a line of more than 80 columns")
 
 
 @case

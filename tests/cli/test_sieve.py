@@ -31,7 +31,7 @@ def status(c, sieve):
     """What it says of itself."""
     report = json.loads(c.run(f"sieve status --json {sieve}", stdout=None)[0])
     c.expect(report["schema"] == 1 and report["command"] == "sieve status", f"{report}")
-    pushes = sum(report[name] for name in ("new", "seen", "pending", "forced", "noted"))
+    pushes = sum(report[name] for name in ("new", "seen", "pending", "forced", "marked"))
     c.expect(report["pushed"] == pushes, f"pushes do not add up: {report}")
     return report
 
@@ -120,12 +120,12 @@ def forced_keys_come_out_again(c):
 
 
 @case
-def noted_keys_are_seen_and_not_queued(c):
+def marked_keys_are_seen_and_not_queued(c):
     for number, engine in enumerate(ENGINES[:3]):
         sieve = f"s{number}"
-        c.run(f"sieve note {engine} {sieve}", stdin="a\nb\n", stderr="note: noted 2 lines\n")
+        c.run(f"sieve mark {engine} {sieve}", stdin="a\nb\n", stderr="mark: marked 2 lines\n")
         push(c, sieve, "b\nc\na\n")
-        c.expect(pop_all(c, sieve) == ["c"], f"{engine}: what was noted came out")
+        c.expect(pop_all(c, sieve) == ["c"], f"{engine}: what was marked came out")
 
 
 # ---- Leases ------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def a_failed_write_is_reported_once(c):
         sieve = f"s{number}"
         push(c, f"{engine} {sieve}", "first\nsecond")
         for line, stdin in ((f"sieve push {sieve}", text), (f"sieve push -q {sieve}", "third"), (f"sieve push --print {sieve}", text),
-                            (f"sieve note -q {sieve}", "fourth"), (f"sieve flush {sieve}", ""), (f"sieve ack {sieve} 1", "")):
+                            (f"sieve mark -q {sieve}", "fourth"), (f"sieve flush {sieve}", ""), (f"sieve ack {sieve} 1", "")):
             said = c.run(line, stdin=stdin, stdout=None, stderr=None, code=None, preexec_fn=small_files(2000))[1].decode()
             times = said.count("File too large")
             c.expect(times == 1 or (times == 0 and stdin != text), f"{line}: {said}")

@@ -157,7 +157,7 @@ def contains_does_not_answer_what_is_pending(c):
 @case
 def status_counts_everything(c):
     c.run(f"sieve push -q {DISK} s", stdin="a\nb\na\nc\n")
-    c.run("sieve note -q s", stdin="d\n")
+    c.run("sieve mark -q s", stdin="d\n")
     c.run("sieve flush s", stderr=has("flush: decided", "3 queued"))
     c.run("sieve pop -q s", code=2, stderr=has("unknown option '-q'"))
     c.run("sieve pop s", stdout="1\ta\n")
@@ -165,7 +165,7 @@ def status_counts_everything(c):
     c.run("sieve pop s", stdout="2\tb\n")
     report = status(c, "s")
     wanted = {"engine": "disk", "partitions": 1, "fingerprint_bits": 64, "ordered": False, "canon": "none", "pushed": 5, "synced": 5, "new": 3,
-              "seen": 1, "pending": 0, "forced": 0, "noted": 1, "queued": 1, "leased": 1, "acked": 1, "distinct": 4, "over_capacity": False}
+              "seen": 1, "pending": 0, "forced": 0, "noted": 1, "marked": 1, "queued": 1, "leased": 1, "acked": 1, "distinct": 4, "over_capacity": False}
     wrong = {name: report[name] for name, value in wanted.items() if report[name] != value}
     c.expect(not wrong, f"{wrong}")
     c.expect(report["expected_wrong_drops"] < 1e-15 and report["seen_bytes"] > 0 and report["memory"] > 0, f"{report}")
@@ -185,7 +185,7 @@ def requests_seen_is_imported(c):
     c.file("requests.seen", "\r\n".join(prints) + "\r\n" + "0" * 17)
     c.file("plain", f"{prints[0][:39]}\nb\n")
     c.run(f"sieve import {DISK} s requests.seen plain", stderr="bloomery: sieve import: warning: 1 line of requests.seen is no fingerprint and was "
-          "passed over\nimport: noted 52 lines\n")
+          "passed over\nimport: marked 52 lines\n")
     c.run("sieve push -q s", stdin="\n".join(prints) + "\nb\nnew\n")
     c.run("sieve pop -n 99 --done s", stdout="new\n")
     c.run("sieve import s", code=2, stderr=has("which files?"))

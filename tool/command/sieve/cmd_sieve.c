@@ -8,31 +8,32 @@
 static const char help[] =
     "bloomery sieve COMMAND [OPTION...] DIR ...\n"
     "\n"
-    "A queue of what is to be visited that drops what was seen: each key that is pushed comes out\n"
-    "once, however often it is pushed, and until it was acknowledged it comes again. The "
-    "directory\n"
-    "DIR holds all of it, and a crash loses at most the last second's work.\n"
+    "A to-visit queue that drops keys it has seen. Each key that is pushed comes out\n"
+    "once, however often it is pushed. A popped key that is not acknowledged is\n"
+    "redelivered. The directory DIR holds everything; a crash loses at most the last\n"
+    "second's work.\n"
     "\n"
-    "  push      queue the lines that were never pushed before\n"
-    "  pop       take the next keys from the queue\n"
-    "  ack       popped keys are done, or come again\n"
-    "  note      mark lines seen without queueing them\n"
+    "  push      enqueue the lines that were never pushed before\n"
+    "  pop       lease the next keys of the queue\n"
+    "  ack       acknowledge popped keys, or return them\n"
+    "  mark      mark lines as seen without queueing them\n"
     "  contains  print the lines that were seen, or were not\n"
     "  flush     decide all that is pending\n"
-    "  status    what is in it, and what it takes\n"
+    "  status    print what is in the sieve, and what it takes\n"
     "  import    mark what another program has seen (lists, Scrapy's requests.seen)\n"
-    "  export    the queue, or the fingerprints of what was seen\n"
+    "  export    print the queue, or the fingerprints of what was seen\n"
     "  verify    read all of it and compare the checksums\n"
     "  recover   make a damaged sieve work again, and set aside what is damaged\n"
     "\n"
-    "'bloomery sieve COMMAND --help' says more; 'bloomery plan --sieve' what a sieve takes.\n"
+    "'bloomery sieve COMMAND --help' describes a command; 'bloomery plan --sieve'\n"
+    "computes what a sieve takes.\n"
     "\n"
     "  bloomery sieve push crawl seeds.txt\n"
     "  bloomery sieve pop -n 10 --done crawl | visit | bloomery sieve push crawl\n"
     "  bloomery sieve status crawl\n";
 
 static const struct tool_command *const parts[] = {
-    &tool_sieve_push,     &tool_sieve_pop,    &tool_sieve_ack,     &tool_sieve_note,
+    &tool_sieve_push,     &tool_sieve_pop,    &tool_sieve_ack,     &tool_sieve_mark,
     &tool_sieve_contains, &tool_sieve_flush,  &tool_sieve_status,  &tool_sieve_import,
     &tool_sieve_export,   &tool_sieve_verify, &tool_sieve_recover, NULL,
 };
@@ -49,6 +50,8 @@ static int sieve_main(int argc, char **argv)
         tool_out_text(&out, help);
         return tool_out_finish(&out, TOOL_FOUND);
     }
+    if (strcmp(name, "note") == 0) /* the older name, which help does not show */
+        name = "mark";
     const char *names[PARTS];
     for (size_t i = 0; i < PARTS; i++) {
         names[i] = parts[i]->name + prefix;

@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-extern const struct tool_command tool_sieve_push, tool_sieve_note, tool_sieve_import,
+extern const struct tool_command tool_sieve_push, tool_sieve_mark, tool_sieve_import,
     tool_sieve_pop, tool_sieve_ack, tool_sieve_contains, tool_sieve_flush, tool_sieve_status,
     tool_sieve_export, tool_sieve_verify, tool_sieve_recover;
 
@@ -92,56 +92,56 @@ enum {
         "leases", required_argument, NULL, TOOL_SIEVE_OPTION_LEASES                        \
     }
 
-#define TOOL_SIEVE_MEMORY_HELP                                                                  \
-    "      --memory SIZE    the most memory of the whole process (18MB, 2GB), libraries and\n"  \
-    "                       buffers included; packed inputs, and lines of more than 256 KiB,\n" \
-    "                       take up to 4 MiB on top of it, and zstd and xz the window that\n"   \
-    "                       they were packed with: up to 8 MiB as a rule, 64 with xz -9, 128\n" \
-    "                       with zstd --long. Default: 64 MiB for the sieve alone;\n"           \
-    "                       memory engine: as much as it takes\n"
+#define TOOL_SIEVE_MEMORY_HELP                                                          \
+    "      --memory SIZE    maximum memory of the whole process (18MB, 2GB), with\n"    \
+    "                       libraries and buffers. Packed inputs, and lines of more\n"  \
+    "                       than 256 KiB, take up to 4 MiB on top of it. zstd and xz\n" \
+    "                       also take the window that the input was packed with: up\n"  \
+    "                       to 8 MiB as a rule, 64 with xz -9, 128 with zstd --long.\n" \
+    "                       Default: 64 MiB for the sieve alone; memory engine: as\n"   \
+    "                       much as it takes\n"
 
-#define TOOL_SIEVE_WAIT_HELP                                                                   \
-    "      --wait SECONDS   wait so long where another process has the sieve. Default 10; 0: " \
-    "not\n"                                                                                    \
-    "                       at all\n"
+#define TOOL_SIEVE_WAIT_HELP                                                          \
+    "      --wait SECONDS   wait so long if another process has the sieve. Default\n" \
+    "                       10; 0: do not wait\n"
 
-#define TOOL_SIEVE_SYNC_HELP                                                                    \
-    "      --sync WHEN      when what was done survives a crash of the machine: always (with\n" \
-    "                       each batch of lines), a number of seconds (default 1), or never\n"  \
-    "                       (left to the system; a power cut may damage the sieve). Where a\n"  \
-    "                       command has ended it does, but with never\n"
+#define TOOL_SIEVE_SYNC_HELP                                                             \
+    "      --sync WHEN      when work survives a crash of the machine: always (with\n"   \
+    "                       each batch of lines), a number of seconds (default 1), or\n" \
+    "                       never (left to the system; a power cut may damage the\n"     \
+    "                       sieve). When a command has ended, its work survives,\n"      \
+    "                       except with never\n"
 
-#define TOOL_SIEVE_MAKE_HELP                                                                       \
-    "How a sieve is made; one that is there keeps what it was made with, and only --memory and\n"  \
-    "--sync may be other ones:\n"                                                                  \
-    "\n"                                                                                           \
-    "      --engine NAME    disk: sorted fingerprints in the directory, 8 bytes a key, whatever\n" \
-    "                       the memory; keys are decided in batches (default). memory: a filter\n" \
-    "                       in memory; every key is decided at once\n"                             \
-    "  -n, --keys N         the different keys to expect. Default 1M. The disk engine has no\n"    \
-    "                       limit, and chooses its partitions by it\n"                             \
-    "  -p, --rate RATE      how often the memory engine takes a new key for a seen one. Default\n" \
-    "                       1e-6\n"                                                                \
-    "      --full=WHAT      when the memory engine has seen as many keys as it was made for:\n"    \
-    "                       grow (default; the rate holds), stop (new keys are refused) or warn\n" \
-    "                       (once; the rate rises)\n"                                              \
-    "      --dialect NAME   of the memory engine: the filter of another system. With "             \
-    "--full=stop\n"                                                                                \
-    "                       or --full=warn\n"                                                      \
-    "      --preset lineage the queue that this one follows: --engine memory --full=warn -p "      \
-    "0.01\n"                                                                                       \
-    "                       --dialect sieve-murmur3, bit for bit its filter; -n is its capacity\n" \
-    "      --fingerprint-bits B\n"                                                                 \
-    "                       of the disk engine: 64 (default), or 48 for 6 bytes a key: of 1e9\n"   \
-    "                       keys some 1,800 are dropped wrongly then, else 0.03\n"                 \
-    "      --partitions P   of the disk engine: a power of two up to 256\n"                        \
-    "      --ordered        keys come out in the order of their first pushes over all\n"           \
-    "                       partitions; without it in each partition\n"                            \
-    "      --canon NAME     keys are brought into one form first: url (scheme and host in lower\n" \
-    "                       case, without default port and fragment), url-query (and the\n"        \
-    "                       parameters sorted), or none (default)\n"                               \
-    "      --leases N       keys that may be popped and not acknowledged at a time. Default "      \
-    "4096\n"
+#define TOOL_SIEVE_MAKE_HELP                                                             \
+    "How a sieve is made. An existing sieve keeps what it was made with; only\n"         \
+    "--memory and --sync may change:\n"                                                  \
+    "\n"                                                                                 \
+    "      --engine NAME    disk (default): sorted fingerprints in the directory, 8\n"   \
+    "                       bytes a key, whatever the memory; keys are decided in\n"     \
+    "                       batches. memory: a filter in memory; every key is decided\n" \
+    "                       at once\n"                                                   \
+    "  -n, --keys N         expected number of different keys. Default 1M. The disk\n"   \
+    "                       engine has no limit, and chooses its partitions by it\n"     \
+    "  -p, --rate RATE      false-positive rate of the memory engine: how often it\n"    \
+    "                       drops a new key as seen. Default 1e-6\n"                     \
+    "      --full=WHAT      what the memory engine does when it has its -n keys: grow\n" \
+    "                       (default; the rate holds), stop (new keys are refused) or\n" \
+    "                       warn (once; the rate rises)\n"                               \
+    "      --dialect NAME   memory engine: use the filter of another system. With\n"     \
+    "                       --full=stop or --full=warn\n"                                \
+    "      --preset lineage the queue that this one follows: --engine memory\n"          \
+    "                       --full=warn -p 0.01 --dialect sieve-murmur3, its filter\n"   \
+    "                       bit for bit; -n is its capacity\n"                           \
+    "      --fingerprint-bits B\n"                                                       \
+    "                       disk engine: 64 (default), or 48 for 6 bytes a key. Of\n"    \
+    "                       1e9 keys some 1,800 are then dropped wrongly, else 0.03\n"   \
+    "      --partitions P   disk engine: a power of two up to 256\n"                     \
+    "      --ordered        keys come out in the order of their first pushes over all\n" \
+    "                       partitions; without it within each partition\n"              \
+    "      --canon NAME     bring keys into one form first: url (scheme and host in\n"   \
+    "                       lower case, without default port and fragment), url-query\n" \
+    "                       (and the parameters sorted), or none (default)\n"            \
+    "      --leases N       maximum number of leased keys. Default 4096\n"
 
 /* One option that tool_getopt returned. False where it is none of these ('?', whose message was printed), or
  * after a message. */

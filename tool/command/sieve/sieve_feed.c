@@ -80,7 +80,7 @@ static void push_run(struct run *run, const bloomery_key *keys, const bloomery_k
     bloomery_error error = {0};
     bloomery_status status;
     size_t done = 0;
-    if (feed->feeding == TOOL_FEED_NOTE)
+    if (feed->feeding == TOOL_FEED_MARK)
         status =
             bloomery_sieve_mark_seen_batch(sieve, keys, count, run->results, &done, NULL, &error);
     else if (feed->feeding == TOOL_FEED_FORCE)

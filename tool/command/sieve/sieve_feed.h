@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes into a sieve: the lines of inputs, pushed or noted (sieve_feed.c). */
+/* What goes into a sieve: the lines of inputs, pushed or marked (sieve_feed.c). */
 #ifndef BLOOMERY_TOOL_SIEVE_FEED_H
 #define BLOOMERY_TOOL_SIEVE_FEED_H
 
@@ -7,7 +7,7 @@
 #include "command/sieve/sieve_command.h"
 #include "key/rule.h"
 
-enum tool_feeding { TOOL_FEED_PUSH, TOOL_FEED_FORCE, TOOL_FEED_NOTE };
+enum tool_feeding { TOOL_FEED_PUSH, TOOL_FEED_FORCE, TOOL_FEED_MARK };
 
 struct tool_sieve_feed {
     struct tool_sieve_command *command;

@@ -35,19 +35,19 @@ enum {
         "partitions", required_argument, NULL, TOOL_SIEVE_PLAN_PARTITIONS                \
     }
 
-#define TOOL_SIEVE_PLAN_HELP                                                                    \
-    "With --sieve, for 'bloomery sieve push' with as much --memory for the whole process "      \
-    "(default:\n"                                                                               \
-    "64 MiB for the sieve alone):\n"                                                            \
-    "\n"                                                                                        \
-    "      --pushes T       with repeated ones; default: as many as keys\n"                     \
-    "      --key-bytes B    length of a key, on average; default 50\n"                          \
-    "      --cache-hit S    the share of the repeated pushes that the cache answers, 0 to 1;\n" \
-    "                       default 0, the worst case\n"                                        \
-    "      --disk-speed R   bytes a second, read or written; default 500MB\n"                   \
-    "      --fingerprint-bits B, --partitions P\n"                                              \
-    "                       as for 'bloomery sieve push'\n"                                     \
-    "  -p, --rate RATE      that of the filter in memory it is compared with; default 1e-6\n"
+#define TOOL_SIEVE_PLAN_HELP                                                             \
+    "With --sieve, for 'bloomery sieve push' with that --memory for the whole process\n" \
+    "(default: 64 MiB for the sieve alone):\n"                                           \
+    "\n"                                                                                 \
+    "      --pushes T       with repeated ones; default: as many as keys\n"              \
+    "      --key-bytes B    average length of a key; default 50\n"                       \
+    "      --cache-hit S    share of the repeated pushes that the cache answers, 0 to\n" \
+    "                       1; default 0, the worst case\n"                              \
+    "      --disk-speed R   bytes a second, read or written; default 500MB\n"            \
+    "      --fingerprint-bits B, --partitions P\n"                                       \
+    "                       as for 'bloomery sieve push'\n"                              \
+    "  -p, --rate RATE      of the filter in memory that it is compared with; default\n" \
+    "                       1e-6\n"
 
 /* What a process of `sieve` takes beside its sieve, with room to spare: tests/cli/test_sieve_memory.py measures it. */
 enum { TOOL_SIEVE_SHARE = 4000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve push, sieve note and sieve import: lines into a sieve, which is made where there is none. How: sieve_feed.c. */
+/* sieve push, sieve mark and sieve import: lines into a sieve, which is made where there is none. How: sieve_feed.c. */
 #include "base/numbers.h"
 #include "command/sieve/sieve_feed.h"
 
@@ -10,67 +10,61 @@
 static const char push_help[] =
     "bloomery sieve push [OPTION...] DIR [INPUT...]\n"
     "\n"
-    "Pushes each line of the inputs into the sieve in DIR, which is made if it is not there: a "
-    "line\n"
-    "that was never pushed before goes into the queue, to be popped; any other is dropped. No "
-    "INPUT,\n"
-    "or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "Pushes each line of the inputs into the sieve in DIR, which is made if it does\n"
+    "not exist. A line that was never pushed before is queued; any other is dropped.\n"
+    "No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
     "\n"
-    "      --print          print the lines that are new. Memory engine: at once, as they were\n"
-    "                       given. Disk engine: when the inputs have ended and all is decided,\n"
-    "                       in the order and form in which they will be popped. They stay in the\n"
-    "                       queue\n"
-    "      --force          queue lines that were seen as well, to visit them "
-    "again\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
-    "  -0, --null           lines end with NUL instead of newline, in input and output\n"
+    "      --print          print the lines that are new. Memory engine: at once, as\n"
+    "                       they were given. Disk engine: when the inputs have ended\n"
+    "                       and all is decided, in the order and form in which they\n"
+    "                       will be popped. They stay in the queue\n"
+    "      --force          queue lines that were seen as well, to visit them again\n" TOOL_SIEVE_MEMORY_HELP
+        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "  -0, --null           input and output lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
-    "      --json           the report as one JSON object: on standard output, or with --print on\n"
-    "                       standard error\n"
+    "      --json           the report as one JSON object: on standard output, or on\n"
+    "                       standard error with --print\n"
     "\n" TOOL_SIEVE_MAKE_HELP "\n"
-    "What is pushed of a line. These steps are not kept in the sieve: give them each time.\n"
+    "How a line becomes a key. These options are not kept in the sieve: give them\n"
+    "each time.\n"
     "\n"
-    "      --payload N      field N of the line goes with the key, and out with it again; with "
-    "-F.\n"
-    "                       That of a key's first push counts\n" TOOL_RULE_HELP "\n"
-    "A line that can't be pushed (longer than 1 MiB, or not what the steps above take) is passed\n"
-    "over and told at the end; the exit code is 2 then. SIGINT, SIGTERM and SIGHUP end the input\n"
-    "there, and what came before is in the sieve; a second one does not wait. After a crash the\n"
-    "first N pushes are there, for some N: push the same input again, and nothing is queued\n"
-    "twice.\n"
+    "      --payload N      field N of the line goes with the key, and out with it\n"
+    "                       again; with -F. That of a key's first push counts\n" TOOL_RULE_HELP "\n"
+    "A line that can't be pushed (longer than 1 MiB, or not what the options above\n"
+    "take) is passed over and reported at the end; the exit code is then 2. SIGINT,\n"
+    "SIGTERM and SIGHUP end the input; what came before is in the sieve. A second\n"
+    "signal does not wait. After a crash the first N pushes are there, for some N:\n"
+    "push the same input again, and nothing is queued twice.\n"
     "\n"
     "  bloomery sieve push crawl seeds.txt\n"
-    "  links page.html | bloomery sieve push --canon url crawl\n"
+    "  urls-of page.html | bloomery sieve push --canon url crawl\n"
     "  bloomery sieve push --memory 18MB -n 1e9 crawl urls.gz\n"
     "  bloomery sieve push --print --engine memory seen < urls.txt\n";
 
-static const char note_help[] =
-    "bloomery sieve note [OPTION...] DIR [INPUT...]\n"
+static const char mark_help[] =
+    "bloomery sieve mark [OPTION...] DIR [INPUT...]\n"
     "\n"
-    "Marks each line of the inputs seen without queueing it: a later push of it is dropped. DIR "
-    "is\n"
-    "made if it is not there. A line that was pushed before and not decided yet (disk engine) "
-    "comes\n"
-    "out all the same.\n"
+    "Marks each line of the inputs as seen without queueing it: a later push of it is\n"
+    "dropped. DIR is made if it does not exist. A line that was pushed before and is\n"
+    "not decided yet (disk engine) comes out all the same.\n"
     "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
     "  -0, --null           lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n"
     "\n" TOOL_SIEVE_MAKE_HELP "\n"
-    "What is noted of a line. These steps are not kept in the sieve:\n"
+    "How a line becomes a key. These options are not kept in the sieve:\n"
     "\n" TOOL_RULE_HELP "\n"
-    "  bloomery sieve note crawl visited.txt\n";
+    "  bloomery sieve mark crawl visited.txt\n";
 
 static const char import_help[] =
     "bloomery sieve import [OPTION...] DIR FILE...\n"
     "\n"
-    "Marks what another program has seen as seen here, without queueing it. A FILE is a list, a "
-    "key\n"
-    "a line, as for 'sieve note'; or the requests.seen of a Scrapy job, recognised by its first\n"
-    "line, which is 40 hexadecimal digits: then each such line is a key, without a carriage "
-    "return\n"
-    "behind it, and other lines, such as one that a crash cut off, are passed over and counted.\n"
+    "Marks what another program has seen as seen here, without queueing it. A FILE is\n"
+    "a list with a key a line, as for 'sieve mark'; or the requests.seen of a Scrapy\n"
+    "job, recognised by its first line of 40 hexadecimal digits. Of that each such\n"
+    "line is a key, without a carriage return behind it; other lines, such as one\n"
+    "that a crash cut off, are passed over and counted.\n"
     "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
-    "  -0, --null           lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n"
     "\n" TOOL_SIEVE_MAKE_HELP "\n"
@@ -112,14 +106,14 @@ static const struct option import_options[] = {
 
 static const char *name_of(const struct tool_sieve_feed *feed)
 {
-    return feed->finds_lists ? "import" : feed->feeding == TOOL_FEED_NOTE ? "note" : "push";
+    return feed->finds_lists ? "import" : feed->feeding == TOOL_FEED_MARK ? "mark" : "push";
 }
 
 /* The last commit has only the first lines: what was decided of the others is gone with them. */
 static void say_lost(const struct tool_sieve_feed *feed)
 {
     char lines[TOOL_SIEVE_TEXT], durable[TOOL_NUMBER_BYTES];
-    const char *verb = feed->feeding == TOOL_FEED_NOTE ? "noted" : "pushed";
+    const char *verb = feed->feeding == TOOL_FEED_MARK ? "marked" : "pushed";
     tool_sieve_things(lines, feed->pushed, "line");
     if (feed->durable == 0)
         tool_say("%s: %s %s, and none of it is durable: %s the input again", name_of(feed), verb,
@@ -139,8 +133,8 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
     tool_format_count(seen, after->seen - before->seen);
     tool_format_count(pending, after->pending);
     tool_format_count(queued, after->queued);
-    if (feed->feeding == TOOL_FEED_NOTE)
-        tool_say("%s: noted %s", name_of(feed), pushed);
+    if (feed->feeding == TOOL_FEED_MARK)
+        tool_say("%s: marked %s", name_of(feed), pushed);
     else if (feed->feeding == TOOL_FEED_FORCE)
         tool_say("push: forced %s; %s pending, %s queued", pushed, pending, queued);
     else
@@ -161,6 +155,7 @@ static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_si
     tool_json_add(object, "decided_new", tool_json_count(after->new_keys - before->new_keys));
     tool_json_add(object, "decided_seen", tool_json_count(after->seen - before->seen));
     tool_json_add(object, "noted", tool_json_count(after->marked - before->marked));
+    tool_json_add(object, "marked", tool_json_count(after->marked - before->marked));
     tool_json_add(object, "forced", tool_json_count(after->forced - before->forced));
     tool_json_add(object, "printed",
                   feed->print ? tool_json_count(feed->printed) : tool_json_null());
@@ -288,11 +283,11 @@ static int push_main(int argc, char **argv)
     return feed_main(&feed, argc, argv, push_options);
 }
 
-static int note_main(int argc, char **argv)
+static int mark_main(int argc, char **argv)
 {
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
-        .command = &command, .feeding = TOOL_FEED_NOTE, .verb = "noting"};
+        .command = &command, .feeding = TOOL_FEED_MARK, .verb = "marking"};
     return feed_main(&feed, argc, argv, note_options);
 }
 
@@ -300,7 +295,7 @@ static int import_main(int argc, char **argv)
 {
     struct tool_sieve_command command;
     struct tool_sieve_feed feed = {
-        .command = &command, .feeding = TOOL_FEED_NOTE, .verb = "importing", .finds_lists = true};
+        .command = &command, .feeding = TOOL_FEED_MARK, .verb = "importing", .finds_lists = true};
     return feed_main(&feed, argc, argv, import_options);
 }
 
@@ -311,11 +306,11 @@ const struct tool_command tool_sieve_push = {
     .help = push_help,
 };
 
-const struct tool_command tool_sieve_note = {
-    .name = "sieve note",
-    .run = note_main,
+const struct tool_command tool_sieve_mark = {
+    .name = "sieve mark",
+    .run = mark_main,
     .summary = "mark lines seen without queueing them",
-    .help = note_help,
+    .help = mark_help,
 };
 
 const struct tool_command tool_sieve_import = {

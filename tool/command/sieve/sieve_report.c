@@ -12,9 +12,9 @@
 static const char flush_help[] =
     "bloomery sieve flush [OPTION...] DIR\n"
     "\n"
-    "Decides all that is pending (disk engine): afterwards what was new is in the queue. It reads "
-    "and\n"
-    "writes up to all fingerprints of what was seen; 'sieve status' tells about how much.\n"
+    "Decides all that is pending (disk engine): afterwards what was new is in the\n"
+    "queue. It reads and writes up to all fingerprints of what was seen; 'sieve\n"
+    "status' reports about how much.\n"
     "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n";
@@ -22,25 +22,24 @@ static const char flush_help[] =
 static const char status_help[] =
     "bloomery sieve status [OPTION...] DIR\n"
     "\n"
-    "Prints what is in a sieve and what it takes: pushes and what became of them, the queue, what\n"
-    "was seen, how many keys were dropped wrongly as far as can be expected, bytes part by part,\n"
-    "and what a flush would cost.\n"
+    "Prints what is in a sieve and what it takes: pushes and what became of them, the\n"
+    "queue, what was seen, how many keys were dropped wrongly as far as can be\n"
+    "expected, bytes part by part, and what a flush would cost.\n"
     "\n"
-    "      --json           one JSON object, numbers unrounded. \"memory\" and \"memory_budget\" "
-    "are\n"
-    "                       of this command alone\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP;
+    "      --json           one JSON object, numbers unrounded. \"memory\" and\n"
+    "                       \"memory_budget\" are those of this command alone\n" TOOL_SIEVE_MEMORY_HELP
+        TOOL_SIEVE_WAIT_HELP;
 
 static const char export_help[] =
     "bloomery sieve export [OPTION...] DIR\n"
     "\n"
-    "Prints the keys of the queue, front to back, without popping them. Leased ones are not among\n"
-    "them.\n"
+    "Prints the keys of the queue, front to back, without popping them. Leased keys\n"
+    "are not among them.\n"
     "\n"
-    "      --seen           print the fingerprints of what was seen instead, 16 hexadecimal "
-    "digits\n"
-    "                       each, in rising order (disk engine). They are made with a secret of\n"
-    "                       this sieve and mean nothing in another; what is pending is not among\n"
-    "                       them\n"
+    "      --seen           print the fingerprints of what was seen instead, 16\n"
+    "                       hexadecimal digits each, in rising order (disk engine).\n"
+    "                       They are made with a secret of this sieve and mean\n"
+    "                       nothing in another; pending keys are not among them\n"
     "      --flush          decide all that is pending first\n"
     "      --payload        print a tab and the payload behind each key that has one\n"
     "  -0, --null           lines end with NUL instead of newline\n" TOOL_SIEVE_MEMORY_HELP
@@ -49,9 +48,8 @@ static const char export_help[] =
 static const char verify_help[] =
     "bloomery sieve verify [OPTION...] DIR\n"
     "\n"
-    "Reads every block of every file of a sieve, compares the checksums, and prints a line for "
-    "each\n"
-    "that is damaged: which it is and what it held.\n"
+    "Reads every frame of every file of a sieve, compares the checksums, and prints a\n"
+    "line for each that is damaged: which it is and what it held.\n"
     "\n"
     "      --json           one JSON object\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP "\n"
     "Exit code: 0 all is sound, 1 something is damaged, 2 an error.\n";
@@ -168,7 +166,7 @@ static void print_queue(struct tool_out *out, const bloomery_sieve_info *info)
     line_of_count(out, "pending", info->pending,
                   info->engine == BLOOMERY_SIEVE_DISK ? "not decided yet" : "");
     line_of_count(out, "forced", info->forced, "");
-    line_of_count(out, "noted", info->marked, "");
+    line_of_count(out, "marked", info->marked, "");
     tool_out_text(out, "queue\n");
     line_of_count(out, "queued", info->queued, "");
     line_of_count(out, "leased", info->leased, "popped, not acknowledged");
@@ -246,6 +244,7 @@ static void add_pushes(json_t *object, const bloomery_sieve_info *info)
     tool_json_add(object, "pending", tool_json_count(info->pending));
     tool_json_add(object, "forced", tool_json_count(info->forced));
     tool_json_add(object, "noted", tool_json_count(info->marked));
+    tool_json_add(object, "marked", tool_json_count(info->marked));
     tool_json_add(object, "queued", tool_json_count(info->queued));
     tool_json_add(object, "leased", tool_json_count(info->leased));
     tool_json_add(object, "acked", tool_json_count(info->acked));
