@@ -158,8 +158,7 @@ typedef struct bloomery_dialect_parameters {
 /*
  * An empty filter as the other system makes it: from keys and rate by that system's own sizing,
  * faults included, or from raw numbers (bits or bytes, and probes). `options`: allocator,
- * concurrent_adds, exactly_once, memory_limit, rule and note; hash, seed and secret must not be
- * set. BLOOMERY_BAD_ARGUMENT if the other system would refuse the numbers or nothing sensible
+ * concurrent_adds, memory_limit, rule and note; seed and secret must not be set. BLOOMERY_BAD_ARGUMENT if the other system would refuse the numbers or nothing sensible
  * follows from them; BLOOMERY_UNSUPPORTED if the dialect has no sizing, or if its hash needs
  * libcrypto and that is missing; BLOOMERY_OUT_OF_MEMORY.
  */
@@ -170,8 +169,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
 /*
  * A filter that owns a copy of what the other system wrote. All numbers in the bytes are checked
  * before memory is allocated; any bytes are safe. `parameters` says what the bytes do not (NULL:
- * nothing). `options` as in bloomery_dialect_create, and open_flags, of which only
- * BLOOMERY_OPEN_INSPECT has a meaning: open even if the hash is not available.
+ * nothing). Of the flags of `options` only BLOOMERY_OPEN_INSPECT has a meaning: open even if the
+ * hash is not available. Its secret must not be set; its rule and note are kept with the filter.
  * BLOOMERY_NOT_A_FILTER, BLOOMERY_TRUNCATED, BLOOMERY_CORRUPT, BLOOMERY_WRONG_VERSION,
  * BLOOMERY_BAD_ARGUMENT (the parameters), BLOOMERY_UNSUPPORTED, BLOOMERY_OUT_OF_MEMORY.
  */
