@@ -156,6 +156,11 @@ bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *er
  * that cannot be read. */
 bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error);
 
+/* With the image still as it was read: the last commit becomes durable where a process that ended
+ * before it was may have made it. Before that nothing may be cut or removed: what is there may be
+ * what a power cut goes back to. */
+bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error);
+
 /* After all else was restored, and with the image still as it was read: writes a copy of the last
  * commit that is not whole, or older, from its twin. */
 void bloomery_manifest_mend(bloomery_sieve *sieve);

@@ -143,6 +143,15 @@ static bloomery_status write_copy(bloomery_sieve *sieve, int file, uint64_t slot
     return BLOOMERY_OK;
 }
 
+static int sync_data(int file)
+{
+    int result;
+    do
+        result = fdatasync(file);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error)
 {
     struct bloomery_manifest *manifest = &sieve->manifest;
@@ -156,11 +165,7 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     const bloomery_status status = write_copy(sieve, manifest->file, slot, first, used, error);
     if (status != BLOOMERY_OK)
         return status;
-    int result = 0;
-    do
-        result = sieve->store.syncs ? fdatasync(manifest->file) : 0;
-    while (result != 0 && errno == EINTR);
-    if (result != 0) {
+    if (sieve->store.syncs && sync_data(manifest->file) != 0) {
         /* Which state is on the disk is not known. */
         sieve->store.failed = true;
         return bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);
@@ -172,6 +177,25 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     if (write_copy(sieve, manifest->file, slot, !first, used, NULL) == BLOOMERY_OK)
         manifest->first[slot] = 0;
     return BLOOMERY_OK;
+}
+
+/* Where the second copy of the last commit is not there, the first one may not be durable: its
+ * process was killed in between, or its sync failed, after which the system takes for written what
+ * is not. So it is written again. Of version 1 there is no second one to tell by, or to fall back
+ * on. */
+bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error)
+{
+    const struct bloomery_manifest *manifest = &sieve->manifest;
+    const uint64_t slot = manifest->generation & 1;
+    const size_t used = (size_t)bloomery_load_u64(manifest->image + 24);
+    bloomery_status status = BLOOMERY_OK;
+    if (!sieve->store.syncs || !(manifest->mends || manifest->version == 1))
+        return BLOOMERY_OK;
+    if (manifest->mends)
+        status = write_copy(sieve, manifest->file, slot, !manifest->first[slot], used, error);
+    if (status == BLOOMERY_OK && sync_data(manifest->file) != 0)
+        status = bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);
+    return status;
 }
 
 void bloomery_manifest_mend(bloomery_sieve *sieve)

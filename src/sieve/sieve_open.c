@@ -282,6 +282,8 @@ static bloomery_status open_old(bloomery_sieve *sieve, const bloomery_sieve_opti
         status = compare_settings(sieve, options, error);
     if (status == BLOOMERY_OK && writes)
         status = sync_before(sieve, error);
+    if (status == BLOOMERY_OK && writes)
+        status = bloomery_manifest_settle(sieve, error);
     if (status == BLOOMERY_OK)
         status = make_parts(sieve, error);
     if (status == BLOOMERY_OK)

@@ -128,3 +128,24 @@ int drive(struct place *place, uint64_t number, const struct fault *fault, enum 
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
+
+int drive_program(const struct place *place, const struct fault *fault, char *const *arguments)
+{
+    int status = 0;
+    fflush(NULL);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char program[4096];
+        char *all[9] = {(char *)(uintptr_t)test_emulator(), program};
+        for (size_t i = 0; i < 6 && arguments[i] != NULL; i++)
+            all[2 + i] = arguments[i];
+        char **with = all[0] != NULL ? all : all + 1;
+        set_environment(place, fault);
+        if (realpath("/proc/self/exe", program) != NULL)
+            execvp(with[0], with);
+        _exit(98);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}

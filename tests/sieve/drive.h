@@ -39,6 +39,10 @@ extern const char *drive_faulty_io;
 int drive(struct place *place, uint64_t number, const struct fault *fault, enum life_faults faults,
           char struck[32]);
 
+/* This program, started again with these arguments (at most 6, NULL behind them), in front of the
+ * same disk. Returns its exit status. */
+int drive_program(const struct place *place, const struct fault *fault, char *const *arguments);
+
 /* main() of the started program where it is one: true, and its exit status. */
 bool drive_main(int count, char **arguments, int *status);
 

@@ -10,6 +10,7 @@
 #include "drive.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -127,6 +128,137 @@ static void making_survives_power_cuts(void **state)
             }
 }
 
+/* ---- A kill, and then a power cut --------------------------------------------------------- */
+
+enum { KEYS = 300, QUARTERS = 4 };
+
+static struct test_bytes manifest_of(const char *path)
+{
+    char name[400];
+    snprintf(name, sizeof name, "%s/MANIFEST", path);
+    return test_read_file(name);
+}
+
+/* The process that was killed wrote one copy of its last commit, and did not sync it. The one that
+ * comes next opens the sieve, and then the power is cut. */
+static int reopen(const char *path, const char *later)
+{
+    const struct test_bytes before = manifest_of(path);
+    const struct test_bytes after = manifest_of(later);
+    const size_t quarter = after.bytes / QUARTERS;
+    char name[400];
+    bloomery_sieve *sieve = NULL;
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    size_t at = 0;
+    snprintf(name, sizeof name, "%s/MANIFEST", path);
+    const int file = open(name, O_RDWR | O_CLOEXEC);
+    while (at < after.bytes && memcmp(before.data + at, after.data + at, quarter) == 0)
+        at += quarter;
+    if (file < 0 || before.bytes != after.bytes || at >= after.bytes ||
+        pwrite(file, after.data + at, quarter, (off_t)at) != (ssize_t)quarter || close(file) != 0)
+        return 1;
+    options.directory = path;
+    options.existing = true;
+    return bloomery_sieve_open(&options, &sieve, NULL) == BLOOMERY_OK ? 0 : 2;
+}
+
+static bloomery_sieve *must_open(const char *path, const char *what)
+{
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error;
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    options.directory = path;
+    options.engine = BLOOMERY_SIEVE_DISK;
+    options.partitions = 1;
+    options.sync = 1e6;
+    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK)
+        fail_msg("%s: %s", what, error.text);
+    return sieve;
+}
+
+static void push_keys(bloomery_sieve *sieve, uint32_t from, uint32_t end)
+{
+    for (uint32_t i = from; i < end; i++)
+        assert_true(bloomery_sieve_push(sieve, bloomery_key_of(&i, sizeof i),
+                                        bloomery_key_of("", 0), NULL, NULL) >= 0);
+}
+
+/* `path`: all files that two commits name between them, and the manifest of the first one. The
+ * second one merged the pending keys, so that it has other files. `later`: what it left. */
+static void make_two_commits(const char *path, const char *later)
+{
+    char names[2][400];
+    bloomery_sieve *sieve = must_open(path, "making");
+    push_keys(sieve, 0, KEYS / 3);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    push_keys(sieve, KEYS / 3, KEYS);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    stream_copy(path, later);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    static const char *const files[] = {"MANIFEST", "seen-000.1", "pending-000.1"};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(names[0], sizeof names[0], "%s/%s", later, files[i]);
+        snprintf(names[1], sizeof names[1], "%s/%s", path, files[i]);
+        struct test_bytes first = test_read_file(names[0]);
+        if (i == 0) {
+            struct test_bytes second = test_read_file(names[1]);
+            test_write_file(names[0], second.data, second.bytes);
+            test_bytes_free(&second);
+        } else {
+            assert_int_equal(access(names[1], F_OK), -1);
+        }
+        test_write_file(names[1], first.data, first.bytes);
+        test_bytes_free(&first);
+    }
+}
+
+/* Whatever was lost of the second commit, one of both is there. */
+static void expect_all_keys(const char *path, const char *what)
+{
+    bloomery_sieve *sieve = must_open(path, what);
+    bool came[KEYS] = {false};
+    bloomery_sieve_item items[64];
+    size_t count = 0;
+    uint64_t damaged = 0;
+    uint32_t different = 0;
+    assert_int_equal(bloomery_sieve_verify(sieve, NULL, NULL, &damaged, NULL), BLOOMERY_OK);
+    assert_int_equal(damaged, 0);
+    do {
+        assert_int_equal(bloomery_sieve_pop(sieve, items, 64, &count, NULL), BLOOMERY_OK);
+        for (size_t i = 0; i < count; i++) {
+            uint32_t key = 0;
+            memcpy(&key, items[i].key.data, sizeof key);
+            assert_true(key < KEYS && !came[key]);
+            came[key] = true;
+            different++;
+        }
+    } while (count > 0);
+    assert_int_equal(different, KEYS);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static void a_killed_commit_outlives_a_power_cut(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= (test_long() ? 300 : 30); seed++) {
+        struct place place;
+        char later[300];
+        char what[60];
+        const struct fault fault = {.mode = "crash", .seed = seed};
+        snprintf(what, sizeof what, "power cut after a kill, seed %llu", (unsigned long long)seed);
+        place_make(&place, &life_stories[0]);
+        test_join(later, sizeof later, &place.shadow, "later");
+        make_two_commits(place.path, later);
+        char *const arguments[] = {(char *)(uintptr_t) "reopen", place.path, later, NULL};
+        assert_int_equal(drive_program(&place, &fault, arguments), 0);
+        expect_all_keys(place.path, what);
+        stream_remove(later);
+        place_free(&place);
+    }
+}
+
 /* Cuts are felt: otherwise all of this passes in vain. */
 static void cuts_are_felt(void **state)
 {
@@ -146,6 +278,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(cuts_are_felt),
         cmocka_unit_test(making_survives_power_cuts),
         cmocka_unit_test(a_torn_commit_opens_by_itself),
+        cmocka_unit_test(a_killed_commit_outlives_a_power_cut),
         cmocka_unit_test(disk_synced_always_survives_power_cuts),
         cmocka_unit_test(disk_synced_seldom_survives_power_cuts),
         cmocka_unit_test(memory_survives_power_cuts),
@@ -153,6 +286,8 @@ int main(int count, char **arguments)
     int status = 0;
     if (drive_main(count, arguments, &status))
         return status;
+    if (count == 4 && strcmp(arguments[1], "reopen") == 0)
+        return reopen(arguments[2], arguments[3]);
     if (count != 2) {
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;
