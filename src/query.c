@@ -2,6 +2,7 @@
 /* Queries: keys -> hash/ -> hashes -> core/<kind> -> words of answers. */
 #include "query.h"
 
+#include "base/bits.h"
 #include "batch/window.h"
 #include "chain/foreign_chain.h"
 #include "ways.h"
@@ -107,7 +108,7 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
 static size_t all_maybe(size_t count, uint64_t *answers)
 {
     if (answers != NULL && count > 0) {
-        memset(answers, 0xff, (count + 63) / 64 * 8);
+        memset(answers, 0xff, bloomery_words_of(count) * 8);
         if (count % 64 != 0)
             answers[count / 64] = ((uint64_t)1 << count % 64) - 1;
     }
@@ -119,7 +120,7 @@ static size_t query_positions(const bloomery_filter *filter, const struct bloome
 {
     size_t found = 0;
     if (answers != NULL && count > 0)
-        memset(answers, 0, (count + 63) / 64 * sizeof *answers);
+        memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
     for (size_t i = 0; i < count; i++) {
         const bool there = bloomery_positions_may_contain(filter, bloomery_keys_at(keys, i));
         found += there;

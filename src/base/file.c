@@ -10,6 +10,7 @@
 #include "base/file.h"
 
 #include "base/error.h"
+#include "base/io.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -89,6 +90,7 @@ bloomery_status bloomery_replacement_begin(struct bloomery_replacement *replacem
     replacement->file = -1;
     replacement->directory = -1;
     replacement->named = false;
+    replacement->bytes = 0;
     bool exists = stat(path, &facts) == 0;
     if (!exists && errno == ENOENT && lstat(path, &facts) == 0)
         return bloomery_fail(error, BLOOMERY_IO_FAILED, 0,
@@ -119,30 +121,11 @@ bloomery_status bloomery_replacement_begin(struct bloomery_replacement *replacem
 bloomery_status bloomery_replacement_write(struct bloomery_replacement *replacement,
                                            const void *data, size_t bytes, bloomery_error *error)
 {
-    const uint8_t *next = data;
-    assert(replacement->file >= 0);
-    while (bytes > 0) {
-        /* One call moves less than 2^31 bytes, and may move fewer than requested. */
-        size_t piece = bytes < ((size_t)1 << 30) ? bytes : (size_t)1 << 30;
-        ssize_t moved = write(replacement->file, next, piece);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0)
-            return bloomery_fail_system(error, moved < 0 ? errno : EIO, "writing %s",
-                                        replacement->target);
-        next += moved;
-        bytes -= (size_t)moved;
-    }
+    const int reason = bloomery_write_at(replacement->file, replacement->bytes, data, bytes);
+    if (reason != 0)
+        return bloomery_fail_system(error, reason, "writing %s", replacement->target);
+    replacement->bytes += bytes;
     return BLOOMERY_OK;
-}
-
-static int sync_file(int file)
-{
-    int result;
-    do
-        result = fsync(file);
-    while (result != 0 && errno == EINTR);
-    return result;
 }
 
 /* Gives an unnamed file its temporary name; a rename can then replace the target in one step, which
@@ -165,8 +148,9 @@ bloomery_status bloomery_replacement_commit(struct bloomery_replacement *replace
                                             bloomery_error *error)
 {
     assert(replacement->file >= 0);
-    if (sync_file(replacement->file) != 0)
-        return bloomery_fail_system(error, errno, "syncing %s", replacement->target);
+    int reason = bloomery_sync(replacement->file);
+    if (reason != 0)
+        return bloomery_fail_system(error, reason, "syncing %s", replacement->target);
     bloomery_status status = give_name(replacement, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -176,8 +160,9 @@ bloomery_status bloomery_replacement_commit(struct bloomery_replacement *replace
                                     replacement->target);
     replacement->named = false; /* the temporary name is gone: nothing to remove */
     /* Some file systems cannot sync directories and say EINVAL: nothing more can be done there. */
-    if (sync_file(replacement->directory) != 0 && errno != EINVAL && errno != ENOTSUP)
-        return bloomery_fail_system(error, errno,
+    reason = bloomery_sync(replacement->directory);
+    if (reason != 0 && reason != EINVAL && reason != ENOTSUP)
+        return bloomery_fail_system(error, reason,
                                     "%s is written, but syncing its directory failed, so it might "
                                     "not survive a power cut",
                                     replacement->target);

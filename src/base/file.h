@@ -11,6 +11,7 @@ struct bloomery_replacement {
     int directory;    /* the directory of the target */
     int file;         /* the new file, open for writing */
     bool named;       /* the new file has a name already: `temporary` */
+    uint64_t bytes;   /* written so far */
     char target[256]; /* names within the directory */
     char temporary[256];
 };

@@ -3,6 +3,7 @@
 #include "base/map.h"
 
 #include "base/error.h"
+#include "base/io.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -39,25 +40,15 @@ bloomery_status bloomery_file_open(const char *path, int *file, uint64_t *bytes,
 bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t bytes,
                                    bloomery_error *error)
 {
-    uint8_t *next = to;
-    while (bytes > 0) {
-        /* Linux moves at most 2^31 - 4096 bytes per call; smaller pieces also stay interruptible.
-         */
-        size_t piece = bytes < ((size_t)1 << 30) ? bytes : (size_t)1 << 30;
-        ssize_t moved = pread(file, next, piece, (off_t)offset);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved < 0)
-            return bloomery_fail_system(error, errno, "reading at byte %llu",
-                                        (unsigned long long)offset);
-        if (moved == 0)
-            return bloomery_fail(error, BLOOMERY_TRUNCATED, offset,
-                                 "the file ended while it was read, at byte %llu",
-                                 (unsigned long long)offset);
-        next += moved;
-        offset += (uint64_t)moved;
-        bytes -= (size_t)moved;
-    }
+    uint64_t moved = 0;
+    const int reason = bloomery_read_at(file, offset, to, bytes, &moved);
+    if (reason != 0)
+        return bloomery_fail_system(error, reason, "reading at byte %llu",
+                                    (unsigned long long)(offset + moved));
+    if (moved < bytes)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, offset + moved,
+                             "the file ended while it was read, at byte %llu",
+                             (unsigned long long)(offset + moved));
     return BLOOMERY_OK;
 }
 

@@ -48,9 +48,9 @@
 
 #include "chain/foreign_chain.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "core/bits.h"
 #include "plan/blocked_rate.h"
 #include "plan/describe.h"
 #include "plan/solve.h"

@@ -5,7 +5,7 @@
  *
  *     BATCH_NAME(name)   the instance's name for a function
  *     BATCH_SET          a bit setter, and
- *     BATCH_TEST         a bit test of core/bits.h
+ *     BATCH_TEST         a bit test of base/bits.h
  *
  * in a file that has
  *

@@ -13,9 +13,9 @@
  */
 #include "core/blocked.h"
 
+#include "base/bits.h"
 #include "base/cpu.h"
 #include "base/error.h"
-#include "core/bits.h"
 #include "core/block.h"
 #include "plan/blocked_rate.h"
 

@@ -26,8 +26,8 @@
  */
 #include "core/cells.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
-#include "core/bits.h"
 
 #include <assert.h>
 #include <string.h>

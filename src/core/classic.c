@@ -6,8 +6,8 @@
  */
 #include "core/kinds.h"
 
+#include "base/bits.h"
 #include "base/error.h"
-#include "core/bits.h"
 #include "core/derive.h"
 #include "plan/classic_rate.h"
 

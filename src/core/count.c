@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Set bits of whole payloads, as fast as memory gives them. */
+#include "base/bits.h"
 #include "base/cpu.h"
-#include "core/bits.h"
 
 #if defined(__x86_64__)
 

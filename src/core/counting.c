@@ -38,8 +38,8 @@
  */
 #include "core/counting.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
-#include "core/bits.h"
 #include "core/blocked.h"
 #include "core/derive.h"
 

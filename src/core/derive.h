@@ -47,6 +47,8 @@
 #include <bloomery/bloomery.h>
 
 #define BLOOMERY_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
+#define BLOOMERY_MIX_1  UINT64_C(0xBF58476D1CE4E5B9)
+#define BLOOMERY_MIX_2  UINT64_C(0x94D049BB133111EB)
 
 enum {
     BLOOMERY_BLOCK_WORDS = 8,
@@ -57,8 +59,8 @@ enum {
 
 static inline uint64_t bloomery_mix64(uint64_t x)
 {
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    x = (x ^ (x >> 30)) * BLOOMERY_MIX_1;
+    x = (x ^ (x >> 27)) * BLOOMERY_MIX_2;
     return x ^ (x >> 31);
 }
 
@@ -98,7 +100,7 @@ static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32
 {
     const uint64_t x = bloomery_block_hash(hash, block);
     return (struct bloomery_place){bloomery_fastrange(x, blocks),
-                                   bloomery_mix_fold(x ^ hash.lo, UINT64_C(0xBF58476D1CE4E5B9))};
+                                   bloomery_mix_fold(x ^ hash.lo, BLOOMERY_MIX_1)};
 }
 
 /* The first of the k words. */

@@ -21,9 +21,9 @@
  */
 #include "dialect/dialects.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "core/bits.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -90,13 +90,13 @@ static bloomery_status check_header(const uint8_t *data, size_t bytes, int order
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "damaged: %llu probes in %llu bits are not 1 to 1024 in 1 to 2^50",
                              (unsigned long long)probes, (unsigned long long)bits);
-    if (length > (bits + 63) / 64 * 64 || (bits - 1) / 64 > length / 64 + MISSING_WORDS)
+    if (length > bloomery_words_of(bits) * 64 || (bits - 1) / 64 > length / 64 + MISSING_WORDS)
         return bloomery_fail(error, other == bits ? BLOOMERY_BAD_ARGUMENT : BLOOMERY_CORRUPT, 16,
                              "%s: a bitset of %llu bits in a filter of %llu",
                              other == bits ? "this is the variant of the other byte order"
                                            : "damaged",
                              (unsigned long long)length, (unsigned long long)bits);
-    const uint64_t words = (length + 63) / 64;
+    const uint64_t words = bloomery_words_of(length);
     if ((bytes - HEADER) % 8 != 0 || (bytes - HEADER) / 8 != words)
         return bloomery_fail(
             error, BLOOMERY_TRUNCATED, bytes,
@@ -137,7 +137,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     lay_out(design, order, bloomery_load_be(data, 8), (uint32_t)bloomery_load_be(data + 8, 8),
             length);
     design->bits[0] = data + HEADER;
-    design->bit_bytes[0] = (length + 63) / 64 * 8;
+    design->bit_bytes[0] = bloomery_words_of(length) * 8;
     return check_end(data, length, order, error);
 }
 
@@ -163,7 +163,7 @@ static uint64_t length_of(const bloomery_filter *filter)
         filter->extra_bytes >= EXTRA ? bloomery_load_u64(filter->extra + 1) : layer->bits;
     uint64_t last = layer->bits;
     if (kept >= layer->bits)
-        return kept <= (layer->bits + 63) / 64 * 64 ? kept : layer->bits;
+        return kept <= bloomery_words_of(layer->bits) * 64 ? kept : layer->bits;
     while (last > kept && !bloomery_bit_test(layer->payload, last - 1))
         last--;
     return last;
@@ -184,7 +184,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
         bloomery_store_be(header + 16, length, 8);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     return status == BLOOMERY_OK
-               ? bloomery_emit_bits(emitter, layer, (length + 63) / 64 * 8,
+               ? bloomery_emit_bits(emitter, layer, bloomery_words_of(length) * 8,
                                     little ? BLOOMERY_LAYOUT_BYTES : BLOOMERY_LAYOUT_BE_WORDS)
                : status;
 }

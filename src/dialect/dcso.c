@@ -24,6 +24,7 @@
  */
 #include "dialect/dialects.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "plan/describe.h"
@@ -148,8 +149,8 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     bloomery_store_u64(header + 40, layer->adds);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
     if (status == BLOOMERY_OK)
-        status =
-            bloomery_emit_bits(emitter, layer, (layer->bits + 63) / 64 * 8, BLOOMERY_LAYOUT_BYTES);
+        status = bloomery_emit_bits(emitter, layer, bloomery_words_of(layer->bits) * 8,
+                                    BLOOMERY_LAYOUT_BYTES);
     if (status == BLOOMERY_OK)
         status = bloomery_emit(emitter, filter->extra, filter->extra_bytes);
     return status;

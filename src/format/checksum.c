@@ -9,9 +9,9 @@
  */
 #include "format/format.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "core/bits.h"
 
 #include <assert.h>
 

@@ -4,6 +4,7 @@
 
 #include <bloomery/dialect.h>
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "design.h"
@@ -264,7 +265,7 @@ static bloomery_status push_portion(bloomery_sieve *sieve, const bloomery_hash *
     bloomery_filled_add(&engine->filled, engine->filter, new_bits);
     const size_t good = added == BLOOMERY_OK ? count : (size_t)(after.adds - before.adds);
     for (size_t i = 0; i < good; i++) {
-        const bool new = answers[i >> 6] >> (i & 63) & 1;
+        const bool new = bloomery_word_bit(answers, i);
         const bool forced = (entries[i].flags & BLOOMERY_ENTRY_FORCED) != 0;
         if (new || forced) {
             const bloomery_status status = keep(sieve, &entries[i], error);
@@ -343,7 +344,7 @@ static bloomery_status contains_filter(bloomery_sieve *sieve, const bloomery_has
     (void)error;
     (void)bloomery_may_contain_hashes(sieve->filter->filter, hashes, count, room);
     for (size_t i = 0; i < count; i++)
-        results[i] = room[i >> 6] >> (i & 63) & 1 ? BLOOMERY_SEEN : BLOOMERY_NEW;
+        results[i] = bloomery_word_bit(room, i) ? BLOOMERY_SEEN : BLOOMERY_NEW;
     return BLOOMERY_OK;
 }
 

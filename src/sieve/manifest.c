@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
 
@@ -126,30 +127,11 @@ static void put_generation(bloomery_sieve *sieve, uint64_t generation, size_t us
 static bloomery_status write_copy(bloomery_sieve *sieve, int file, uint64_t slot, uint64_t copy,
                                   size_t bytes, bloomery_error *error)
 {
-    const uint8_t *data = sieve->manifest.image;
-    uint64_t offset = (slot * BLOOMERY_MANIFEST_COPIES + copy) * sieve->manifest.copy_bytes;
+    const uint64_t offset = (slot * BLOOMERY_MANIFEST_COPIES + copy) * sieve->manifest.copy_bytes;
     sieve->store.bytes_written += bytes;
-    while (bytes > 0) {
-        const ssize_t moved = pwrite(file, data, bytes, (off_t)offset);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0)
-            return bloomery_fail_system(error, moved < 0 ? errno : EIO, "writing %s/MANIFEST",
-                                        sieve->path);
-        data += moved;
-        bytes -= (size_t)moved;
-        offset += (uint64_t)moved;
-    }
-    return BLOOMERY_OK;
-}
-
-static int sync_data(int file)
-{
-    int result;
-    do
-        result = fdatasync(file);
-    while (result != 0 && errno == EINTR);
-    return result;
+    const int reason = bloomery_write_at(file, offset, sieve->manifest.image, bytes);
+    return reason == 0 ? BLOOMERY_OK
+                       : bloomery_fail_system(error, reason, "writing %s/MANIFEST", sieve->path);
 }
 
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error)
@@ -165,10 +147,11 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     const bloomery_status status = write_copy(sieve, manifest->file, slot, first, used, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (sieve->store.syncs && sync_data(manifest->file) != 0) {
+    const int reason = sieve->store.syncs ? bloomery_sync_data(manifest->file) : 0;
+    if (reason != 0) {
         /* Which state is on the disk is not known. */
         sieve->store.failed = true;
-        return bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);
+        return bloomery_fail_system(error, reason, "syncing %s/MANIFEST", sieve->path);
     }
     manifest->generation = generation;
     /* The commit is made. Where the second copy fails, it is the one to be written first when its
@@ -193,8 +176,9 @@ bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *
         return BLOOMERY_OK;
     if (manifest->mends)
         status = write_copy(sieve, manifest->file, slot, !manifest->first[slot], used, error);
-    if (status == BLOOMERY_OK && sync_data(manifest->file) != 0)
-        status = bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);
+    const int reason = status == BLOOMERY_OK ? bloomery_sync_data(manifest->file) : 0;
+    if (reason != 0)
+        status = bloomery_fail_system(error, reason, "syncing %s/MANIFEST", sieve->path);
     return status;
 }
 
@@ -211,15 +195,6 @@ void bloomery_manifest_mend(bloomery_sieve *sieve)
 
 /* ---- Making ------------------------------------------------------------------------------ */
 
-static int sync_all(int file)
-{
-    int result;
-    do
-        result = fsync(file);
-    while (result != 0 && errno == EINTR);
-    return result;
-}
-
 /* All four: both slots tell the same state, so that either may be lost. */
 static bloomery_status write_copies(bloomery_sieve *sieve, int file, uint64_t generation,
                                     size_t used, bloomery_error *error)
@@ -232,8 +207,9 @@ static bloomery_status write_copies(bloomery_sieve *sieve, int file, uint64_t ge
         for (uint64_t copy = 0; status == BLOOMERY_OK && copy < BLOOMERY_MANIFEST_COPIES; copy++)
             status = write_copy(sieve, file, made & 1, copy, manifest->copy_bytes, error);
     }
-    if (status == BLOOMERY_OK && sync_all(file) != 0)
-        status = bloomery_fail_system(error, errno, "syncing %s/MANIFEST", sieve->path);
+    const int reason = status == BLOOMERY_OK ? bloomery_sync(file) : 0;
+    if (reason != 0)
+        status = bloomery_fail_system(error, reason, "syncing %s/MANIFEST", sieve->path);
     return status;
 }
 
@@ -243,10 +219,11 @@ static bloomery_status give_name(bloomery_sieve *sieve, bloomery_error *error)
     const int directory = sieve->store.directory;
     if (renameat(directory, unfinished, directory, "MANIFEST") != 0)
         return bloomery_fail_system(error, errno, "renaming %s/%s", sieve->path, unfinished);
-    if (sync_all(directory) == 0 || errno == EINVAL || errno == ENOTSUP)
+    const int reason = bloomery_sync(directory);
+    if (reason == 0 || reason == EINVAL || reason == ENOTSUP)
         return BLOOMERY_OK;
     sieve->store.failed = true;
-    return bloomery_fail_system(error, errno, "syncing the directory %s", sieve->path);
+    return bloomery_fail_system(error, reason, "syncing the directory %s", sieve->path);
 }
 
 bloomery_status bloomery_manifest_replace(bloomery_sieve *sieve, size_t used, bloomery_error *error)

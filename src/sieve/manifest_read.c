@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
 
@@ -37,20 +38,13 @@ struct copy {
 static bloomery_status read_bytes(bloomery_sieve *sieve, uint64_t offset, void *data, size_t bytes,
                                   bloomery_error *error)
 {
-    uint8_t *to = data;
-    while (bytes > 0) {
-        const ssize_t moved = pread(sieve->manifest.file, to, bytes, (off_t)offset);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved < 0)
-            return bloomery_fail_system(error, errno, "reading %s/MANIFEST", sieve->path);
-        if (moved == 0)
-            return bloomery_fail(error, BLOOMERY_TRUNCATED, offset, "%s/MANIFEST is cut short",
-                                 sieve->path);
-        to += moved;
-        bytes -= (size_t)moved;
-        offset += (uint64_t)moved;
-    }
+    uint64_t moved = 0;
+    const int reason = bloomery_read_at(sieve->manifest.file, offset, data, bytes, &moved);
+    if (reason != 0)
+        return bloomery_fail_system(error, reason, "reading %s/MANIFEST", sieve->path);
+    if (moved < bytes)
+        return bloomery_fail(error, BLOOMERY_TRUNCATED, offset + moved, "%s/MANIFEST is cut short",
+                             sieve->path);
     return BLOOMERY_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "core/derive.h"
 #include "hash/foreign/digest.h"
 #include "hash/foreign/wide.h"
 #include "hash/hashes.h"
@@ -18,10 +19,7 @@
 static uint64_t draw(void)
 {
     static uint64_t at;
-    uint64_t x = at += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
+    return bloomery_mix64(at += BLOOMERY_GOLDEN);
 }
 
 static void need_digests(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of fingerprints is a set, however it grows; and the sums of expected drops. */
 #include "command/dedupe/fingerprints.h"
+#include "base/random.h"
 #include "command/dedupe/expected.h"
 
 #include <math.h>
@@ -16,10 +17,7 @@ static uint64_t state = 1;
 
 static uint64_t next_random(void)
 {
-    uint64_t z = state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return tool_mix64(state += TOOL_GOLDEN);
 }
 
 /* ---- A model: a byte for each value ------------------------------------------------------------ */

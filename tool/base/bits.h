@@ -17,6 +17,17 @@ static inline bool tool_bit(const uint64_t *words, size_t i)
     return (words[i / 64] >> i % 64 & 1) != 0;
 }
 
+static inline void tool_bit_set(uint64_t *words, size_t i)
+{
+    words[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* Those bits of the last word of so many (at least 1) that count. */
+static inline uint64_t tool_last_bits(size_t bits)
+{
+    return bits % 64 == 0 ? UINT64_MAX : (UINT64_C(1) << bits % 64) - 1;
+}
+
 /* Ones in the words of so many bits; those behind the last bit count too. */
 static inline uint64_t tool_ones_in(const uint64_t *words, size_t bits)
 {

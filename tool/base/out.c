@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/out.h"
 
+#include "base/io.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -19,18 +20,8 @@ void tool_out_start(struct tool_out *out)
 
 static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
 {
-    while (bytes > 0 && out->failure == 0) {
-        ssize_t written = write(STDOUT_FILENO, data, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            out->failure = errno;
-            return;
-        }
-        out->written += (size_t)written;
-        data += written;
-        bytes -= (size_t)written;
-    }
+    if (out->failure == 0)
+        out->failure = tool_write_all(STDOUT_FILENO, data, bytes, &out->written);
 }
 
 bool tool_out_flush(struct tool_out *out)

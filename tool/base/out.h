@@ -14,13 +14,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { TOOL_OUT_BYTES = 65536 };
 
 struct tool_out {
     size_t used;
-    int failure;                /* errno of the first write that failed, or 0 */
-    unsigned long long written; /* bytes that the system took */
+    int failure;      /* errno of the first write that failed, or 0 */
+    uint64_t written; /* bytes that the system took */
     unsigned char buffer[TOOL_OUT_BYTES];
 };
 

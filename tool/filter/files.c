@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "filter/files.h"
 
+#include "base/io.h"
 #include "base/numbers.h"
 #include "tool.h"
 
@@ -94,22 +95,6 @@ static void sync_directory_of(const char *path)
     close(directory);
 }
 
-/* Writes all of it, or returns the errno. After a short write the next one says what is wrong. */
-static int write_fully(int file, const void *data, size_t bytes)
-{
-    const char *next = data;
-    while (bytes > 0) {
-        ssize_t written = write(file, next, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return errno;
-        next += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
-}
-
 /* Draws a key and writes it. Returns 0 or the errno. */
 static int write_new_key(int file, uint8_t key[BLOOMERY_SECRET_BYTES])
 {
@@ -123,7 +108,8 @@ static int write_new_key(int file, uint8_t key[BLOOMERY_SECRET_BYTES])
         text[2 * i + 1] = digits[key[i] & 15];
     }
     text[KEY_TEXT_BYTES - 1] = '\n';
-    int reason = write_fully(file, text, KEY_TEXT_BYTES);
+    uint64_t moved = 0;
+    int reason = tool_write_all(file, text, KEY_TEXT_BYTES, &moved);
     explicit_bzero(text, sizeof(text));
     if (reason == 0 && fsync(file) != 0)
         reason = errno;
@@ -358,7 +344,8 @@ bool tool_stdout_takes_bytes(void)
 static int write_some(void *context, const void *data, size_t bytes)
 {
     int *reason = context;
-    *reason = write_fully(STDOUT_FILENO, data, bytes);
+    uint64_t moved = 0;
+    *reason = tool_write_all(STDOUT_FILENO, data, bytes, &moved);
     return *reason == 0 ? 0 : -1;
 }
 

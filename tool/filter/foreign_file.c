@@ -15,6 +15,7 @@
  */
 #include "filter/foreign_file.h"
 
+#include "base/io.h"
 #include "base/json.h"
 #include "base/numbers.h"
 #include "filter/files.h"
@@ -293,20 +294,8 @@ struct output {
 static int write_to_stdout(void *context, const void *data, size_t bytes)
 {
     struct output *output = context;
-    const char *next = data;
-    output->bytes += bytes;
-    while (bytes > 0) {
-        ssize_t written = write(STDOUT_FILENO, next, bytes);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0) {
-            output->reason = errno;
-            return -1;
-        }
-        next += written;
-        bytes -= (size_t)written;
-    }
-    return 0;
+    output->reason = tool_write_all(STDOUT_FILENO, data, bytes, &output->bytes);
+    return output->reason == 0 ? 0 : -1;
 }
 
 bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,

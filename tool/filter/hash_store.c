@@ -23,6 +23,7 @@
  */
 #include "filter/hash_store.h"
 
+#include "base/io.h"
 #include "base/progress.h"
 #include "tool.h"
 
@@ -199,28 +200,15 @@ static bool write_out(struct tool_hash_store *store, const unsigned char *chunk)
     if (!open_once(store))
         return false;
     const uint64_t at = atomic_fetch_add(&store->file_bytes, store->chunk_bytes);
-    size_t done = 0;
-    while (done < store->chunk_bytes) {
-        const ssize_t count =
-            pwrite(store->file, chunk + done, store->chunk_bytes - done, (off_t)(at + done));
-        if (count < 0 && errno != EINTR)
-            return fail(store, errno);
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    const int reason = tool_write_at(store->file, at, chunk, store->chunk_bytes);
+    return reason == 0 || fail(store, reason);
 }
 
 static bool read_back(struct tool_hash_store *store, uint64_t from, size_t bytes)
 {
-    size_t done = 0;
-    while (done < bytes) {
-        const ssize_t count =
-            pread(store->file, store->memory + done, bytes - done, (off_t)(from + done));
-        if (count == 0 || (count < 0 && errno != EINTR))
-            return fail(store, count == 0 ? EIO : errno);
-        done += count > 0 ? (size_t)count : 0;
-    }
-    return true;
+    uint64_t done = 0;
+    const int reason = tool_read_at(store->file, from, store->memory, bytes, &done);
+    return (reason == 0 && done == bytes) || fail(store, reason == 0 ? EIO : reason);
 }
 
 /* ---- Keeping --------------------------------------------------------------------------------- */

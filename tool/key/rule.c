@@ -48,6 +48,7 @@
  */
 #include "key/rule.h"
 
+#include "base/bits.h"
 #include "key/key_forms.h"
 #include "tool.h"
 
@@ -421,7 +422,7 @@ size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *c
 void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t *of_keys,
                       uint64_t *of_records)
 {
-    const size_t words = (count + 63) / 64;
+    const size_t words = tool_words_of(count);
     size_t key = 0;
     assert(of_keys != of_records);
     if (made->count == count) {
@@ -431,7 +432,7 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
     for (size_t w = 0; w < words; w++) {
         uint64_t word = 0;
         for (uint64_t left = made->with_key[w]; left != 0; left &= left - 1, key++)
-            word |= (of_keys[key / 64] >> key % 64 & 1) << __builtin_ctzll(left);
+            word |= (uint64_t)tool_bit(of_keys, key) << __builtin_ctzll(left);
         of_records[w] = word;
     }
     assert(key == made->count);

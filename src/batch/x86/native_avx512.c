@@ -20,7 +20,7 @@ INLINE_AVX512 void eights_avx512(const struct bloomery_short_secret *secret, con
                                  uint64_t blocks, uint64_t *at, uint64_t *word, uint64_t *hi)
 {
     const __m512i prime = _mm512_set1_epi64((long long)UINT64_C(0x9FB21C651E98DF25));
-    const __m512i c1 = _mm512_set1_epi64((long long)UINT64_C(0xBF58476D1CE4E5B9));
+    const __m512i c1 = _mm512_set1_epi64((long long)BLOOMERY_MIX_1);
     const __m512i count = _mm512_set1_epi64((long long)blocks);
     const __m512i flip = _mm512_set1_epi64((long long)bloomery_rotate_left(secret->flip[0], 32));
     __m512i x = _mm512_xor_si512(_mm512_loadu_si512(words), flip);

@@ -14,7 +14,7 @@
  */
 #include "core/foreign/rules.h"
 
-#include "core/bits.h"
+#include "base/bits.h"
 #include "core/counters.h"
 
 #include <assert.h>

@@ -8,7 +8,7 @@
  */
 #include "core/foreign/rules.h"
 
-#include "core/bits.h"
+#include "base/bits.h"
 
 #include <assert.h>
 

@@ -19,8 +19,8 @@
  */
 #include "core/foreign/rules.h"
 
+#include "base/bits.h"
 #include "base/error.h"
-#include "core/bits.h"
 #include "plan/solve.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
 #ifndef BLOOMERY_CORE_STEPS_H
 #define BLOOMERY_CORE_STEPS_H
 
-#include "core/bits.h"
+#include "base/bits.h"
 #include "core/kinds.h"
 
 #include <assert.h>

@@ -11,6 +11,7 @@
  */
 #include "core/foreign/rules.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "plan/foreign/short_sizing.h"
 #include "plan/solve.h"
@@ -32,7 +33,7 @@ bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloom
                              "%llu keys at such a rate take more than 2^50 bits, or 1024 probes",
                              (unsigned long long)keys);
     *layer = (struct bloomery_layer){
-        .bits = ((uint64_t)bits + 63) / 64 * 64,
+        .bits = bloomery_words_of((uint64_t)bits) * 64,
         .probes = (uint32_t)probes,
         .keys = keys,
         .rate = rate,

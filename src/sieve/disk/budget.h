@@ -14,6 +14,8 @@
 #ifndef BLOOMERY_SIEVE_BUDGET_H
 #define BLOOMERY_SIEVE_BUDGET_H
 
+#include "base/bits.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,7 +49,7 @@ static inline uint64_t bloomery_sieve_batch_bytes(uint64_t batch)
 }
 static inline uint64_t bloomery_sieve_bits_bytes(uint64_t batch)
 {
-    return (batch + 63) / 64 * 8;
+    return bloomery_words_of(batch) * 8;
 }
 static inline uint64_t bloomery_sieve_index_bytes(uint32_t bucket_bits)
 {

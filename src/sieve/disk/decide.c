@@ -4,6 +4,7 @@
  */
 #include "sieve/disk/disk.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 
 #include <assert.h>
@@ -42,11 +43,6 @@ static bloomery_status settle(bloomery_sieve *sieve, uint32_t number,
     return bloomery_settle(sieve, &entry, first, tally, error);
 }
 
-static bool verdict(const uint64_t *verdicts, uint64_t i)
-{
-    return verdicts[i >> 6] >> (i & 63) & 1;
-}
-
 static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
                             const struct bloomery_piece *piece, struct bloomery_tally *tally,
                             bloomery_error *error)
@@ -65,8 +61,8 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
             return status;
         assert(entry + frame.frame.entries <= piece->waiting);
         for (uint32_t i = 0; status == BLOOMERY_OK && i < frame.frame.entries; i++)
-            status = settle(sieve, number, &frame, &place, verdict(disk->verdicts, entry++), tally,
-                            error);
+            status = settle(sieve, number, &frame, &place,
+                            bloomery_word_bit(disk->verdicts, entry++), tally, error);
         at += bloomery_frame_bytes(&frame.frame);
         bloomery_log_release(sieve, &frame);
     }

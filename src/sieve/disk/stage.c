@@ -14,6 +14,7 @@
  */
 #include "sieve/disk/disk.h"
 
+#include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "sieve/disk/sort.h"
@@ -36,16 +37,6 @@ double bloomery_stage_cost(const struct bloomery_disk *disk,
     if (merge)
         return log + 2 * pieces * seen + log;
     return log + (double)bloomery_partition_waiting(partition) * queried;
-}
-
-static bool bit(const uint64_t *bits, size_t i)
-{
-    return bits[i >> 6] >> (i & 63) & 1;
-}
-
-static void set_bit(uint64_t *bits, size_t i)
-{
-    bits[i >> 6] |= (uint64_t)1 << (i & 63);
 }
 
 struct batch {
@@ -190,7 +181,7 @@ static bloomery_status mark_decided(void *context, const uint8_t *records, uint3
     for (uint32_t i = 0; i < count; i++) {
         const size_t at = find(batch, bloomery_load_u64(records + (size_t)i * batch->disk->stride));
         if (at != SIZE_MAX)
-            set_bit(batch->disk->marks, at);
+            bloomery_word_bit_set(batch->disk->marks, at);
     }
     return BLOOMERY_OK;
 }
@@ -253,10 +244,10 @@ static bloomery_status query(struct batch *batch, bloomery_error *error)
                               disk->width, disk->partition_bits, disk->in, disk->frame_values);
     for (size_t i = 0; status == BLOOMERY_OK && i < batch->count; i++) {
         bool found = false;
-        if (!bit(disk->marks, i))
+        if (!bloomery_word_bit(disk->marks, i))
             status = bloomery_seen_probe(&probe, disk->values[i], &found, error);
         if (found)
-            set_bit(disk->marks, i);
+            bloomery_word_bit_set(disk->marks, i);
     }
     bloomery_store_close(&file);
     return status;
@@ -301,7 +292,7 @@ static bloomery_status merge_values(struct batch *batch, const struct bloomery_s
             while (status == BLOOMERY_OK && at < batch->count && disk->values[at] < seen)
                 status = put(merged, disk->values[at++], error);
             if (at < batch->count && disk->values[at] == seen)
-                set_bit(disk->marks, at++);
+                bloomery_word_bit_set(disk->marks, at++);
             if (status == BLOOMERY_OK)
                 status = put(merged, seen, error);
         }
@@ -372,10 +363,10 @@ static bloomery_status judge(void *context, const uint8_t *records, uint32_t cou
             return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                                  "the pending keys of partition %u changed while they were read",
                                  batch->number);
-        if (bit(disk->marks, at))
+        if (bloomery_word_bit(disk->marks, at))
             continue;
-        set_bit(disk->marks, at);
-        set_bit(disk->verdicts, batch->verdict);
+        bloomery_word_bit_set(disk->marks, at);
+        bloomery_word_bit_set(disk->verdicts, batch->verdict);
     }
     return BLOOMERY_OK;
 }

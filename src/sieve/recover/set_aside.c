@@ -3,6 +3,7 @@
 #include "sieve/recover/recover.h"
 
 #include "base/error.h"
+#include "base/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,44 +53,30 @@ static bloomery_status make_folder(struct bloomery_recovery *recovery, bloomery_
                : bloomery_fail_system(error, errno, "making %s/%s", recovery->sieve->path, name);
 }
 
-static bool put_bytes(int file, const uint8_t *from, size_t bytes)
-{
-    while (bytes > 0) {
-        const ssize_t moved = write(file, from, bytes);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0)
-            return false;
-        from += moved;
-        bytes -= (size_t)moved;
-    }
-    return true;
-}
-
 /* Bytes of an open file, up to `end` or as far as it goes, as `name` in the folder. */
 static bloomery_status copy_bytes(struct bloomery_recovery *recovery, int from, uint64_t at,
                                   uint64_t end, const char *name, bloomery_error *error)
 {
     const int to = openat(recovery->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = to >= 0;
-    while (good && at < end) {
-        const size_t room = end - at < COPY ? (size_t)(end - at) : COPY;
-        const ssize_t got = pread(from, recovery->area, room, (off_t)at);
-        if (got < 0 && errno == EINTR)
-            continue;
-        good = got >= 0 && put_bytes(to, recovery->area, (size_t)got);
-        if (got <= 0)
-            break;
-        at += (uint64_t)got;
+    int reason = to < 0 ? errno : 0;
+    uint64_t done = 0, got = COPY;
+    while (reason == 0 && got == COPY && at + done < end) {
+        const uint64_t left = end - at - done;
+        got = 0;
+        reason = bloomery_read_at(from, at + done, recovery->area,
+                                  left < COPY ? (size_t)left : COPY, &got);
+        if (reason == 0)
+            reason = bloomery_write_at(to, done, recovery->area, (size_t)got);
+        done += got;
     }
-    good = good && fsync(to) == 0;
-    const int reason = errno;
+    if (reason == 0)
+        reason = bloomery_sync(to);
     if (to >= 0)
         close(to);
-    recovery->result.aside += good;
-    return good ? BLOOMERY_OK
-                : bloomery_fail_system(error, reason, "copying to %s/%s/%s", recovery->sieve->path,
-                                       recovery->result.folder, name);
+    recovery->result.aside += reason == 0;
+    return reason == 0 ? BLOOMERY_OK
+                       : bloomery_fail_system(error, reason, "copying to %s/%s/%s",
+                                              recovery->sieve->path, recovery->result.folder, name);
 }
 
 bloomery_status bloomery_recovery_keep(struct bloomery_recovery *recovery, const char *name,

@@ -18,6 +18,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/io.h"
 #include "base/memory.h"
 #include "hash/hashes.h"
 #include "sieve/store/store_write.h"
@@ -303,38 +304,18 @@ void bloomery_store_remove(struct bloomery_store *store, enum bloomery_file_kind
 
 /* ---- Reading and writing --------------------------------------------------------------------- */
 
-/* Takes `moved` bytes off the front of the pieces that are still to be written. */
-static int advance(struct iovec *pieces, int first, int count, size_t moved)
-{
-    while (first < count && moved >= pieces[first].iov_len)
-        moved -= pieces[first++].iov_len;
-    if (first < count) {
-        pieces[first].iov_base = (uint8_t *)pieces[first].iov_base + moved;
-        pieces[first].iov_len -= moved;
-    }
-    return first;
-}
-
 bloomery_status bloomery_store_write_pieces(struct bloomery_store *store,
                                             struct bloomery_store_file *file, uint64_t offset,
                                             struct iovec *pieces, int count, bloomery_error *error)
 {
     assert(file->file >= 0);
     file->dirty = true;
-    for (int first = advance(pieces, 0, count, 0); first < count;) {
-        /* One call moves less than 2^31 bytes, and may move less than it was asked to. */
-        const ssize_t moved = pwritev(file->file, pieces + first, count - first, (off_t)offset);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0) {
-            char name[BLOOMERY_FILE_NAME];
-            const int reason = moved < 0 ? errno : EIO;
-            name_of(file, name);
-            return bloomery_fail_system(error, reason, "writing %s/%s", store->path, name);
-        }
-        store->bytes_written += (uint64_t)moved;
-        offset += (uint64_t)moved;
-        first = advance(pieces, first, count, (size_t)moved);
+    const int reason =
+        bloomery_write_pieces(file->file, offset, pieces, count, &store->bytes_written);
+    if (reason != 0) {
+        char name[BLOOMERY_FILE_NAME];
+        name_of(file, name);
+        return bloomery_fail_system(error, reason, "writing %s/%s", store->path, name);
     }
     return BLOOMERY_OK;
 }
@@ -353,26 +334,19 @@ bloomery_status bloomery_store_read(struct bloomery_store *store,
                                     const struct bloomery_store_file *file, uint64_t offset,
                                     void *data, size_t bytes, bloomery_error *error)
 {
-    uint8_t *to = data;
+    uint64_t moved = 0;
     assert(file->file >= 0);
-    while (bytes > 0) {
-        const ssize_t moved = pread(file->file, to, bytes, (off_t)offset);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved < 0) {
-            char name[BLOOMERY_FILE_NAME];
-            const int reason = errno;
-            name_of(file, name);
-            return bloomery_fail_system(error, reason, "reading %s/%s", store->path, name);
-        }
-        if (moved == 0)
-            return bloomery_store_damaged(store, file, offset, error,
-                                          "it ends there, and %zu bytes more are expected", bytes);
-        store->bytes_read += (uint64_t)moved;
-        offset += (uint64_t)moved;
-        to += moved;
-        bytes -= (size_t)moved;
+    const int reason = bloomery_read_at(file->file, offset, data, bytes, &moved);
+    store->bytes_read += moved;
+    if (reason != 0) {
+        char name[BLOOMERY_FILE_NAME];
+        name_of(file, name);
+        return bloomery_fail_system(error, reason, "reading %s/%s", store->path, name);
     }
+    if (moved < bytes)
+        return bloomery_store_damaged(store, file, offset + moved, error,
+                                      "it ends there, and %zu bytes more are expected",
+                                      (size_t)(bytes - moved));
     return BLOOMERY_OK;
 }
 
@@ -413,13 +387,9 @@ bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomer
         return BLOOMERY_OK;
     if (store->failed)
         return refuse(store, error);
-    int result;
-    do
-        result = fdatasync(file->file);
-    while (result != 0 && errno == EINTR);
-    if (result != 0) {
+    const int reason = bloomery_sync_data(file->file);
+    if (reason != 0) {
         char name[BLOOMERY_FILE_NAME];
-        const int reason = errno;
         store->failed = true;
         name_of(file, name);
         return bloomery_fail_system(error, reason, "syncing %s/%s", store->path, name);
@@ -434,14 +404,11 @@ bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery
         return BLOOMERY_OK;
     if (store->failed)
         return refuse(store, error);
-    int result;
-    do
-        result = fsync(store->directory);
-    while (result != 0 && errno == EINTR);
+    const int reason = bloomery_sync(store->directory);
     /* Some file systems cannot sync directories and say EINVAL: nothing more can be done there. */
-    if (result != 0 && errno != EINVAL && errno != ENOTSUP) {
+    if (reason != 0 && reason != EINVAL && reason != ENOTSUP) {
         store->failed = true;
-        return bloomery_fail_system(error, errno, "syncing the directory %s", store->path);
+        return bloomery_fail_system(error, reason, "syncing the directory %s", store->path);
     }
     store->names_changed = false;
     return BLOOMERY_OK;

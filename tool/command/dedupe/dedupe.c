@@ -121,22 +121,12 @@ static void worker_free(struct worker *worker, struct tool_dedupe *dedupe)
 
 /* ---- Bits ------------------------------------------------------------------------------------ */
 
-static bool bit_of(const uint64_t *words, size_t index)
-{
-    return words[index / 64] >> index % 64 & 1;
-}
-
-static void set_bit(uint64_t *words, size_t index)
-{
-    words[index / 64] |= UINT64_C(1) << index % 64;
-}
-
 /* Zeros from bit `count` on, to the end of `room` bits. */
 static void cut_bits(uint64_t *words, size_t count, size_t room)
 {
     size_t whole = tool_words_of(count);
-    if (count % 64 != 0)
-        words[whole - 1] &= (UINT64_C(1) << count % 64) - 1;
+    if (count > 0)
+        words[whole - 1] &= tool_last_bits(count);
     memset(words + whole, 0, (tool_words_of(room) - whole) * sizeof(*words));
 }
 
@@ -198,15 +188,15 @@ static void choose_keys(struct worker *worker, size_t first, size_t count)
     tool_rule_apply(&worker->run->dedupe->rule, &worker->chunk, records, count, made);
     find_against(worker, records, count, dropped);
     for (size_t i = 0; i < count; i++) {
-        if (bit_of(made->with_key, i)) {
-            set_bit(worker->keyed, first + i);
-            if (!bit_of(dropped, i)) {
-                set_bit(worker->candidates, first + i);
+        if (tool_bit(made->with_key, i)) {
+            tool_bit_set(worker->keyed, first + i);
+            if (!tool_bit(dropped, i)) {
+                tool_bit_set(worker->candidates, first + i);
                 made->keys[chosen++] = made->keys[key];
             }
             key++;
-        } else if (bit_of(dropped, i)) {
-            set_bit(worker->keyed, first + i); /* it has one by the other filter's rule */
+        } else if (tool_bit(dropped, i)) {
+            tool_bit_set(worker->keyed, first + i); /* it has one by the other filter's rule */
         }
     }
     assert(key == made->count);
@@ -339,7 +329,7 @@ static void find_kept(struct worker *worker)
         for (uint64_t left = worker->candidates[w]; left != 0; left &= left - 1) {
             if (candidate == worker->answered)
                 break;
-            if (bit_of(worker->answers, candidate++))
+            if (tool_bit(worker->answers, candidate++))
                 kept |= left & -left;
         }
         worker->kept[w] = kept;

@@ -6,11 +6,11 @@
  */
 #include "command/dedupe/estimate.h"
 
+#include "base/io.h"
 #include "input/split.h"
 #include "input/unpack.h"
 #include "tool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -28,16 +28,13 @@ struct sample {
 static bool look_at(int file, uint64_t offset, bool first, unsigned char delimiter,
                     unsigned char *piece, struct sample *sample)
 {
-    ssize_t count;
+    uint64_t count = 0;
     bool undecided;
-    do
-        count = pread(file, piece, PIECE_BYTES, (off_t)offset);
-    while (count < 0 && errno == EINTR);
-    if (count < 0)
+    if (tool_read_at(file, offset, piece, PIECE_BYTES, &count) != 0)
         return false;
     if (first && tool_packing_of(piece, (size_t)count, &undecided) != TOOL_PLAIN)
         return false;
-    sample->bytes += (uint64_t)count;
+    sample->bytes += count;
     sample->records += tool_split_count(piece, piece + count, delimiter);
     return true;
 }

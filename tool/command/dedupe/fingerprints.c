@@ -30,6 +30,7 @@
  */
 #include "command/dedupe/fingerprints.h"
 
+#include "base/bits.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -322,7 +323,7 @@ static inline __attribute__((always_inline)) size_t add(struct tool_fingerprints
 size_t tool_fingerprints_add(struct tool_fingerprints *set, const bloomery_hash *hashes,
                              size_t count, uint64_t *answers)
 {
-    memset(answers, 0, (count + 63) / 64 * sizeof(*answers));
+    memset(answers, 0, tool_words_of(count) * sizeof(*answers));
     return set->width == 1 ? add(set, hashes, count, answers, 1)
                            : add(set, hashes, count, answers, 2);
 }
@@ -340,11 +341,11 @@ void tool_fingerprints_query(const struct tool_fingerprints *set, const bloomery
                              size_t count, uint64_t *answers)
 {
     const uint32_t width = set->width;
-    memset(answers, 0, (count + 63) / 64 * sizeof(*answers));
+    memset(answers, 0, tool_words_of(count) * sizeof(*answers));
     for (size_t i = 0; i < count; i++) {
         if (i + WINDOW < count)
             fetch(set, hashes[i + WINDOW], width);
         if (!is_there(set, fingerprint_of(hashes[i], width), width))
-            answers[i / 64] |= UINT64_C(1) << i % 64;
+            tool_bit_set(answers, i);
     }
 }

@@ -6,6 +6,7 @@
  */
 #include "command/dedupe/locked_append.h"
 
+#include "base/io.h"
 #include "input/unpack.h"
 #include "tool.h"
 
@@ -52,16 +53,6 @@ static int open_locked(const char *path, bool *made)
     }
 }
 
-/* Reads up to `room` bytes from `offset`; -1 with errno. */
-static ssize_t read_at(int descriptor, void *to, size_t room, uint64_t offset)
-{
-    ssize_t count;
-    do
-        count = pread(descriptor, to, room, (off_t)offset);
-    while (count < 0 && errno == EINTR);
-    return count;
-}
-
 /* Whether it can be appended to; and whether its last record is ended. */
 static bool look_at(struct tool_appended *file)
 {
@@ -75,9 +66,12 @@ static bool look_at(struct tool_appended *file)
     file->bytes = (uint64_t)facts.st_size;
     if (file->bytes == 0)
         return true;
-    ssize_t count = read_at(file->descriptor, head, sizeof(head), 0);
-    if (count < 0 || read_at(file->descriptor, &last, 1, file->bytes - 1) != 1)
-        return complain(file, strerror(errno));
+    uint64_t count = 0, one = 0;
+    int reason = tool_read_at(file->descriptor, 0, head, sizeof(head), &count);
+    if (reason == 0)
+        reason = tool_read_at(file->descriptor, file->bytes - 1, &last, 1, &one);
+    if (reason != 0 || one != 1)
+        return complain(file, strerror(reason != 0 ? reason : EIO));
     enum tool_packing packing = tool_packing_of(head, (size_t)count, &undecided);
     if (packing == TOOL_FILTER)
         return complain(file, "is a filter; --append wants a file of lines, --state a filter");
@@ -116,15 +110,10 @@ static bool cut_back(struct tool_appended *file, const unsigned char *records, s
 
 static bool write_all(struct tool_appended *file, const unsigned char *records, size_t bytes)
 {
-    size_t written = 0;
-    while (written < bytes) {
-        ssize_t count = write(file->descriptor, records + written, bytes - written);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return cut_back(file, records, written, errno);
-        written += (size_t)count;
-    }
+    uint64_t written = 0;
+    const int reason = tool_write_all(file->descriptor, records, bytes, &written);
+    if (reason != 0)
+        return cut_back(file, records, (size_t)written, reason);
     file->bytes += bytes;
     return true;
 }

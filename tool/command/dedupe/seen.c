@@ -144,7 +144,7 @@ enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 static void put_bits(uint64_t *to, size_t at, const uint64_t *bits, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        to[(at + i) / 64] |= (bits[i / 64] >> i % 64 & 1) << (at + i) % 64;
+        to[(at + i) / 64] |= (uint64_t)tool_bit(bits, i) << (at + i) % 64;
 }
 
 /* Adds to filter or table whatever the marks. Fewer than `count`: it could not grow. */
@@ -175,10 +175,10 @@ static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size
         tool_fingerprints_query(seen->table, hashes, count, answers);
     } else {
         bloomery_may_contain_hashes(seen->filter, hashes, count, answers);
-        for (size_t w = 0; w < (count + 63) / 64; w++)
+        for (size_t w = 0; w < tool_words_of(count); w++)
             answers[w] = ~answers[w];
-        if (count % 64 != 0)
-            answers[count / 64] &= (UINT64_C(1) << count % 64) - 1;
+        if (count > 0)
+            answers[(count - 1) / 64] &= tool_last_bits(count);
     }
     seen->unremembered += tool_ones_in(answers, count);
 }
@@ -203,7 +203,7 @@ size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t
                      uint64_t *answers)
 {
     size_t done = 0;
-    memset(answers, 0, (count + 63) / 64 * sizeof(*answers));
+    memset(answers, 0, tool_words_of(count) * sizeof(*answers));
     if (!seen->full && count > 0)
         done = add_to_mark(seen, hashes, count, answers);
     while (done < count) { /* a mark was met */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command/inspect/canary.h"
 
+#include "base/bits.h"
 #include "input/chunks.h"
 #include "key/hint.h"
 #include "key/rule.h"
@@ -25,7 +26,7 @@ static void query_batch(const bloomery_filter *filter, const bloomery_key *recor
         return;
     tool_made_spread(made, count, of_keys, of_records);
     for (size_t i = 0; i < count; i++)
-        if (of_records[i / 64] >> i % 64 & 1)
+        if (tool_bit(of_records, i))
             note_hit(canaries, records[i]);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "command/query/print_positions.h"
 
+#include "base/bits.h"
 #include "input/chunks.h"
 #include "tool.h"
 
@@ -62,7 +63,7 @@ static size_t print_batch(struct printing *printing, const struct tool_chunk *ch
     size_t key = 0;
     tool_rule_apply(printing->rule, chunk, records, count, made);
     for (size_t i = 0; i < count; i++)
-        if (made->with_key[i / 64] >> i % 64 & 1)
+        if (tool_bit(made->with_key, i))
             print_one(printing, made->keys[key++], records[i]);
     assert(key == made->count);
     return key;

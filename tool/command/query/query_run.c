@@ -100,17 +100,11 @@ static void querier_free(struct querier *querier, struct tool_question *question
 
 /* ---- A batch --------------------------------------------------------------------------------- */
 
-/* Bits of the last word that stand for no key. */
-static uint64_t tail_mask(size_t count)
-{
-    return count % 64 == 0 ? ~UINT64_C(0) : (UINT64_C(1) << count % 64) - 1;
-}
-
 /* Asks all filters for the same keys, the records. */
 static void query_plainly(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
-    const size_t words = (count + 63) / 64;
+    const size_t words = tool_words_of(count);
     for (size_t f = 0; f < question->filter_count; f++) {
         querier->hits[f] += bloomery_may_contain_batch(question->filters[f].filter, querier->keys,
                                                        count, querier->answers[f]);
@@ -156,7 +150,7 @@ static void query_by_rule(struct querier *querier, size_t rule, size_t count)
         bool forms = (querier->rules[rule].flags & TOOL_RULE_FORMS) != 0;
         texts = forms ? made->texts : made->keys;
     }
-    const size_t words = (count + 63) / 64, key_words = (key_count + 63) / 64;
+    const size_t words = tool_words_of(count), key_words = tool_words_of(key_count);
     for (size_t f = 0; f < question->filter_count; f++)
         if (question->filters[f].rule == rule)
             bloomery_may_contain_batch(question->filters[f].filter, keys, key_count,
@@ -186,7 +180,7 @@ static void query_by_rule(struct querier *querier, size_t rule, size_t count)
 static size_t query(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
-    const size_t words = (count + 63) / 64;
+    const size_t words = tool_words_of(count);
     memset(querier->selected, 0, words * sizeof(uint64_t));
     if (querier->plain) {
         query_plainly(querier, count);
@@ -196,7 +190,7 @@ static size_t query(struct querier *querier, size_t count)
         for (size_t r = 0; r < question->rule_count; r++)
             query_by_rule(querier, r, count);
     }
-    querier->with_key[words - 1] &= tail_mask(count);
+    querier->with_key[words - 1] &= tool_last_bits(count);
     const size_t queried = querier->plain ? count : tool_ones_in(querier->with_key, count);
     querier->queried += queried;
     querier->passed_over += count - queried;
@@ -257,7 +251,7 @@ static void append_with_names(struct querier *querier, size_t count)
     size_t at = tool_next_bit(querier->selected, 0, count, true);
     for (; at < count; at = tool_next_bit(querier->selected, at + 1, count, true))
         for (size_t f = 0; f < question->filter_count; f++)
-            if (querier->answers[f][at / 64] >> at % 64 & 1) {
+            if (tool_bit(querier->answers[f], at)) {
                 append(querier, question->filters[f].name, strlen(question->filters[f].name));
                 append(querier, ":", 1);
                 append(querier, querier->keys[at].data, querier->keys[at].bytes + 1);
@@ -277,8 +271,8 @@ static void append_with_counts(struct querier *querier, size_t count)
         const bloomery_key record = querier->keys[at];
         const bloomery_key queried = made == NULL ? record : made->keys[key];
         char text[16];
-        key += querier->with_key[at / 64] >> at % 64 & 1;
-        if ((querier->selected[at / 64] >> at % 64 & 1) == 0)
+        key += tool_bit(querier->with_key, at);
+        if (!tool_bit(querier->selected, at))
             continue;
         uint32_t times = bloomery_key_count(question->filters[0].filter, queried);
         if (times == 0) {

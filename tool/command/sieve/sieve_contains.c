@@ -6,6 +6,7 @@
  * it may be one of. Such a line is printed neither as seen nor, with -v, as unseen; what can't be answered is an error
  * (exit code 2), and --flush is the way to an answer.
  */
+#include "base/bits.h"
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
@@ -131,7 +132,7 @@ static void query_chunk(struct querying *querying, struct tool_chunks *chunks,
         const bool together = query_together(querying, made);
         size_t key = 0;
         for (size_t i = 0; i < count && !querying->ended; i++) {
-            if ((made->with_key[i / 64] >> i % 64 & 1) == 0)
+            if (!tool_bit(made->with_key, i))
                 continue;
             const int answer =
                 together ? querying->answers[key] : query_one(querying, made->keys[key]);

@@ -1,15 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single bits of a payload: bit i is bit i & 7 of byte i >> 3, on every host. Bytes, not words, so
- * that the scalar code is right at any alignment and byte order; a byte costs no more than a word.
+ * Single bits, of payloads and of words.
+ *
+ * Of a payload bit i is bit i & 7 of byte i >> 3, on every host. Bytes, not words, so that the
+ * scalar code is right at any alignment and byte order; a byte costs no more than a word.
+ *
+ * Of words, which hold answers and marks and stay in memory, it is bit i & 63 of word i >> 6.
  */
-#ifndef BLOOMERY_CORE_BITS_H
-#define BLOOMERY_CORE_BITS_H
+#ifndef BLOOMERY_BASE_BITS_H
+#define BLOOMERY_BASE_BITS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/* ---- Words ------------------------------------------------------------------------------------ */
+
+/* The words that so many bits take. */
+static inline uint64_t bloomery_words_of(uint64_t bits)
+{
+    return bits / 64 + (bits % 64 != 0);
+}
+
+static inline bool bloomery_word_bit(const uint64_t *words, size_t i)
+{
+    return (words[i / 64] >> i % 64 & 1) != 0;
+}
+
+static inline void bloomery_word_bit_set(uint64_t *words, size_t i)
+{
+    words[i / 64] |= UINT64_C(1) << i % 64;
+}
+
+/* ---- Payloads --------------------------------------------------------------------------------- */
 
 static inline bool bloomery_bit_test(const uint8_t *bytes, uint64_t bit)
 {

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whole transfers. A call of the system may move fewer bytes than it was given, and a signal may
+ * interrupt it; these go on until all is done. They return 0 or an errno. `moved` grows by the bytes
+ * that were moved, also where the next ones failed.
+ */
+#ifndef BLOOMERY_TOOL_IO_H
+#define BLOOMERY_TOOL_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* EIO if the system takes none. */
+int tool_write_all(int file, const void *data, size_t bytes, uint64_t *moved);
+int tool_write_at(int file, uint64_t offset, const void *data, size_t bytes);
+
+/* `bytes` bytes, or as many as the file has. */
+int tool_read_at(int file, uint64_t offset, void *to, size_t bytes, uint64_t *moved);
+
+#endif /* BLOOMERY_TOOL_IO_H */
