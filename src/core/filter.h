@@ -28,7 +28,7 @@ struct bloomery_filter {
     bool secret_known;                         /* keys can be hashed */
     bool secret_in_file;                       /* written with the filter */
     bool concurrent;
-    bool foreign; /* by the rules of another system */
+    bool foreign; /* by the schemes of another system */
     /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
      * one. */
     const struct bloomery_native *native;

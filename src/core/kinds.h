@@ -53,7 +53,7 @@ struct bloomery_operations {
                    uint32_t *cleared);
     uint32_t (*count)(const struct bloomery_layer *layer, const uint8_t *payload,
                       bloomery_hash hash);
-    /* Where hashes hand out positions (core/foreign/rules.h: POSITIONS) these stand for those above, which are
+    /* Where hashes hand out positions (core/foreign/schemes.h: POSITIONS) these stand for those above, which are
      * NULL: the same by a key's k positions. Else NULL. */
     uint32_t (*add_positions)(const struct bloomery_layer *layer, uint8_t *payload,
                               const uint64_t *positions);
@@ -63,7 +63,7 @@ struct bloomery_operations {
                              const uint64_t *positions, uint32_t *cleared);
     uint32_t (*count_positions)(const struct bloomery_layer *layer, const uint8_t *payload,
                                 const uint64_t *positions);
-    /* In rules of other systems: the positions of a hash, k of them. */
+    /* In schemes of other systems: the positions of a hash, k of them. */
     void (*positions_of)(const struct bloomery_layer *layer, bloomery_hash hash,
                          uint64_t *positions);
 };
@@ -77,9 +77,9 @@ struct bloomery_scan {
 
 struct bloomery_kind_row {
     bloomery_kind id;
-    uint32_t block_rule; /* core/foreign/rules.h; our own kinds have 0 for these */
-    uint32_t probe_rule;
-    uint32_t repeat_rule;
+    uint32_t block_scheme; /* core/foreign/schemes.h; our own kinds have 0 for these */
+    uint32_t probe_scheme;
+    uint32_t repeat_scheme;
     uint32_t probes_max; /* of a key: k L; 0 stands for BLOOMERY_PROBES_MAX */
     /* Checks a layer's geometry and the shape fields that the kind reads; says what is wrong. */
     bloomery_status (*check)(const struct bloomery_shape *shape, const struct bloomery_layer *layer,

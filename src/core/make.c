@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 #include "plan/solve.h"
 
 #include <assert.h>
@@ -48,54 +48,54 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     return BLOOMERY_OK;
 }
 
-/* Our own filters have nothing of other systems; theirs have a dialect and rules. */
+/* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
 static bloomery_status check_origin(const struct bloomery_shape *shape, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
     if (foreign == (shape->dialect != 0) &&
-        (foreign || (shape->count_rule == 0 && shape->growth == 0 && shape->tightening == 0)))
+        (foreign || (shape->count_scheme == 0 && shape->growth == 0 && shape->tightening == 0)))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                         "a dialect, and rules of other systems, go together");
+                         "a dialect, and schemes of other systems, go together");
 }
 
-static bloomery_status check_rules(const struct bloomery_shape *shape,
-                                   const struct bloomery_kind_row *row, bloomery_error *error)
+static bloomery_status check_schemes(const struct bloomery_shape *shape,
+                                     const struct bloomery_kind_row *row, bloomery_error *error)
 {
     const struct {
         const char *name;
         uint32_t value;
         uint32_t known;
     } fields[] = {
-        {"bit order", shape->bit_order, BLOOMERY_RULE_NATIVE},
-        {"repeat rule", shape->repeat_rule, row->repeat_rule},
+        {"bit order", shape->bit_order, BLOOMERY_SCHEME_NATIVE},
+        {"repeat scheme", shape->repeat_scheme, row->repeat_scheme},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].value != fields[i].known)
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                                  "%s %u is not known to this version", fields[i].name,
                                  fields[i].value);
-    if (shape->count_rule > BLOOMERY_COUNTS_NEW)
+    if (shape->count_scheme > BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "count rule %u is not known to this version", shape->count_rule);
+                             "count scheme %u is not known to this version", shape->count_scheme);
     if (!(shape->tightening >= 0 && shape->tightening <= 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the rate of a further link is 0 to 1 times that of the one before");
     return BLOOMERY_OK;
 }
 
-/* The rules of other systems are made for their hashes: ours have no positions to hand out, theirs no
+/* The schemes of other systems are made for their hashes: ours have no positions to hand out, theirs no
  * key. */
 static bloomery_status check_pair(const struct bloomery_shape *shape,
                                   const struct bloomery_hash_row *hash, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
-    const bool positions = bloomery_hands_out(shape->probe_rule);
+    const bool positions = bloomery_hands_out(shape->probe_scheme);
     if (foreign == ((uint32_t)hash->id >= BLOOMERY_HASH_FOREIGN) &&
         positions == (hash->positions != NULL))
         return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe rule %u",
-                         hash->name, shape->probe_rule);
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
+                         hash->name, shape->probe_scheme);
 }
 
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
@@ -166,12 +166,13 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     if (check_origin(shape, error) != BLOOMERY_OK)
         return BLOOMERY_CORRUPT;
     if (kind == NULL)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             bloomery_is_foreign(shape)
-                                 ? "filters of kind %u with block rule %u and probe rule %u are "
-                                   "not known to this version"
-                                 : "filters of kind %u are not available in this version",
-                             shape->kind, shape->block_rule, shape->probe_rule);
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            bloomery_is_foreign(shape)
+                ? "filters of kind %u with block scheme %u and probe scheme %u are "
+                  "not known to this version"
+                : "filters of kind %u are not available in this version",
+            shape->kind, shape->block_scheme, shape->probe_scheme);
     if (shape->layer_count < 1 || shape->layer_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
                              kind->grows ? "1 to 64 links" : "one link", shape->layer_count);
@@ -180,7 +181,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "cells of %u bits are not known in filters of this kind",
                              shape->cell_bits);
-    bloomery_status status = check_rules(shape, kind, error);
+    bloomery_status status = check_schemes(shape, kind, error);
     if (status == BLOOMERY_OK)
         status = check_hash(shape, error);
     uint64_t end = 0;

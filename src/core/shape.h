@@ -4,7 +4,7 @@
  * our file, another system's - it arrives here as a shape, is checked once by core/make.c, and only
  * then gets memory. A dialect is values of these fields, not branches in core.
  *
- *     shape ── kind, hash, seed, cell and block geometry, rules
+ *     shape ── kind, hash, seed, cell and block geometry, schemes
  *       └─ layers[0 .. layer_count-1] ── m, k, L, planned n and p, adds, place in the payload
  *
  * The payload of a file is one span; layers lie in it one behind the other, each at a multiple of 64
@@ -40,21 +40,21 @@ struct bloomery_layer {
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 
-/* How a position becomes a cell and a key becomes positions. 0 is our own rule; core/foreign/rules.h has those
+/* How a position becomes a cell and a key becomes positions. 0 is our own scheme; core/foreign/schemes.h has those
  * of dialects. */
-enum { BLOOMERY_RULE_NATIVE = 0 };
+enum { BLOOMERY_SCHEME_NATIVE = 0 };
 
 struct bloomery_shape {
     uint32_t kind;
     uint32_t hash;
-    uint32_t dialect;     /* 0: our own */
-    uint32_t block_bits;  /* cells of a block. 0: flat; 512: blocks */
-    uint32_t cell_bits;   /* 1: bits; 4, 8: counters */
-    uint32_t block_rule;  /* which blocks a key touches */
-    uint32_t probe_rule;  /* which cells it touches there */
-    uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */
-    uint32_t repeat_rule; /* what a repeated position does */
-    uint32_t count_rule;  /* which adds are counted */
+    uint32_t dialect;       /* 0: our own */
+    uint32_t block_bits;    /* cells of a block. 0: flat; 512: blocks */
+    uint32_t cell_bits;     /* 1: bits; 4, 8: counters */
+    uint32_t block_scheme;  /* which blocks a key touches */
+    uint32_t probe_scheme;  /* which cells it touches there */
+    uint32_t bit_order;     /* where cell i lies: bit i & 7 of byte i >> 3 */
+    uint32_t repeat_scheme; /* what a repeated position does */
+    uint32_t count_scheme;  /* which adds are counted */
     uint32_t growth;   /* of chains of other systems: a layer has so many times the keys of the one
                            before, 0: there is no next one; */
     double tightening; /* and so many times its rate */
@@ -64,10 +64,11 @@ struct bloomery_shape {
     struct bloomery_layer *layers; /* not owned */
 };
 
-/* Whether rules of another system decide which cells a key touches. */
+/* Whether schemes of another system decide which cells a key touches. */
 static inline bool bloomery_is_foreign(const struct bloomery_shape *shape)
 {
-    return shape->block_rule != BLOOMERY_RULE_NATIVE || shape->probe_rule != BLOOMERY_RULE_NATIVE;
+    return shape->block_scheme != BLOOMERY_SCHEME_NATIVE ||
+           shape->probe_scheme != BLOOMERY_SCHEME_NATIVE;
 }
 
 #endif

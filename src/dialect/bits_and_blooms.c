@@ -144,7 +144,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_POSITIONS)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_POSITIONS)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "bits-and-blooms takes four words of two murmur3 hashes of a key");
     return BLOOMERY_OK;

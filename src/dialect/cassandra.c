@@ -145,7 +145,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC ||
         (filter->shape.hash != HASH_OLD && filter->shape.hash != HASH_NEW) ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Cassandra hashes by its own murmur3 and takes signs away");
     if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)

@@ -198,7 +198,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE || filter->shape.hash != HASH ||
-        filter->shape.probe_rule != BLOOMERY_PROBES_QUADRATIC)
+        filter->shape.probe_scheme != BLOOMERY_PROBES_QUADRATIC)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's filters are hashed by two CityHash64 and placed by a "
                              "quadratic rule");

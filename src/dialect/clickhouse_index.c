@@ -217,7 +217,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE_INDEX ||
-        filter->shape.probe_rule != BLOOMERY_PROBES_SALTED_PAIR)
+        filter->shape.probe_scheme != BLOOMERY_PROBES_SALTED_PAIR)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's index has a hash and a rule of its own");
     if (layer->bits % 8 != 0 || layer->keys == 0 || layer->keys > rows_max)

@@ -15,7 +15,7 @@
 #define BLOOMERY_DIALECT_DIALECTS_H
 
 #include "core/filter.h"
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include <bloomery/dialect.h>
 
@@ -44,9 +44,9 @@ struct bloomery_design {
     uint8_t small[BLOOMERY_DESIGN_EXTRA];
 };
 
-/* A design of one flat layer, all of whose numbers are those of core/foreign/rules.h. `hash` is a
+/* A design of one flat layer, all of whose numbers are those of core/foreign/schemes.h. `hash` is a
  * number of hash/hashes.h. */
-void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
+void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,
                           uint64_t bits, uint32_t probes);
 
 /* Where the bytes of a filter go. */

@@ -252,7 +252,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC ||
         (filter->shape.hash != HASH_BYTES && filter->shape.hash != HASH_LONG) ||
-        filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32)
+        filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ORC has two hashes of its own and steps in 32 bits");
     if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)

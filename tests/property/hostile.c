@@ -134,7 +134,7 @@ static const struct edit header_edits[] = {
     {"hash 15", FORGE_HASH, 2, 15, ONE(UNSUPPORTED)},
     {"a keyed hash without a key", FORGE_HASH, 2, 2, ONE(CORRUPT)},
     {"reserved bytes", FORGE_RESERVED_A, 2, 1, ONE(WRONG_VERSION)},
-    {"a count rule", FORGE_COUNT_RULE, 1, 128, ONE(CORRUPT)},
+    {"a count scheme", FORGE_COUNT_SCHEME, 1, 128, ONE(CORRUPT)},
     {"a required bit", FORGE_REQUIRED, 4, 1u << 31, ONE(WRONG_VERSION)},
     {"the first of the rest", FORGE_RESERVED_C, 1, 1, ONE(WRONG_VERSION)},
     {"the last of the rest", FORGE_CHECKSUM - 1, 1, 1, ONE(WRONG_VERSION)},
@@ -146,9 +146,9 @@ static const struct edit header_edits[] = {
     {"cells of 0 bits", FORGE_CELL_BITS, 1, 0, EITHER(UNSUPPORTED, CORRUPT)},
     {"cells of 4 bits", FORGE_CELL_BITS, 1, 4, EITHER(UNSUPPORTED, CORRUPT)},
     {"bit order 1", FORGE_BIT_ORDER, 1, 1, ONE(UNSUPPORTED)},
-    {"block rule 255", FORGE_BLOCK_RULE, 1, 255, ONE(CORRUPT)},
-    {"probe rule 1", FORGE_PROBE_RULE, 1, 1, ONE(CORRUPT)},
-    {"repeat rule 1", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
+    {"block scheme 255", FORGE_BLOCK_SCHEME, 1, 255, ONE(CORRUPT)},
+    {"probe scheme 1", FORGE_PROBE_SCHEME, 1, 1, ONE(CORRUPT)},
+    {"repeat scheme 1", FORGE_REPEAT_SCHEME, 1, 1, ONE(UNSUPPORTED)},
 };
 
 static const struct edit layer_edits[] = {
@@ -246,7 +246,7 @@ static void hostile_counting_filters_are_refused(void **state)
         {"counters of 255 bits", FORGE_CELL_BITS, 1, 255, EITHER(UNSUPPORTED, CORRUPT)},
         {"no blocks", FORGE_BLOCK_BITS, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
         {"blocks of 2048", FORGE_BLOCK_BITS, 2, 2048, EITHER(UNSUPPORTED, CORRUPT)},
-        {"repeats that count", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
+        {"repeats that count", FORGE_REPEAT_SCHEME, 1, 1, ONE(UNSUPPORTED)},
         {"2^48 counters", FORGE_LAYER_BITS, 8, 1ull << 48, ONE(CORRUPT)},
         {"2^50 counters", FORGE_LAYER_BITS, 8, 1ull << 50, ONE(CORRUPT)},
         {"2^62 counters", FORGE_LAYER_BITS, 8, 1ull << 62, ONE(CORRUPT)},

@@ -12,7 +12,7 @@
  * A key has up to 1024 positions. How often one of them comes up is counted by looking at all others:
  * filters of counters have a handful.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/bits.h"
 #include "core/counters.h"

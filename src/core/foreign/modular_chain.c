@@ -9,7 +9,7 @@
  * products are below P, and then the reduction does nothing: the chain is h G^i modulo 2^64. That is what
  * makes sizes that are multiples of powers of two bad ones: plan/foreign/chain_rate.c.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "plan/foreign/chain_rate.h"
@@ -35,8 +35,8 @@ static inline uint64_t modular_chain_next(const struct bloomery_layer *layer,
     return steps->at % layer->bits;
 }
 
-#define RULE modular_chain
-#include "core/foreign/ruled_template.h"
+#define SCHEME modular_chain
+#include "core/foreign/scheme_template.h"
 
 double bloomery_modular_chain_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {

@@ -6,7 +6,7 @@
  * Several in flight hide each other's way to memory; all of them are asked for before the first is
  * needed.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/bits.h"
 

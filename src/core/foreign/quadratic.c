@@ -4,7 +4,7 @@
  * next a step is added that grows by 2: 1 + b, 3 + b, 5 + b, so that b = 0 still gives k positions; what
  * two words cannot give, k independent ones, is priced in plan/foreign/quadratic_rate.c.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "plan/classic_rate.h"
@@ -29,8 +29,8 @@ static inline uint64_t quadratic_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE quadratic
-#include "core/foreign/ruled_template.h"
+#define SCHEME quadratic
+#include "core/foreign/scheme_template.h"
 
 double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {

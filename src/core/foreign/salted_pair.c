@@ -4,7 +4,7 @@
  * fifteen constants: ClickHouse's skip index. Every probe hashes anew, so positions are independent of
  * each other as far as two keys differ in their 64 bits, and the classic rate is the rate.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "hash/foreign/city.h"
@@ -34,5 +34,5 @@ static inline uint64_t salted_pair_next(const struct bloomery_layer *layer,
     return bloomery_city_mix(steps->at, salts[i]) % layer->bits;
 }
 
-#define RULE salted_pair
-#include "core/foreign/ruled_template.h"
+#define SCHEME salted_pair
+#include "core/foreign/scheme_template.h"

@@ -17,7 +17,7 @@
  * And chains of them: each next layer is for `growth` times the keys of the one before, at `tightening`
  * times its rate, and has its own k and s (bloomery_slices_size).
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/error.h"
 #include "core/bits.h"

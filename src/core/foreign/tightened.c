@@ -9,7 +9,7 @@
  *
  * With t = 1/2 all layers together stay below 2 r however many there are.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/error.h"
 #include "plan/foreign/short_sizing.h"

@@ -88,7 +88,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (cell_bits != BIT_PER_CELL) {
         design->shape.kind = BLOOMERY_COUNTING;
         design->shape.cell_bits = cell_bits;
-        design->shape.repeat_rule = BLOOMERY_REPEATS_COUNT;
+        design->shape.repeat_scheme = BLOOMERY_REPEATS_COUNT;
     }
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;

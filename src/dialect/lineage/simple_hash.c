@@ -96,7 +96,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_shape *shape = &filter->shape;
     if (shape->kind == BLOOMERY_CLASSIC && shape->seed == 0 &&
         (shape->hash == SEVEN_HASH || shape->hash == SEVEN_HASH + 1) &&
-        shape->probe_rule == BLOOMERY_PROBES_POSITIONS)
+        shape->probe_scheme == BLOOMERY_PROBES_POSITIONS)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                          "its keys are hashed or placed in another way than by polynomials");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a hash becomes positions where it is not our own way: the rules of other systems, as values of
- * the shape. A rule goes with a kind, and the pair has a row of the same form as a kind (core/kinds.h):
+ * How a hash becomes positions where it is not our own way: the schemes of other systems, as values of
+ * the shape. A scheme goes with a kind, and the pair has a row of the same form as a kind (core/kinds.h):
  *
- *     kind, block rule, probe rule  ->  a row: check, operations, expected rate, estimate, scan
+ *     kind, block scheme, probe scheme  ->  a row: check, operations, expected rate, estimate, scan
  *
  * so that nothing else in core knows that there are others. With a hash {lo, hi}, m the cells, N the
  * blocks and s32(x) the low 32 bits as a signed number, probe i = 0 .. k-1 touches:
  *
- *   id  probe rule         cell
+ *   id  probe scheme         cell
  *   1   POSITIONS          what the hash itself hands out (hash/hashes.h); no 128 bits tell them all
  *   2   MASKED_DOUBLE      ((lo + i hi) mod 2^63) mod m
  *   3   FLIPPED_DOUBLE_32  c = s32(lo + (i + 1) (lo >> 32)); ~c where c < 0; mod m. Never past 2^31
@@ -25,7 +25,7 @@
  *   16  SLICES             as 1, position i in slice i of m/k cells
  *   17  DOUBLE_HALVES      (lo32 + i hi32) mod m; the sum does not wrap
  *
- *   and in blocks, of which block rule 1 takes floor(hi32(lo) N / 2^32), 2 floor(lo32(lo) N / 2^32), and
+ *   and in blocks, of which block scheme 1 takes floor(hi32(lo) N / 2^32), 2 floor(lo32(lo) N / 2^32), and
  *   3 lo32(lo) mod N:
  *
  *   12  SALTED_WORDS       bit (lo32 salt[i] mod 2^32) >> 27 of word i of 8; blocks of 256
@@ -34,20 +34,20 @@
  *
  * The numbers stand in files.
  */
-#ifndef BLOOMERY_CORE_RULES_H
-#define BLOOMERY_CORE_RULES_H
+#ifndef BLOOMERY_CORE_SCHEMES_H
+#define BLOOMERY_CORE_SCHEMES_H
 
 #include "core/kinds.h"
 
 #include <bloomery/dialect.h>
 
-enum { /* block rules */
+enum { /* block schemes */
        BLOOMERY_BLOCKS_HIGH_HALF = 1,
        BLOOMERY_BLOCKS_LOW_HALF = 2,
        BLOOMERY_BLOCKS_MODULO = 3,
 };
 
-enum { /* probe rules */
+enum { /* probe schemes */
        BLOOMERY_PROBES_POSITIONS = 1,
        BLOOMERY_PROBES_MASKED_DOUBLE = 2,
        BLOOMERY_PROBES_FLIPPED_DOUBLE_32 = 3,
@@ -67,42 +67,42 @@ enum { /* probe rules */
        BLOOMERY_PROBES_DOUBLE_HALVES = 17,
 };
 
-/* Repeat rules of counters: 0, a key touches each of its counters once in a block; 1, as often as a
+/* Repeat schemes of counters: 0, a key touches each of its counters once in a block; 1, as often as a
  * position of it comes up. */
 enum { BLOOMERY_REPEATS_COUNT = 1 };
 
-/* Count rules: 0, `adds` counts calls; 1, only those that set a bit. */
+/* Count schemes: 0, `adds` counts calls; 1, only those that set a bit. */
 enum { BLOOMERY_COUNTS_NEW = 1 };
 
-/* Of the shape's kind and rules; NULL where this version has none. */
+/* Of the shape's kind and schemes; NULL where this version has none. */
 const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape);
 
-/* The statistics of flat arrays whose positions are uniform and independent: what every flat rule has
+/* The statistics of flat arrays whose positions are uniform and independent: what every flat scheme has
  * that has no better ones of its own. The check is that of a flat array. */
 bloomery_status bloomery_flat_check(const struct bloomery_shape *shape,
                                     const struct bloomery_layer *layer, bloomery_error *error);
 void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                         const uint8_t *payload, struct bloomery_scan *scan);
 
-/* The operations of each rule; defined by core/foreign/ruled_template.h. */
-#define BLOOMERY_DECLARE_RULE(prefix) \
+/* The operations of each scheme; defined by core/foreign/scheme_template.h. */
+#define BLOOMERY_DECLARE_SCHEME(prefix) \
     const struct bloomery_operations *prefix##_operations(uint32_t cell_bits, bool concurrent);
-BLOOMERY_DECLARE_RULE(bloomery_positions)
-BLOOMERY_DECLARE_RULE(bloomery_masked_double)
-BLOOMERY_DECLARE_RULE(bloomery_flipped_double_32)
-BLOOMERY_DECLARE_RULE(bloomery_double)
-BLOOMERY_DECLARE_RULE(bloomery_quadratic)
-BLOOMERY_DECLARE_RULE(bloomery_salted_pair)
-BLOOMERY_DECLARE_RULE(bloomery_flipped_sum_64_kept)
+BLOOMERY_DECLARE_SCHEME(bloomery_positions)
+BLOOMERY_DECLARE_SCHEME(bloomery_masked_double)
+BLOOMERY_DECLARE_SCHEME(bloomery_flipped_double_32)
+BLOOMERY_DECLARE_SCHEME(bloomery_double)
+BLOOMERY_DECLARE_SCHEME(bloomery_quadratic)
+BLOOMERY_DECLARE_SCHEME(bloomery_salted_pair)
+BLOOMERY_DECLARE_SCHEME(bloomery_flipped_sum_64_kept)
 
 /* Whether a key's positions come from its hash. */
-static inline bool bloomery_hands_out(uint32_t probe_rule)
+static inline bool bloomery_hands_out(uint32_t probe_scheme)
 {
-    return probe_rule == BLOOMERY_PROBES_POSITIONS || probe_rule == BLOOMERY_PROBES_SLICES;
+    return probe_scheme == BLOOMERY_PROBES_POSITIONS || probe_scheme == BLOOMERY_PROBES_SLICES;
 }
 
 /* Counters that are touched as often as positions name them (core/foreign/counted_positions.c). */
-BLOOMERY_DECLARE_RULE(bloomery_counted_positions)
+BLOOMERY_DECLARE_SCHEME(bloomery_counted_positions)
 void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
                                      const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan);
@@ -140,10 +140,10 @@ void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
                                      const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan);
 
-/* Blocks, and walks by a hash that is its own step: rates of their own (core/foreign/block_rules.c,
- * core/foreign/rotated_rules.c). */
+/* Blocks, and walks by a hash that is its own step: rates of their own (core/foreign/block_schemes.c,
+ * core/foreign/rotated_schemes.c). */
 #define BLOOMERY_DECLARE_RATES(prefix)                                                         \
-    BLOOMERY_DECLARE_RULE(prefix)                                                              \
+    BLOOMERY_DECLARE_SCHEME(prefix)                                                            \
     double prefix##_expected_rate(const struct bloomery_layer *layer, uint64_t keys);          \
     void prefix##_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer, \
                        const uint8_t *payload, struct bloomery_scan *scan);
@@ -165,7 +165,7 @@ bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
                                             const struct bloomery_layer *layer,
                                             bloomery_error *error);
 
-/* What every rule with one block per key wants: blocks 1, whole blocks of that size, fewer than 2^32. */
+/* What every scheme with one block per key wants: blocks 1, whole blocks of that size, fewer than 2^32. */
 bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
                                       const struct bloomery_layer *layer, uint32_t block_bits,
                                       bloomery_error *error);

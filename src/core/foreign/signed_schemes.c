@@ -13,7 +13,7 @@
  * at most the first sum is negative. The third passes 0 and 2^63 all the time
  * (plan/foreign/turned_rate.h).
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "plan/foreign/step_rate.h"
@@ -50,8 +50,8 @@ static inline uint64_t flipped_sum_64_next(const struct bloomery_layer *layer,
     return bloomery_flip_64(steps->at) % layer->bits;
 }
 
-#define RULE flipped_sum_64
-#include "core/foreign/ruled_template.h"
+#define SCHEME flipped_sum_64
+#include "core/foreign/scheme_template.h"
 
 /* ---- And as it began ------------------------------------------------------------------------- */
 
@@ -70,8 +70,8 @@ static inline uint64_t flipped_sum_64_kept_next(const struct bloomery_layer *lay
     return steps->at % layer->bits;
 }
 
-#define RULE flipped_sum_64_kept
-#include "core/foreign/ruled_template.h"
+#define SCHEME flipped_sum_64_kept
+#include "core/foreign/scheme_template.h"
 
 /* ---- Cassandra ------------------------------------------------------------------------------- */
 
@@ -93,8 +93,8 @@ static inline uint64_t absolute_double_next(const struct bloomery_layer *layer,
     return ((at >> 63) != 0 ? 0 - at : at) % layer->bits;
 }
 
-#define RULE absolute_double
-#include "core/foreign/ruled_template.h"
+#define SCHEME absolute_double
+#include "core/foreign/scheme_template.h"
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One hash of 32 bits that is its own second hash: LevelDB's rule, and RocksDB's first one, which puts
+ * One hash of 32 bits that is its own second hash: LevelDB's scheme, and RocksDB's first one, which puts
  * a key into one block.
  *
  *     step = rotr32(h, 17)
@@ -29,7 +29,7 @@
  * which is too low, and an estimate of keys that is up to 15 % too low; their live rate is counted like any
  * other.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -75,8 +75,8 @@ static inline uint64_t rotated_step_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE rotated_step
-#include "core/foreign/ruled_template.h"
+#define SCHEME rotated_step
+#include "core/foreign/scheme_template.h"
 
 /* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it, several of
  * them while that takes so many positions at most, and none that is fuller than that. */
@@ -184,9 +184,9 @@ static inline uint64_t rotated_block_next(const struct bloomery_layer *layer,
     return steps->base + (at & ((UINT64_C(1) << block_shift(layer)) - 1));
 }
 
-#define RULE rotated_block
-#define RULE_BLOCKS
-#include "core/foreign/ruled_template.h"
+#define SCHEME rotated_block
+#define SCHEME_BLOCKS
+#include "core/foreign/scheme_template.h"
 
 bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
                                              const struct bloomery_layer *layer,
@@ -196,7 +196,7 @@ bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
         if (shape->block_bits == 1u << shift)
             return bloomery_blocks_check(shape, layer, 1u << shift, error);
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                         "filters of this rule have lines of 512, 1024 or 2048 bits, not of %u",
+                         "filters of this scheme have lines of 512, 1024 or 2048 bits, not of %u",
                          shape->block_bits);
 }
 

@@ -6,7 +6,7 @@
  *
  * In arrays that are no small part of 2^32 bits neither spreads its positions evenly: plan/foreign/half_rate.c.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/error.h"
 
@@ -31,8 +31,8 @@ static inline uint64_t double_32_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE double_32
-#include "core/foreign/ruled_template.h"
+#define SCHEME double_32
+#include "core/foreign/scheme_template.h"
 
 static inline struct bloomery_steps double_halves_begin(const struct bloomery_layer *layer,
                                                         bloomery_hash hash)
@@ -50,8 +50,8 @@ static inline uint64_t double_halves_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE double_halves
-#include "core/foreign/ruled_template.h"
+#define SCHEME double_halves
+#include "core/foreign/scheme_template.h"
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 

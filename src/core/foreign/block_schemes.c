@@ -18,7 +18,7 @@
  * and where it is not, with probability n / N / 2^32 for its x. That is all there is at the rates of a filter
  * with more than some 40 bits a key.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/error.h"
 #include "core/blocked.h"
@@ -46,15 +46,15 @@ bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
 {
     if (shape->block_bits != block_bits)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of this rule have no blocks of %u bits", shape->block_bits);
+                             "filters of this scheme have no blocks of %u bits", shape->block_bits);
     if (layer->blocks_per_key != 1)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key has one block in filters of this rule, not %u",
+                             "a key has one block in filters of this scheme, not %u",
                              layer->blocks_per_key);
     if (layer->bits % block_bits != 0 || layer->blocks != layer->bits / block_bits ||
         layer->blocks > UINT32_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a filter of this rule has 1 to 2^32-1 blocks of %u bits; %llu bits "
+                             "a filter of this scheme has 1 to 2^32-1 blocks of %u bits; %llu bits "
                              "make others",
                              block_bits, (unsigned long long)layer->bits);
     return BLOOMERY_OK;
@@ -92,9 +92,9 @@ static inline uint64_t salted_words_next(const struct bloomery_layer *layer,
     return steps->base + (uint64_t)i * WORD_BITS + ((uint32_t)steps->at * salts[i] >> SALTED_SHIFT);
 }
 
-#define RULE salted_words
-#define RULE_BLOCKS
-#include "core/foreign/ruled_template.h"
+#define SCHEME salted_words
+#define SCHEME_BLOCKS
+#include "core/foreign/scheme_template.h"
 
 bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
                                             const struct bloomery_layer *layer,
@@ -102,7 +102,7 @@ bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
 {
     if (layer->probes != WORDS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key sets 8 bits in filters of this rule, not %u", layer->probes);
+                             "a key sets 8 bits in filters of this scheme, not %u", layer->probes);
     return bloomery_blocks_check(shape, layer, SALTED_BITS, error);
 }
 
@@ -178,9 +178,9 @@ static inline uint64_t golden_block_next(const struct bloomery_layer *layer,
     return steps->base + (at >> GOLDEN_SHIFT);
 }
 
-#define RULE golden_block
-#define RULE_BLOCKS
-#include "core/foreign/ruled_template.h"
+#define SCHEME golden_block
+#define SCHEME_BLOCKS
+#include "core/foreign/scheme_template.h"
 
 bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
                                             const struct bloomery_layer *layer,
