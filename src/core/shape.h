@@ -7,12 +7,13 @@
  *     shape ── kind, hash, seed, cell and block geometry, schemes
  *       └─ layers[0 .. layer_count-1] ── m, k, L, planned n and p, adds, place in the payload
  *
- * The payload of a file is one span; layers lie in it one behind the other, each at a multiple of 64
- * bytes:
+ * The payload of a file is one span; layers lie in it one behind the other, each at a multiple of
+ * 64 bytes:
  *
  *     | layer 0: 64-byte units ........ | layer 1 ............ |
  *
- * In memory a layer that was added since has a block of its own; `payload` says where each layer is.
+ * In memory a layer that was added later has an allocation of its own; `payload` says where each
+ * layer is.
  */
 #ifndef BLOOMERY_CORE_SHAPE_H
 #define BLOOMERY_CORE_SHAPE_H
@@ -24,7 +25,7 @@ enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
 struct bloomery_layer {
     uint64_t bits;           /* m: cells */
     uint64_t blocks;         /* N = m / block bits; 0 in a flat layer */
-    uint32_t probes;         /* k, per block where there are blocks */
+    uint32_t probes;         /* k, per block if there are blocks */
     uint32_t blocks_per_key; /* L; 0 in a flat layer */
     uint64_t keys;           /* planned; 0: unknown */
     double rate;             /* planned; 0: unknown */
@@ -40,8 +41,8 @@ struct bloomery_layer {
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 
-/* How a position becomes a cell and a key becomes positions. 0 is our own scheme; core/foreign/schemes.h has those
- * of dialects. */
+/* How a position becomes a cell and a key becomes positions. 0 is our own scheme;
+ * core/foreign/schemes.h has those of dialects. */
 enum { BLOOMERY_SCHEME_NATIVE = 0 };
 
 struct bloomery_shape {

@@ -83,7 +83,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     }
     if (filter->secret_in_file)
         memcpy(begin_record(prefix, &at, RECORD_SECRET, RECORD_REQUIRED, BLOOMERY_SECRET_BYTES),
-               filter->secret.key, BLOOMERY_SECRET_BYTES);
+               filter->secret.siphash, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
                                      DIALECT_EXTRA + filter->extra_bytes);

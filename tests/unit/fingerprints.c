@@ -22,7 +22,7 @@ static uint64_t next_random(void)
     return z ^ z >> 31;
 }
 
-/* ---- A model: a byte for each value ------------------------------------------------------------ */
+/* ---- A model: a byte for each value ---------------------------------------------------------- */
 
 enum { KEYS = 400000, BATCH = 1000, WORDS = (BATCH + 63) / 64 };
 

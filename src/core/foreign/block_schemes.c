@@ -7,16 +7,16 @@
  *     GOLDEN_BLOCK     64 bytes, k bits anywhere:
  *                     | ..1......1.....................1..    bit x g^i mod 2^32 >> 23
  *
- * x is half of the hash, the other half chooses the block, so all that a block sees of a key are 32 bits: a
- * key shares its bits with every key that has the same x and the same block. With j keys in a block, j being
- * Binomial(n, 1/N), and positions that are as good as independent, an absent key is taken for a present one
- * with
+ * x is half of the hash, the other half chooses the block, so all that a block sees of a key are 32
+ * bits: a key shares its bits with every key that has the same x and the same block. With j keys in
+ * a block, j being Binomial(n, 1/N), and positions that are as good as independent, an absent key
+ * is taken for a present one with
  *
  *     SALTED_WORDS    (1 - (31/32)^j)^8         eight words, each with a bit of every key
- *     GOLDEN_BLOCK     E[(X_jk / 512)^k]         plan/blocked_rate.h
+ *     GOLDEN_BLOCK     E[(X_jk / 512)^k]         plan/foreign/scattered_rate.h
  *
- * and where it is not, with probability n / N / 2^32 for its x. That is all there is at the rates of a filter
- * with more than some 40 bits a key.
+ * and otherwise with probability n / N / 2^32 for its x. That is all there is at the rates of a
+ * filter with more than some 40 bits a key.
  */
 #include "core/foreign/schemes.h"
 
@@ -123,8 +123,8 @@ double bloomery_salted_words_expected_rate(const struct bloomery_layer *layer, u
     return bloomery_rate_of_32_bits(rate, keys_of_a_block(layer, (double)keys));
 }
 
-/* Every key has a bit in every word: a given one of a word is missed with probability 31/32 where the key
- * comes to the block. */
+/* A key has a bit in every word of its block: it misses a given bit of a word with probability
+ * 31/32. */
 double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     if (bits_set >= layer->bits)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Double hashing in flat arrays, as several systems have it: probe i goes to a + i b, reduced to m.
- * core/foreign/schemes.h has the formulas. They differ in the width in which sums wrap, and in what becomes of
- * numbers that those systems' languages take for negative.
+ * core/foreign/schemes.h has the formulas. They differ in the width in which sums wrap, and in what
+ * becomes of numbers that those systems' languages take for negative.
  */
 #include "core/foreign/schemes.h"
 
@@ -29,10 +29,10 @@ void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomer
 }
 
 /* A scheme that reaches only the first cells of a large array is a filter of those. */
-static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t most)
+static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t reach)
 {
     struct bloomery_layer lesser = *layer;
-    lesser.bits = layer->bits < most ? layer->bits : most;
+    lesser.bits = layer->bits < reach ? layer->bits : reach;
     return lesser;
 }
 

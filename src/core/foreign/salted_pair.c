@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probe i at H128(lo, salt i) mod m, H128 being CityHash's way to make one word of two and the salts
- * fifteen constants: ClickHouse's skip index. Every probe hashes anew, so positions are independent of
- * each other as far as two keys differ in their 64 bits, and the classic rate is the rate.
+ * Probe i at H128(lo, salt i) mod m, H128 being CityHash's way to make one word of two and the
+ * salts fifteen constants: ClickHouse's skip index. Every probe hashes anew, so positions are
+ * independent of each other as far as two keys differ in their 64 bits, and the classic rate is the
+ * rate.
  */
 #include "core/foreign/schemes.h"
 

@@ -3,15 +3,15 @@
  * The operations of a probe scheme: a template, instantiated by defining before inclusion
  *
  *     SCHEME               the scheme's name, as in bloomery_SCHEME_operations
- *     SCHEME_BLOCKS        where a key's bits are all in one block, that of steps.base
+ *     SCHEME_BLOCKS        if a key's bits are all in one block, that of steps.base
  *
  * in a file that has
  *
- *     struct bloomery_steps SCHEME_begin(layer, hash)       the walk before its first position
- *     uint64_t SCHEME_next(layer, steps, i)                 position i = 0 .. k-1, below layer->bits
+ *     struct bloomery_steps SCHEME_begin(layer, hash)   the walk before its first position
+ *     uint64_t SCHEME_next(layer, steps, i)             position i = 0 .. k-1, below layer->bits
  *
- * as inline functions. Positions come one after the other, so asking ends with the first bit that is
- * not set and computes no further.
+ * as inline functions. Positions come one after the other, so a query ends with the first bit that
+ * is not set and computes no further.
  */
 #include "core/foreign/steps.h"
 
@@ -67,8 +67,8 @@ static void SCHEME_NAME(prefetch)(const struct bloomery_layer *layer, const uint
         __builtin_prefetch(payload + (SCHEME_NAME(begin)(layer, hashes[key]).base >> 3));
 }
 #else
-/* Asked for an absent key, a filter that is half full reads two bits on average, and hardly ever more
- * than eight. */
+/* A query for an absent key reads two bits on average if the filter is half full, and hardly ever
+ * more than eight. */
 static void SCHEME_NAME(prefetch)(const struct bloomery_layer *layer, const uint8_t *payload,
                                   const bloomery_hash *hashes, size_t count)
 {
