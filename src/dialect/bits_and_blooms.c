@@ -29,7 +29,13 @@
 #include <assert.h>
 #include <math.h>
 
-enum { HASH = 31, HEADER = 24, EXTRA = 9, BIG_ENDIAN_WORDS = 0, LITTLE_ENDIAN_WORDS = 1 };
+enum {
+    HASH = BLOOMERY_HASH_ID_murmur3_twice,
+    HEADER = 24,
+    EXTRA = 9,
+    BIG_ENDIAN_WORDS = 0,
+    LITTLE_ENDIAN_WORDS = 1
+};
 enum { MISSING_WORDS = 1024 };
 
 /* Extra: the byte order, and L. */

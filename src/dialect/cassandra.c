@@ -29,7 +29,14 @@
 
 #include <assert.h>
 
-enum { NEW = 0, OLD = 1, HASH_OLD = 17, HASH_NEW = 44, HEADER = 8, EXCESS = 20 };
+enum {
+    NEW = 0,
+    OLD = 1,
+    HASH_OLD = BLOOMERY_HASH_ID_murmur3_cassandra,
+    HASH_NEW = BLOOMERY_HASH_ID_murmur3_cassandra_swapped,
+    HEADER = 8,
+    EXCESS = 20
+};
 
 static const char variants[] = "new, old";
 static const uint64_t words_max = INT32_MAX;

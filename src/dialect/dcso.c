@@ -33,7 +33,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 24, HEADER = 48, VERSION = 1 };
+enum { HASH = BLOOMERY_HASH_ID_fnv1_modulo, HEADER = 48, VERSION = 1 };
 
 static bloomery_status wrong_numbers(bloomery_error *error)
 {

@@ -27,7 +27,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { HEADER = 6, HASH = 16, MITZ_64 = 0, MITZ_32 = 1, PROBES_MAX = 255 };
+enum { HEADER = 6, HASH = BLOOMERY_HASH_ID_murmur3, MITZ_64 = 0, MITZ_32 = 1, PROBES_MAX = 255 };
 
 static const uint64_t words_max = INT32_MAX;
 

@@ -36,7 +36,7 @@
 #include <stdio.h>
 
 enum {
-    HASH = 25,
+    HASH = BLOOMERY_HASH_ID_leveldb,
     PROBES_MAX = 30,
     MIN_BITS = 64,
     FILTER = 0,

@@ -38,7 +38,7 @@
 #include <string.h>
 
 enum {
-    HASH = 22,
+    HASH = BLOOMERY_HASH_ID_murmur2,
     RELEASE_2 = 0,
     RELEASE_1 = 1,
     MAGIC_BYTES = 9,
@@ -270,7 +270,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
         (!is_release_1(filter) && filter->shape.probe_scheme != BLOOMERY_PROBES_DOUBLE_HALVES))
         return bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,
-            "libbloom hashes by murmurhash2 and steps by one of its two releases' rules");
+            "libbloom hashes by murmurhash2 and steps by one of its two releases' schemes");
     if (layer->keys > UINT32_MAX || (!is_release_1(filter) && layer->probes > 255) ||
         !(layer->rate > 0 && layer->rate < 1))
         return bloomery_fail(

@@ -36,7 +36,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HASH_BYTES = 28, HASH_LONG = 29 };
+enum { HASH_BYTES = BLOOMERY_HASH_ID_orc_bytes, HASH_LONG = BLOOMERY_HASH_ID_orc_long };
 
 /* Variants are a hash and, from FIXED on, the old form. */
 enum { KEYS_LONG = 1, FIXED = 2, VARIANTS = 4 };

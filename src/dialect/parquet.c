@@ -39,7 +39,7 @@
 #include <string.h>
 
 enum {
-    HASH = 23,
+    HASH = BLOOMERY_HASH_ID_xxh64,
     WITH_HEADER = 0,
     RAW = 1,
     BLOCK = 32, /* bytes */

@@ -43,8 +43,8 @@
 #include <string.h>
 
 enum {
-    HASH_3 = 42,
-    HASH_4 = 43,
+    HASH_3 = BLOOMERY_HASH_ID_pybloom_3,
+    HASH_4 = BLOOMERY_HASH_ID_pybloom_4,
     HEADER = 40,
     CHAIN_HEADER = 32,
     /* The variant; of chains the n and rate of the header, and whether there is a first filter. */

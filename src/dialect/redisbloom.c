@@ -38,7 +38,7 @@
 #include <stdio.h>
 
 enum {
-    HASH = 21,
+    HASH = BLOOMERY_HASH_ID_murmur64a,
     HEADER = 20,
     LAYER = 53,
     OPTIONS = 5,    /* no rounding, 64 bits */

@@ -46,8 +46,8 @@
 enum {
     FAST = 0,
     LEGACY = 1,
-    FAST_HASH = 27,
-    LEGACY_HASH = 26,
+    FAST_HASH = BLOOMERY_HASH_ID_xxph3,
+    LEGACY_HASH = BLOOMERY_HASH_ID_rocksdb_legacy,
     TRAILER = 5,
     BLOCK = 64, /* bytes */
     BLOCK_BITS = BLOCK * 8,

@@ -32,7 +32,14 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 30, V2 = 0, V1 = 1, V2_EARLY = 2, HEADER_1 = 12, HEADER_2 = 16 };
+enum {
+    HASH = BLOOMERY_HASH_ID_spark_pair,
+    V2 = 0,
+    V1 = 1,
+    V2_EARLY = 2,
+    HEADER_1 = 12,
+    HEADER_2 = 16
+};
 
 static const char variants[] = "v2, v1, v2-early";
 static const uint32_t schemes[] = {

@@ -10,15 +10,15 @@ BLOOMERY_HASH_LIST(NAME)
 
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
 {
-    static const struct bloomery_hash_row *const rows[] = {
-#define ROW(id, variable, name) &bloomery_hash_##variable,
+    switch (id) { /* two rows of one id do not compile */
+#define ROW(id_, variable, name) \
+    case id_:                    \
+        return &bloomery_hash_##variable;
         BLOOMERY_HASH_LIST(ROW)
 #undef ROW
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if ((uint32_t)rows[i]->id == id)
-            return rows[i];
-    return NULL;
+    default:
+        return NULL;
+    }
 }
 
 bool bloomery_hash_usable(const struct bloomery_hash_row *hash)

@@ -36,7 +36,8 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FIRST_HASH = 35, FIRST_SIZED = 'e' - 'a', BIT_PER_CELL = 1 };
+enum { FIRST_HASH = BLOOMERY_HASH_ID_md5_chain_a, FIRST_SIZED = 'e' - 'a', BIT_PER_CELL = 1 };
+_Static_assert(BLOOMERY_HASH_ID_md5_chain_g == FIRST_HASH + 'g' - 'a', "a form is added to the id");
 
 static const char variants[] = "e, a, b, c, d, f, g";
 

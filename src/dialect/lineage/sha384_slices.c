@@ -34,7 +34,7 @@
 #include <string.h>
 
 enum {
-    HASH = 32,
+    HASH = BLOOMERY_HASH_ID_sha384_slices,
     PROBES = 12,
     IMAGE_BYTES = 1 << 25,
     WORDS_MAX = IMAGE_BYTES / 8,

@@ -24,7 +24,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 16, WORD_BITS = 128, WORD_BYTES = 16 };
+enum { HASH = BLOOMERY_HASH_ID_murmur3, WORD_BITS = 128, WORD_BYTES = 16 };
 
 static uint64_t byte_count(uint64_t bits)
 {

@@ -41,7 +41,13 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SEVEN_HASH = 33, DEFAULT_BITS = 1 << 25, FIRST_CHARACTER = 32, LAST_CHARACTER = 126 };
+enum {
+    SEVEN_HASH = BLOOMERY_HASH_ID_simple_seven,
+    DEFAULT_BITS = 1 << 25,
+    FIRST_CHARACTER = 32,
+    LAST_CHARACTER = 126
+};
+_Static_assert(BLOOMERY_HASH_ID_simple_six == SEVEN_HASH + 1, "a variant is added to the id");
 
 static const char variants[] = "seven, six";
 
