@@ -190,10 +190,10 @@ static bloomery_status compare_geometry(const bloomery_filter *one, const bloome
     const struct bloomery_shape *second = &other->shape;
     const struct number numbers[] = {
         {"the blocks", "", " cells each", first->block_bits, second->block_bits},
-        {"the block rules", "number ", "", first->block_rule, second->block_rule},
-        {"the probe rules", "number ", "", first->probe_rule, second->probe_rule},
+        {"the block schemes", "number ", "", first->block_scheme, second->block_scheme},
+        {"the probe schemes", "number ", "", first->probe_scheme, second->probe_scheme},
         {"the bit orders", "number ", "", first->bit_order, second->bit_order},
-        {"the repeat rules", "number ", "", first->repeat_rule, second->repeat_rule},
+        {"the repeat schemes", "number ", "", first->repeat_scheme, second->repeat_scheme},
     };
     bloomery_status status = compare_numbers(numbers, sizeof numbers / sizeof numbers[0], error);
     if (status != BLOOMERY_OK || one->kind->grows)

@@ -43,11 +43,11 @@ static bloomery_status choose_hash(const bloomery_plan *plan,
     if (!hash->keyed)
         return BLOOMERY_OK;
     if (options->secret != NULL)
-        memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
-    else if (!bloomery_secret_draw(traits->secret.key))
+        memcpy(traits->secret.siphash, options->secret, BLOOMERY_SECRET_BYTES);
+    else if (!bloomery_secret_draw(traits->secret.siphash))
         return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random secret");
     traits->secret_in_file = !options->secret_outside;
-    shape->secret_fingerprint = bloomery_secret_fingerprint(traits->secret.key);
+    shape->secret_fingerprint = bloomery_secret_fingerprint(traits->secret.siphash);
     return BLOOMERY_OK;
 }
 

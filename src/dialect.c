@@ -382,8 +382,8 @@ static void native_positions(const struct bloomery_layer *layer, bloomery_hash h
                              uint64_t *positions)
 {
     size_t count = 0;
-    for (uint32_t block = 0; block < layer->blocks_per_key; block++) {
-        const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
+    for (uint32_t which = 0; which < layer->blocks_per_key; which++) {
+        const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
         for (uint32_t i = 0; i < layer->probes; i++)
             positions[count++] =
                 place.block * BLOOMERY_BLOCK_BITS + bloomery_block_position(place.word, i);

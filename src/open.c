@@ -32,7 +32,7 @@ static bloomery_status find_secret(const struct bloomery_parsed *parsed,
     traits->secret.seed = parsed->shape.seed;
     traits->secret_in_file = parsed->has_secret;
     if (parsed->has_secret)
-        memcpy(traits->secret.key, parsed->secret, BLOOMERY_SECRET_BYTES);
+        memcpy(traits->secret.siphash, parsed->secret, BLOOMERY_SECRET_BYTES);
     traits->secret_known = !hash->keyed && bloomery_hash_usable(hash);
     if (!hash->keyed)
         return traits->secret_known || inspect ? BLOOMERY_OK
@@ -48,7 +48,7 @@ static bloomery_status find_secret(const struct bloomery_parsed *parsed,
         return bloomery_fail(error, BLOOMERY_SECRET_NEEDED, 0,
                              "the secret given is not the one that the filter was made with");
     if (options->secret != NULL)
-        memcpy(traits->secret.key, options->secret, BLOOMERY_SECRET_BYTES);
+        memcpy(traits->secret.siphash, options->secret, BLOOMERY_SECRET_BYTES);
     traits->secret_known = parsed->has_secret || options->secret != NULL;
     if (!traits->secret_known && !inspect)
         return bloomery_fail(

@@ -40,7 +40,7 @@ static inline bool bloomery_bit_test(const uint8_t *bytes, uint64_t bit)
     return bytes[bit >> 3] >> (bit & 7) & 1;
 }
 
-/* Sets a bit; returns 1 where it was not set before. */
+/* Sets a bit; returns 1 if it was not set before. */
 typedef uint32_t bloomery_bit_setter(uint8_t *bytes, uint64_t bit);
 
 static inline uint32_t bloomery_bit_set(uint8_t *bytes, uint64_t bit)
@@ -51,10 +51,10 @@ static inline uint32_t bloomery_bit_set(uint8_t *bytes, uint64_t bit)
     return (before & mask) == 0;
 }
 
-/* The same while other threads set and test bits. Reading first keeps the block shared where the bit
- * is set already, and an atomic OR costs several times a plain one. Exactly one of the threads that
- * set a bit is told 1. Relaxed order does: bits only ever appear, and publish nothing but
- * themselves. */
+/* The same while other threads set and test bits. Reading first keeps the cache line shared if the
+ * bit is set already, and an atomic OR costs several times a plain one. If threads set a bit at
+ * once, it returns 1 in exactly one of them. Relaxed order suffices: bits only ever appear, and
+ * publish nothing but themselves. */
 static inline uint32_t bloomery_bit_set_atomic(uint8_t *bytes, uint64_t bit)
 {
     uint8_t mask = (uint8_t)(1u << (bit & 7));

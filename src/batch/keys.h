@@ -23,8 +23,8 @@ struct bloomery_keys {
     size_t width;           /* fixed */
     size_t stride;          /* fixed */
     const uint8_t *offsets; /* the first of them, at any address */
-    const uint8_t
-        *valid; /* NULL: all are keys; else bit valid_first + i says whether key i is one */
+    /* NULL: all are keys; else bit valid_first + i says whether key i is one. */
+    const uint8_t *valid;
     size_t valid_first;
 };
 
@@ -48,20 +48,20 @@ static inline bool bloomery_keys_are_hashes(const struct bloomery_keys *keys)
 /* Key number `i` of a form that is not hashes. */
 bloomery_key bloomery_keys_at(const struct bloomery_keys *keys, size_t i);
 
-/* Which of keys `first` to first + count - 1 (64 at most) are keys. */
+/* Which of keys `first` to first + count - 1 (at most 64) are keys. */
 uint64_t bloomery_keys_valid(const struct bloomery_keys *keys, size_t first, size_t count);
 
 /* Keys from number `first` on. */
 struct bloomery_keys bloomery_keys_from(const struct bloomery_keys *keys, size_t first);
 
-/* The hashes of keys `first` to first + count - 1, whether they are keys or not. */
+/* The hashes of keys `first` to first + count - 1, valid or not. */
 typedef void bloomery_take(const struct bloomery_keys *keys, const bloomery_filter *filter,
                            size_t first, size_t count, bloomery_hash *hashes);
 
 /* For keys of this form and a filter that hashes keys. */
 bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery_filter *filter);
 
-/* Keys of which some are none, as hashes of those that are: room for one word more than is used. */
+/* The hashes of the valid keys of a column: room for one word more than is used. */
 enum { BLOOMERY_COMPACT = 1024 };
 struct bloomery_compact {
     bloomery_hash hashes[BLOOMERY_COMPACT + 64];

@@ -18,7 +18,7 @@ typedef size_t bloomery_native_query(const bloomery_filter *filter,
 typedef void bloomery_native_add(bloomery_filter *filter, const struct bloomery_keys *keys,
                                  size_t count, uint64_t *answers, uint64_t *new_bits);
 
-/* One key, of a filter that takes XXH3-64, and where `add_key` is called can be added to. */
+/* One key of a filter with XXH3-64; for `add_key`, of one that keys can be added to. */
 typedef bool bloomery_native_query_key(const bloomery_filter *filter, bloomery_key key);
 typedef int bloomery_native_add_key(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
 

@@ -6,7 +6,7 @@
  * Keys flow through a ring of 256 places, in groups of eight:
  *
  *     keys ─ hash ─┬─> ring: block, word ── window of 128 keys ── test or set ── 64 answers a word
- *                  └─> prefetch of the first block, of all blocks where keys are added
+ *                  └─> prefetch of the first block; of all blocks to add keys
  *
  * so that at any time the blocks of 128 keys are on their way, and the flow never stops.
  *
@@ -14,8 +14,8 @@
  * When a word of 64 keys is through, the other blocks of those that survived are prefetched, and
  * read when the next word is through.
  *
- * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), where it is defined, does for eight integers
- * at once what place() does for one: XXH3-64, first block and w, with fewer than 2^32 blocks.
+ * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), if defined, does for eight integers at once
+ * what place() does for one: XXH3-64, first block and w, with fewer than 2^32 blocks.
  *
  * A last group of fewer than eight keys is filled up with its last key: looked up or added twice it
  * changes nothing, and the answers past the end are cut off.
@@ -23,7 +23,7 @@
 
 enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
 
-/* Of each key its first block and, where there are more, its hash. */
+/* The first block of each key and, if it has more, its hash. */
 struct OF_LEVEL(ring) {
     uint64_t at[RING] __attribute__((aligned(64)));
     uint64_t word[RING] __attribute__((aligned(64)));
@@ -36,8 +36,8 @@ LEVEL_INLINE bloomery_hash OF_LEVEL(hash_in)(const struct OF_LEVEL(ring) * ring,
     return (bloomery_hash){ring->lo[slot], ring->hi[slot]};
 }
 
-/* What is looked up or added. Where a constant says that a key has one block, or that keys are
- * integers behind one another, the compiler leaves out all that is for others. */
+/* What is looked up or added. If a constant says that a key has one block, or that keys are
+ * integers one after another, the compiler leaves out all code for other cases. */
 struct OF_LEVEL(batch) {
     const bloomery_filter *filter;
     const struct bloomery_keys *keys;
@@ -76,8 +76,7 @@ LEVEL_INLINE bool OF_LEVEL(all_integers)(const bloomery_filter *filter,
 }
 
 /* Whether keys i to i + 7 are integers, to be hashed here; else eight keys are hashed by a call.
- * They are where they lie behind one another (`integers`, a constant), and where all descriptors
- * say so. */
+ * They are if they lie one after another (`integers`, a constant), or if all descriptors say so. */
 LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) * batch, size_t i,
                                        const bool integers)
 {
@@ -90,7 +89,7 @@ LEVEL_INLINE bool OF_LEVEL(are_eights)(const struct OF_LEVEL(batch) * batch, siz
     return others == 0;
 }
 
-/* Eight integers behind one another, as they lie in memory. */
+/* Eight integers one after another, as they lie in memory. */
 LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) * batch, size_t i,
                                                 const bool integers, uint64_t copies[GROUP])
 {
@@ -102,7 +101,7 @@ LEVEL_INLINE const uint8_t *OF_LEVEL(eights_at)(const struct OF_LEVEL(batch) * b
     return (const uint8_t *)(const void *)copies;
 }
 
-/* A key goes into the ring, and its blocks are prefetched: the first, or where it is added all. */
+/* A key goes into the ring, and its blocks are prefetched: the first, or all if it is added. */
 LEVEL_INLINE void OF_LEVEL(place)(const struct bloomery_layer *layer, struct OF_LEVEL(ring) * ring,
                                   size_t slot, bloomery_hash hash, const bool adding)
 {
@@ -284,7 +283,7 @@ LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
 
-/* `counted`: whether anybody wants answers or new bits. */
+/* `counted`: whether the caller wants answers or new bits. */
 LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64_t *answers,
                                       uint64_t *new_bits, const bool integers, const bool counted,
                                       const bool shared)
@@ -305,8 +304,8 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
             uint8_t *at = layer->payload + ring.at[slot];
             uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, ring.word[slot], layer->probes)
                                     : OF_LEVEL(set)(at, ring.word[slot], layer->probes);
-            for (uint32_t block = 1; block < layer->blocks_per_key; block++)
-                fresh += OF_LEVEL(put)(layer, layer->payload, OF_LEVEL(hash_in)(&ring, slot), block,
+            for (uint32_t which = 1; which < layer->blocks_per_key; which++)
+                fresh += OF_LEVEL(put)(layer, layer->payload, OF_LEVEL(hash_in)(&ring, slot), which,
                                        shared);
             if (counted) {
                 total += fresh;
@@ -323,7 +322,7 @@ LEVEL_INLINE void OF_LEVEL(add_shape)(const struct OF_LEVEL(batch) batch, uint64
         *new_bits = total;
 }
 
-/* The usual way to build a filter: one block, and nobody wants to know what was new. */
+/* The usual way to build a filter: one block, and the caller wants no answers. */
 LEVEL_INLINE void OF_LEVEL(add_uncounted)(struct OF_LEVEL(batch) batch, const bool integers)
 {
     batch.layer.blocks_per_key = 1;

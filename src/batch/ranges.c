@@ -12,14 +12,14 @@
  *     thread 0      |####...    |###....    |####...    |######.    | ...  room for K hashes each
  *     thread 1      |##.....    |#######    |##.....    |###....    | ...
  *
- * When half of its places are full, the thread takes the fullest range whose lock is free and adds
+ * When half of its places are full, the thread locks the fullest range whose lock is free and adds
  * what it has for it. It knows before which range that will most likely be, and prefetches a block
  * of it with each hash that it sets aside: so the memory has work while keys are hashed, and a
  * build of two threads takes three fifths of one's time instead of three quarters. There are
- * several times more ranges than threads, so that a free one is nearly always found; where not, the
- * thread sleeps until it gets the fullest. Nobody ever waits for a thread that waits for its keys:
- * no lock is held while hashing or while a source is called. And a thread that is not given a
- * processor holds up one range, not all.
+ * several times more ranges than threads, so that a free one is nearly always found; if not, the
+ * thread sleeps until it gets the fullest. No thread ever waits for one that waits for its keys: no
+ * lock is held while hashing or while a source is called. And a thread without a processor holds up
+ * one range, not all.
  *
  * A key of L blocks goes to L places, one for each of its blocks, and block j of a hash in a place
  * (j, r) is what will be set from there. Since bits are only ever set, their order does not matter,
@@ -43,9 +43,9 @@ enum {
      * least; a thirty-second of a smaller filter. */
     THREAD_BYTES_MAX = 512 << 10,
     THREAD_BYTES_MIN = 64 << 10,
-    ROOM_MIN = 64, /* fewer are not worth a lock; this decides where threads are many */
+    ROOM_MIN = 64, /* fewer are not worth a lock; this decides if threads are many */
     /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
-     * few blocks of the first-level cache: five blocks more keep them apart. */
+     * few cache lines of the first level: five lines more keep them apart. */
     GAP_BYTES = 5 * 64,
 };
 
@@ -70,11 +70,11 @@ bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filt
                            uint32_t threads, bool narrow)
 {
     struct bloomery_layer *layer = bloomery_newest_layer(filter);
-    const uint32_t most =
+    const uint32_t max =
         threads < RANGES_MAX / RANGES_PER_THREAD ? threads * RANGES_PER_THREAD : RANGES_MAX;
     assert(layer->blocks > 0 && layer->blocks_per_key > 0 && threads > 0);
     *ranges = (struct bloomery_ranges){.filter = filter, .layer = layer, .narrow = narrow};
-    while ((layer->blocks - 1) >> ranges->shift >= most)
+    while ((layer->blocks - 1) >> ranges->shift >= max)
         ranges->shift++;
     ranges->count = (uint32_t)((layer->blocks - 1) >> ranges->shift) + 1;
     uint64_t bytes = layer->bytes / 32;
@@ -121,11 +121,11 @@ void bloomery_aside_start(struct bloomery_aside *aside, const struct bloomery_ra
 /* How many keys surely find room: as many as fit if all have a block in the fullest place. */
 static size_t find_space(const struct bloomery_aside *aside)
 {
-    uint32_t most = 0;
+    uint32_t max = 0;
     for (uint32_t i = 0; i < places(aside->ranges); i++)
-        most = aside->held[i] > most ? aside->held[i] : most;
-    assert(most <= aside->ranges->room);
-    return aside->ranges->room - most;
+        max = aside->held[i] > max ? aside->held[i] : max;
+    assert(max <= aside->ranges->room);
+    return aside->ranges->room - max;
 }
 
 static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size_t place)
@@ -137,7 +137,7 @@ static struct bloomery_hashes hashes_of(const struct bloomery_aside *aside, size
 
 /* Sets a word of keys aside, for which there is room. Between them the blocks of as many hashes
  * of the range that will be added next are prefetched, which so have arrived by then. `narrow` is a
- * constant where this is called. */
+ * constant in each call. */
 static inline __attribute__((always_inline)) void set_aside(struct bloomery_aside *aside,
                                                             const bloomery_hash *hashes,
                                                             size_t count, const bool narrow)
@@ -148,13 +148,13 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
     const uint32_t shift = ranges->shift;
     const size_t stride = place_bytes(ranges) / sizeof(uint64_t);
     assert(count <= BLOOMERY_WORD && count <= aside->space);
-    for (uint32_t block = 0; block < ranges->layer->blocks_per_key; block++) {
-        const size_t first = (size_t)block * ranges->count;
+    for (uint32_t which = 0; which < ranges->layer->blocks_per_key; which++) {
+        const size_t first = (size_t)which * ranges->count;
         uint64_t *to = aside->words + first * stride;
         uint32_t *held = aside->held + first;
         const struct bloomery_hashes next = {to + aside->next * stride, narrow};
         for (size_t i = 0; i < count; i++) {
-            size_t range = (size_t)(bloomery_block_of(hashes[i], block, blocks) >> shift);
+            size_t range = (size_t)(bloomery_block_of(hashes[i], which, blocks) >> shift);
             assert(range < ranges->count && held[range] < ranges->room);
             uint64_t *place = to + range * stride;
             const size_t at = held[range]++;
@@ -167,7 +167,7 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
             if (aside->queried + i < held[aside->next])
                 __builtin_prefetch(
                     ranges->layer->payload +
-                    bloomery_block_of(bloomery_hashes_at(next, aside->queried + i), block, blocks) *
+                    bloomery_block_of(bloomery_hashes_at(next, aside->queried + i), which, blocks) *
                         block_bytes);
         }
     }
@@ -176,25 +176,25 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
     aside->space -= count;
 }
 
-/* Adds what is in the place of a range whose lock is held. */
-static void add_place(struct bloomery_aside *aside, uint32_t block, uint32_t range)
+/* Adds what is in the place of block number `which` (0 to L-1) in a range whose lock is held. */
+static void add_place(struct bloomery_aside *aside, uint32_t which, uint32_t range)
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const struct bloomery_layer *layer = ranges->layer;
-    const size_t place = (size_t)block * ranges->count + range;
+    const size_t place = (size_t)which * ranges->count + range;
     const struct bloomery_hashes hashes = hashes_of(aside, place);
     const size_t count = aside->held[place];
     aside->held[place] = 0;
     aside->total -= count;
-    ranges->filter->operations.add_block(layer, layer->payload, hashes, count, block);
+    ranges->filter->operations.add_block(layer, layer->payload, hashes, count, which);
 }
 
 /* What is set aside for all blocks of a range. */
 static uint64_t held_for(const struct bloomery_aside *aside, uint32_t range)
 {
     uint64_t sum = 0;
-    for (uint32_t block = 0; block < aside->ranges->layer->blocks_per_key; block++)
-        sum += aside->held[block * aside->ranges->count + range];
+    for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++)
+        sum += aside->held[which * aside->ranges->count + range];
     return sum;
 }
 
@@ -207,9 +207,9 @@ static uint32_t fullest_of(const struct bloomery_aside *aside)
     return fullest;
 }
 
-/* Takes the lock of the range that is the next one, or of another at least half as full as the
- * fullest that is free, or waits for the fullest. */
-static uint32_t take_range(const struct bloomery_aside *aside)
+/* Locks the range that is the next one, or a free one at least half as full as the fullest, or
+ * waits for the fullest. */
+static uint32_t lock_range(const struct bloomery_aside *aside)
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const uint32_t fullest = fullest_of(aside);
@@ -225,9 +225,9 @@ static uint32_t take_range(const struct bloomery_aside *aside)
 
 static void add_range(struct bloomery_aside *aside)
 {
-    const uint32_t range = take_range(aside);
-    for (uint32_t block = 0; block < aside->ranges->layer->blocks_per_key; block++)
-        add_place(aside, block, range);
+    const uint32_t range = lock_range(aside);
+    for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++)
+        add_place(aside, which, range);
     bloomery_unlock(&aside->ranges->locks[range]);
     aside->next = fullest_of(aside);
     aside->queried = 0;

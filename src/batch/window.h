@@ -7,7 +7,7 @@
  *                   └── AHEAD words ──┘
  *
  * When a word is visited, the memory of the next two is on its way and that of the third is being
- * asked for: 128 to 192 keys in flight, which is what it takes to keep a core's memory busy, and
+ * requested: 128 to 192 keys in flight, which is what it takes to keep a core's memory busy, and
  * the flow never stops between words as it would if a chunk were prefetched and then consumed.
  * Hashes wait in a small ring in the first-level cache.
  */
@@ -28,7 +28,8 @@ static inline size_t bloomery_word_count(size_t keys, size_t word)
                                                        : BLOOMERY_WORD;
 }
 
-/* What will be touched of all layers: an older one is asked before a key is added to the newest. */
+/* What will be touched of all layers: older ones are queried before a key is added to the
+ * newest. */
 static inline __attribute__((always_inline)) void
 bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
                        bool adding)

@@ -8,7 +8,7 @@
 #define BLOOMERY_FOREIGN_CHAIN_H
 
 #include "core/filter.h"
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 /* Whether keys come as positions: there is no hash of a key then. */
 static inline bool bloomery_by_positions(const bloomery_filter *filter)
@@ -19,7 +19,7 @@ static inline bool bloomery_by_positions(const bloomery_filter *filter)
 /* Whether `adds` counts only keys that were new. */
 static inline bool bloomery_counts_new(const bloomery_filter *filter)
 {
-    return filter->shape.count_rule == BLOOMERY_COUNTS_NEW;
+    return filter->shape.count_scheme == BLOOMERY_COUNTS_NEW;
 }
 
 /* Whether keys must be added one after the other by one thread at a time: in chains, where it depends

@@ -47,8 +47,8 @@ static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
            ((BLOOMERY_BLOCK_WORDS - bloomery_first_word(w)) & (BLOOMERY_BLOCK_WORDS - 1));
 }
 
-/* ORs bits into a word that others may be writing to: 1 where one of them was not set, for exactly
- * one of the threads that set it. */
+/* ORs bits into a word that others may be writing to: returns 1 if one of them was not set, in
+ * exactly one of the threads that set it. */
 static inline uint32_t bloomery_or_shared(uint64_t *word, uint64_t bits)
 {
     return (__atomic_fetch_or(word, bits, __ATOMIC_RELAXED) & bits) != bits;
@@ -74,7 +74,7 @@ INLINE uint64_t turned_scalar(uint64_t w, uint32_t first)
     return choices >> shift | choices << (BLOOMERY_FIRST_WORD_SHIFT - shift);
 }
 
-/* Without a branch for each bit: nobody could foresee which is the first that is not set. */
+/* Without a branch for each bit: no predictor can tell which is the first that is not set. */
 INLINE bool hits_scalar(const uint8_t *block, uint64_t w, uint32_t probes)
 {
     const volatile uint64_t *words = (const volatile uint64_t *)(const void *)block;
@@ -102,7 +102,7 @@ INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
     return probes - (uint32_t)seen;
 }
 
-/* Reading first keeps the block shared where the bits are set already, and an atomic OR costs
+/* Reading first keeps the cache line shared if the bits are set already, and an atomic OR costs
  * several times a plain one. */
 INLINE uint32_t set_shared_scalar(uint8_t *block, uint64_t w, uint32_t probes)
 {

@@ -28,15 +28,15 @@ bloomery_status bloomery_blocked_check(const struct bloomery_shape *shape,
     if (shape->block_bits != BLOOMERY_BLOCK_BITS)
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 0,
-            "a filter of lines with blocks of %u cells is not known to this version",
+            "blocks of %u cells are not known to this version; a blocked filter has blocks of 512",
             shape->block_bits);
     if (layer->blocks_per_key < 1 || layer->blocks_per_key > BLOOMERY_BLOCKS_PER_KEY_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a blocked filter has 1 to %d lines per key, not %u",
+                             "a blocked filter has 1 to %d blocks per key, not %u",
                              BLOOMERY_BLOCKS_PER_KEY_MAX, layer->blocks_per_key);
     if (layer->probes > BLOOMERY_BLOCK_PROBES)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a blocked filter has 1 to %d bits per line of a key, not %u",
+                             "a blocked filter has 1 to %d bits per block of a key, not %u",
                              BLOOMERY_BLOCK_PROBES, layer->probes);
     if (layer->bits % BLOOMERY_BLOCK_BITS != 0 ||
         layer->blocks != layer->bits / BLOOMERY_BLOCK_BITS)
@@ -90,9 +90,9 @@ double bloomery_blocked_expected_rate(const struct bloomery_layer *layer, uint64
 }
 
 /*
- * The live rate: an absent key's blocks are uniform and independent, and in a block b its k bits are
- * in one of eight windows of words, one bit in each word. With x_c bits set in word c they are all
- * set with probability
+ * The live rate: an absent key's blocks are uniform and independent, and in a block b its k bits
+ * are in one of eight windows of words, one bit in each word. With x_c bits set in word c they are
+ * all set with probability
  *
  *     f(b) = mean over the windows of the product of x_c / 64 over its words
  *

@@ -14,17 +14,17 @@ enum { BLOOMERY_AHEAD = 128 };
 void bloomery_blocked_prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
                                const bloomery_hash *hashes, size_t count);
 
-/* First blocks only: for asking block by block. */
+/* First blocks only: for queries block by block. */
 void bloomery_blocked_prefetch_first(const struct bloomery_layer *layer, const uint8_t *payload,
                                      const bloomery_hash *hashes, size_t count);
 
-/* Block number `block` of each key. */
+/* Block number `which` (0 to L-1) of each key. */
 static inline __attribute__((always_inline)) void
 bloomery_blocked_prefetch_block(const struct bloomery_layer *layer, const uint8_t *payload,
-                                const bloomery_hash *hashes, size_t count, uint32_t block)
+                                const bloomery_hash *hashes, size_t count, uint32_t which)
 {
     for (size_t i = 0; i < count; i++)
-        __builtin_prefetch(payload + bloomery_block_of(hashes[i], block, layer->blocks) *
+        __builtin_prefetch(payload + bloomery_block_of(hashes[i], which, layer->blocks) *
                                          BLOOMERY_BLOCK_BYTES);
 }
 
@@ -33,16 +33,16 @@ static inline __attribute__((always_inline)) void
 bloomery_blocked_prefetch_rest(const struct bloomery_layer *layer, const uint8_t *payload,
                                bloomery_hash hash)
 {
-    for (uint32_t block = 1; block < layer->blocks_per_key; block++)
-        bloomery_blocked_prefetch_block(layer, payload, &hash, 1, block);
+    for (uint32_t which = 1; which < layer->blocks_per_key; which++)
+        bloomery_blocked_prefetch_block(layer, payload, &hash, 1, which);
 }
 
 /* The chance that a key that comes to a block finds its k bits set there, from how many of its
  * words' bits are set. */
 double bloomery_block_live_rate(const uint8_t set_in_word[8], uint32_t probes);
 
-/* By core/block.h, plain and for several threads. Scalar code is the definition; the others run only
- * where base/cpu.h says so, and give the same answers. */
+/* By core/block.h, plain and for several threads. Scalar code is the definition; the others run
+ * only if base/cpu.h says so, and give the same answers. */
 extern const struct bloomery_operations bloomery_blocked_scalar[2];
 extern const struct bloomery_operations bloomery_blocked_avx2[2];
 extern const struct bloomery_operations bloomery_blocked_avx512[2];

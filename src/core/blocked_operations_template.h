@@ -65,22 +65,22 @@ LEVEL_TARGET static uint64_t OF_LEVEL(add_word)(const struct bloomery_layer *lay
 }
 
 LEVEL_INLINE void OF_LEVEL(fetch_block)(const struct bloomery_layer *layer, const uint8_t *payload,
-                                        struct bloomery_hashes hashes, size_t i, uint32_t block)
+                                        struct bloomery_hashes hashes, size_t i, uint32_t which)
 {
     const bloomery_hash hash = bloomery_hashes_at(hashes, i);
-    bloomery_blocked_prefetch_block(layer, payload, &hash, 1, block);
+    bloomery_blocked_prefetch_block(layer, payload, &hash, 1, which);
 }
 
 LEVEL_TARGET static void OF_LEVEL(add_block)(const struct bloomery_layer *layer, uint8_t *payload,
                                              struct bloomery_hashes hashes, size_t count,
-                                             uint32_t block)
+                                             uint32_t which)
 {
     for (size_t i = 0; i < count && i < BLOOMERY_AHEAD; i++)
-        OF_LEVEL(fetch_block)(layer, payload, hashes, i, block);
+        OF_LEVEL(fetch_block)(layer, payload, hashes, i, which);
     for (size_t i = 0; i < count; i++) {
         if (i + BLOOMERY_AHEAD < count)
-            OF_LEVEL(fetch_block)(layer, payload, hashes, i + BLOOMERY_AHEAD, block);
-        OF_LEVEL(put)(layer, payload, bloomery_hashes_at(hashes, i), block, false);
+            OF_LEVEL(fetch_block)(layer, payload, hashes, i + BLOOMERY_AHEAD, which);
+        OF_LEVEL(put)(layer, payload, bloomery_hashes_at(hashes, i), which, false);
     }
 }
 

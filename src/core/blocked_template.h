@@ -19,8 +19,8 @@
 LEVEL_INLINE bool OF_LEVEL(holds)(const struct bloomery_layer *layer, const uint8_t *payload,
                                   bloomery_hash hash, uint32_t first)
 {
-    for (uint32_t block = first; block < layer->blocks_per_key; block++) {
-        const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
+    for (uint32_t which = first; which < layer->blocks_per_key; which++) {
+        const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
         if (!OF_LEVEL(hits)(payload + place.block * BLOOMERY_BLOCK_BYTES, place.word,
                             layer->probes))
             return false;
@@ -28,11 +28,11 @@ LEVEL_INLINE bool OF_LEVEL(holds)(const struct bloomery_layer *layer, const uint
     return true;
 }
 
-/* Sets block `block` of a key; how many bits were not set. */
+/* Sets block number `which` (0 to L-1) of a key; returns how many bits were not set. */
 LEVEL_INLINE uint32_t OF_LEVEL(put)(const struct bloomery_layer *layer, uint8_t *payload,
-                                    bloomery_hash hash, uint32_t block, const bool shared)
+                                    bloomery_hash hash, uint32_t which, const bool shared)
 {
-    const struct bloomery_place place = bloomery_place_of(hash, block, layer->blocks);
+    const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
     uint8_t *at = payload + place.block * BLOOMERY_BLOCK_BYTES;
     assert(place.block < layer->blocks);
     return shared ? OF_LEVEL(set_shared)(at, place.word, layer->probes)
@@ -43,7 +43,7 @@ LEVEL_INLINE uint32_t OF_LEVEL(put_all)(const struct bloomery_layer *layer, uint
                                         bloomery_hash hash, const bool shared)
 {
     uint32_t fresh = OF_LEVEL(put)(layer, payload, hash, 0, shared);
-    for (uint32_t block = 1; block < layer->blocks_per_key; block++)
-        fresh += OF_LEVEL(put)(layer, payload, hash, block, shared);
+    for (uint32_t which = 1; which < layer->blocks_per_key; which++)
+        fresh += OF_LEVEL(put)(layer, payload, hash, which, shared);
     return fresh;
 }

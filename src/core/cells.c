@@ -10,8 +10,8 @@
  *      └──────── ∪ ────────────┘           └──────── ∪ ────────────┘
  *     |             block 0                |             block 1                |     folded twice
  *
- * Flat arrays: what moves is the single bit. Two neighbours become one, and a word of 64 bits one of
- * 32, by bringing the even bits of x | x >> 1 together:
+ * Flat arrays: what moves is the single bit. Two neighbours become one, and a word of 64 bits one
+ * of 32, by bringing the even bits of x | x >> 1 together:
  *
  *     x            h g f e d c b a
  *     x | x >> 1   . hg . fe . dc . ba      every other bit counts
@@ -170,7 +170,8 @@ static uint64_t fold_word(uint64_t x, uint32_t folds)
     return x;
 }
 
-/* Words `from` to `from + count - 1` of a flat array that has `words`, ORed; those behind it are 0. */
+/* Words `from` to `from + count - 1` of a flat array that has `words`, ORed; those behind it are
+ * 0. */
 static uint64_t unite_words(const uint8_t *payload, uint64_t words, uint64_t from, uint64_t count)
 {
     uint64_t all = 0;

@@ -3,8 +3,8 @@
  * Cells without keys: payloads of one shape put together cell by cell, and seen at a smaller size.
  * cells.c holds the essay.
  *
- * Everything works on a stretch of a payload: `bytes` bytes from byte `at` on, both multiples of 64.
- * So payloads of any size pass through a memory of any size.
+ * Everything works on a stretch of a payload: `bytes` bytes from byte `at` on, both multiples of
+ * 64. So payloads of any size pass through a memory of any size.
  */
 #ifndef BLOOMERY_CORE_CELLS_H
 #define BLOOMERY_CORE_CELLS_H
@@ -14,8 +14,7 @@
 /* One layer's cells as they are (no folds), or as they are at half the size, that often. */
 struct bloomery_cells {
     const uint8_t *payload;
-    uint64_t
-        cells; /* of the layer itself: a multiple of 2^folds, of whole blocks where it has them */
+    uint64_t cells;     /* of the layer itself: a multiple of 2^folds, and of whole blocks if any */
     uint32_t cell_bits; /* 1, 4 or 8 */
     uint32_t block_bits;
     uint32_t folds;
@@ -29,7 +28,7 @@ struct bloomery_cells bloomery_cells_of(const struct bloomery_shape *shape,
 uint64_t bloomery_cells_bytes(const struct bloomery_cells *cells);
 
 /* A stretch of the folded cells, spare bits behind the last cell zero whatever the payload holds
- * there: in `room` (of `bytes` bytes), or where nothing had to be done in the payload itself. */
+ * there: in `room` (of `bytes` bytes), or in the payload itself if nothing had to be done. */
 const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t at, size_t bytes,
                                    uint8_t *room);
 
@@ -38,7 +37,7 @@ const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t 
 void bloomery_cells_unite(uint32_t cell_bits, uint8_t *into, const uint8_t *from, size_t bytes);
 void bloomery_cells_intersect(uint32_t cell_bits, uint8_t *into, const uint8_t *from, size_t bytes);
 
-/* How many cells of a stretch are not 0, and how many are not 0 in one of two at least. */
+/* How many cells of a stretch are not 0, and how many are not 0 in at least one of two. */
 uint64_t bloomery_cells_count(uint32_t cell_bits, const uint8_t *one, size_t bytes);
 uint64_t bloomery_cells_count_either(uint32_t cell_bits, const uint8_t *one, const uint8_t *other,
                                      size_t bytes);

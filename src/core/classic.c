@@ -20,7 +20,8 @@ bloomery_status bloomery_classic_check(const struct bloomery_shape *shape,
     if (shape->block_bits != 0 || layer->blocks != 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a classic filter has no blocks");
     if (layer->blocks_per_key != 0)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a classic filter has no lines");
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a classic filter has no blocks per key");
     return BLOOMERY_OK;
 }
 
@@ -100,8 +101,8 @@ double bloomery_classic_expected_rate(const struct bloomery_layer *layer, uint64
     return bloomery_classic_rate(layer->bits, layer->probes, keys);
 }
 
-/* Positions are uniform over all bits, so the live rate is fill^k. Bits past m in the last bytes are
- * not of the filter. */
+/* Positions are uniform over all bits, so the live rate is fill^k. Bits past m in the last bytes
+ * are not of the filter. */
 void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                            const uint8_t *payload, struct bloomery_scan *scan)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Single counters of 4 bits, two to a byte and the low half first, or of 8 bits. At its maximum a
- * counter no longer knows what it stands for, and nothing moves it from there (core/counting.c).
+ * Single counters of 4 bits, two to a byte and the low half first, or of 8 bits. A counter at its
+ * maximum is saturated: nothing moves it from there (core/counting.c).
  */
 #ifndef BLOOMERY_CORE_COUNTERS_H
 #define BLOOMERY_CORE_COUNTERS_H
@@ -12,7 +12,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A counter of so many bits stays at this. */
+/* A counter of so many bits saturates at this. */
 INLINE uint32_t bloomery_counter_max(const uint32_t bits)
 {
     return (1u << bits) - 1;
@@ -38,7 +38,7 @@ INLINE uint32_t bloomery_counter_get(const uint8_t *cells, uint64_t position, co
     return value >> bloomery_counter_shift(position, bits) & bloomery_counter_max(bits);
 }
 
-/* Relaxed order does: a counter publishes nothing but itself. */
+/* Relaxed order suffices: a counter publishes nothing but itself. */
 INLINE bool bloomery_swap_byte(uint8_t *byte, uint8_t *before, uint32_t after, const bool atomic)
 {
     if (atomic)
@@ -48,24 +48,24 @@ INLINE bool bloomery_swap_byte(uint8_t *byte, uint8_t *before, uint32_t after, c
     return true;
 }
 
-/* `times` more, the maximum at most. What it was before. */
+/* Adds `times`, up to the maximum; returns the value before. */
 INLINE uint32_t bloomery_counter_raise(uint8_t *cells, uint64_t position, uint32_t times,
                                        const uint32_t bits, const bool atomic)
 {
     const uint32_t shift = bloomery_counter_shift(position, bits);
-    const uint32_t most = bloomery_counter_max(bits);
+    const uint32_t max = bloomery_counter_max(bits);
     uint8_t *byte = cells + bloomery_counter_byte(position, bits);
     uint8_t now = atomic ? __atomic_load_n(byte, __ATOMIC_RELAXED) : *byte;
     for (;;) {
-        const uint32_t value = (uint32_t)now >> shift & most;
-        const uint32_t more = times < most - value ? times : most - value;
+        const uint32_t value = (uint32_t)now >> shift & max;
+        const uint32_t more = times < max - value ? times : max - value;
         if (more == 0 || bloomery_swap_byte(byte, &now, now + (more << shift), atomic))
             return value;
     }
 }
 
-/* `times` less, unless it is at its maximum. What it was before; where that is less than `times`,
- * nothing was changed. */
+/* Takes `times` away unless the counter is saturated; returns the value before. If that is less
+ * than `times`, nothing was changed. */
 INLINE uint32_t bloomery_counter_lower(uint8_t *cells, uint64_t position, uint32_t times,
                                        const uint32_t bits, const bool atomic)
 {

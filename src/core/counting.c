@@ -1,40 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The counting filter: a blocked filter whose cells are counters of 4 or 8 bits, so that keys can be
- * removed.
+ * The counting filter: a blocked filter whose cells are counters of 4 or 8 bits, so that keys can
+ * be removed.
  *
  *     blocked    | 512 bits |                                 64 bytes
- *     counting   | 512 counters, two to a byte, low first  |   256 bytes (512 with counters of 8 bits)
+ *     counting   | 512 counters, two to a byte, low first  |   256 bytes (512 if of 8 bits)
  *                      ^
  *                  counter 4 of the block is the low half of byte 2
  *
- * Blocks and positions of a key are those of core/derive.h, so that with a bit in the place of every
- * counter that is not 0 it is the blocked filter, bit for bit.
+ * Blocks and positions of a key are those of core/derive.h, so that with a bit in the place of
+ * every counter that is not 0 it is the blocked filter, bit for bit.
  *
- * What a key touches. In a block its k positions are in k words, so they differ; where two of its
+ * What a key touches. In a block its k positions are in k words, so they differ; if two of its
  * blocks coincide they may not, and a counter that both name is touched twice:
  *
  *     block 0, block 7:   positions 3 70 140       +1 for counters 3, 70, 140
  *     block 1, block 2:   positions 70 150 200     +1 for counters 70, 150, 200 of another block
- *     block 1, block 7:   positions 70 150 200     where the blocks coincide: counter 70 gets 2
+ *     block 1, block 7:   positions 70 150 200     if the blocks coincide: counter 70 gets 2
  *
- * A block counts for itself alone because then counters are sums over blocks: a thread can add block 1 of
- * a key without knowing where block 0 lies (ranges.c), and two blocks of a filter that is halved are
- * added up to what the smaller filter would have counted.
+ * Each block counts for itself because then counters are sums over blocks: a thread can add block 1
+ * of a key without knowing where block 0 lies (ranges.c), and two blocks of a filter that is halved
+ * are added up to what the smaller filter would have counted.
  *
- * Sticky counters. At its maximum a counter no longer knows what it stands for, so nothing moves it
- * from there, up or down. Below, it is exactly the sum of what the keys in the filter touch it:
+ * Saturated counters. At its maximum a counter no longer knows what it stands for, so nothing moves
+ * it from there, up or down. Below, it is exactly the sum of what the keys in the filter add to it:
  *
  *     counter = maximum    or    counter = sum over keys of (blocks that name it)
  *
  * Adds keep that, and so do removals of keys that are there: each takes away what its add brought.
- * Hence no counter of a key that is still there ever becomes 0. A removal is refused where a
+ * Hence no counter of a key that is still there ever becomes 0. A removal is refused if a
  * counter is less than what the key would take away, for then the key is not there.
  *
  * Several threads. A counter is changed with compare-and-swap of its byte, so no change is lost and
  * the sums hold. A removal first looks whether all of its counters are large enough, and only then
- * takes from them one after the other; where one has become too small meanwhile - two threads
- * remove one key that was added once - it puts back what it took, and the key was absent.
+ * takes from them one after the other. If one has become too small meanwhile - two threads remove
+ * one key that was added once - it puts back what it took, and the key was absent.
  */
 #include "core/counting.h"
 
@@ -74,7 +74,8 @@ struct touched {
     } at[TOUCHED_MAX];
 };
 
-/* Another block names this counter; only the blocks before it, the first `known`, can have done so. */
+/* Another block names this counter; only the blocks before it, the first `known`, can have done
+ * so. */
 static void touch_again(struct touched *touched, uint32_t known, uint64_t block, uint32_t position)
 {
     for (uint32_t i = 0; i < known; i++)

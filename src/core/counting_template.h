@@ -5,17 +5,17 @@
  *
  *     COUNTING_NAME(name)   the instance's name for a function
  *     COUNTING_BITS         of a counter: 4 or 8
- *     COUNTING_ATOMIC       true where several threads change counters at once
+ *     COUNTING_ATOMIC       true if several threads change counters at once
  *     COUNTING_LABEL        its name for people
  *
  * An absent key meets a counter of 0 among its first two probes most often, and those lie in one or
- * two of a block's four or eight cache lines. Where a word of keys is looked up, only these two are
+ * two of a block's four or eight cache lines. When a word of keys is looked up, only these two are
  * prefetched; the rest is as soon as a key survives them, and read when the word is through.
  */
 
 #define BLOCK_BYTES ((size_t)CELLS / 8 * COUNTING_BITS)
 
-/* Block `block` of a key: where its block begins; `word` says which of its counters. */
+/* Where block number `which` (0 to L-1) of a key begins; `word` says which of its counters. */
 INLINE size_t COUNTING_NAME(block_of)(const struct bloomery_layer *layer, bloomery_hash hash,
                                       uint32_t which, uint64_t *word)
 {
@@ -99,7 +99,7 @@ static void COUNTING_NAME(add_block)(const struct bloomery_layer *layer, uint8_t
     }
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Queries --------------------------------------------------------------------------------- */
 
 /* Whether probes `first` to k - 1 of a block find counters that are not 0. */
 INLINE bool COUNTING_NAME(probes_hit)(const uint8_t *block, uint64_t word, uint32_t first,
@@ -172,8 +172,8 @@ INLINE uint32_t COUNTING_NAME(value_of)(const struct touched *touched, const uin
                                 touched->at[i].position, COUNTING_BITS, COUNTING_ATOMIC);
 }
 
-/* Gives back what was taken from the first `count` counters. A counter that reached its maximum
- * since, or was there, stays; nothing was taken from the latter. */
+/* Gives back what was taken from the first `count` counters. A counter that saturated since, or was
+ * saturated, stays; nothing was taken from the latter. */
 static void COUNTING_NAME(put_back)(const struct touched *touched, uint8_t *payload,
                                     const uint8_t *taken, uint32_t count)
 {
@@ -212,19 +212,19 @@ static bool COUNTING_NAME(remove)(const struct bloomery_layer *layer, uint8_t *p
     return true;
 }
 
-/* A counter at its maximum says no more than "that often, or more". */
+/* A saturated counter says no more than "that often, or more". */
 static uint32_t COUNTING_NAME(count)(const struct bloomery_layer *layer, const uint8_t *payload,
                                      bloomery_hash hash)
 {
     struct touched touched;
-    uint32_t least = bloomery_counter_max(COUNTING_BITS);
+    uint32_t min = bloomery_counter_max(COUNTING_BITS);
     touched_find(&touched, layer, hash);
     for (uint32_t i = 0; i < touched.count; i++) {
         const uint32_t value = COUNTING_NAME(value_of)(&touched, payload, i);
-        if (value != bloomery_counter_max(COUNTING_BITS) && value / touched.at[i].times < least)
-            least = value / touched.at[i].times;
+        if (value != bloomery_counter_max(COUNTING_BITS) && value / touched.at[i].times < min)
+            min = value / touched.at[i].times;
     }
-    return least;
+    return min;
 }
 
 static const struct bloomery_operations COUNTING_NAME(operations) = {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From a hash to positions. This is part of the file format: change a block and no old file answers.
+ * From a hash to positions: our own scheme. It is part of the file format: if a line of it changes,
+ * no old file answers. The scheme is also in: core/block.h (the bits of a word), core/x86 and
+ * core/arm (the same for vector units), batch/x86/native_avx512.c (block and word of eight
+ * keys), include/bloomery/inline.h (queries compiled into the caller), and the second reader,
+ * tests/reference/format_reader.py, which is written from docs/format.md.
  *
  *     C1 = 0xBF58476D1CE4E5B9   C2 = 0x94D049BB133111EB   G = 0x9E3779B97F4A7C15
  *     fold(a, b)      = low 64 bits of a b XOR high 64 bits of a b
  *     fastrange(x, N) = floor(x N / 2^64), uniform in 0 .. N-1, decided by the high bits of x
  *     mix64(x)        = the finaliser of splitmix64, a bijection of 64 bits
  *
- * blocked   A block is eight words of 64 bits. In each of its L blocks a key sets one bit in each of
- *           k words that follow one another, the first after the eighth. All of a block comes from
- *           one number x:
+ * blocked   A block is eight words of 64 bits. In each of its L blocks a key sets one bit in each
+ *           of k words that follow one another, the first after the eighth. All of a block comes
+ *           from one number x:
  *
  *               x_0 = hi,   x_j = fold(hi XOR j G, C2)         j = 1 .. L-1
  *               block j    = fastrange(x_j, N)
@@ -77,28 +81,28 @@ static inline uint64_t bloomery_fastrange(uint64_t hash, uint64_t size)
 
 /* What a key does in one of its blocks. */
 struct bloomery_place {
-    uint64_t block; /* its index */
+    uint64_t block; /* its number among all, 0 to N-1 */
     uint64_t word;  /* w: which bits of it */
 };
 
-/* x_j */
-static inline uint64_t bloomery_block_hash(bloomery_hash hash, uint32_t block)
+/* x_j of block number `which` (0 to L-1) of a key. */
+static inline uint64_t bloomery_block_hash(bloomery_hash hash, uint32_t which)
 {
-    return block == 0
+    return which == 0
                ? hash.hi
-               : bloomery_mix_fold(hash.hi ^ block * BLOOMERY_GOLDEN, UINT64_C(0x94D049BB133111EB));
+               : bloomery_mix_fold(hash.hi ^ which * BLOOMERY_GOLDEN, UINT64_C(0x94D049BB133111EB));
 }
 
-/* The index of block `block` (0 to L-1) among `blocks`. */
-static inline uint64_t bloomery_block_of(bloomery_hash hash, uint32_t block, uint64_t blocks)
+/* Where block number `which` (0 to L-1) of a key is: 0 to blocks-1. */
+static inline uint64_t bloomery_block_of(bloomery_hash hash, uint32_t which, uint64_t blocks)
 {
-    return bloomery_fastrange(bloomery_block_hash(hash, block), blocks);
+    return bloomery_fastrange(bloomery_block_hash(hash, which), blocks);
 }
 
-static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32_t block,
+static inline struct bloomery_place bloomery_place_of(bloomery_hash hash, uint32_t which,
                                                       uint64_t blocks)
 {
-    const uint64_t x = bloomery_block_hash(hash, block);
+    const uint64_t x = bloomery_block_hash(hash, which);
     return (struct bloomery_place){bloomery_fastrange(x, blocks),
                                    bloomery_mix_fold(x ^ hash.lo, BLOOMERY_MIX_1)};
 }

@@ -24,39 +24,39 @@ struct bloomery_filter {
 
     const struct bloomery_hash_row *hash;
     struct bloomery_hash_secret secret;
-    struct bloomery_short_secret short_secret; /* of its seed, where the hash is XXH3-64 */
+    struct bloomery_short_secret short_secret; /* of its seed, if the hash is XXH3-64 */
     bool secret_known;                         /* keys can be hashed */
     bool secret_in_file;                       /* written with the filter */
     bool concurrent;
-    bool foreign; /* by the rules of another system */
+    bool foreign; /* by the schemes of another system */
     /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
      * one. */
     const struct bloomery_native *native;
     bool (*query_key)(const bloomery_filter *filter, bloomery_key key);
     int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
-    struct bloomery_lock *growing; /* in concurrent chains: held by who adds a layer */
+    struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    struct bloomery_layer
-        first;          /* of a chain: what it begins with, and goes back to when cleared */
-    bloomery_plan next; /* of a chain: its next layer, once it was asked for; else 0 */
+    /* Of a chain: what it begins with, and goes back to when cleared. */
+    struct bloomery_layer first;
+    bloomery_plan next; /* of a chain: its next layer, once it was planned; else 0 */
 
     enum bloomery_storage storage;
     /* Of the layers that the filter was made with; later ones have memory of their own. */
     uint8_t *payload; /* never written unless owned */
     uint64_t payload_bytes;
-    struct bloomery_map map;  /* where storage is mapped */
+    struct bloomery_map map;  /* if storage is mapped */
     const uint8_t *checksums; /* those behind a borrowed or mapped payload, else NULL */
     uint64_t checksum_seed;   /* theirs */
     uint64_t payload_offset;  /* where the payload lay in the bytes it came from */
 
     bloomery_key_rule rule;
     size_t note_bytes; /* 0: none */
-    char *note;        /* NUL-terminated, in the same block of memory as the filter */
+    char *note;        /* NUL-terminated, in the same allocation as the filter */
     /* What another system's bytes say that has no meaning here, kept to be written again: in the
-     * same block of memory as the filter. */
+     * same allocation as the filter. */
     uint8_t *extra;
     size_t extra_bytes;
-    size_t own_bytes; /* of that block: filter, layers, extra and note */
+    size_t own_bytes; /* of that allocation: filter, layers, extra and note */
     struct bloomery_layer layers[];
 };
 
@@ -79,8 +79,9 @@ struct bloomery_traits {
  * the caller's to wipe. */
 struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter);
 
-/* Lays the layers of a shape out in a payload: fills their offset and bytes and gives the total. For
- * shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a layer has no bits or too many. */
+/* Lays the layers of a shape out in a payload: fills their offset and bytes and gives the total.
+ * For shapes that do not come from a file. BLOOMERY_BAD_ARGUMENT if a layer has no bits or too
+ * many. */
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error);
 
@@ -96,7 +97,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               uint64_t payload_bytes, struct bloomery_filter **out,
                               bloomery_error *error);
 
-/* How many layers there are: with the order that makes all of a layer visible to who sees its number. */
+/* How many layers there are, with acquire order: a thread that sees a layer's number sees all of
+ * the layer. */
 static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter)
 {
     return __atomic_load_n(&filter->shape.layer_count, __ATOMIC_ACQUIRE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One row per kind, naming every function that it owes: hash in, answer out. Kinds never see key
- * bytes and never see files. A kind that forgets a function does not layer.
+ * bytes and never see files. A kind that forgets a function does not link.
  */
 #ifndef BLOOMERY_CORE_KINDS_H
 #define BLOOMERY_CORE_KINDS_H
@@ -11,8 +11,8 @@
 /*
  * What a filter does all day, chosen once when it is made: the row's own scalar functions define
  * the answers, kernels for a processor must equal them bit for bit. In all of them `payload` is the
- * layer's own part. A word is up to 64 hashes, whose answers are the bits of the word returned; bits
- * past `count` are 0.
+ * layer's own part. A word is up to 64 hashes, whose answers are the bits of the word returned;
+ * bits past `count` are 0.
  */
 
 /* Hashes behind one another that were set aside: both halves, or with lo = 0 the high one alone. */
@@ -42,19 +42,18 @@ struct bloomery_operations {
                          uint64_t *new_bits); /* += unless NULL */
     uint64_t (*query_word)(const struct bloomery_layer *layer, const uint8_t *payload,
                            const bloomery_hash *hashes, size_t count);
-    /* Where a key touches blocks: adds block number `block` (0 to L-1) of any number of hashes alone,
-     * the memory of those to come prefetched. For threads that share a filter out by blocks. NULL in
-     * flat kinds. */
+    /* Adds block number `which` (0 to L-1) of any number of hashes alone, and prefetches the memory
+     * of those to come. For threads that divide a filter by blocks. NULL in flat kinds. */
     void (*add_block)(const struct bloomery_layer *layer, uint8_t *payload,
-                      struct bloomery_hashes hashes, size_t count, uint32_t block);
-    /* Counters only, else NULL. remove: false where the key is surely absent and nothing was changed;
-     * `cleared` (never NULL) gets how many counters reached 0. */
+                      struct bloomery_hashes hashes, size_t count, uint32_t which);
+    /* Counters only, else NULL. remove: false if the key is definitely absent and nothing was
+     * changed; `cleared` (never NULL) gets how many counters reached 0. */
     bool (*remove)(const struct bloomery_layer *layer, uint8_t *payload, bloomery_hash hash,
                    uint32_t *cleared);
     uint32_t (*count)(const struct bloomery_layer *layer, const uint8_t *payload,
                       bloomery_hash hash);
-    /* Where hashes hand out positions (core/foreign/rules.h: POSITIONS) these stand for those above, which are
-     * NULL: the same by a key's k positions. Else NULL. */
+    /* If the hash hands out positions (core/foreign/schemes.h: POSITIONS), these replace those
+     * above, which are NULL: the same by a key's k positions. Else NULL. */
     uint32_t (*add_positions)(const struct bloomery_layer *layer, uint8_t *payload,
                               const uint64_t *positions);
     bool (*may_contain_positions)(const struct bloomery_layer *layer, const uint8_t *payload,
@@ -63,45 +62,45 @@ struct bloomery_operations {
                              const uint64_t *positions, uint32_t *cleared);
     uint32_t (*count_positions)(const struct bloomery_layer *layer, const uint8_t *payload,
                                 const uint64_t *positions);
-    /* In rules of other systems: the positions of a hash, k of them. */
+    /* In schemes of other systems: the positions of a hash, k of them. */
     void (*positions_of)(const struct bloomery_layer *layer, bloomery_hash hash,
                          uint64_t *positions);
 };
 
-/* What reading all bits of a layer tells. */
+/* What a scan of all bits of a layer reports. */
 struct bloomery_scan {
     uint64_t bits_set;  /* cells that are not 0 */
-    uint64_t saturated; /* counters at their maximum */
+    uint64_t saturated; /* counters */
     double live_rate;
 };
 
 struct bloomery_kind_row {
     bloomery_kind id;
-    uint32_t block_rule; /* core/foreign/rules.h; our own kinds have 0 for these */
-    uint32_t probe_rule;
-    uint32_t repeat_rule;
+    uint32_t block_scheme; /* core/foreign/schemes.h; our own kinds have 0 for these */
+    uint32_t probe_scheme;
+    uint32_t repeat_scheme;
     uint32_t probes_max; /* of a key: k L; 0 stands for BLOOMERY_PROBES_MAX */
     /* Checks a layer's geometry and the shape fields that the kind reads; says what is wrong. */
     bloomery_status (*check)(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                              bloomery_error *error);
     const struct bloomery_operations *(*operations)(uint32_t cell_bits, bool concurrent);
     double (*expected_rate)(const struct bloomery_layer *layer, uint64_t keys);
-    /* Distinct keys, where so many cells are not 0; INFINITY where all are. */
+    /* Distinct keys if so many cells are not 0; INFINITY if all are. */
     double (*estimate)(const struct bloomery_layer *layer, uint64_t bits_set);
     void (*scan)(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                  const uint8_t *payload, struct bloomery_scan *scan);
-    /* Of chains of other systems: the geometry (bits, probes, keys, rate) of the layer after `newest`,
-     * which has got as many keys as it was planned for. NULL: src/chain/grow.c knows. */
+    /* Of chains of other systems: the geometry (bits, probes, keys, rate) of the layer after
+     * `newest`, which has got as many keys as it was planned for. NULL: src/chain/grow.c knows. */
     bloomery_status (*next_layer)(const struct bloomery_shape *shape,
                                   const struct bloomery_layer *newest, struct bloomery_layer *next,
                                   bloomery_error *error);
     uint32_t block_bits; /* of a shape made from a plan */
-    uint32_t cell_sizes; /* bit b is set where cells of b bits are known */
+    uint32_t cell_sizes; /* bit b is set if cells of b bits are known */
     bool grows;          /* a chain to which layers are added; else one layer */
 };
 
-/* ROW(id, prefix of its functions, block bits, cell sizes, grows). A scalable filter is a chain of blocked layers: what
- * is special about it concerns the chain and not the layer (src/chain/grow.c). */
+/* ROW(id, prefix of its functions, block bits, cell sizes, grows). A scalable filter is a chain of
+ * blocked layers: what is special about it concerns the chain, not the layer (src/chain/grow.c). */
 #define BLOOMERY_KINDS(ROW)                                                \
     ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false)            \
     ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false)              \

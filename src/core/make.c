@@ -10,13 +10,13 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 #include "plan/solve.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* The bytes of m cells, in whole units; false where m is out of range. */
+/* The bytes of m cells, in whole units; false if m is out of range. */
 static bool layer_bytes(const struct bloomery_shape *shape, uint64_t cells, uint64_t *bytes)
 {
     if (shape->cell_bits == 0 || shape->cell_bits > BLOOMERY_CELL_BITS_MAX || cells == 0 ||
@@ -48,54 +48,55 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
     return BLOOMERY_OK;
 }
 
-/* Our own filters have nothing of other systems; theirs have a dialect and rules. */
+/* Our own filters have nothing of other systems; theirs have a dialect and schemes. */
 static bloomery_status check_origin(const struct bloomery_shape *shape, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
     if (foreign == (shape->dialect != 0) &&
-        (foreign || (shape->count_rule == 0 && shape->growth == 0 && shape->tightening == 0)))
+        (foreign || (shape->count_scheme == 0 && shape->growth == 0 && shape->tightening == 0)))
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                         "a dialect, and rules of other systems, go together");
+                         "a dialect, and schemes of other systems, go together");
 }
 
-static bloomery_status check_rules(const struct bloomery_shape *shape,
-                                   const struct bloomery_kind_row *row, bloomery_error *error)
+static bloomery_status check_schemes(const struct bloomery_shape *shape,
+                                     const struct bloomery_kind_row *row, bloomery_error *error)
 {
     const struct {
         const char *name;
         uint32_t value;
         uint32_t known;
     } fields[] = {
-        {"bit order", shape->bit_order, BLOOMERY_RULE_NATIVE},
-        {"repeat rule", shape->repeat_rule, row->repeat_rule},
+        {"bit order", shape->bit_order, BLOOMERY_SCHEME_NATIVE},
+        {"repeat scheme", shape->repeat_scheme, row->repeat_scheme},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (fields[i].value != fields[i].known)
             return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                                  "%s %u is not known to this version", fields[i].name,
                                  fields[i].value);
-    if (shape->count_rule > BLOOMERY_COUNTS_NEW)
+    if (shape->count_scheme > BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "count rule %u is not known to this version", shape->count_rule);
+                             "count scheme %u is not known to this version", shape->count_scheme);
     if (!(shape->tightening >= 0 && shape->tightening <= 1))
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "the rate of a further link is 0 to 1 times that of the one before");
+        return bloomery_fail(
+            error, BLOOMERY_BAD_ARGUMENT, 0,
+            "the rate of a further layer is 0 to 1 times that of the layer before");
     return BLOOMERY_OK;
 }
 
-/* The rules of other systems are made for their hashes: ours have no positions to hand out, theirs no
- * key. */
+/* The schemes of other systems are made for their hashes: ours have no positions to hand out,
+ * theirs no secret. */
 static bloomery_status check_pair(const struct bloomery_shape *shape,
                                   const struct bloomery_hash_row *hash, bloomery_error *error)
 {
     const bool foreign = bloomery_is_foreign(shape);
-    const bool positions = bloomery_hands_out(shape->probe_rule);
+    const bool positions = bloomery_hands_out(shape->probe_scheme);
     if (foreign == ((uint32_t)hash->id >= BLOOMERY_HASH_FOREIGN) &&
         positions == (hash->positions != NULL))
         return BLOOMERY_OK;
-    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe rule %u",
-                         hash->name, shape->probe_rule);
+    return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %s does not go with probe scheme %u",
+                         hash->name, shape->probe_scheme);
 }
 
 static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_error *error)
@@ -105,11 +106,12 @@ static bloomery_status check_hash(const struct bloomery_shape *shape, bloomery_e
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "hash %u is not known to this version",
                              shape->hash);
     if (hash->keyed != (shape->secret_fingerprint != 0))
-        return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                             "a filter has a key fingerprint if and only if its hash is keyed");
+        return bloomery_fail(
+            error, BLOOMERY_CORRUPT, 0,
+            "a filter has a secret's fingerprint if and only if its hash is keyed");
     if (hash->keyed && shape->seed != 0)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a keyed filter has no seed: its key takes that part");
+                             "a keyed filter has no seed: its secret takes that part");
     return check_pair(shape, hash, error);
 }
 
@@ -118,12 +120,12 @@ static bloomery_status check_probes(const struct bloomery_shape *shape,
                                     const struct bloomery_layer *layer, bloomery_error *error)
 {
     const uint32_t blocks_per_key = layer->blocks_per_key > 0 ? layer->blocks_per_key : 1;
-    const uint32_t most = kind->probes_max > 0 ? kind->probes_max : BLOOMERY_PROBES_MAX;
+    const uint32_t max = kind->probes_max > 0 ? kind->probes_max : BLOOMERY_PROBES_MAX;
     const struct bloomery_hash_row *hash = bloomery_hash_find(shape->hash);
-    if (layer->probes < 1 || layer->probes > most || blocks_per_key > BLOOMERY_PROBES_MAX ||
-        layer->probes * blocks_per_key > most)
+    if (layer->probes < 1 || layer->probes > max || blocks_per_key > BLOOMERY_PROBES_MAX ||
+        layer->probes * blocks_per_key > max)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key sets 1 to %u bits, not %u in each of %u lines", most,
+                             "a key sets 1 to %u bits, not %u in each of %u blocks", max,
                              layer->probes, blocks_per_key);
     if (hash->fits != NULL && !hash->fits(layer->bits, layer->probes))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
@@ -143,7 +145,7 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
     if (layer->bytes != bytes || layer->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
-            "a link of %llu cells must take %llu bytes from byte %llu of the payload",
+            "a layer of %llu cells must take %llu bytes from byte %llu of the payload",
             (unsigned long long)layer->bits, (unsigned long long)bytes,
             (unsigned long long)expected_offset);
     bloomery_status status = check_probes(shape, kind, layer, error);
@@ -155,7 +157,7 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
     if (kind->grows && (layer->keys == 0 || layer->keys > BLOOMERY_KEYS_MAX || !(layer->rate > 0)))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "a scalable filter needs to know the keys (1 to 2^48) and the rate of "
-                             "its links");
+                             "its layers");
     return kind->check(shape, layer, error);
 }
 
@@ -166,21 +168,22 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     if (check_origin(shape, error) != BLOOMERY_OK)
         return BLOOMERY_CORRUPT;
     if (kind == NULL)
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             bloomery_is_foreign(shape)
-                                 ? "filters of kind %u with block rule %u and probe rule %u are "
-                                   "not known to this version"
-                                 : "filters of kind %u are not available in this version",
-                             shape->kind, shape->block_rule, shape->probe_rule);
+        return bloomery_fail(
+            error, BLOOMERY_UNSUPPORTED, 0,
+            bloomery_is_foreign(shape)
+                ? "filters of kind %u with block scheme %u and probe scheme %u are "
+                  "not known to this version"
+                : "filters of kind %u are not available in this version",
+            shape->kind, shape->block_scheme, shape->probe_scheme);
     if (shape->layer_count < 1 || shape->layer_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
-                             kind->grows ? "1 to 64 links" : "one link", shape->layer_count);
+                             kind->grows ? "1 to 64 layers" : "one layer", shape->layer_count);
     if (shape->cell_bits > BLOOMERY_CELL_BITS_MAX ||
         (kind->cell_sizes >> shape->cell_bits & 1) == 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "cells of %u bits are not known in filters of this kind",
                              shape->cell_bits);
-    bloomery_status status = check_rules(shape, kind, error);
+    bloomery_status status = check_schemes(shape, kind, error);
     if (status == BLOOMERY_OK)
         status = check_hash(shape, error);
     uint64_t end = 0;
@@ -190,7 +193,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
     }
     if (status == BLOOMERY_OK && (end != payload_bytes || end > SIZE_MAX))
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
-                             "the links take %llu bytes, but the payload has %llu",
+                             "the layers take %llu bytes, but the payload has %llu",
                              (unsigned long long)end, (unsigned long long)payload_bytes);
     return status;
 }
@@ -210,8 +213,8 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
     };
 }
 
-/* The filter's own block: the struct, its layers, what it has of another system, its note. A chain has room for all layers it may ever get,
- * so that layers never move while others ask. */
+/* The filter's own allocation: the struct, its layers, what it has of another system, its note. A
+ * chain has room for all layers it may ever get, so that layers never move during queries. */
 static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
                                                const struct bloomery_traits *traits)
 {

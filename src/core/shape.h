@@ -4,15 +4,16 @@
  * our file, another system's - it arrives here as a shape, is checked once by core/make.c, and only
  * then gets memory. A dialect is values of these fields, not branches in core.
  *
- *     shape ── kind, hash, seed, cell and block geometry, rules
+ *     shape ── kind, hash, seed, cell and block geometry, schemes
  *       └─ layers[0 .. layer_count-1] ── m, k, L, planned n and p, adds, place in the payload
  *
- * The payload of a file is one span; layers lie in it one behind the other, each at a multiple of 64
- * bytes:
+ * The payload of a file is one span; layers lie in it one behind the other, each at a multiple of
+ * 64 bytes:
  *
  *     | layer 0: 64-byte units ........ | layer 1 ............ |
  *
- * In memory a layer that was added since has a block of its own; `payload` says where each layer is.
+ * In memory a layer that was added later has an allocation of its own; `payload` says where each
+ * layer is.
  */
 #ifndef BLOOMERY_CORE_SHAPE_H
 #define BLOOMERY_CORE_SHAPE_H
@@ -24,7 +25,7 @@ enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
 struct bloomery_layer {
     uint64_t bits;           /* m: cells */
     uint64_t blocks;         /* N = m / block bits; 0 in a flat layer */
-    uint32_t probes;         /* k, per block where there are blocks */
+    uint32_t probes;         /* k, per block if there are blocks */
     uint32_t blocks_per_key; /* L; 0 in a flat layer */
     uint64_t keys;           /* planned; 0: unknown */
     double rate;             /* planned; 0: unknown */
@@ -40,21 +41,21 @@ struct bloomery_layer {
     uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
 };
 
-/* How a position becomes a cell and a key becomes positions. 0 is our own rule; core/foreign/rules.h has those
- * of dialects. */
-enum { BLOOMERY_RULE_NATIVE = 0 };
+/* How a position becomes a cell and a key becomes positions. 0 is our own scheme;
+ * core/foreign/schemes.h has those of dialects. */
+enum { BLOOMERY_SCHEME_NATIVE = 0 };
 
 struct bloomery_shape {
     uint32_t kind;
     uint32_t hash;
-    uint32_t dialect;     /* 0: our own */
-    uint32_t block_bits;  /* cells of a block. 0: flat; 512: blocks */
-    uint32_t cell_bits;   /* 1: bits; 4, 8: counters */
-    uint32_t block_rule;  /* which blocks a key touches */
-    uint32_t probe_rule;  /* which cells it touches there */
-    uint32_t bit_order;   /* where cell i lies: bit i & 7 of byte i >> 3 */
-    uint32_t repeat_rule; /* what a repeated position does */
-    uint32_t count_rule;  /* which adds are counted */
+    uint32_t dialect;       /* 0: our own */
+    uint32_t block_bits;    /* cells of a block. 0: flat; 512: blocks */
+    uint32_t cell_bits;     /* 1: bits; 4, 8: counters */
+    uint32_t block_scheme;  /* which blocks a key touches */
+    uint32_t probe_scheme;  /* which cells it touches there */
+    uint32_t bit_order;     /* where cell i lies: bit i & 7 of byte i >> 3 */
+    uint32_t repeat_scheme; /* what a repeated position does */
+    uint32_t count_scheme;  /* which adds are counted */
     uint32_t growth;   /* of chains of other systems: a layer has so many times the keys of the one
                            before, 0: there is no next one; */
     double tightening; /* and so many times its rate */
@@ -64,10 +65,11 @@ struct bloomery_shape {
     struct bloomery_layer *layers; /* not owned */
 };
 
-/* Whether rules of another system decide which cells a key touches. */
+/* Whether schemes of another system decide which cells a key touches. */
 static inline bool bloomery_is_foreign(const struct bloomery_shape *shape)
 {
-    return shape->block_rule != BLOOMERY_RULE_NATIVE || shape->probe_rule != BLOOMERY_RULE_NATIVE;
+    return shape->block_scheme != BLOOMERY_SCHEME_NATIVE ||
+           shape->probe_scheme != BLOOMERY_SCHEME_NATIVE;
 }
 
 #endif

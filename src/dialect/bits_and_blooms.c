@@ -29,7 +29,13 @@
 #include <assert.h>
 #include <math.h>
 
-enum { HASH = 31, HEADER = 24, EXTRA = 9, BIG_ENDIAN_WORDS = 0, LITTLE_ENDIAN_WORDS = 1 };
+enum {
+    HASH = BLOOMERY_HASH_ID_murmur3_twice,
+    HEADER = 24,
+    EXTRA = 9,
+    BIG_ENDIAN_WORDS = 0,
+    LITTLE_ENDIAN_WORDS = 1
+};
 enum { MISSING_WORDS = 1024 };
 
 /* Extra: the byte order, and L. */
@@ -144,7 +150,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_POSITIONS)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_POSITIONS)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "bits-and-blooms takes four words of two murmur3 hashes of a key");
     return BLOOMERY_OK;

@@ -29,7 +29,14 @@
 
 #include <assert.h>
 
-enum { NEW = 0, OLD = 1, HASH_OLD = 17, HASH_NEW = 44, HEADER = 8, EXCESS = 20 };
+enum {
+    NEW = 0,
+    OLD = 1,
+    HASH_OLD = BLOOMERY_HASH_ID_murmur3_cassandra,
+    HASH_NEW = BLOOMERY_HASH_ID_murmur3_cassandra_swapped,
+    HEADER = 8,
+    EXCESS = 20
+};
 
 static const char variants[] = "new, old";
 static const uint64_t words_max = INT32_MAX;
@@ -145,7 +152,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC ||
         (filter->shape.hash != HASH_OLD && filter->shape.hash != HASH_NEW) ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_ABSOLUTE_DOUBLE)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Cassandra hashes by its own murmur3 and takes signs away");
     if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)

@@ -23,7 +23,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 18, DECIMAL = 0, DOUBLE = 1 };
+enum { HASH = BLOOMERY_HASH_ID_city64_pair, DECIMAL = 0, DOUBLE = 1 };
 
 static const uint64_t bytes_max = UINT64_C(1) << 30;
 
@@ -198,10 +198,10 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE || filter->shape.hash != HASH ||
-        filter->shape.probe_rule != BLOOMERY_PROBES_QUADRATIC)
+        filter->shape.probe_scheme != BLOOMERY_PROBES_QUADRATIC)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's filters are hashed by two CityHash64 and placed by a "
-                             "quadratic rule");
+                             "quadratic scheme");
     if (layer->bits % 8 != 0 || layer->bits / 8 > bytes_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's filters have whole bytes, 2^30 at most");

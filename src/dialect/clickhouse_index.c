@@ -28,7 +28,12 @@
 #include <assert.h>
 #include <stdio.h>
 
-enum { CITY64 = 19, FMIX64 = 20, COLUMNS_MAX = 65536, ROWS_BYTES = 9 };
+enum {
+    CITY64 = BLOOMERY_HASH_ID_city64,
+    FMIX64 = BLOOMERY_HASH_ID_fmix64,
+    COLUMNS_MAX = 65536,
+    ROWS_BYTES = 9
+};
 enum { BITS_MIN = 2, BITS_MAX = 19 }; /* per key, by plan/foreign/best_practice.h */
 
 /* By its number; from the third on with the doubles of older releases. */
@@ -217,9 +222,9 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.dialect != BLOOMERY_DIALECT_CLICKHOUSE_INDEX ||
-        filter->shape.probe_rule != BLOOMERY_PROBES_SALTED_PAIR)
+        filter->shape.probe_scheme != BLOOMERY_PROBES_SALTED_PAIR)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "ClickHouse's index has a hash and a rule of its own");
+                             "ClickHouse's index has a hash and a scheme of its own");
     if (layer->bits % 8 != 0 || layer->keys == 0 || layer->keys > rows_max)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ClickHouse's index has whole bytes, and says for how many rows");

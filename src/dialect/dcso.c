@@ -34,7 +34,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 24, HEADER = 48, VERSION = 1 };
+enum { HASH = BLOOMERY_HASH_ID_fnv1_modulo, HEADER = 48, VERSION = 1 };
 
 static bloomery_status wrong_numbers(bloomery_error *error)
 {
@@ -47,7 +47,7 @@ static bloomery_status wrong_numbers(bloomery_error *error)
 static void lay_out(struct bloomery_design *design, uint64_t bits, uint32_t probes)
 {
     bloomery_design_flat(design, HASH, BLOOMERY_PROBES_MODULAR_CHAIN, bits, probes);
-    design->shape.count_rule = BLOOMERY_COUNTS_NEW;
+    design->shape.count_scheme = BLOOMERY_COUNTS_NEW;
 }
 
 static bloomery_status plan(const bloomery_dialect_parameters *given,
@@ -130,7 +130,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_MODULAR_CHAIN)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_MODULAR_CHAIN)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "DCSO's filters hash by FNV-1 and step by products");
     return BLOOMERY_OK;

@@ -97,13 +97,13 @@ int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_e
     return -1;
 }
 
-void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
+void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,
                           uint64_t bits, uint32_t probes)
 {
     assert(design->shape.layers == design->layers && design->shape.layer_count == 0);
     design->shape.kind = BLOOMERY_CLASSIC;
     design->shape.hash = hash;
-    design->shape.probe_rule = probe_rule;
+    design->shape.probe_scheme = probe_scheme;
     design->shape.cell_bits = 1;
     design->shape.layer_count = 1;
     design->layers[0] = (struct bloomery_layer){.bits = bits, .probes = probes};

@@ -15,7 +15,7 @@
 #define BLOOMERY_DIALECT_DIALECTS_H
 
 #include "core/filter.h"
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include <bloomery/dialect.h>
 
@@ -44,9 +44,9 @@ struct bloomery_design {
     uint8_t small[BLOOMERY_DESIGN_EXTRA];
 };
 
-/* A design of one flat layer, all of whose numbers are those of core/foreign/rules.h. `hash` is a
+/* A design of one flat layer, all of whose numbers are those of core/foreign/schemes.h. `hash` is a
  * number of hash/hashes.h. */
-void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_rule,
+void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,
                           uint64_t bits, uint32_t probes);
 
 /* Where the bytes of a filter go. */
@@ -71,7 +71,7 @@ struct bloomery_dialect_row {
     /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may
      * come from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
-    /* Whether the filter's hash, rules and numbers are this dialect's; says what is not. NULL only
+    /* Whether the filter's hash, schemes and numbers are this dialect's; says what is not. NULL only
      * where `write` is: that the shape names the dialect proves nothing, a file of ours may name
      * any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
@@ -171,7 +171,7 @@ static inline void bloomery_store_be(uint8_t *to, uint64_t value, unsigned bytes
 }
 
 /* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it
- * was asked for", where X is the rule's own and more than `factor` times Y; false where it is not,
+ * was asked for", where X is the scheme's own and more than `factor` times Y; false where it is not,
  * or nothing was asked for. */
 bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room);
 

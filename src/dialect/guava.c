@@ -27,7 +27,7 @@
 #include <assert.h>
 #include <math.h>
 
-enum { HEADER = 6, HASH = 16, MITZ_64 = 0, MITZ_32 = 1, PROBES_MAX = 255 };
+enum { HEADER = 6, HASH = BLOOMERY_HASH_ID_murmur3, MITZ_64 = 0, MITZ_32 = 1, PROBES_MAX = 255 };
 
 static const uint64_t words_max = INT32_MAX;
 
@@ -97,14 +97,14 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* Any filter with Guava's hash and one of its rules is one of Guava's. */
+/* Any filter with Guava's hash and one of its schemes is one of Guava's. */
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
         filter->shape.seed != 0 ||
-        (filter->shape.probe_rule != BLOOMERY_PROBES_MASKED_DOUBLE &&
-         filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32))
+        (filter->shape.probe_scheme != BLOOMERY_PROBES_MASKED_DOUBLE &&
+         filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32))
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Guava hashes by murmur3 with seed 0 and steps by one of its two "
                              "strategies");
@@ -121,7 +121,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     uint8_t header[HEADER];
     assert(fits(filter, NULL) == BLOOMERY_OK);
     assert(layer->probes <= PROBES_MAX && layer->bits % 64 == 0);
-    header[0] = filter->shape.probe_rule == BLOOMERY_PROBES_MASKED_DOUBLE;
+    header[0] = filter->shape.probe_scheme == BLOOMERY_PROBES_MASKED_DOUBLE;
     header[1] = (uint8_t)layer->probes;
     bloomery_store_be(header + 2, layer->bits / 64, 4);
     bloomery_status status = bloomery_emit(emitter, header, sizeof header);
@@ -132,7 +132,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
 
 static const char *variant(const bloomery_filter *filter)
 {
-    return filter->shape.probe_rule == BLOOMERY_PROBES_MASKED_DOUBLE ? "mitz64" : "mitz32";
+    return filter->shape.probe_scheme == BLOOMERY_PROBES_MASKED_DOUBLE ? "mitz64" : "mitz32";
 }
 
 const struct bloomery_dialect_row bloomery_dialect_guava = {

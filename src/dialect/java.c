@@ -48,7 +48,7 @@ bool bloomery_java_remark(const bloomery_filter *filter, uint32_t index, char *t
         return false;
     if (bloomery_remark_rate(filter, 1.1, text, room))
         return true;
-    if (filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32 || layer->bits <= reach)
+    if (filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32 || layer->bits <= reach)
         return false;
     snprintf(
         text, room,

@@ -17,7 +17,7 @@ bloomery_status bloomery_java_check(const char *system, double words, double pro
                                     bloomery_error *error);
 
 /* Remark 0: the rate at this size, if it is not the planned one; or, where that is
- * not known, that a rule whose numbers have 31 bits reaches no further. false for every other
+ * not known, that a scheme whose numbers have 31 bits reaches no further. false for every other
  * index. */
 bool bloomery_java_remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
 

@@ -23,7 +23,7 @@
  *
  * Known faults: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk with one
  * step does not do what k independent positions do, neither in the few hundred bits that the keys
- * of 2 KiB get nor in an array of 2^17 bits and more (core/foreign/rotated_rules.c).
+ * of 2 KiB get nor in an array of 2^17 bits and more (core/foreign/rotated_schemes.c).
  */
 #include "dialect/storage.h"
 
@@ -36,7 +36,7 @@
 #include <stdio.h>
 
 enum {
-    HASH = 25,
+    HASH = BLOOMERY_HASH_ID_leveldb,
     PROBES_MAX = 30,
     MIN_BITS = 64,
     FILTER = 0,
@@ -178,7 +178,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_ROTATED_STEP)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_ROTATED_STEP)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "LevelDB has a hash of its own, and steps by its rotation");
     if (layer->bits % 8 != 0 || layer->probes > PROBES_MAX)
@@ -214,7 +214,7 @@ static double promised(const struct bloomery_layer *layer, uint64_t keys)
     return bloomery_classic_rate(layer->bits, layer->probes, keys);
 }
 
-/* Where core/foreign/rotated_rules.c counts no more. */
+/* Where core/foreign/rotated_schemes.c counts no more. */
 static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 {
     if (filter->layers->bits <= UINT64_C(1) << 19)

@@ -15,7 +15,7 @@
  * without meaning are kept, to be written again.
  *
  * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed;
- * positions are core/foreign/half_rules.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing:
+ * positions are core/foreign/half_schemes.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing:
  * plan/foreign/short_sizing.h, bits = trunc(entries b), which 2.0 computes with 64 bits of mantissa
  * and 1.6 with 53; 2.0 keeps k in a byte.
  *
@@ -38,7 +38,7 @@
 #include <string.h>
 
 enum {
-    HASH = 22,
+    HASH = BLOOMERY_HASH_ID_murmur2,
     RELEASE_2 = 0,
     RELEASE_1 = 1,
     MAGIC_BYTES = 9,
@@ -259,7 +259,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 static bool is_release_1(const bloomery_filter *filter)
 {
-    return filter->shape.probe_rule == BLOOMERY_PROBES_DOUBLE_32;
+    return filter->shape.probe_scheme == BLOOMERY_PROBES_DOUBLE_32;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
@@ -267,10 +267,10 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
         filter->shape.seed != 0 ||
-        (!is_release_1(filter) && filter->shape.probe_rule != BLOOMERY_PROBES_DOUBLE_HALVES))
+        (!is_release_1(filter) && filter->shape.probe_scheme != BLOOMERY_PROBES_DOUBLE_HALVES))
         return bloomery_fail(
             error, BLOOMERY_MISMATCH, 0,
-            "libbloom hashes by murmurhash2 and steps by one of its two releases' rules");
+            "libbloom hashes by murmurhash2 and steps by one of its two releases' schemes");
     if (layer->keys > UINT32_MAX || (!is_release_1(filter) && layer->probes > 255) ||
         !(layer->rate > 0 && layer->rate < 1))
         return bloomery_fail(

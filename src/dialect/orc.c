@@ -36,7 +36,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { HASH_BYTES = 28, HASH_LONG = 29 };
+enum { HASH_BYTES = BLOOMERY_HASH_ID_orc_bytes, HASH_LONG = BLOOMERY_HASH_ID_orc_long };
 
 /* Variants are a hash and, from FIXED on, the old form. */
 enum { KEYS_LONG = 1, FIXED = 2, VARIANTS = 4 };
@@ -252,7 +252,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_layer *layer = filter->layers;
     if (filter->shape.kind != BLOOMERY_CLASSIC ||
         (filter->shape.hash != HASH_BYTES && filter->shape.hash != HASH_LONG) ||
-        filter->shape.probe_rule != BLOOMERY_PROBES_FLIPPED_DOUBLE_32)
+        filter->shape.probe_scheme != BLOOMERY_PROBES_FLIPPED_DOUBLE_32)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "ORC has two hashes of its own and steps in 32 bits");
     if (layer->bits % 64 != 0 || layer->bits / 64 > words_max)

@@ -24,7 +24,7 @@
  *     keys, bits_per_key ClickHouse: that many bits, rounded up to bytes and then to a power of two
  *
  * Known faults of parquet-java's sizing: its formula is that of a filter whose blocks all have the
- * same number of keys, which they do not (core/foreign/block_rules.c), so where rounding adds no
+ * same number of keys, which they do not (core/foreign/block_schemes.c), so where rounding adds no
  * room the rate is higher than planned; nothing is larger than 128 MiB; and the mask clears bit
  * 8, where it was to round to a multiple of 256, which the power of two then hides.
  */
@@ -39,7 +39,7 @@
 #include <string.h>
 
 enum {
-    HASH = 23,
+    HASH = BLOOMERY_HASH_ID_xxh64,
     WITH_HEADER = 0,
     RAW = 1,
     BLOCK = 32, /* bytes */
@@ -65,8 +65,8 @@ static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks
     shape->kind = BLOOMERY_BLOCKED;
     shape->hash = HASH;
     shape->block_bits = BLOCK_BITS;
-    shape->block_rule = BLOOMERY_BLOCKS_HIGH_HALF;
-    shape->probe_rule = BLOOMERY_PROBES_SALTED_WORDS;
+    shape->block_scheme = BLOOMERY_BLOCKS_HIGH_HALF;
+    shape->probe_scheme = BLOOMERY_PROBES_SALTED_WORDS;
     shape->cell_bits = 1;
     shape->layer_count = 1;
     design->layers[0] =
@@ -256,8 +256,8 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_shape *shape = &filter->shape;
     if (shape->kind != BLOOMERY_BLOCKED || shape->hash != HASH || shape->seed != 0 ||
-        shape->block_rule != BLOOMERY_BLOCKS_HIGH_HALF ||
-        shape->probe_rule != BLOOMERY_PROBES_SALTED_WORDS)
+        shape->block_scheme != BLOOMERY_BLOCKS_HIGH_HALF ||
+        shape->probe_scheme != BLOOMERY_PROBES_SALTED_WORDS)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Parquet hashes by XXH64 with seed 0 into split blocks");
     if (filter->layers->bits / 8 > header_bytes_max && !is_raw(filter))

@@ -43,8 +43,8 @@
 #include <string.h>
 
 enum {
-    HASH_3 = 42,
-    HASH_4 = 43,
+    HASH_3 = BLOOMERY_HASH_ID_pybloom_3,
+    HASH_4 = BLOOMERY_HASH_ID_pybloom_4,
     HEADER = 40,
     CHAIN_HEADER = 32,
     /* The variant; of chains the n and rate of the header, and whether there is a first filter. */
@@ -64,9 +64,9 @@ static void begin(struct bloomery_design *design, enum variant variant, bool cha
 {
     design->shape.kind = chain ? BLOOMERY_SCALABLE : BLOOMERY_CLASSIC;
     design->shape.hash = variant == V4 ? HASH_4 : HASH_3;
-    design->shape.probe_rule = BLOOMERY_PROBES_SLICES;
+    design->shape.probe_scheme = BLOOMERY_PROBES_SLICES;
     design->shape.cell_bits = 1;
-    design->shape.count_rule = BLOOMERY_COUNTS_NEW;
+    design->shape.count_scheme = BLOOMERY_COUNTS_NEW;
     design->layout = BLOOMERY_LAYOUT_BYTES;
     design->small[0] = (uint8_t)variant;
     design->extra = design->small;
@@ -226,7 +226,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_shape *shape = &filter->shape;
     if ((shape->hash == HASH_3 || shape->hash == HASH_4) && shape->seed == 0 &&
-        shape->probe_rule == BLOOMERY_PROBES_SLICES && shape->count_rule == BLOOMERY_COUNTS_NEW)
+        shape->probe_scheme == BLOOMERY_PROBES_SLICES && shape->count_scheme == BLOOMERY_COUNTS_NEW)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                          "its keys are hashed or placed in another way than in pybloom's slices");

@@ -38,7 +38,7 @@
 #include <stdio.h>
 
 enum {
-    HASH = 21,
+    HASH = BLOOMERY_HASH_ID_murmur64a,
     HEADER = 20,
     LAYER = 53,
     OPTIONS = 5,    /* no rounding, 64 bits */
@@ -60,9 +60,9 @@ static void begin(struct bloomery_design *design, uint32_t options, uint32_t gro
     struct bloomery_shape *shape = &design->shape;
     shape->kind = BLOOMERY_SCALABLE;
     shape->hash = HASH;
-    shape->probe_rule = BLOOMERY_PROBES_DOUBLE;
+    shape->probe_scheme = BLOOMERY_PROBES_DOUBLE;
     shape->cell_bits = 1;
-    shape->count_rule = BLOOMERY_COUNTS_NEW;
+    shape->count_scheme = BLOOMERY_COUNTS_NEW;
     shape->growth = (options & NONSCALING) != 0 ? 0 : growth;
     shape->tightening = 0.5;
     shape->layer_count = layers;
@@ -229,7 +229,7 @@ bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery
 {
     const struct bloomery_shape *shape = &filter->shape;
     if (shape->kind != BLOOMERY_SCALABLE || shape->hash != HASH || shape->seed != 0 ||
-        shape->probe_rule != BLOOMERY_PROBES_DOUBLE || shape->count_rule != BLOOMERY_COUNTS_NEW)
+        shape->probe_scheme != BLOOMERY_PROBES_DOUBLE || shape->count_scheme != BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RedisBloom hashes by murmurhash64a and keeps chains of layers");
     for (uint32_t i = 0; i < shape->layer_count; i++) {

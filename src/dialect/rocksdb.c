@@ -31,7 +31,7 @@
  * bits - is refused here.
  *
  * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and
- * a walk in a block of 512 bits covers much of what others do (core/foreign/rotated_rules.c).
+ * a walk in a block of 512 bits covers much of what others do (core/foreign/rotated_schemes.c).
  */
 #include "dialect/storage.h"
 
@@ -46,8 +46,8 @@
 enum {
     FAST = 0,
     LEGACY = 1,
-    FAST_HASH = 27,
-    LEGACY_HASH = 26,
+    FAST_HASH = BLOOMERY_HASH_ID_xxph3,
+    LEGACY_HASH = BLOOMERY_HASH_ID_rocksdb_legacy,
     TRAILER = 5,
     BLOCK = 64, /* bytes */
     BLOCK_BITS = BLOCK * 8,
@@ -73,8 +73,8 @@ static void lay_out(struct bloomery_design *design, int variant, uint64_t blocks
     shape->kind = BLOOMERY_BLOCKED;
     shape->hash = variant == FAST ? FAST_HASH : LEGACY_HASH;
     shape->block_bits = block_bits;
-    shape->block_rule = variant == FAST ? BLOOMERY_BLOCKS_LOW_HALF : BLOOMERY_BLOCKS_MODULO;
-    shape->probe_rule =
+    shape->block_scheme = variant == FAST ? BLOOMERY_BLOCKS_LOW_HALF : BLOOMERY_BLOCKS_MODULO;
+    shape->probe_scheme =
         variant == FAST ? BLOOMERY_PROBES_GOLDEN_BLOCK : BLOOMERY_PROBES_ROTATED_BLOCK;
     shape->cell_bits = 1;
     shape->layer_count = 1;
@@ -271,14 +271,14 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 
 static bool is_fast(const struct bloomery_shape *shape)
 {
-    return shape->hash == FAST_HASH && shape->block_rule == BLOOMERY_BLOCKS_LOW_HALF &&
-           shape->probe_rule == BLOOMERY_PROBES_GOLDEN_BLOCK;
+    return shape->hash == FAST_HASH && shape->block_scheme == BLOOMERY_BLOCKS_LOW_HALF &&
+           shape->probe_scheme == BLOOMERY_PROBES_GOLDEN_BLOCK;
 }
 
 static bool is_legacy(const struct bloomery_shape *shape)
 {
-    return shape->hash == LEGACY_HASH && shape->block_rule == BLOOMERY_BLOCKS_MODULO &&
-           shape->probe_rule == BLOOMERY_PROBES_ROTATED_BLOCK;
+    return shape->hash == LEGACY_HASH && shape->block_scheme == BLOOMERY_BLOCKS_MODULO &&
+           shape->probe_scheme == BLOOMERY_PROBES_ROTATED_BLOCK;
 }
 
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)

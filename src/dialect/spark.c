@@ -32,10 +32,17 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 30, V2 = 0, V1 = 1, V2_EARLY = 2, HEADER_1 = 12, HEADER_2 = 16 };
+enum {
+    HASH = BLOOMERY_HASH_ID_spark_pair,
+    V2 = 0,
+    V1 = 1,
+    V2_EARLY = 2,
+    HEADER_1 = 12,
+    HEADER_2 = 16
+};
 
 static const char variants[] = "v2, v1, v2-early";
-static const uint32_t rules[] = {
+static const uint32_t schemes[] = {
     [V2] = BLOOMERY_PROBES_FLIPPED_SUM_64,
     [V1] = BLOOMERY_PROBES_FLIPPED_DOUBLE_32,
     [V2_EARLY] = BLOOMERY_PROBES_FLIPPED_SUM_64_KEPT,
@@ -44,7 +51,7 @@ static const uint32_t rules[] = {
 static void lay_out(struct bloomery_design *design, int variant, uint32_t seed, uint64_t words,
                     uint32_t probes)
 {
-    bloomery_design_flat(design, HASH, rules[variant], words * 64, probes);
+    bloomery_design_flat(design, HASH, schemes[variant], words * 64, probes);
     design->shape.seed = seed;
 }
 
@@ -160,7 +167,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static int variant_of(const bloomery_filter *filter)
 {
     for (int i = V2; i <= V2_EARLY; i++)
-        if (filter->shape.probe_rule == rules[i])
+        if (filter->shape.probe_scheme == schemes[i])
             return i;
     return -1;
 }

@@ -28,10 +28,10 @@ enum {
     HEADER_BLOCK_BITS = 64,         /* u16 */
     HEADER_CELL_BITS = 66,          /* u8 */
     HEADER_BIT_ORDER = 67,          /* u8 */
-    HEADER_BLOCK_RULE = 68,         /* u8 */
-    HEADER_PROBE_RULE = 69,         /* u8 */
-    HEADER_REPEAT_RULE = 70,        /* u8 */
-    HEADER_COUNT_RULE = 71,         /* u8 */
+    HEADER_BLOCK_SCHEME = 68,       /* u8 */
+    HEADER_PROBE_SCHEME = 69,       /* u8 */
+    HEADER_REPEAT_SCHEME = 70,      /* u8 */
+    HEADER_COUNT_SCHEME = 71,       /* u8 */
     HEADER_REQUIRED = 72,           /* u32 of must-be-zero bits */
     HEADER_IGNORABLE = 76,          /* u32 of bits that a reader ignores */
     HEADER_RESERVED_C = 80,         /* 40 bytes, zero */

@@ -83,7 +83,7 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     }
     if (filter->secret_in_file)
         memcpy(begin_record(prefix, &at, RECORD_SECRET, RECORD_REQUIRED, BLOOMERY_SECRET_BYTES),
-               filter->secret.key, BLOOMERY_SECRET_BYTES);
+               filter->secret.siphash, BLOOMERY_SECRET_BYTES);
     if (has_dialect(filter)) {
         uint8_t *body = begin_record(prefix, &at, RECORD_DIALECT, RECORD_REQUIRED,
                                      DIALECT_EXTRA + filter->extra_bytes);
@@ -139,10 +139,10 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     bloomery_store_u16(prefix + HEADER_BLOCK_BITS, (uint16_t)shape->block_bits);
     prefix[HEADER_CELL_BITS] = (uint8_t)shape->cell_bits;
     prefix[HEADER_BIT_ORDER] = (uint8_t)shape->bit_order;
-    prefix[HEADER_BLOCK_RULE] = (uint8_t)shape->block_rule;
-    prefix[HEADER_PROBE_RULE] = (uint8_t)shape->probe_rule;
-    prefix[HEADER_REPEAT_RULE] = (uint8_t)shape->repeat_rule;
-    prefix[HEADER_COUNT_RULE] = (uint8_t)shape->count_rule;
+    prefix[HEADER_BLOCK_SCHEME] = (uint8_t)shape->block_scheme;
+    prefix[HEADER_PROBE_SCHEME] = (uint8_t)shape->probe_scheme;
+    prefix[HEADER_REPEAT_SCHEME] = (uint8_t)shape->repeat_scheme;
+    prefix[HEADER_COUNT_SCHEME] = (uint8_t)shape->count_scheme;
     *header_checksum = bloomery_checksum(prefix, offset, 0);
     bloomery_store_u64(prefix + HEADER_CHECKSUM, *header_checksum);
     assert(end % 8 == 0 && offset % BLOOMERY_PAYLOAD_UNIT == 0);

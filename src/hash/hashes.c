@@ -10,15 +10,15 @@ BLOOMERY_HASH_LIST(NAME)
 
 const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
 {
-    static const struct bloomery_hash_row *const rows[] = {
-#define ROW(id, variable, name) &bloomery_hash_##variable,
+    switch (id) { /* two rows of one id do not compile */
+#define ROW(id_, variable, name) \
+    case id_:                    \
+        return &bloomery_hash_##variable;
         BLOOMERY_HASH_LIST(ROW)
 #undef ROW
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if ((uint32_t)rows[i]->id == id)
-            return rows[i];
-    return NULL;
+    default:
+        return NULL;
+    }
 }
 
 bool bloomery_hash_usable(const struct bloomery_hash_row *hash)
@@ -38,21 +38,20 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
         hashes[i] = hash->one(secret, keys[i]);
 }
 
-uint64_t bloomery_secret_fingerprint(const uint8_t key[BLOOMERY_SECRET_BYTES])
+uint64_t bloomery_secret_fingerprint(const uint8_t secret[BLOOMERY_SECRET_BYTES])
 {
-    /* A hash of a fixed text under the key. A key that hashes it to 0 (one in 2^64) shares its
-     * fingerprint with one that hashes it to 1: 0 means "not keyed" in files. */
+    /* A hash of a fixed text under the secret. A secret that hashes it to 0 (one in 2^64) shares
+     * its fingerprint with one that hashes it to 1: 0 means "not keyed" in files. */
     static const char text[] = "bloomery key fingerprint 1";
-    struct bloomery_hash_secret secret = {.seed = 0};
-    for (size_t i = 0; i < sizeof secret.key; i++)
-        secret.key[i] = key[i];
+    struct bloomery_hash_secret under = {.seed = 0};
+    memcpy(under.siphash, secret, sizeof under.siphash);
     uint64_t fingerprint =
-        bloomery_hash_siphash.one(&secret, bloomery_key_of(text, sizeof text - 1)).lo;
-    explicit_bzero(&secret, sizeof secret);
+        bloomery_hash_siphash.one(&under, bloomery_key_of(text, sizeof text - 1)).lo;
+    explicit_bzero(&under, sizeof under);
     return fingerprint != 0 ? fingerprint : 1;
 }
 
-bool bloomery_secret_draw(uint8_t key[BLOOMERY_SECRET_BYTES])
+bool bloomery_secret_draw(uint8_t secret[BLOOMERY_SECRET_BYTES])
 {
-    return getrandom(key, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES;
+    return getrandom(secret, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES;
 }

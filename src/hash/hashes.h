@@ -5,10 +5,10 @@
 
 #include <bloomery/bloomery.h>
 
-/* What turns the public function into this filter's own. */
+/* What turns a public hash function into this filter's own. */
 struct bloomery_hash_secret {
     uint64_t seed;
-    uint8_t key[BLOOMERY_SECRET_BYTES];
+    uint8_t siphash[BLOOMERY_SECRET_BYTES]; /* of a keyed filter */
 };
 
 /* What hash/xxh3.h makes of a seed. */
@@ -25,13 +25,13 @@ struct bloomery_hash_row {
     /* NULL: `one`, key by key. */
     void (*many)(const struct bloomery_hash_secret *secret, const bloomery_key *keys, size_t count,
                  bloomery_hash *hashes);
-    /* Where 128 bits are not enough (`one` and `many` are NULL then): the key's positions in `cells`
+    /* If 128 bits are not enough (`one` and `many` are NULL then): the key's positions in `cells`
      * cells, `probes` of them, each below `cells`. */
     void (*positions)(const struct bloomery_hash_secret *secret, bloomery_key key, uint64_t cells,
                       uint32_t probes, uint64_t *positions);
     /* Whether it has positions for such an array; NULL: always. */
     bool (*fits)(uint64_t cells, uint32_t probes);
-    /* Whether it can be computed on this machine, where a library has to be found first; NULL: where
+    /* Whether it can be computed on this machine, if a library has to be found first; NULL: if
      * `available`. */
     bool (*ready)(void);
 };
@@ -137,12 +137,12 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
                         const struct bloomery_hash_secret *secret, const bloomery_key *keys,
                         size_t count, bloomery_hash *hashes);
 
-/* 64 bits that tell keys apart without telling the key; never 0. Only where siphash is available.
- */
-uint64_t bloomery_secret_fingerprint(const uint8_t key[BLOOMERY_SECRET_BYTES]);
+/* 64 bits that tell secrets apart without revealing the secret; never 0. Only if siphash is
+ * available. */
+uint64_t bloomery_secret_fingerprint(const uint8_t secret[BLOOMERY_SECRET_BYTES]);
 
-/* Draws a key from the kernel's generator. false: it has none to give. */
-bool bloomery_secret_draw(uint8_t key[BLOOMERY_SECRET_BYTES]);
+/* Draws a secret from the kernel's generator. false: it has none to give. */
+bool bloomery_secret_draw(uint8_t secret[BLOOMERY_SECRET_BYTES]);
 
 /* The checksum of files: XXH3-64. */
 uint64_t bloomery_checksum(const void *data, size_t bytes, uint64_t seed);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SipHash-2-4 with 128 bits of output, of libsodium. Without the key nobody can choose keys that
- * collide, so it is what a filter needs whose keys come from strangers. Built without libsodium,
- * keyed filters can be opened for inspection only.
+ * SipHash-2-4 with 128 bits of output, of libsodium. Without the secret it is infeasible to choose
+ * keys that collide, so filters whose keys come from strangers need it. In a build without
+ * libsodium, keyed filters can only be opened for inspection.
  */
 #include "hash/hashes.h"
 
@@ -15,7 +15,7 @@
 static bloomery_hash one(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
     uint8_t output[crypto_shorthash_siphashx24_BYTES];
-    crypto_shorthash_siphashx24(output, key.data, key.bytes, secret->key);
+    crypto_shorthash_siphashx24(output, key.data, key.bytes, secret->siphash);
     return (bloomery_hash){.lo = bloomery_load_u64(output), .hi = bloomery_load_u64(output + 8)};
 }
 

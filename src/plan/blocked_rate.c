@@ -10,8 +10,8 @@
 
 /* A block is full, to double precision, after this many bits set per bit. */
 static const double full_load = 60;
-/* In more blocks than these the loads of a key's blocks are taken as independent, times a first-order
- * correction: the more blocks there are the less they share. */
+/* In more blocks than these the loads of a key's blocks are taken as independent, times a
+ * first-order correction: the more blocks there are the less they share. */
 static const uint64_t joint_blocks = 1024;
 /* Loads further from the mean than this many standard deviations weigh nothing, even at rates of
  * 1e-15, to which only crowded blocks contribute; some more loads above, for the long tail at small
@@ -90,7 +90,7 @@ double bloomery_expect_load(double trials, double chance, bloomery_load_function
     return sum / weights;
 }
 
-/* ---- One block -------------------------------------------------------------------------------- */
+/* ---- One block ------------------------------------------------------------------------------- */
 
 /* E[f]^times times what f varies by. */
 static double repeated(const struct bloomery_block_rates *rates, double once, uint32_t times,
@@ -120,10 +120,9 @@ static double block_rate(struct bloomery_block_rates *rates, uint32_t times, uin
     return rates->rate[times - 1][load];
 }
 
-/* ---- Several blocks, jointly ------------------------------------------------------------------ */
+/* ---- Several blocks, jointly ----------------------------------------------------------------- */
 
-static double joint_rate(struct bloomery_block_rates *rates, uint32_t blocks_per_key,
-                         uint64_t picks);
+static double joint_rate(struct bloomery_block_rates *rates, uint32_t different, uint64_t picks);
 
 /* Of `picks` picks that came to the blocks of both parts, `load` came to the first. */
 struct split {
@@ -148,44 +147,42 @@ static double split_rate(void *context, uint64_t load)
 static double both(struct bloomery_block_rates *rates, uint64_t picks, uint32_t one, uint32_t other)
 {
     struct split split = {rates, picks, {one, other}};
-    const double blocks_per_key[2] = {one > 0 ? 1 : 2, other > 0 ? 1 : 2};
+    const double blocks[2] = {one > 0 ? 1 : 2, other > 0 ? 1 : 2};
     if (picks == 0)
         return split_rate(&split, 0);
-    return bloomery_expect_load((double)picks,
-                                blocks_per_key[0] / (blocks_per_key[0] + blocks_per_key[1]),
-                                split_rate, &split);
+    return bloomery_expect_load((double)picks, blocks[0] / (blocks[0] + blocks[1]), split_rate,
+                                &split);
 }
 
-static double joint_of(struct bloomery_block_rates *rates, uint32_t blocks_per_key, uint64_t picks)
+static double joint_of(struct bloomery_block_rates *rates, uint32_t different, uint64_t picks)
 {
-    if (blocks_per_key == 1)
+    if (different == 1)
         return both(rates, picks, 1, 1);
-    if (blocks_per_key == rates->blocks_per_key)
-        return blocks_per_key == 2   ? joint_rate(rates, 1, picks)
-               : blocks_per_key == 3 ? both(rates, picks, 1, 0)
-                                     : both(rates, picks, 0, 0);
-    if (blocks_per_key == 3)
+    if (different == rates->blocks_per_key)
+        return different == 2   ? joint_rate(rates, 1, picks)
+               : different == 3 ? both(rates, picks, 1, 0)
+                                : both(rates, picks, 0, 0);
+    if (different == 3)
         return 6 * both(rates, picks, 2, 0);
     if (rates->blocks_per_key == 3)
         return 3 * both(rates, picks, 2, 1);
     return 3 * both(rates, picks, 2, 2) + 4 * both(rates, picks, 3, 1);
 }
 
-/* H_blocks, from 2 blocks on; of 1 block g | g. */
-static double joint_rate(struct bloomery_block_rates *rates, uint32_t blocks_per_key,
-                         uint64_t picks)
+/* H_different, from 2 different blocks on; of 1 block g | g. */
+static double joint_rate(struct bloomery_block_rates *rates, uint32_t different, uint64_t picks)
 {
-    double *table = rates->joint[blocks_per_key - 1];
-    uint32_t *known = &rates->joint_known[blocks_per_key - 1];
-    assert(blocks_per_key <= rates->blocks_per_key && picks < BLOOMERY_JOINT_MAX);
+    double *table = rates->joint[different - 1];
+    uint32_t *known = &rates->joint_known[different - 1];
+    assert(different <= rates->blocks_per_key && picks < BLOOMERY_JOINT_MAX);
     while (*known <= picks) {
-        table[*known] = joint_of(rates, blocks_per_key, *known);
+        table[*known] = joint_of(rates, different, *known);
         (*known)++;
     }
     return table[picks];
 }
 
-struct blocks_per_key {
+struct tested {
     struct bloomery_block_rates *rates;
     uint32_t number; /* of different blocks, or how often the one is tested */
     uint32_t more;   /* picks than the load */
@@ -193,14 +190,14 @@ struct blocks_per_key {
 
 static double joint_with(void *context, uint64_t picks)
 {
-    const struct blocks_per_key *blocks_per_key = context;
-    return joint_rate(blocks_per_key->rates, blocks_per_key->number, picks);
+    const struct tested *tested = context;
+    return joint_rate(tested->rates, tested->number, picks);
 }
 
 static double block_with(void *context, uint64_t load)
 {
-    const struct blocks_per_key *block = context;
-    return block_rate(block->rates, block->number, load + block->more);
+    const struct tested *tested = context;
+    return block_rate(tested->rates, tested->number, load + tested->more);
 }
 
 /* N (N-1) .. (N-d+1) / N^L */
@@ -220,16 +217,15 @@ static double rate_jointly(struct bloomery_block_rates *rates, uint64_t blocks, 
     double rate = 0;
     for (uint32_t different = 1; different <= rates->blocks_per_key && different <= blocks;
          different++) {
-        struct blocks_per_key blocks_per_key = {
-            rates, different == 1 ? rates->blocks_per_key : different, 0};
+        struct tested tested = {rates, different == 1 ? rates->blocks_per_key : different, 0};
         rate += chance_of(blocks, different, rates->blocks_per_key) *
                 bloomery_expect_load(picks, different / (double)blocks,
-                                     different == 1 ? block_with : joint_with, &blocks_per_key);
+                                     different == 1 ? block_with : joint_with, &tested);
     }
     return rate;
 }
 
-/* ---- Several blocks, one by one --------------------------------------------------------------- */
+/* ---- Several blocks, one by one -------------------------------------------------------------- */
 
 /* A way in which blocks of an absent key coincide: how many such ways, how often each is tested. */
 struct coincidence {
@@ -250,7 +246,8 @@ static const struct coincidence coincidences[] = {
  *
  *     exp(-picks / N^2 * sum over pairs of r_i r_j),    r = E[g(load + 1)] / E[g(load)] - 1
  *
- * because a pick that one block takes is lost to the others: their loads have covariance -picks/N^2.
+ * because a pick that one block takes is lost to the others: their loads have covariance
+ * -picks/N^2.
  */
 static double rate_apart(struct bloomery_block_rates *rates, uint64_t blocks, double picks)
 {
@@ -259,11 +256,11 @@ static double rate_apart(struct bloomery_block_rates *rates, uint64_t blocks, do
     double more[BLOOMERY_BLOCKS_PER_KEY_MAX]; /* r */
     double rate = 0;
     for (uint32_t i = 0; i < rates->blocks_per_key; i++) {
-        struct blocks_per_key block = {rates, i + 1, 0};
-        expected[i] = bloomery_expect_load(picks, share, block_with, &block);
-        block.more = 1;
+        struct tested tested = {rates, i + 1, 0};
+        expected[i] = bloomery_expect_load(picks, share, block_with, &tested);
+        tested.more = 1;
         more[i] = rates->blocks_per_key > 1 && expected[i] > 0
-                      ? bloomery_expect_load(picks, share, block_with, &block) / expected[i] - 1
+                      ? bloomery_expect_load(picks, share, block_with, &tested) / expected[i] - 1
                       : 0;
     }
     for (size_t c = 0; c < sizeof coincidences / sizeof coincidences[0]; c++) {
@@ -294,9 +291,9 @@ double bloomery_block_rates_expect(struct bloomery_block_rates *rates, uint64_t 
     if (load * rates->probes > full_load * BLOOMERY_BLOCK_BITS)
         return 1;
     const double together = rates->blocks_per_key * load;
-    const double most = together + deviations_above * sqrt(together) + spare_loads;
+    const double max = together + deviations_above * sqrt(together) + spare_loads;
     const bool few =
-        (blocks <= joint_blocks && most < BLOOMERY_JOINT_MAX) || picks < BLOOMERY_JOINT_MAX;
+        (blocks <= joint_blocks && max < BLOOMERY_JOINT_MAX) || picks < BLOOMERY_JOINT_MAX;
     const double rate = few && rates->blocks_per_key > 1 ? rate_jointly(rates, blocks, picks)
                                                          : rate_apart(rates, blocks, picks);
     return rate < 1 ? rate : 1;

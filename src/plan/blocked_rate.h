@@ -6,8 +6,8 @@
  *     key ──┬─ block 0 of N:  │   1    │ 1      │      1 │        │ ..  k = 3, first word 0
  *           └─ block 1 of N:  │        │        │ 1      │     1  │ ..  first word 2
  *
- * L = 1. An absent key that comes to a block of j keys passes with a probability g(j) (plan/ring.h),
- * and j is Binomial(n, 1/N):
+ * L = 1. An absent key that comes to a block of j keys passes with a probability g(j)
+ * (plan/ring.h), and j is Binomial(n, 1/N):
  *
  *     rate = sum over j of P(load = j) g(j)
  *

@@ -17,8 +17,8 @@ static const double full_load = 60;
 enum { TINY_BITS = 256 };
 
 /* Fewer cells than probes: the factors of the recurrence would change sign, so the distribution of
- * X itself is stepped, as cheap with so few cells; and where there are more probes than the recurrence
- * has moments. */
+ * X itself is stepped, as cheap with so few cells; and where there are more probes than the
+ * recurrence has moments. */
 static double tiny_rate(uint64_t bits, uint32_t probes, double throws)
 {
     double chance[TINY_BITS + 1] = {1}; /* P(X = x) */

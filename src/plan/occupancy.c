@@ -63,7 +63,7 @@ double bloomery_occupancy_limit(double cells, double throws, double order)
     double load = throws / cells;
     double variance = exp(-load) * (-expm1(-load) - load * exp(-load)) / cells;
     if (variance < 0)
-        variance = 0; /* rounding, where load is tiny */
+        variance = 0; /* rounding, if the load is tiny */
     double value = exp(order * log(mean) + order * (order - 1) / 2 * variance / (mean * mean));
     return value < 1 ? value : 1;
 }

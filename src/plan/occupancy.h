@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How full is a block after t throws?
+ * How full is an array after t throws?
  *
  * Throw t balls into m cells, each ball into a uniform cell. X_t is the number of cells that are
  * hit. An absent key that draws k positions finds all of them set with probability (X_t / m)^k, so

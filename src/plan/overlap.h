@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How exact is the number of keys that two filters of one geometry have in common, if it is read off
- * the cells of the two and of their union?
+ * How exact is the number of keys that two filters of one geometry have in common, if it is read
+ * off the cells of the two and of their union?
  *
  *     common = n(A) + n(B) - n(A or B),    n = ln(Z / m) / (L ln(1 - q))
  *
  * where Z are the cells that are 0. Let Z_S be those that a set S of keys leaves 0, and v(S) the
- * square of the relative error of Z_S, Var[Z_S] / E[Z_S]^2. A cell is 0 under S and under T where it
+ * square of the relative error of Z_S, Var[Z_S] / E[Z_S]^2. A cell is 0 under S and under T if it
  * is 0 under all keys of both, and those in both count once. So, set against the product of the two
  * means, only the common keys leave a mark:
  *
@@ -38,7 +38,7 @@ struct bloomery_overlap {
 /* The standard deviation of the Jaccard index: of (n(A) + n(B)) / n(U) - 1, to the first order. */
 double bloomery_overlap_jaccard(const struct bloomery_overlap *overlap);
 
-/* The standard deviation of the common keys. Infinite where the union is. */
+/* The standard deviation of the common keys. Infinite if the union is. */
 double bloomery_overlap_deviation(const struct bloomery_overlap *overlap);
 
 #endif

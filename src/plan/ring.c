@@ -25,14 +25,14 @@ static uint32_t mirrored(uint32_t set)
 /* The least of all sets that are this one turned or mirrored. */
 static uint32_t min_alike(uint32_t set)
 {
-    uint32_t least = set;
+    uint32_t min = set;
     for (uint32_t by = 0; by < WORDS; by++) {
         const uint32_t one = turned(set, by);
         const uint32_t other = mirrored(one);
-        least = one < least ? one : least;
-        least = other < least ? other : least;
+        min = one < min ? one : min;
+        min = other < min ? other : min;
     }
-    return least;
+    return min;
 }
 
 static uint32_t size_of(uint32_t set)

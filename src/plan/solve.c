@@ -21,7 +21,8 @@ static const double min_memory = 1.35;
 /* What eight bits in one block, the fastest, may cost over the best number of them. */
 static const double fastest_probes_cost = 1.02;
 static const uint32_t fastest_probes = 8;
-/* With bytes given, worse rates than this are refused: such a filter says "maybe" to most keys. */
+/* With bytes given, worse rates than this are refused: such a filter answers "possibly" for most
+ * keys. */
 static const double worst_rate = 0.5;
 
 /* One choice of L and k, with its table of block rates. */
@@ -76,13 +77,13 @@ static double layout_rate(struct layout *layout, uint64_t units, uint64_t keys)
  */
 static double classic_bits(double keys, double rate)
 {
-    double least = INFINITY;
+    double lowest = INFINITY;
     for (uint32_t probes = 1; probes <= BLOOMERY_PROBES_MAX; probes++) {
         double bits = -(double)probes * keys / log1p(-pow(rate, 1.0 / probes));
-        if (bits < least)
-            least = bits;
+        if (bits < lowest)
+            lowest = bits;
     }
-    return least;
+    return lowest;
 }
 
 static uint64_t round_unit(const struct wish *wish, uint64_t units)
@@ -97,13 +98,13 @@ static uint64_t max_units(const struct wish *wish)
     return BLOOMERY_BITS_MAX / 8 / wish->unit_bytes;
 }
 
-/* The least units whose rate is at most the wish's; 0 where none is. */
+/* The smallest number of units whose rate is at most the wish's; 0 if there is none. */
 static uint64_t min_units(struct layout *layout, const struct wish *wish)
 {
     const uint64_t units_max = max_units(wish);
     double limit = (double)wish->keys * -log2(wish->rate) / (double)unit_bits;
-    double least = min_memory * limit;
-    uint64_t too_few = least < (double)units_max ? (uint64_t)least : units_max;
+    double lowest = min_memory * limit;
+    uint64_t too_few = lowest < (double)units_max ? (uint64_t)lowest : units_max;
     uint64_t enough = too_few + 1;
     while (layout_rate(layout, enough, wish->keys) > wish->rate) {
         too_few = enough;
@@ -121,7 +122,7 @@ static uint64_t min_units(struct layout *layout, const struct wish *wish)
     return enough;
 }
 
-/* The most keys whose rate is at most the wish's; 0 where not even one key is. */
+/* The largest number of keys whose rate is at most the wish's; 0 if not even one key is. */
 static uint64_t max_keys(struct layout *layout, const struct wish *wish)
 {
     uint64_t too_many = 1;
@@ -168,43 +169,43 @@ static double cost(const struct wish *wish, const struct candidate *candidate)
         return (double)candidate->units;
     if (wish->keys == 0)
         return 1 / (double)candidate->keys;
-    /* Below the least rate that anybody can plan, fewer probes are better than a lower rate. */
+    /* Below the lowest rate that can be planned, fewer probes are better than a lower rate. */
     return candidate->rate > BLOOMERY_RATE_MIN ? candidate->rate : BLOOMERY_RATE_MIN;
 }
 
-/* The best k for this L. The cost falls to one least value and then rises, give or take rounding.
+/* The best k for this L. The cost falls to one minimum and then rises, give or take rounding.
  */
 static struct candidate solve_blocks(const struct wish *wish, uint32_t blocks_per_key)
 {
-    uint32_t most = blocks_per_key > 0 ? BLOOMERY_BLOCK_PROBES_MAX : BLOOMERY_PROBES_MAX;
+    uint32_t max = blocks_per_key > 0 ? BLOOMERY_BLOCK_PROBES_MAX : BLOOMERY_PROBES_MAX;
     struct candidate best = {.found = false};
-    double least = INFINITY;
+    double lowest = INFINITY;
     if (wish->probes > 0)
         return solve_layout(wish, blocks_per_key, wish->probes);
     /* Fewer probes than a quarter of the classic optimum never win, and cost astronomical sizes. */
     double classic =
         wish->rate > 0 ? -log2(wish->rate) / (blocks_per_key > 0 ? blocks_per_key : 1) : 1;
     uint32_t first = classic > 8 ? (uint32_t)(classic / 4) : 1;
-    if (first > most)
-        first = most;
+    if (first > max)
+        first = max;
     /* Up to half a fill, k probes of a key have a rate of at most about 2^-k: more than the classic
      * optimum never meet a rate that it misses, and cost time. */
-    if (wish->rate > 0 && (double)most > classic + 3)
-        most = (uint32_t)(classic + 3);
-    for (uint32_t probes = first; probes <= most; probes++) {
+    if (wish->rate > 0 && (double)max > classic + 3)
+        max = (uint32_t)(classic + 3);
+    for (uint32_t probes = first; probes <= max; probes++) {
         struct candidate next = solve_layout(wish, blocks_per_key, probes);
         double price = cost(wish, &next);
-        if (price < least) {
-            least = price;
+        if (price < lowest) {
+            lowest = price;
             best = next;
-        } else if (price > least * 1.5 && best.found) {
+        } else if (price > lowest * 1.5 && best.found) {
             break;
         }
     }
     return best;
 }
 
-/* Rounds the size up and, where k is free, takes the least k up to the candidate's that meets the
+/* Rounds the size up and, if k is free, takes the smallest k up to the candidate's that meets the
  * rate there. */
 static struct candidate round_candidate(const struct wish *wish, struct candidate candidate,
                                         bool fewer_probes)
@@ -217,8 +218,8 @@ static struct candidate round_candidate(const struct wish *wish, struct candidat
                       candidate.units <= max_units(wish);
     if (!candidate.found)
         return candidate;
-    uint32_t least = wish->probes > 0 || !fewer_probes ? candidate.probes : 1;
-    for (uint32_t probes = least; probes <= candidate.probes; probes++) {
+    uint32_t lowest = wish->probes > 0 || !fewer_probes ? candidate.probes : 1;
+    for (uint32_t probes = lowest; probes <= candidate.probes; probes++) {
         layout_start(&layout, wish, candidate.blocks_per_key, probes);
         candidate.rate = layout_rate(&layout, candidate.units, candidate.keys);
         if (candidate.rate <= wish->rate) {
@@ -272,7 +273,7 @@ static bool within_tolerance(const struct wish *wish, const struct candidate *ca
                            tolerated_memory * classic_bits((double)candidate->keys, rest);
 }
 
-/* Where L is free, the first L within the tolerance, else the cheapest. */
+/* If L is free, the first L within the tolerance, else the cheapest. */
 static struct candidate solve_wish(const struct wish *wish)
 {
     struct candidate best = {.found = false};
@@ -334,10 +335,10 @@ static double parts_read(uint32_t parts, uint32_t probes, double go_on)
 }
 
 /*
- * The cache lines that are read to answer for a key. A block of an absent key says yes with probability
- * y, the L-th root of the rate, and the next is only read then. Of counters a block of the filter is
- * 4 or 8 cache lines, and its counters are read until one is 0: the next one with probability
- * y^(1/k) or a little less. docs/mathematics.md, section 10.
+ * The cache lines that are read to answer for a key. A block of an absent key says yes with
+ * probability y, the L-th root of the rate, and the next is only read then. Of counters a block of
+ * the filter is 4 or 8 cache lines, and its counters are read until one is 0: the next one with
+ * probability y^(1/k) or a little less. docs/mathematics.md, section 10.
  */
 static void count_reads(bloomery_plan *plan, double units)
 {
@@ -439,13 +440,14 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t blocks_p
         return bloomery_fail(error, bad, 0, "bytes must be 64 to 2^47");
     if (blocks_per_key > BLOOMERY_BLOCKS_PER_KEY_MAX ||
         (blocks_per_key > 0 && plan->kind == BLOOMERY_CLASSIC))
-        return bloomery_fail(error, bad, 0,
-                             "lines must be 1 to 4, and a classic filter has none; %u are wanted",
-                             blocks_per_key);
+        return bloomery_fail(
+            error, bad, 0,
+            "blocks per key must be 1 to 4, and a classic filter has none; %u are wanted",
+            blocks_per_key);
     if (probes > BLOOMERY_BLOCK_PROBES_MAX && plan->kind != BLOOMERY_CLASSIC)
         return bloomery_fail(
             error, bad, 0,
-            "a key sets 1 to 8 bits in a line, one in a word of it at most; %u are "
+            "a key sets 1 to 8 bits in a block, at most one in each word of it; %u are "
             "wanted (a classic filter can have up to 64)",
             probes);
     if (probes > BLOOMERY_PROBES_MAX)
@@ -461,7 +463,7 @@ static bloomery_status check_ranges(const bloomery_plan *plan, uint32_t blocks_p
     return BLOOMERY_OK;
 }
 
-/* Whether a plan solved for 64 bits of hash, where no hash was given, needs more of them. */
+/* Whether a plan solved for 64 bits of hash, if no hash was given, needs more of them. */
 static bool needs_more_hash(const struct wish *wish, const struct candidate *found)
 {
     const double rate = wish->rate > 0                    ? wish->rate

@@ -2,26 +2,26 @@
 /*
  * Two of keys, rate and bytes in, a whole plan out.
  *
- * All sizes are counted in units of 512 bits, the block of a blocked filter. A solver never trusts a
- * closed formula: it evaluates the exact rate of what would be built and searches
+ * All sizes are counted in units of 512 bits, the block of a blocked filter. A solver never trusts
+ * a closed formula: it evaluates the exact rate of what would be built and searches
  *
  *     over L (1 to 4)    blocked only; classic is a family of its own
  *       over k           from few probes upwards, until memory only grows
  *         over units, or keys   by bisection: the rate falls with units and rises with keys
  *
  * and only then rounds: units up to a multiple of 16 from 256 on (so that the filter folds) or of
- * 2^folds, and k down again to the least that still meets the rate at the rounded size. Where L is
+ * 2^folds, and k down again to the smallest that still meets the rate at the rounded size. If L is
  * free the first is taken whose memory is within 10 % of a classic filter's at the same rate, else
  * (far below 1e-12) the one that takes the least memory: one block costs one cache miss, so memory
  * must pay for each block more.
  *
- * Eight bits in one block are the fastest, for no word of it has to be left out. So where k is free,
+ * Eight bits in one block are the fastest, for no word of it has to be left out. So if k is free,
  * k = 8 is taken with L = 1 if it costs at most 2 % more memory than the best k: if with memory
  * given its rate is no worse than that of the best k with 2 % more keys, or if it holds at most 2 %
  * fewer keys.
  *
- * The hash's own rate (plan/hash_rate.h) is part of every rate. Where the hash is free, a plan is
- * solved with 64 bits of it, and again with 128 where those were too few.
+ * The hash's own rate (plan/hash_rate.h) is part of every rate. If the hash is free, a plan is
+ * solved with 64 bits of it, and again with 128 if those were too few.
  */
 #ifndef BLOOMERY_PLAN_SOLVE_H
 #define BLOOMERY_PLAN_SOLVE_H
@@ -45,7 +45,7 @@ enum {
 bloomery_status bloomery_solve(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                uint32_t folds, bloomery_hash_id hash, bloomery_error *error);
 
-/* The bits of a plan's cells: as it says, or where it does not as its kind has them. */
+/* The bits of a plan's cells: as it says, or if it does not, as its kind has them. */
 uint32_t bloomery_cell_bits(const bloomery_plan *plan);
 
 /* The rate of a solved or hand-made plan's geometry with this many keys, the hash's own included; 1

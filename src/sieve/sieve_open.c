@@ -224,7 +224,7 @@ static bloomery_status choose_hash(bloomery_sieve *sieve, bloomery_error *error)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "%s hashes with %s, which this build does not have", sieve->path,
                              sieve->hash->name);
-    memcpy(sieve->secret.key, settings->secret, sizeof sieve->secret.key);
+    memcpy(sieve->secret.siphash, settings->secret, sizeof sieve->secret.siphash);
     memcpy(&sieve->secret.seed, settings->secret, sizeof sieve->secret.seed);
     return BLOOMERY_OK;
 }

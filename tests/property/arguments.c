@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Wrong arguments are told, with a text, and change nothing; structs of other versions are taken as
- * the header says.
+ * Wrong arguments are refused with a text and change nothing; structs of other versions are taken
+ * as the header says.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  * Without libsodium define BLOOMERY_TEST_NO_SODIUM.
@@ -41,11 +41,11 @@ static void assert_create(const char *what, const bloomery_plan *plan,
     assert_null(filter);
     assert_int_equal(error.status, status);
     assert_true(error.text[0] != '\0' && memchr(error.text, '\0', sizeof error.text) != NULL);
-    /* The same without anybody to tell. */
+    /* The same without room for a text. */
     assert_int_equal(bloomery_create(plan, options, &filter, NULL), expected);
 }
 
-static void wrong_plans_are_told(void **state)
+static void wrong_plans_are_refused(void **state)
 {
     (void)state;
     const struct {
@@ -61,17 +61,17 @@ static void wrong_plans_are_told(void **state)
         {"2^32 - 1 probes",
          {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = UINT32_MAX},
          BLOOMERY_BAD_ARGUMENT},
-        {"classic with lines",
+        {"classic with blocks",
          {.kind = BLOOMERY_CLASSIC, .bits = 64, .probes = 1, .blocks_per_key = 1},
          BLOOMERY_BAD_ARGUMENT},
-        {"half a line", {.bits = 256, .blocks_per_key = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
-        {"no lines", {.bits = 512, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
-        {"four lines", {.bits = 512, .blocks_per_key = 4, .probes = 8}, BLOOMERY_OK},
-        {"five lines", {.bits = 512, .blocks_per_key = 5, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"half a block", {.bits = 256, .blocks_per_key = 1, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"no blocks", {.bits = 512, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
+        {"four blocks", {.bits = 512, .blocks_per_key = 4, .probes = 8}, BLOOMERY_OK},
+        {"five blocks", {.bits = 512, .blocks_per_key = 5, .probes = 1}, BLOOMERY_BAD_ARGUMENT},
         {"nine bits of eight words",
          {.bits = 512, .blocks_per_key = 1, .probes = 9},
          BLOOMERY_BAD_ARGUMENT},
-        {"lines that wrap",
+        {"blocks that wrap",
          {.bits = 512, .blocks_per_key = 3, .probes = 0x55555556},
          BLOOMERY_BAD_ARGUMENT},
         {"2^63 bits",
@@ -97,7 +97,7 @@ static void wrong_plans_are_told(void **state)
         assert_create(cases[i].what, &cases[i].plan, NULL, cases[i].status);
 }
 
-static void key_rules_that_contradict_themselves_are_told(void **state)
+static void key_rules_that_contradict_themselves_are_refused(void **state)
 {
     (void)state;
     static const bloomery_key_rule wrong[] = {
@@ -119,7 +119,7 @@ static void key_rules_that_contradict_themselves_are_told(void **state)
     }
 }
 
-static void wrong_options_are_told(void **state)
+static void wrong_options_are_refused(void **state)
 {
     static char long_note[BLOOMERY_NOTE_BYTES + 2];
     (void)state;
@@ -395,7 +395,7 @@ static void no_keys_at_no_address_are_fine(void **state)
     no_keys_of_dialects();
 }
 
-/* Whatever two of three are asked for, the answer keeps to it or says what would. */
+/* Whichever two of three are given, the plan keeps to them or says what would. */
 static void wishes_are_kept_or_refused(void **state)
 {
     (void)state;
@@ -404,7 +404,7 @@ static void wishes_are_kept_or_refused(void **state)
         const struct test_shape *shape = &test_shapes[i % TEST_SHAPES];
         bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
         bloomery_error error = {.status = BLOOMERY_OK};
-        options.blocks_per_key = i % 3 == 0 ? shape->lines : 0;
+        options.blocks_per_key = i % 3 == 0 ? shape->blocks_per_key : 0;
         uint64_t keys = (test_next(&random) >> (16 + test_below(&random, 47))) + 1;
         uint64_t bytes = (test_next(&random) >> (18 + test_below(&random, 45))) + 1;
         double rate = pow(10, -15 * (double)test_below(&random, 1000000) / 1e6);
@@ -437,9 +437,9 @@ static void wishes_are_kept_or_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_plans_are_told),
-        cmocka_unit_test(wrong_options_are_told),
-        cmocka_unit_test(key_rules_that_contradict_themselves_are_told),
+        cmocka_unit_test(wrong_plans_are_refused),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(key_rules_that_contradict_themselves_are_refused),
         cmocka_unit_test(structs_may_grow),
         cmocka_unit_test(plans_may_grow),
         cmocka_unit_test(columns_and_comparisons_may_grow),

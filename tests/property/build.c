@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A filter built by several threads is the filter that one thread makes, to the byte and with the
- * same count of adds: for every kind and number of lines, for more threads than keys or lines, for
- * shares of any size, for keys that all want the same line, and where the system gives no threads.
- * Meant to run under ThreadSanitizer too.
+ * same count of adds: for every kind and number of blocks, for more threads than keys or blocks,
+ * for shares of any size, for keys that all want the same block, and where the system gives no
+ * threads. Meant to run under ThreadSanitizer too.
  *
  * Build: this file, ../support/support.c; cmocka, the library, threads. No arguments. Suite:
  * property, threads.
@@ -61,7 +61,7 @@ static struct supply supply_make(const struct test_keys *keys, uint32_t count, u
     return supply;
 }
 
-/* Every key was handed out, and every number was asked until it had no more. */
+/* Every key was handed out, and every source was called until it had no more. */
 static void supply_check_and_free(struct supply *supply)
 {
     assert_int_equal(atomic_load(&supply->faults), 0);
@@ -171,7 +171,7 @@ static size_t meet(void *context, uint32_t thread, const bloomery_key **keys)
     while (meeting->here < 2 && waited == 0)
         waited = pthread_cond_timedwait(&meeting->changed, &meeting->mutex, &limit);
     meeting->met |= meeting->here == 2 && waited == 0;
-    meeting->here -= waited != 0; /* the one that comes later meets nobody */
+    meeting->here -= waited != 0; /* the one that comes later meets no other */
     pthread_mutex_unlock(&meeting->mutex);
     return 0;
 }
@@ -202,7 +202,7 @@ static void concurrent_filters_build_the_same(void **state)
     test_keys_free(&keys);
 }
 
-/* More threads than lines, than bits, than keys. */
+/* More threads than blocks, than bits, than keys. */
 static void tiny_filters_build_the_same(void **state)
 {
     (void)state;
@@ -213,9 +213,10 @@ static void tiny_filters_build_the_same(void **state)
             for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
                 bloomery_plan plan = {.kind = test_shapes[s].kind,
                                       .cell_bits = test_shapes[s].cell_bits,
-                                      .blocks_per_key = test_shapes[s].lines,
+                                      .blocks_per_key = test_shapes[s].blocks_per_key,
                                       .probes = 4,
-                                      .bits = units[u] * (test_shapes[s].lines > 0 ? 512 : 3)};
+                                      .bits =
+                                          units[u] * (test_shapes[s].blocks_per_key > 0 ? 512 : 3)};
                 struct test_keys keys = test_keys_make(TEST_LITTLE, 3, 0, counts[c]);
                 assert_builds_alike(&plan, NULL, &keys, 16);
                 test_keys_free(&keys);
@@ -223,7 +224,7 @@ static void tiny_filters_build_the_same(void **state)
 }
 
 /* The same key again and again: all of it is for one range, the other threads' too. */
-static void keys_that_all_want_one_line_build_the_same(void **state)
+static void keys_that_all_take_one_block_build_the_same(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_WORDS, 4, 0, KEYS);
@@ -328,7 +329,7 @@ struct beside {
     atomic_uint faults;
 };
 
-/* Adds every second key, one by one, and asks for it. */
+/* Adds every second key, one by one, and queries it. */
 static void *add_beside(void *argument)
 {
     struct beside *beside = argument;
@@ -388,7 +389,7 @@ int main(void)
         cmocka_unit_test(threads_work_at_once),
         cmocka_unit_test(concurrent_filters_build_the_same),
         cmocka_unit_test(tiny_filters_build_the_same),
-        cmocka_unit_test(keys_that_all_want_one_line_build_the_same),
+        cmocka_unit_test(keys_that_all_take_one_block_build_the_same),
         cmocka_unit_test(without_threads_no_key_is_lost),
         cmocka_unit_test(read_only_filters_are_refused),
         cmocka_unit_test(keyed_filters_without_their_key_are_refused),

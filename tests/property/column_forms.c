@@ -26,9 +26,10 @@ static struct {
     uint8_t valid[(FIRST + KEYS) / 8 + 1];
 } all;
 
-/* What batches have code of their own for: one line with all words and with some, several lines. */
+/* What batches have code of their own for: one block with all words and with some, several
+ * blocks. */
 static const struct {
-    uint32_t lines, probes;
+    uint32_t blocks_per_key, probes;
 } shapes[] = {{1, 8}, {1, 3}, {2, 4}, {4, 2}};
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
@@ -36,7 +37,7 @@ static bloomery_filter *make(size_t shape)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                           .bits = 512 * 3,
-                          .blocks_per_key = shapes[shape].lines,
+                          .blocks_per_key = shapes[shape].blocks_per_key,
                           .probes = shapes[shape].probes};
     return test_create(&plan, NULL);
 }
@@ -155,8 +156,8 @@ static void columns_are_their_keys(void **state)
             assert_column_is_its_keys(shape, forms[form], true);
 }
 
-/* Nobody wants to know what was new: for one line that is code of its own. And keys of 8 bytes in a
- * list are taken as integers. */
+/* Nobody wants to know what was new: for one block that is code of its own. And keys of 8 bytes in
+ * a list are taken as integers. */
 static void uncounted_columns_are_their_keys(void **state)
 {
     (void)state;
@@ -186,9 +187,9 @@ static void what_is_no_key_is_not_added(void **state)
             assert_column_is_its_keys(shape, forms[form], false);
 }
 
-/* The line of a key is floor(x N / 2^64): one key in 2^32 / N or so has another where the low half
+/* The block of a key is floor(x N / 2^64): one key in 2^32 / N or so has another where the low half
  * of x is left out. */
-static void integers_find_their_lines_in_larger_filters(void **state)
+static void integers_find_their_blocks_in_larger_filters(void **state)
 {
     enum { MANY = 2000000 };
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
@@ -218,7 +219,7 @@ static void integers_find_their_lines_in_larger_filters(void **state)
     bloomery_free(other);
 }
 
-/* Of keys most of which are absent: some of them pass their first line, and others all. */
+/* Of keys most of which are absent: some of them pass their first block, and others all. */
 static void columns_answer_as_their_keys(void **state)
 {
     (void)state;
@@ -328,7 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_their_keys),
         cmocka_unit_test(uncounted_columns_are_their_keys),
-        cmocka_unit_test(integers_find_their_lines_in_larger_filters),
+        cmocka_unit_test(integers_find_their_blocks_in_larger_filters),
         cmocka_unit_test(columns_answer_as_their_keys),
         cmocka_unit_test(what_is_no_key_is_not_added),
         cmocka_unit_test(hostile_columns_are_refused),

@@ -72,7 +72,7 @@ static struct subject subjects[] = {
               .probes = 8,
               .cell_bits = 8}},
     {.name = "scalable", .plan = {.kind = BLOOMERY_SCALABLE, .keys = 600, .rate = 0.05}},
-    {.name = "concurrent, one line",
+    {.name = "concurrent, one block",
      .plan = {.kind = BLOOMERY_BLOCKED, .bits = 37 * 512, .blocks_per_key = 1, .probes = 8},
      .options = OPTIONS(.concurrent_adds = true)},
     {.name = "concurrent", .plan = TWO_LINES, .options = OPTIONS(.concurrent_adds = true)},
@@ -129,7 +129,7 @@ static void expect(bool holds, const char *what)
 
 /* ---- The comparisons ------------------------------------------------------------------------- */
 
-/* Answers, and a word behind them that nobody writes. */
+/* Answers, and a word behind them that is never written. */
 struct words {
     uint64_t words[TEST_COLUMN_WORDS + 1];
 };

@@ -241,7 +241,7 @@ static bloomery_column whole(int form)
                                                : hashes_of((bloomery_column_form)form);
 }
 
-static void wrong_columns_are_told_before_anything_is_added(void **state)
+static void wrong_columns_are_refused_before_anything_is_added(void **state)
 {
     static const struct test_shape scalable = {"scalable", BLOOMERY_SCALABLE, 0, 1};
     (void)state;
@@ -259,7 +259,7 @@ static void wrong_columns_are_told_before_anything_is_added(void **state)
                     if (!spoil(&column, (enum fault)fault, &offset))
                         continue;
                     snprintf(what, sizeof what, "%s, form %d, fault %d",
-                             plan.blocks_per_key ? "lines" : "", form, fault);
+                             plan.blocks_per_key ? "blocks" : "", form, fault);
                     expect_refused(what, (enum call)which, filter, &column, BLOOMERY_BAD_ARGUMENT,
                                    offset);
                 }
@@ -267,7 +267,7 @@ static void wrong_columns_are_told_before_anything_is_added(void **state)
     }
 }
 
-static void forms_that_nobody_knows_are_told(void **state)
+static void unknown_forms_are_refused(void **state)
 {
     static const int unknown[] = {-1, 0, BLOOMERY_COLUMN_HASHES128 + 1, INT_MAX, INT_MIN};
     const bloomery_plan plan = test_plan(&test_shapes[4], 200, 0.01);
@@ -315,7 +315,7 @@ static void only_counters_can_be_removed(void **state)
 }
 
 /* Nothing can be added to a view, and everything can be looked up. */
-static void read_only_filters_can_be_asked(void **state)
+static void read_only_filters_can_be_queried(void **state)
 {
     (void)state;
     for (size_t s = 0; s < TEST_SHAPES; s++) {
@@ -342,7 +342,7 @@ static void read_only_filters_can_be_asked(void **state)
     }
 }
 
-/* "maybe" for every key in every form, and for what is no key "no". */
+/* "Possibly" for every key in every form, and for what is no key "definitely not". */
 static void expect_maybe(const bloomery_filter *filter, bloomery_column column, bool nulls)
 {
     uint64_t answers[2] = {0, 0};
@@ -392,10 +392,11 @@ static void keyed_filters_without_their_key_say_maybe(void **state)
             for (int nulls = 0; nulls < 2; nulls++)
                 expect_maybe(filter, column, nulls != 0);
             for (int which = CALL_ADD; which <= CALL_BUILD_TEAM; which++)
-                expect_refused("no key", (enum call)which, filter, &column, BLOOMERY_SECRET_NEEDED,
-                               0);
+                expect_refused("no secret", (enum call)which, filter, &column,
+                               BLOOMERY_SECRET_NEEDED, 0);
             if (test_shapes[s].kind == BLOOMERY_COUNTING)
-                expect_refused("no key", CALL_REMOVE, filter, &column, BLOOMERY_SECRET_NEEDED, 0);
+                expect_refused("no secret", CALL_REMOVE, filter, &column, BLOOMERY_SECRET_NEEDED,
+                               0);
         }
         bloomery_free(filter);
         test_bytes_free(&bytes);
@@ -541,11 +542,11 @@ static void full_chains_of_dialects_keep_what_came_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_columns_are_told_before_anything_is_added),
-        cmocka_unit_test(forms_that_nobody_knows_are_told),
+        cmocka_unit_test(wrong_columns_are_refused_before_anything_is_added),
+        cmocka_unit_test(unknown_forms_are_refused),
         cmocka_unit_test(hashes_of_64_bits_are_for_filters_that_make_such),
         cmocka_unit_test(only_counters_can_be_removed),
-        cmocka_unit_test(read_only_filters_can_be_asked),
+        cmocka_unit_test(read_only_filters_can_be_queried),
         cmocka_unit_test(keyed_filters_without_their_key_say_maybe),
         cmocka_unit_test(hashes_are_not_for_filters_by_positions),
         cmocka_unit_test(columns_of_nothing_are_well),

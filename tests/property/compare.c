@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is said of two filters is true: the first field in which they differ, how many keys they have
- * in common, and how far off that may be.
+ * What is said of two filters is true: the first field in which they differ, how many keys they
+ * have in common, and how far off that may be.
  *
  * Build: this file, ../support/support.c; cmocka, the library, libm. No arguments. Suite: property.
  * BLOOMERY_TEST_LONG=1: more pairs of filters.
@@ -38,7 +38,8 @@ static struct making usual(void)
     return making;
 }
 
-/* Of several fields that differ the first is told, so each change brings all later ones with it. */
+/* Of several fields that differ the first is reported, so each change brings all later ones with
+ * it. */
 static struct making differing(int field)
 {
     struct making making = usual();
@@ -274,7 +275,7 @@ static void common_keys_are_estimated_within_bounds(void **state)
         }
 }
 
-static void equal_filters_and_parts_are_told(void **state)
+static void equal_filters_and_parts_are_reported(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_URLS, 2, 0, 3000);
@@ -359,7 +360,7 @@ int main(void)
         cmocka_unit_test(secret_keys_are_compared_by_their_fingerprints),
         cmocka_unit_test(sizes_fit_that_fold_to_each_other),
         cmocka_unit_test(common_keys_are_estimated_within_bounds),
-        cmocka_unit_test(equal_filters_and_parts_are_told),
+        cmocka_unit_test(equal_filters_and_parts_are_reported),
         cmocka_unit_test(empty_and_full_filters_compare),
         cmocka_unit_test(spare_bits_do_not_count),
     };

@@ -24,9 +24,9 @@ struct team {
     bloomery_filter *filter;
     const struct test_keys *keys;
     pthread_barrier_t start;
-    atomic_uint fresh[KEYS];   /* how many threads were told NEW */
-    atomic_size_t done;        /* the keys of thread 0 that are surely in */
-    atomic_uint_fast64_t bits; /* newly set, as the calls told */
+    atomic_uint fresh[KEYS];   /* in how many threads the call returned NEW */
+    atomic_size_t done;        /* the keys of thread 0 that are in */
+    atomic_uint_fast64_t bits; /* newly set, as the calls returned */
     atomic_uint faults;        /* cmocka's asserts belong to the main thread */
 };
 
@@ -266,26 +266,26 @@ static void concurrent_adds_lose_nothing(void **state)
     test_keys_free(&keys);
 }
 
-/* Each number of lines, with a bit in all words of a line and in some: ways of their own. At these
- * sizes the rate is below 1e-9. */
+/* Each number of blocks, with a bit in all words of a block and in some: ways of their own. At
+ * these sizes the rate is below 1e-9. */
 static void concurrent_adds_of_every_shape_lose_nothing(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_RANDOM, 9, 0, KEYS);
-    for (uint32_t lines = 1; lines <= 4; lines++)
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
         for (uint32_t probes = 6; probes <= 8; probes += 2)
             for (int round = 0; round < (test_long() ? 50 : ROUNDS); round++) {
                 const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                             .bits = 20000 * 512,
-                                            .blocks_per_key = lines,
+                                            .blocks_per_key = blocks_per_key,
                                             .probes = probes};
                 check_team(&plan, CALLS, &keys);
             }
     test_keys_free(&keys);
 }
 
-/* All threads fight for one line: where an OR that is no atomic step would lose bits at once. */
-static void concurrent_adds_to_one_line_lose_nothing(void **state)
+/* All threads fight for one block: where an OR that is no atomic step would lose bits at once. */
+static void concurrent_adds_to_one_block_lose_nothing(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
@@ -293,7 +293,7 @@ static void concurrent_adds_to_one_line_lose_nothing(void **state)
         bloomery_plan plan = {.kind = test_shapes[s].kind,
                               .cell_bits = test_shapes[s].cell_bits,
                               .bits = 512,
-                              .blocks_per_key = test_shapes[s].lines,
+                              .blocks_per_key = test_shapes[s].blocks_per_key,
                               .probes = 1};
         for (int round = 0; round < 10; round++) {
             struct team *team = calloc(1, sizeof *team);
@@ -324,7 +324,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(concurrent_adds_lose_nothing),
         cmocka_unit_test(concurrent_adds_of_every_shape_lose_nothing),
-        cmocka_unit_test(concurrent_adds_to_one_line_lose_nothing),
+        cmocka_unit_test(concurrent_adds_to_one_block_lose_nothing),
     };
     return test_run_group("concurrent", tests, NULL, NULL);
 }

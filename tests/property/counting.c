@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What counters promise: so long as only keys are removed that were added, no key that is still there
- * is lost, saturation included; counts are never too low; without its counters the filter is the
- * blocked one, bit for bit. Held against an exact multiset, in filters so small that counters are
- * shared, reach their maximum, and lines of one key coincide.
+ * What counters promise: so long as only keys are removed that were added, no key that is still
+ * there is lost, saturation included; counts are never too low; without its counters the filter is
+ * the blocked one, bit for bit. Held against an exact multiset, in filters so small that counters
+ * are shared, reach their maximum, and blocks of one key coincide.
  *
  * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library. No
  * arguments. Suite: property.
@@ -44,7 +44,7 @@ struct multiset {
     uint32_t times[KEYS_MAX];
     uint64_t total;
     uint32_t most;
-    uint64_t used; /* counters that are not 0, as the calls told */
+    uint64_t used; /* counters that are not 0, as the calls returned */
 };
 
 static void check_key(const struct multiset *set, size_t number)
@@ -53,7 +53,8 @@ static void check_key(const struct multiset *set, size_t number)
     const uint32_t count = bloomery_key_count(set->filter, key);
     assert_true(set->times[number] == 0 || bloomery_may_contain(set->filter, key));
     assert_true(count >= set->times[number] || count == set->most);
-    /* A count of 0 may know better: the key's lines coincide, and a counter is less than both need. */
+    /* A count of 0 may know better: the key's blocks coincide, and a counter is less than both
+     * need. */
     assert_true(count == 0 || bloomery_may_contain(set->filter, key));
 }
 
@@ -110,18 +111,21 @@ static void run_multiset(const bloomery_plan *plan, size_t keys, uint64_t room, 
     bloomery_free(set.filter);
 }
 
-/* 8 keys at a time can't bring a counter of 4 bits to 15 by one line each; with four lines of which
- * all may coincide it takes 4 keys. Here counters are exact, so nothing is left in the end. */
+/* 8 keys at a time can't bring a counter of 4 bits to 15 by one block each; with four blocks of
+ * which all may coincide it takes 4 keys. Here counters are exact, so nothing is left in the
+ * end. */
 static void removals_lose_no_present_key(void **state)
 {
     const size_t steps = test_long() ? 20000 : 1500;
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 4; lines++)
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
             for (uint32_t probes = 1; probes <= 8; probes = 2 * probes + 1)
                 for (uint64_t blocks = 1; blocks <= 3; blocks++) {
-                    bloomery_plan plan = test_counting_plan(test_widths[w], lines, probes, blocks);
-                    run_multiset(&plan, 60, 14 / lines, steps, probes + 100 * lines, false);
+                    bloomery_plan plan =
+                        test_counting_plan(test_widths[w], blocks_per_key, probes, blocks);
+                    run_multiset(&plan, 60, 14 / blocks_per_key, steps,
+                                 probes + 100 * blocks_per_key, false);
                 }
 }
 
@@ -131,25 +135,26 @@ static void saturated_counters_lose_no_present_key(void **state)
     const size_t steps = test_long() ? 60000 : 10000;
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 4; lines++)
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
             for (uint64_t blocks = 1; blocks <= 2; blocks++) {
-                bloomery_plan plan = test_counting_plan(test_widths[w], lines, 8, blocks);
-                run_multiset(&plan, 300, UINT64_MAX, steps, (uint64_t)7 * lines + blocks, true);
+                bloomery_plan plan = test_counting_plan(test_widths[w], blocks_per_key, 8, blocks);
+                run_multiset(&plan, 300, UINT64_MAX, steps, (uint64_t)7 * blocks_per_key + blocks,
+                             true);
             }
 }
 
 /* ---- One key, counter by counter ------------------------------------------------------------- */
 
-/* A line names k counters, each once, and each line that names one adds 1: counters are at most 1
- * where no lines coincide, and add up to what the lines named. */
-static void a_line_touches_a_counter_once(void **state)
+/* A block names k counters, each once, and each block that names one adds 1: counters are at most 1
+ * where no blocks coincide, and add up to what the blocks named. */
+static void a_block_touches_a_counter_once(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 4; lines++)
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
             for (uint64_t index = 0; index < 20; index++) {
                 const uint32_t probes = 1 + (uint32_t)index % 8;
-                bloomery_plan plan = test_counting_plan(test_widths[w], lines, probes, 1);
+                bloomery_plan plan = test_counting_plan(test_widths[w], blocks_per_key, probes, 1);
                 struct test_keys key = test_keys_make(TEST_URLS, 3, index, 1);
                 bloomery_filter *filter = test_create(&plan, NULL);
                 uint32_t new_bits = 0;
@@ -158,11 +163,11 @@ static void a_line_touches_a_counter_once(void **state)
                 struct test_bytes counters = test_counters(filter);
                 assert_int_equal(counters.bytes, 64 * test_widths[w]);
                 for (size_t cell = 0; cell < 512; cell++) {
-                    assert_true(test_counter_at(&counters, test_widths[w], cell) <= lines);
+                    assert_true(test_counter_at(&counters, test_widths[w], cell) <= blocks_per_key);
                     sum += test_counter_at(&counters, test_widths[w], cell);
                 }
                 assert_true(new_bits <= sum && new_bits >= probes);
-                assert_int_equal(sum, probes * lines);
+                assert_int_equal(sum, probes * blocks_per_key);
                 assert_int_equal(info_of(filter).bits_set, new_bits);
                 assert_int_equal(bloomery_key_count(filter, key.keys[0]), 1);
                 uint32_t cleared = 0;
@@ -176,14 +181,14 @@ static void a_line_touches_a_counter_once(void **state)
 }
 
 /* A key that is not there is refused, and not a counter changes; not even where its counters are in
- * use but are too small for all of its lines. */
+ * use but are too small for all of its blocks. */
 static void removing_an_absent_key_changes_nothing(void **state)
 {
     size_t refused = 0;
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 4; lines++) {
-            bloomery_plan plan = test_counting_plan(test_widths[w], lines, 4, 2);
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++) {
+            bloomery_plan plan = test_counting_plan(test_widths[w], blocks_per_key, 4, 2);
             struct test_keys keys = test_keys_make(TEST_WORDS, 1, 0, 300);
             bloomery_filter *filter = test_create(&plan, NULL);
             bloomery_filter *before = test_create(&plan, NULL);
@@ -213,9 +218,9 @@ static size_t counters_of(const bloomery_filter *filter, bloomery_key key, uint6
     return bloomery_positions(filter, 0, key, at, 32);
 }
 
-/* Where two lines of a key coincide and name one counter, that counter must be 2 for the key to be
- * there. A key is found whose lines do, and others that use all of its counters, that one once. */
-static void a_counter_too_small_for_both_lines_is_absent(void **state)
+/* Where two blocks of a key coincide and name one counter, that counter must be 2 for the key to be
+ * there. A key is found whose blocks do, and others that use all of its counters, that one once. */
+static void a_counter_too_small_for_both_blocks_is_absent(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_WORDS, 7, 0, 20000);
     unsigned found = 0;
@@ -278,7 +283,7 @@ static void a_saturated_counter_stays(void **state)
     }
 }
 
-/* ---- Two keys that share cells ----------------------------------------------------------------- */
+/* ---- Two keys that share cells --------------------------------------------------------------- */
 
 /* Two of `keys` that share one counter and no more: the first, and the one that is returned. */
 static size_t find_neighbour(const bloomery_filter *filter, const struct test_keys *keys,
@@ -361,8 +366,8 @@ static void clearing_bits_would_lose_the_other_key(void **state)
     test_keys_free(&keys);
 }
 
-/* Two real keys with the very same cells: of one removed, the other stays, where clearing bits would
- * lose both. */
+/* Two real keys with the very same cells: of one removed, the other stays, where clearing bits
+ * would lose both. */
 static void keys_with_the_same_cells_stand_for_each_other(void **state)
 {
     bloomery_plan plan = test_counting_plan(4, 1, 2, 1);
@@ -384,13 +389,13 @@ static void keys_with_the_same_cells_stand_for_each_other(void **state)
     bloomery_free(filter);
 }
 
-/* ---- Blocked without counters ------------------------------------------------------------------ */
+/* ---- Blocked without counters ---------------------------------------------------------------- */
 
-static void check_dropped(uint32_t cell_bits, uint32_t lines, uint64_t blocks, bool keyed)
+static void check_dropped(uint32_t cell_bits, uint32_t blocks_per_key, uint64_t blocks, bool keyed)
 {
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {1, 2, 3};
     struct test_keys keys = test_keys_make(TEST_IDS, 1, 0, 200);
-    bloomery_plan plan = test_counting_plan(cell_bits, lines, 5, blocks);
+    bloomery_plan plan = test_counting_plan(cell_bits, blocks_per_key, 5, blocks);
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
     bloomery_filter *dropped = NULL;
     plan.keys = 20;
@@ -433,11 +438,11 @@ static void without_counters_it_is_the_blocked_filter(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 4; lines++)
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
             for (uint64_t blocks = 1; blocks <= 9; blocks += 4) {
-                check_dropped(test_widths[w], lines, blocks, false);
+                check_dropped(test_widths[w], blocks_per_key, blocks, false);
                 if (test_keyed())
-                    check_dropped(test_widths[w], lines, blocks, true);
+                    check_dropped(test_widths[w], blocks_per_key, blocks, true);
             }
 }
 
@@ -473,8 +478,8 @@ static void a_plan_is_that_of_blocked(void **state)
         }
 }
 
-/* The cache lines that a key's probes lie in, and those that an absent key's reach up to the first counter
- * of 0: counted from the positions, against what the plan says. */
+/* The cache lines that a key's probes lie in, and those that an absent key's reach up to the first
+ * counter of 0: counted from the positions, against what the plan says. */
 static void a_plan_reads_what_it_says(void **state)
 {
     enum { QUERIED = 20000 };
@@ -539,7 +544,7 @@ static void other_counters_are_refused(void **state)
     }
 }
 
-/* ---- What can't be removed from --------------------------------------------------------------- */
+/* ---- What can't be removed from -------------------------------------------------------------- */
 
 static void filters_that_remove_nothing(void **state)
 {
@@ -585,7 +590,7 @@ static void views_are_read_only(void **state)
     bloomery_free(filter);
 }
 
-/* Opened without its key a filter says "maybe" to every key, as often as can be. */
+/* Opened without its secret a filter answers "possibly" for every key, as often as can be. */
 static void without_its_key_a_count_is_the_maximum(void **state)
 {
     static const uint8_t secret[BLOOMERY_SECRET_BYTES] = {9};
@@ -642,9 +647,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(removals_lose_no_present_key),
         cmocka_unit_test(saturated_counters_lose_no_present_key),
-        cmocka_unit_test(a_line_touches_a_counter_once),
+        cmocka_unit_test(a_block_touches_a_counter_once),
         cmocka_unit_test(removing_an_absent_key_changes_nothing),
-        cmocka_unit_test(a_counter_too_small_for_both_lines_is_absent),
+        cmocka_unit_test(a_counter_too_small_for_both_blocks_is_absent),
         cmocka_unit_test(a_saturated_counter_stays),
         cmocka_unit_test(counters_of_two_keys_add_up),
         cmocka_unit_test(clearing_bits_would_lose_the_other_key),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that add to one counting filter and remove from it at once: counters stay the exact sums of what
- * is there, keys that stay are never denied, and a key that was added once is removed once. Meant
- * to run under ThreadSanitizer too.
+ * Threads that add to one counting filter and remove from it at once: counters stay the exact sums
+ * of what is there, keys that stay are never denied, and a key that was added once is removed once.
+ * Meant to run under ThreadSanitizer too.
  *
  * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, threads. No
  * arguments. Suite: property, threads.
@@ -36,7 +36,7 @@ static void expect(struct team *team, bool holds)
         atomic_fetch_add(&team->faults, 1);
 }
 
-/* Adds its keys and takes them away again. All share one line or two, so counters meet. */
+/* Adds its keys and takes them away again. All share one block or two, so counters meet. */
 static void *come_and_go(void *argument)
 {
     const struct member *member = argument;
@@ -103,14 +103,15 @@ static void team_free(struct team *team)
     free(team);
 }
 
-/* 2 keys stay and 4 come and go: no counter of 4 bits gets to 15, so what is left is exactly what was
- * there before. With 20 that stay some counters stick: then it is not less. */
+/* 2 keys stay and 4 come and go: no counter of 4 bits gets to 15, so what is left is exactly what
+ * was there before. With 20 that stay some counters stick: then it is not less. */
 static void threads_that_add_and_remove_lose_nothing(void **state)
 {
     (void)state;
     for (size_t w = 0; w < TEST_WIDTHS; w++)
-        for (uint32_t lines = 1; lines <= 2; lines++) {
-            bloomery_plan plan = test_counting_plan(test_widths[w], lines, 8, lines);
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 2; blocks_per_key++) {
+            bloomery_plan plan =
+                test_counting_plan(test_widths[w], blocks_per_key, 8, blocks_per_key);
             struct team *team = team_new(&plan);
             const size_t first = (size_t)THREADS * SHARE;
             team->rounds = test_long() ? 200000 : 10000;
@@ -144,8 +145,8 @@ static void *remove_the_same(void *argument)
     return NULL;
 }
 
-/* Each is removed once, whoever was first, and no counter falls short of what the others need. The keys
- * that stay are few, so that no removal is taken for another key's. */
+/* Each is removed once, whoever was first, and no counter falls short of what the others need. The
+ * keys that stay are few, so that no removal is taken for another key's. */
 static void threads_remove_a_key_once(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Damaged files. Any change before the payload is refused at once, before a byte is allocated; any
- * change in the payload or behind it lets a map or view open, is found by verify and told with its
- * place, and is refused where the bytes are copied; and no damage makes a question unsafe.
+ * change in the payload or behind it lets a map or view open, is found by verify and reported with
+ * its place, and is refused if the bytes are copied; and no damage makes a query unsafe.
  *
  * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, xxhash.h. No
  * arguments. Suite: property. Worth running under AddressSanitizer.
@@ -57,7 +57,7 @@ static bloomery_status assert_refused(const struct test_bytes *file, const char 
         if (status == BLOOMERY_OK)
             fail_msg("%s at %llu: accepted", what, (unsigned long long)where);
         if (!is_refusal(status) || error.status != status || error.text[0] == '\0')
-            fail_msg("%s at %llu: %s, told as %s, \"%s\"", what, (unsigned long long)where,
+            fail_msg("%s at %llu: %s, reported as %s, \"%s\"", what, (unsigned long long)where,
                      bloomery_status_name(status), bloomery_status_name(error.status), error.text);
         assert_null(filter);
         assert_int_equal(memory.requests, 0);
@@ -153,7 +153,7 @@ static void every_truncation_refused(void **state)
     test_directory_remove(&directory);
 }
 
-/* The order of the checks: what is no filter is told so, whatever its length. */
+/* The order of the checks: what is no filter is reported as such, whatever its length. */
 static void other_files_are_no_filters(void **state)
 {
     (void)state;
@@ -204,7 +204,7 @@ static void assert_damage_found(const struct test_bytes *file, const char *path,
         assert_int_equal(status, BLOOMERY_CORRUPT);
         assert_int_equal(error.status, BLOOMERY_CORRUPT);
         if (error.offset < first || error.offset > last)
-            fail_msg("way %d: damage in %zu to %zu, told at %llu: %s", way, first, last,
+            fail_msg("way %d: damage in %zu to %zu, reported at %llu: %s", way, first, last,
                      (unsigned long long)error.offset, error.text);
         bloomery_free(filter);
         assert_true(memory.live == 0 && !memory.wrong);
@@ -235,7 +235,7 @@ static void payload_damage_is_found_at_its_place(void **state)
             assert_damage_found(&file, i < 12 ? path : NULL, start, start + at);
             file.data[start + at] ^= (uint8_t)(1u << (i % 8));
         }
-        /* Of two damaged spans the first is told. */
+        /* Of two damaged spans the first is reported. */
         file.data[payload + 2 * FORGE_SPAN] ^= 1;
         file.data[payload + FORGE_SPAN + 5] ^= 1;
         assert_damage_found(&file, path, payload + FORGE_SPAN, payload + FORGE_SPAN + 5);
@@ -320,7 +320,7 @@ static void set_spare_bits_are_found(void **state)
     }
 }
 
-/* ---- Any payload is safe to ask --------------------------------------------------------- */
+/* ---- Any payload is safe to query ------------------------------------------------------- */
 
 static void query_everything(bloomery_filter *filter)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters of other systems in which a key has one block, of 256 or 512 bits, beside our own of 512: no kernel,
- * no thread of a build and no merge takes them for ours. Whatever way keys come in, the bytes are the same; equal ones are
- * united, and all that would need our own positions is refused with a reason.
+ * Filters of other systems in which a key has one block, of 256 or 512 bits, beside our own of 512:
+ * no kernel, no thread of a build and no merge takes them for ours. Whatever way keys come in, the
+ * bytes are the same; equal ones are united, and all that would need our own positions is refused
+ * with a reason.
  *
  * Build: this file, ../support/support.c; cmocka, the library, threads. No arguments. Suite:
  * property.
@@ -163,7 +164,7 @@ static void others_are_refused(void **state)
     }
 }
 
-/* One of ours of the same size, with lines of 512 bits, is another filter. */
+/* One of ours of the same size, with blocks of 512 bits, is another filter. */
 static void ours_are_not_theirs(void **state)
 {
     (void)state;
@@ -180,8 +181,8 @@ static void ours_are_not_theirs(void **state)
     bloomery_free(ours);
 }
 
-/* The seed is fixed; bits tell keys to about 1 part in a hundred here, but for the 4 that the turned hash of
- * leveldb takes off at this size. */
+/* The seed is fixed; bits tell keys to about 1 part in a hundred here, but for the 4 that the
+ * turned hash of leveldb takes off at this size. */
 static void keys_are_estimated(void **state)
 {
     (void)state;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters that keys touch as often as their positions name them, of another system: threads that add
- * and remove at once lose nothing, a key that was added once is removed once, and filters are put
- * together counter by counter. tests/dialect has their values. Meant to run under ThreadSanitizer too.
+ * Counters that keys touch as often as their positions name them, of another system: threads that
+ * add and remove at once lose nothing, a key that was added once is removed once, and filters are
+ * put together counter by counter. tests/dialect has their values. Meant to run under
+ * ThreadSanitizer too.
  *
  * Build: this file, ../support/support.c, ../support/forge.c; cmocka, the library, threads. No
  * arguments. Suite: property, threads. Skipped without libcrypto.
@@ -80,7 +81,7 @@ static void *come_and_go(void *argument)
     return NULL;
 }
 
-/* Waits for the others without sleeping: who sleeps comes too late to be in anybody's way. */
+/* Waits for the others without sleeping: a sleeper would come too late to be in the way. */
 static void meet(struct team *team)
 {
     const unsigned turn = atomic_fetch_add(&team->arrived, 1) / THREADS;
@@ -122,7 +123,8 @@ static void name_all_keys(void)
         key_of(i);
 }
 
-/* Some counters reach 15 with all that come at once: those may be stuck, all others are as before. */
+/* Some counters reach 15 with all that come at once: those may be saturated, all others are as
+ * before. */
 static void threads_lose_no_count(void **state)
 {
     (void)state;
@@ -186,7 +188,7 @@ static void merged_counters_are_sums(void **state)
     }
 }
 
-/* `cleared` tells which counters nobody else needs: all of a key that was alone. */
+/* `cleared` says which counters no other key needs: all of a key that was alone. */
 static void removals_tell_what_they_cleared(void **state)
 {
     uint64_t positions[PROBES];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What holds for filters of other systems as for ours, whatever the system: the same filter however
- * the keys come (one by one, in batches, by several threads, by hash); no added key is denied; what is
- * written is read; a file of ours keeps it; the rate is what the library says that it is; every
+ * the keys come (one by one, in batches, by several threads, by hash); no added key is denied; what
+ * is written is read; a file of ours keeps it; the rate is what the library says that it is; every
  * allocation fails once. Whether the bits are those of the other system, tests/dialect compares.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
@@ -235,8 +235,8 @@ static void a_file_of_ours_keeps_a_dialect(void **state)
     test_keys_free(&keys);
 }
 
-/* What other systems do with threads is not promised; what ours promise with `concurrent_adds` is kept, or
- * refused. */
+/* What other systems do with threads is not promised; what ours promise with `concurrent_adds` is
+ * kept, or refused. */
 static void concurrent_filters_are_the_same_or_refused(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, KEYS);
@@ -299,8 +299,8 @@ static void merged_filters_equal_the_whole(void **state)
     test_keys_free(&keys);
 }
 
-/* The library's own word on these bits, against absent keys. Weak hashes of texts do as they do: only
- * random keys are promised anything. */
+/* The library's own word on these bits, against absent keys. Weak hashes of texts do as they do:
+ * only random keys are promised anything. */
 static void live_rate_matches_measurement_of_dialects(void **state)
 {
     struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many different keys are in a filter is read off its bits: within 1 % or four standard
- * deviations at any fill from 0.1 % to 95 %, in every kind, by a scan or by summing up what each add
- * said. Repeated adds count nothing.
+ * deviations at any fill from 0.1 % to 95 %, in every kind, by a scan or by summing up what each
+ * add said. Repeated adds count nothing.
  *
- * The deviation: n keys of b bits each leave a cell of m empty with chance e^-c, c = nb/m. The number
- * of cells set varies by m e^-c (1 - (1 + c) e^-c), and one more stands for e^c / b keys: together a
- * standard deviation of sqrt(m (e^c - 1 - c)) / b. In lines, whose loads vary, it is a little more:
- * the number of set cells in a line varies with its load too, but then so do the picks of the other lines, which sum to nL; what is
- * left is a few per cent, for which the bound has a quarter to spare.
+ * The deviation: n keys of b bits each leave a cell of m empty with chance e^-c, c = nb/m. The
+ * number of cells set varies by m e^-c (1 - (1 + c) e^-c), and one more stands for e^c / b keys:
+ * together a standard deviation of sqrt(m (e^c - 1 - c)) / b. In blocks, whose loads vary, it is a
+ * little more: the number of set cells in a block varies with its load too, but then so do the
+ * picks of the other blocks, which sum to nL; what is left is a few per cent, for which the bound
+ * has a quarter to spare.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
@@ -21,9 +22,10 @@
 
 static const uint64_t cells = (uint64_t)1 << 21;
 
-static bloomery_plan geometry(bloomery_kind kind, uint32_t lines, uint32_t probes)
+static bloomery_plan geometry(bloomery_kind kind, uint32_t blocks_per_key, uint32_t probes)
 {
-    return (bloomery_plan){.kind = kind, .bits = cells, .blocks_per_key = lines, .probes = probes};
+    return (bloomery_plan){
+        .kind = kind, .bits = cells, .blocks_per_key = blocks_per_key, .probes = probes};
 }
 
 static double deviation(const bloomery_plan *plan, double keys)
@@ -87,8 +89,8 @@ static void estimates_are_right_at_any_fill(void **state)
         for (size_t i = 0; i < sizeof probes / sizeof probes[0]; i++) {
             bloomery_plan plan = geometry(BLOOMERY_CLASSIC, 0, probes[i]);
             check(&plan, seed, &worst);
-            for (uint32_t lines = 1; lines <= 4; lines++) {
-                plan = geometry(BLOOMERY_BLOCKED, lines, probes[i]);
+            for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++) {
+                plan = geometry(BLOOMERY_BLOCKED, blocks_per_key, probes[i]);
                 check(&plan, seed, &worst);
             }
             plan = geometry(BLOOMERY_COUNTING, 1 + (uint32_t)i % 2, probes[i]);
@@ -103,12 +105,12 @@ static void estimates_vary_as_derived(void **state)
     (void)state;
     static const struct {
         bloomery_kind kind;
-        uint32_t lines;
+        uint32_t blocks_per_key;
         uint32_t probes;
     } table[] = {{BLOOMERY_CLASSIC, 0, 6}, {BLOOMERY_BLOCKED, 1, 6}, {BLOOMERY_BLOCKED, 2, 5}};
     enum { TIMES = 60 };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        bloomery_plan plan = geometry(table[i].kind, table[i].lines, table[i].probes);
+        bloomery_plan plan = geometry(table[i].kind, table[i].blocks_per_key, table[i].probes);
         struct test_keys keys = test_keys_make(TEST_LITTLE, 1, 0, 250000);
         double squares = 0;
         for (uint64_t seed = 0; seed < TIMES; seed++) {
@@ -121,7 +123,8 @@ static void estimates_vary_as_derived(void **state)
             squares += off * off;
             bloomery_free(filter);
         }
-        /* Chi-square with 60 degrees: 0.5 to 1.7 of it is more than four deviations to each side. */
+        /* Chi-square with 60 degrees: 0.5 to 1.7 of it is more than four deviations to each
+         * side. */
         double ratio = sqrt(squares / TIMES) / deviation(&plan, (double)keys.count) * 1.25;
         print_message("# %s, L = %u: found %.2f of the deviation derived\n",
                       bloomery_kind_name((int)plan.kind), plan.blocks_per_key, ratio);

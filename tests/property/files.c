@@ -176,8 +176,8 @@ static void reopen_equals(void **state)
             }
 }
 
-/* Sizes of the array around every border: of a word, a line, a chunk, a huge page, and where a map of
- * a file begins at a huge page. */
+/* Sizes of the array around every border: of a word, a cache line, a chunk, a huge page, and where
+ * a map of a file begins at a huge page. */
 static void reopen_equals_at_every_border(void **state)
 {
     (void)state;

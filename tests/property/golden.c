@@ -177,11 +177,11 @@ static bool spec_bit(const struct test_bytes *file, size_t layer, uint64_t p)
     return (byte >> (first & 7) & ((1u << width) - 1)) != 0;
 }
 
-/* Line `line` of a key: the first cell of it in *first; the number that says which bits. */
-static uint64_t spec_line(bloomery_hash hash, uint64_t line, uint64_t count, uint64_t *first)
+/* Block `which` of a key: the first cell of it in *first; the number that says which bits. */
+static uint64_t spec_block(bloomery_hash hash, uint64_t which, uint64_t count, uint64_t *first)
 {
     const uint64_t golden_ratio = 0x9E3779B97F4A7C15u;
-    uint64_t x = line == 0 ? hash.hi : spec_fold(hash.hi ^ line * golden_ratio, spec_c2);
+    uint64_t x = which == 0 ? hash.hi : spec_fold(hash.hi ^ which * golden_ratio, spec_c2);
     *first = spec_range(x, count) * 512;
     return spec_fold(x ^ hash.lo, spec_c1);
 }
@@ -190,7 +190,7 @@ static bool spec_layer_may_contain(const struct test_bytes *file, size_t layer, 
 {
     uint64_t bits = forge_get(file, FORGE_LAYER_BITS + layer, 8);
     uint64_t k = forge_get(file, FORGE_LAYER_PROBES + layer, 4);
-    uint64_t lines = forge_get(file, FORGE_LAYER_LINES + layer, 4);
+    uint64_t blocks_per_key = forge_get(file, FORGE_LAYER_LINES + layer, 4);
     bool all = true;
     if (forge_get(file, FORGE_KIND, 2) == 2) {
         uint64_t step = spec_mix64(hash.hi ^ hash.lo) | 1;
@@ -198,9 +198,9 @@ static bool spec_layer_may_contain(const struct test_bytes *file, size_t layer, 
             all &= spec_bit(file, layer, spec_range(spec_mix64(hash.hi + i * step), bits));
         return all;
     }
-    for (uint64_t line = 0; line < lines; line++) {
+    for (uint64_t which = 0; which < blocks_per_key; which++) {
         uint64_t first;
-        uint64_t w = spec_line(hash, line, bits / 512, &first);
+        uint64_t w = spec_block(hash, which, bits / 512, &first);
         for (uint64_t i = 0; i < k; i++) {
             uint64_t word = ((w >> 48) + i) % 8;
             all &= spec_bit(file, layer, first + 64 * word + (w >> (6 * word)) % 64);

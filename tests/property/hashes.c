@@ -74,9 +74,9 @@ static void xxh3_hashes_are_those_of_libxxhash(void **state)
 }
 
 /*
- * Batches hash groups of keys at once where lengths are alike: every key still gets its own hash, and
- * nothing behind a key is read. A filter that gets batches is compared with one that gets libxxhash's
- * hashes one by one; all keys end at a page that must not be touched.
+ * Batches hash groups of keys at once where lengths are alike: every key still gets its own hash,
+ * and nothing behind a key is read. A filter that gets batches is compared with one that gets
+ * libxxhash's hashes one by one; all keys end at a page that must not be touched.
  */
 static void batches_hash_as_libxxhash_does(void **state)
 {

@@ -113,13 +113,13 @@ static const struct edit header_edits[] = {
     {"records past the payload", FORGE_RECORD_BYTES, 4, 16376, EITHER(CORRUPT, TRUNCATED)},
     {"records of an odd size", FORGE_RECORD_BYTES, 4, 71, ONE(CORRUPT)},
     {"no records", FORGE_RECORD_BYTES, 4, 0, ONE(CORRUPT)},
-    {"0 links", FORGE_LAYERS, 4, 0, EITHER(CORRUPT, UNSUPPORTED)},
-    {"2 links, 1 there", FORGE_LAYERS, 4, 2, EITHER(CORRUPT, UNSUPPORTED)},
-    {"65 links", FORGE_LAYERS, 4, 65, EITHER(CORRUPT, UNSUPPORTED)},
-    {"4 billion links", FORGE_LAYERS, 4, UINT32_MAX, EITHER(CORRUPT, UNSUPPORTED)},
+    {"0 layers", FORGE_LAYERS, 4, 0, EITHER(CORRUPT, UNSUPPORTED)},
+    {"2 layers, 1 there", FORGE_LAYERS, 4, 2, EITHER(CORRUPT, UNSUPPORTED)},
+    {"65 layers", FORGE_LAYERS, 4, 65, EITHER(CORRUPT, UNSUPPORTED)},
+    {"4 billion layers", FORGE_LAYERS, 4, UINT32_MAX, EITHER(CORRUPT, UNSUPPORTED)},
     {"payload inside the header", FORGE_PAYLOAD_OFFSET, 8, 64, ONE(CORRUPT)},
     {"payload at 0", FORGE_PAYLOAD_OFFSET, 8, 0, ONE(CORRUPT)},
-    {"payload out of line", FORGE_PAYLOAD_OFFSET, 8, 264, EITHER(CORRUPT, TRUNCATED)},
+    {"payload out of alignment", FORGE_PAYLOAD_OFFSET, 8, 264, EITHER(CORRUPT, TRUNCATED)},
     {"payload beyond the file", FORGE_PAYLOAD_OFFSET, 8, 1u << 14, EITHER(TRUNCATED, CORRUPT)},
     {"payload at 2^63", FORGE_PAYLOAD_OFFSET, 8, 1ull << 63, EITHER(CORRUPT, TRUNCATED)},
     {"no payload", FORGE_PAYLOAD_BYTES, 8, 0, EITHER(CORRUPT, TRUNCATED)},
@@ -134,7 +134,7 @@ static const struct edit header_edits[] = {
     {"hash 15", FORGE_HASH, 2, 15, ONE(UNSUPPORTED)},
     {"a keyed hash without a key", FORGE_HASH, 2, 2, ONE(CORRUPT)},
     {"reserved bytes", FORGE_RESERVED_A, 2, 1, ONE(WRONG_VERSION)},
-    {"a count rule", FORGE_COUNT_RULE, 1, 128, ONE(CORRUPT)},
+    {"a count scheme", FORGE_COUNT_SCHEME, 1, 128, ONE(CORRUPT)},
     {"a required bit", FORGE_REQUIRED, 4, 1u << 31, ONE(WRONG_VERSION)},
     {"the first of the rest", FORGE_RESERVED_C, 1, 1, ONE(WRONG_VERSION)},
     {"the last of the rest", FORGE_CHECKSUM - 1, 1, 1, ONE(WRONG_VERSION)},
@@ -146,9 +146,9 @@ static const struct edit header_edits[] = {
     {"cells of 0 bits", FORGE_CELL_BITS, 1, 0, EITHER(UNSUPPORTED, CORRUPT)},
     {"cells of 4 bits", FORGE_CELL_BITS, 1, 4, EITHER(UNSUPPORTED, CORRUPT)},
     {"bit order 1", FORGE_BIT_ORDER, 1, 1, ONE(UNSUPPORTED)},
-    {"block rule 255", FORGE_BLOCK_RULE, 1, 255, ONE(CORRUPT)},
-    {"probe rule 1", FORGE_PROBE_RULE, 1, 1, ONE(CORRUPT)},
-    {"repeat rule 1", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
+    {"block scheme 255", FORGE_BLOCK_SCHEME, 1, 255, ONE(CORRUPT)},
+    {"probe scheme 1", FORGE_PROBE_SCHEME, 1, 1, ONE(CORRUPT)},
+    {"repeat scheme 1", FORGE_REPEAT_SCHEME, 1, 1, ONE(UNSUPPORTED)},
 };
 
 static const struct edit layer_edits[] = {
@@ -217,7 +217,7 @@ static void hostile_classic_filters_are_refused(void **state)
 {
     (void)state;
     static const struct edit edits[] = {
-        {"lines", FORGE_LAYER_LINES, 4, 1, ONE(CORRUPT)},
+        {"blocks", FORGE_LAYER_LINES, 4, 1, ONE(CORRUPT)},
         {"blocks", FORGE_BLOCK_BITS, 2, 512, EITHER(CORRUPT, UNSUPPORTED)},
         {"k = 0", FORGE_LAYER_PROBES, 4, 0, ONE(CORRUPT)},
         {"k = 65", FORGE_LAYER_PROBES, 4, 65, ONE(CORRUPT)},
@@ -246,13 +246,13 @@ static void hostile_counting_filters_are_refused(void **state)
         {"counters of 255 bits", FORGE_CELL_BITS, 1, 255, EITHER(UNSUPPORTED, CORRUPT)},
         {"no blocks", FORGE_BLOCK_BITS, 2, 0, EITHER(UNSUPPORTED, CORRUPT)},
         {"blocks of 2048", FORGE_BLOCK_BITS, 2, 2048, EITHER(UNSUPPORTED, CORRUPT)},
-        {"repeats that count", FORGE_REPEAT_RULE, 1, 1, ONE(UNSUPPORTED)},
+        {"repeats that count", FORGE_REPEAT_SCHEME, 1, 1, ONE(UNSUPPORTED)},
         {"2^48 counters", FORGE_LAYER_BITS, 8, 1ull << 48, ONE(CORRUPT)},
         {"2^50 counters", FORGE_LAYER_BITS, 8, 1ull << 50, ONE(CORRUPT)},
         {"2^62 counters", FORGE_LAYER_BITS, 8, 1ull << 62, ONE(CORRUPT)},
         {"2^64 - 512 counters", FORGE_LAYER_BITS, 8, UINT64_MAX - 511, ONE(CORRUPT)},
-        {"no lines", FORGE_LAYER_LINES, 4, 0, ONE(CORRUPT)},
-        {"5 lines", FORGE_LAYER_LINES, 4, 5, ONE(CORRUPT)},
+        {"no blocks", FORGE_LAYER_LINES, 4, 0, ONE(CORRUPT)},
+        {"5 blocks", FORGE_LAYER_LINES, 4, 5, ONE(CORRUPT)},
         {"k = 9", FORGE_LAYER_PROBES, 4, 9, ONE(CORRUPT)},
     };
     apply_edits(COUNTING_FILE, edits, sizeof edits / sizeof edits[0]);
@@ -303,8 +303,8 @@ static const struct extra extras[] = {
     {"one that passes the end by far", 82, 0, 8, 1u << 31, ONE(CORRUPT)},
     {"one whose size wraps", 83, 0, 8, UINT32_MAX, ONE(CORRUPT)},
     {"one whose size wraps to 0", 84, 0, 8, UINT32_MAX - 7, ONE(CORRUPT)},
-    {"a second link", LAYER_RECORD, REQUIRED, 64, 64, EITHER(CORRUPT, UNSUPPORTED)},
-    {"a short link", LAYER_RECORD, REQUIRED, 56, 56, ONE(CORRUPT)},
+    {"a second layer", LAYER_RECORD, REQUIRED, 64, 64, EITHER(CORRUPT, UNSUPPORTED)},
+    {"a short layer", LAYER_RECORD, REQUIRED, 56, 56, ONE(CORRUPT)},
     {"a key in a filter that is not keyed", KEY_RECORD, REQUIRED, 16, 16, ONE(CORRUPT)},
     {"a short key", KEY_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
     {"a short rule", RULE_RECORD, REQUIRED, 8, 8, ONE(CORRUPT)},
@@ -382,25 +382,25 @@ static void too_many_layers_are_refused(void **state)
             forge_add_record(&file, LAYER_RECORD, REQUIRED, body, 64, 64);
         forge_put(&file, FORGE_LAYERS, layers, 4);
         assert_true(forge_seal(&file));
-        assert_refused("many links", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_UNSUPPORTED);
+        assert_refused("many layers", &file, NULL, BLOOMERY_CORRUPT, BLOOMERY_UNSUPPORTED);
         test_bytes_free(&file);
     }
 }
 
-/* ---- Keys ------------------------------------------------------------------------------- */
+/* ---- Secrets ---------------------------------------------------------------------------- */
 
-static void keys_are_asked_for(void **state)
+static void secrets_are_demanded(void **state)
 {
     (void)state;
     static const uint8_t wrong[BLOOMERY_SECRET_BYTES] = "0123456789abcdX";
     if (!test_keyed())
         skip();
     struct test_bytes file = valid(OUTSIDE_FILE);
-    /* The key is nowhere in a file that is to be without it. */
+    /* The secret is nowhere in a file that is to be without it. */
     for (size_t at = 0; at + BLOOMERY_SECRET_BYTES <= file.bytes; at++)
         assert_memory_not_equal(file.data + at, secret, BLOOMERY_SECRET_BYTES);
-    assert_refused("no key", &file, NULL, BLOOMERY_SECRET_NEEDED, BLOOMERY_SECRET_NEEDED);
-    assert_refused("another key", &file, wrong, BLOOMERY_SECRET_NEEDED, BLOOMERY_SECRET_NEEDED);
+    assert_refused("no secret", &file, NULL, BLOOMERY_SECRET_NEEDED, BLOOMERY_SECRET_NEEDED);
+    assert_refused("another secret", &file, wrong, BLOOMERY_SECRET_NEEDED, BLOOMERY_SECRET_NEEDED);
     struct test_memory memory = {0};
     bloomery_filter *filter = NULL;
     assert_int_equal(enter(true, &file, secret, &memory, &filter, NULL), BLOOMERY_OK);
@@ -462,7 +462,7 @@ int main(void)
         cmocka_unit_test(hostile_records_are_refused),
         cmocka_unit_test(unknown_key_rules_are_refused),
         cmocka_unit_test(too_many_layers_are_refused),
-        cmocka_unit_test(keys_are_asked_for),
+        cmocka_unit_test(secrets_are_demanded),
         cmocka_unit_test(a_changed_key_is_refused),
     };
     return test_run_group("hostile", tests, NULL, NULL);

@@ -83,10 +83,12 @@ static void add_keys(bloomery_filter *filter, size_t first, size_t end)
         assert_true(bloomery_add(filter, key_at(i), NULL) >= 0);
 }
 
-static bloomery_plan plan_of(uint32_t lines, uint32_t probes, uint64_t blocks)
+static bloomery_plan plan_of(uint32_t blocks_per_key, uint32_t probes, uint64_t blocks)
 {
-    return (bloomery_plan){
-        .kind = BLOOMERY_BLOCKED, .bits = blocks * 512, .blocks_per_key = lines, .probes = probes};
+    return (bloomery_plan){.kind = BLOOMERY_BLOCKED,
+                           .bits = blocks * 512,
+                           .blocks_per_key = blocks_per_key,
+                           .probes = probes};
 }
 
 /* ---- The same answers ------------------------------------------------------------------------ */
@@ -96,12 +98,12 @@ static void inline_answers_equal_the_calls(void **state)
     static const uint64_t seeds[] = {0, 1, UINT64_C(0x9e3779b97f4a7c15), UINT64_MAX};
     static const uint64_t blocks[] = {1, 3, 8, 29};
     (void)state;
-    for (uint32_t lines = 1; lines <= 4; lines++)
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
         for (uint32_t probes = 1; probes <= 8; probes++)
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
-                const bloomery_plan plan = plan_of(lines, probes, blocks[b]);
+                const bloomery_plan plan = plan_of(blocks_per_key, probes, blocks[b]);
                 bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-                options.seed = seeds[(lines + probes + b) % 4];
+                options.seed = seeds[(blocks_per_key + probes + b) % 4];
                 bloomery_filter *filter = test_create(&plan, &options);
                 const bloomery_inline taken = taken_of(filter);
                 assert_int_equal(expect_same(&taken, filter), 0);
@@ -116,12 +118,12 @@ static void inline_answers_equal_the_calls(void **state)
             }
 }
 
-/* Far apart lines: where a number is cut to 32 bits the answers differ. */
+/* Far apart blocks: where a number is cut to 32 bits the answers differ. */
 static void large_filters_answer_alike(void **state)
 {
     (void)state;
-    for (uint32_t lines = 1; lines <= 4; lines++) {
-        const bloomery_plan plan = plan_of(lines, 6, 100003);
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++) {
+        const bloomery_plan plan = plan_of(blocks_per_key, 6, 100003);
         bloomery_filter *filter = test_create(&plan, NULL);
         const bloomery_inline taken = taken_of(filter);
         add_keys(filter, 1, KEYS);
@@ -136,8 +138,8 @@ static void maps_views_and_copies_answer_alike(void **state)
     char path[300];
     (void)state;
     test_join(path, sizeof path, &directory, "f");
-    for (uint32_t lines = 1; lines <= 4; lines++) {
-        const bloomery_plan plan = plan_of(lines, 9 - 2 * lines, 40);
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++) {
+        const bloomery_plan plan = plan_of(blocks_per_key, 9 - 2 * blocks_per_key, 40);
         bloomery_open_options copy = BLOOMERY_OPEN_OPTIONS;
         bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
         options.note = "a note";
@@ -234,7 +236,7 @@ static void filters_that_several_threads_write_are_refused(void **state)
     expect_refused(filter, "threads");
     assert_int_equal(bloomery_load(bytes.data, bytes.bytes, &opening, &filter, NULL), BLOOMERY_OK);
     expect_refused(filter, "threads");
-    /* To a view nobody adds, and `concurrent_adds` has no meaning there. */
+    /* No keys are added to a view, and `concurrent_adds` has no meaning there. */
     assert_int_equal(bloomery_view(bytes.data, bytes.bytes, &opening, &filter, NULL), BLOOMERY_OK);
     const bloomery_inline taken = taken_of(filter);
     assert_int_equal(expect_same(&taken, filter), 0);
@@ -242,7 +244,7 @@ static void filters_that_several_threads_write_are_refused(void **state)
     test_bytes_free(&bytes);
 }
 
-/* Also those of lines: their rules are others. */
+/* Also those of blocks: their schemes are others. */
 static void other_systems_are_refused(void **state)
 {
     static const struct {

@@ -15,7 +15,8 @@
 #include <cstdio>
 #include <string>
 
-namespace {
+namespace
+{
 
 int failures;
 

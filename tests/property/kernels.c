@@ -5,7 +5,7 @@
  * L.
  *
  * Hashes, not keys, go in: random ones, and ones made of few bits, so that positions repeat and
- * lines coincide. The filters are small, so that every line is hit often and some fill up.
+ * blocks coincide. The filters are small, so that every block is hit often and some fill up.
  */
 #include "../support/support.h"
 
@@ -40,7 +40,7 @@ static void make_hashes(uint64_t seed)
             hashes[i].lo |= random64() | random64();
             hashes[i].hi |= UINT64_C(0xFFFFFFFF00000000);
             break;
-        case 2: /* asked and added before */
+        case 2: /* queried and added before */
             hashes[i] = hashes[i / 2];
             break;
         case 3:
@@ -52,12 +52,12 @@ static void make_hashes(uint64_t seed)
     }
 }
 
-static struct bloomery_layer layer_of(uint32_t lines, uint32_t probes)
+static struct bloomery_layer layer_of(uint32_t blocks_per_key, uint32_t probes)
 {
     return (struct bloomery_layer){.bits = BLOCKS * 512,
                                    .blocks = BLOCKS,
                                    .probes = probes,
-                                   .blocks_per_key = lines,
+                                   .blocks_per_key = blocks_per_key,
                                    .bytes = BLOCKS * 64};
 }
 
@@ -68,10 +68,11 @@ static size_t word_length(size_t at)
     return length < HASHES - at ? length : HASHES - at;
 }
 
-static void compare(const struct bloomery_operations *kernel, uint32_t lines, uint32_t probes)
+static void compare(const struct bloomery_operations *kernel, uint32_t blocks_per_key,
+                    uint32_t probes)
 {
     const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
-    const struct bloomery_layer layer = layer_of(lines, probes);
+    const struct bloomery_layer layer = layer_of(blocks_per_key, probes);
     static uint8_t left[BLOCKS * 64] __attribute__((aligned(64)));
     static uint8_t right[BLOCKS * 64] __attribute__((aligned(64)));
     memset(left, 0, sizeof left);
@@ -83,13 +84,13 @@ static void compare(const struct bloomery_operations *kernel, uint32_t lines, ui
         assert_int_equal(scalar->query_word(&layer, left, word, count),
                          kernel->query_word(&layer, right, word, count));
         if (at % 7 == 0) /* what follows then finds nothing new */
-            for (uint32_t line = 0; line < lines; line++) {
+            for (uint32_t which = 0; which < blocks_per_key; which++) {
                 const struct bloomery_hashes aside = {(const uint64_t *)(const void *)word, false};
-                scalar->add_block(&layer, left, aside, count, line);
+                scalar->add_block(&layer, left, aside, count, which);
                 if (kernel->add_block != NULL)
-                    kernel->add_block(&layer, right, aside, count, line);
+                    kernel->add_block(&layer, right, aside, count, which);
                 else
-                    scalar->add_block(&layer, right, aside, count, line);
+                    scalar->add_block(&layer, right, aside, count, which);
                 assert_memory_equal(left, right, sizeof left);
             }
         /* With and without counting, which may be different code. */
@@ -139,15 +140,16 @@ static __attribute__((unused)) void compare_all(enum bloomery_cpu level)
     assert_non_null(kernel);
     if (bloomery_cpu_level() < level)
         skip();
-    for (uint32_t lines = 1; lines <= BLOOMERY_BLOCKS_PER_KEY_MAX; lines++)
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX;
+         blocks_per_key++)
         for (uint32_t probes = 1; probes <= BLOOMERY_BLOCK_PROBES; probes++)
             for (int shared = 0; shared < 2; shared++) {
-                make_hashes(lines * 1000 + probes);
-                compare(&kernel[shared], lines, probes);
+                make_hashes(blocks_per_key * 1000 + probes);
+                compare(&kernel[shared], blocks_per_key, probes);
             }
 }
 
-/* The definition, written once more from core/derive.h's words: every bit of a line by itself. */
+/* The definition, written once more from core/derive.h's words: every bit of a block by itself. */
 static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t bit)
 {
     const uint32_t first = (uint32_t)(w >> 48) % 8;
@@ -157,40 +159,41 @@ static bool bit_is_of_key(uint64_t w, uint32_t probes, uint32_t word, uint32_t b
 
 static void scalar_sets_the_bits_of_the_definition(void **state)
 {
-    static uint8_t line[64] __attribute__((aligned(64)));
+    static uint8_t block[64] __attribute__((aligned(64)));
     (void)state;
     random_state = 99;
     for (int round = 0; round < 2000; round++) {
         const uint64_t w = round == 0 ? 0 : round == 1 ? UINT64_MAX : random64();
         const uint32_t probes = 1 + (uint32_t)round % 8;
-        memset(line, 0, sizeof line);
-        assert_false(hits_scalar(line, w, probes));
-        assert_int_equal(set_scalar(line, w, probes), probes);
+        memset(block, 0, sizeof block);
+        assert_false(hits_scalar(block, w, probes));
+        assert_int_equal(set_scalar(block, w, probes), probes);
         for (uint32_t at = 0; at < 512; at++)
-            assert_int_equal(line[at / 8] >> at % 8 & 1,
+            assert_int_equal(block[at / 8] >> at % 8 & 1,
                              bit_is_of_key(w, probes, at / 64, at % 64));
-        assert_true(hits_scalar(line, w, probes));
-        assert_int_equal(set_shared_scalar(line, w, probes), 0);
+        assert_true(hits_scalar(block, w, probes));
+        assert_int_equal(set_shared_scalar(block, w, probes), 0);
     }
 }
 
-/* Adding a key's lines one by one, which threads do, is adding the key. */
-static void scalar_lines_make_a_key(void **state)
+/* Adding a key's blocks one by one, which threads do, is adding the key. */
+static void scalar_blocks_make_a_key(void **state)
 {
     (void)state;
     static uint8_t whole[BLOCKS * 64] __attribute__((aligned(64)));
     static uint8_t parts[BLOCKS * 64] __attribute__((aligned(64)));
     const struct bloomery_operations *scalar = &bloomery_blocked_scalar[0];
-    for (uint32_t lines = 1; lines <= BLOOMERY_BLOCKS_PER_KEY_MAX; lines++)
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= BLOOMERY_BLOCKS_PER_KEY_MAX;
+         blocks_per_key++)
         for (uint32_t probes = 1; probes <= BLOOMERY_BLOCK_PROBES; probes++) {
-            const struct bloomery_layer layer = layer_of(lines, probes);
-            make_hashes(lines * 1000 + probes);
+            const struct bloomery_layer layer = layer_of(blocks_per_key, probes);
+            make_hashes(blocks_per_key * 1000 + probes);
             memset(whole, 0, sizeof whole);
             memset(parts, 0, sizeof parts);
             scalar->add_word(&layer, whole, hashes, 20, NULL);
             const struct bloomery_hashes aside = {(const uint64_t *)(const void *)hashes, false};
-            for (uint32_t line = lines; line-- > 0;)
-                scalar->add_block(&layer, parts, aside, 20, line);
+            for (uint32_t which = blocks_per_key; which-- > 0;)
+                scalar->add_block(&layer, parts, aside, 20, which);
             assert_memory_equal(whole, parts, sizeof whole);
         }
 }
@@ -219,7 +222,7 @@ static void kernel_equals_scalar_neon(void **state)
 
 #endif
 
-/* A filter is served by the kernel of the level in use, which is the one that was asked for. */
+/* A filter is served by the kernel of the level in use, which is the one that was wanted. */
 static void the_environment_chooses_the_kernel(void **state)
 {
     (void)state;
@@ -235,7 +238,8 @@ static void the_environment_chooses_the_kernel(void **state)
     bloomery_free(filter);
 }
 
-/* Misspelt, of another architecture, or above what the processor has: scalar, which the tests see. */
+/* Misspelt, of another architecture, or above what the processor has: scalar, which the tests
+ * see. */
 static void levels_that_are_not_there_are_scalar(void **state)
 {
     (void)state;
@@ -251,7 +255,7 @@ static void levels_that_are_not_there_are_scalar(void **state)
         assert_int_equal(bloomery_cpu_named(wrong[i], BLOOMERY_CPU_NEON), BLOOMERY_CPU_SCALAR);
 }
 
-/* What every test program does with the level that it was asked for. */
+/* What every test program does with the level that it is given. */
 static void no_test_runs_at_another_level(void **state)
 {
     (void)state;
@@ -269,7 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scalar_sets_the_bits_of_the_definition),
-        cmocka_unit_test(scalar_lines_make_a_key),
+        cmocka_unit_test(scalar_blocks_make_a_key),
 #if defined(__x86_64__)
         cmocka_unit_test(kernel_equals_scalar_avx2),
         cmocka_unit_test(kernel_equals_scalar_avx512),

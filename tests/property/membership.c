@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * No key that was added is ever denied: over kinds, lines, rates, families of keys and sizes, asked
- * one by one, in batches and by hash. The three ways of adding are run beside each other and must
- * leave the same bytes.
+ * No key that was added is ever denied: over kinds, blocks, rates, families of keys and sizes,
+ * queried one by one, in batches and by hash. The three ways of adding are run beside each other
+ * and must leave the same bytes.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  * BLOOMERY_TEST_LONG=1 adds larger filters.
@@ -88,7 +88,7 @@ static void add_three_ways(struct trio *trio, const struct test_keys *keys)
     assert_int_equal(info.adds, keys->count);
 }
 
-/* Asks three ways; they must agree, and count what they say. Returns how many are "maybe". */
+/* Queries three ways; they must agree, and count their answers. Returns how many are "possibly". */
 static size_t query_three_ways(const bloomery_filter *filter, const struct test_keys *keys)
 {
     uint64_t *answers = words_for(keys->count);
@@ -253,8 +253,8 @@ static void batch_equals_single(void **state)
     test_keys_free(&keys);
 }
 
-/* The same for batches in which many windows follow each other, and for absent keys that survive some
- * of their lines: the filters are half as large as their keys need. */
+/* The same for batches in which many windows follow each other, and for absent keys that survive
+ * some of their blocks: the filters are half as large as their keys need. */
 static void long_batches_equal_single(void **state)
 {
     (void)state;
@@ -338,7 +338,7 @@ static void hash_fits_every_filter_of_its_kind(void **state)
 
 /* ---- Every k and L ---------------------------------------------------------------------- */
 
-/* Adds in halves: the first without asking how many bits are new, which may be other code. */
+/* Adds in halves: the first without a count of new bits, which may be other code. */
 static void add_in_halves(bloomery_filter *filter, const struct test_keys *keys, uint64_t *fresh,
                           uint64_t *bits)
 {
@@ -386,12 +386,13 @@ static void answers_do_not_depend_on_the_processor(void **state)
     (void)state;
     static const uint64_t blocks[] = {1, 2, 7, 64};
     struct test_keys absent = test_keys_make(TEST_DECIMAL, 0, 1000, 700);
-    for (uint32_t lines = 0; lines <= 4; lines++)
-        for (uint32_t probes = 1; probes <= (lines > 0 ? 8 : 64); probes++)
+    for (uint32_t blocks_per_key = 0; blocks_per_key <= 4; blocks_per_key++)
+        for (uint32_t probes = 1; probes <= (blocks_per_key > 0 ? 8 : 64); probes++)
             for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++) {
-                bloomery_plan plan = {.kind = lines > 0 ? BLOOMERY_BLOCKED : BLOOMERY_CLASSIC,
-                                      .bits = 512 * blocks[b] + (lines > 0 ? 0 : probes),
-                                      .blocks_per_key = lines,
+                bloomery_plan plan = {.kind =
+                                          blocks_per_key > 0 ? BLOOMERY_BLOCKED : BLOOMERY_CLASSIC,
+                                      .bits = 512 * blocks[b] + (blocks_per_key > 0 ? 0 : probes),
+                                      .blocks_per_key = blocks_per_key,
                                       .probes = probes};
                 size_t count = 130 + probes; /* from nearly empty to nearly full */
                 struct test_keys present = test_keys_make(TEST_DECIMAL, 0, 0, count);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every allocation fails once. Each call that may need memory is repeated with its first, second,
- * ... request refused, until none is refused any more. Each failure is told as
+ * ... request refused, until none is refused any more. Each failure is reported as
  * BLOOMERY_OUT_OF_MEMORY, leaks nothing, and leaves files and filters as they were.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property. Where
- * no sanitizer is in the way the program also stands in for malloc, to see that the library asks
- * its caller's allocator and nothing else.
+ * no sanitizer is in the way the program also stands in for malloc, to see that the library
+ * requests its caller's allocator and nothing else.
  */
 #include "../support/support.h"
 
@@ -206,7 +206,7 @@ static void every_allocation_fails_once(void **state)
     for (size_t i = 0; i < MAKERS; i++) {
         uint64_t requests = refuse_each(*state, makers[i]);
         assert_true(requests >= 1);
-        /* What owns its bits asks for them too. */
+        /* What owns its bits requests them too. */
         assert_true(makers[i] == make_map || makers[i] == make_view || requests >= 2);
     }
 }
@@ -319,7 +319,7 @@ static void every_allocation_fails_once_when_building(void **state)
     refuse_each_of_a_build(stage, build_column_of_nulls, stage->keys.count / 4);
 }
 
-/* Adding, asking and reading facts never ask for memory at all. */
+/* Adding, querying and reading facts never request memory at all. */
 static void work_allocates_nothing(void **state)
 {
     struct stage *stage = *state;
@@ -377,11 +377,11 @@ static void all_memory_comes_from_the_caller(void **state)
 
 #if OWN_MALLOC
 /* Without an allocator, and with more wanted than there is. */
-static void memory_that_is_not_there_is_told(void **state)
+static void memory_that_is_not_there_is_reported(void **state)
 {
     struct rlimit limit;
     (void)state;
-    if (test_emulator() != NULL) /* which gives its guest all the memory it asks for */
+    if (test_emulator() != NULL) /* which gives its guest all the memory it wants */
         skip();
     assert_int_equal(getrlimit(RLIMIT_AS, &limit), 0);
     struct rlimit tight = {(rlim_t)1 << 30, limit.rlim_max};
@@ -391,7 +391,7 @@ static void memory_that_is_not_there_is_told(void **state)
             bloomery_plan plan = {.kind = test_shapes[s].kind,
                                   .cell_bits = test_shapes[s].cell_bits,
                                   .bits = ((uint64_t)8 << power) / test_shapes[s].cell_bits,
-                                  .blocks_per_key = test_shapes[s].lines,
+                                  .blocks_per_key = test_shapes[s].blocks_per_key,
                                   .probes = 3};
             bloomery_filter *filter = NULL;
             bloomery_error error = {.status = BLOOMERY_OK};
@@ -412,7 +412,7 @@ int main(void)
         cmocka_unit_test(work_allocates_nothing),
         cmocka_unit_test(all_memory_comes_from_the_caller),
 #if OWN_MALLOC
-        cmocka_unit_test(memory_that_is_not_there_is_told),
+        cmocka_unit_test(memory_that_is_not_there_is_reported),
 #endif
     };
     return test_run_group("memory", tests, set_stage, strike_stage);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters put together are the filter of all their keys, bit for bit, and a folded filter is the one
- * that would have been built at its size. Over all shapes and, for flat arrays, over sizes that no
- * plan has.
+ * Filters put together are the filter of all their keys, bit for bit, and a folded filter is the
+ * one that would have been built at its size. Over all shapes and, for flat arrays, over sizes that
+ * no plan has.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  * merge_files.c writes them to files, merge_chains.c puts chains together.
@@ -114,7 +114,7 @@ static void merged_parts_equal_the_whole(void **state)
             }
 }
 
-/* Flat arrays may have any number of bits; the last bytes then hold bits of nobody. */
+/* Flat arrays may have any number of bits; the last bytes then hold bits of no cell. */
 static void merged_parts_equal_the_whole_at_odd_sizes(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void merged_parts_equal_the_whole_at_odd_sizes(void **state)
     test_keys_free(&keys);
 }
 
-/* The part that comes in may be a map, which others ask meanwhile. */
+/* The part that comes in may be a map, which others query meanwhile. */
 static void a_view_is_merged_like_a_filter(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains put together are one chain of all their layers: no key is lost, rates add up, keys go on to
- * the larger of the newest layers, and a failure changes nothing.
+ * Chains put together are one chain of all their layers: no key is lost, rates add up, keys go on
+ * to the larger of the newest layers, and a failure changes nothing.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */

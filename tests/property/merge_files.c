@@ -246,10 +246,10 @@ static void gauge_release(void *context, void *memory, size_t bytes, size_t alig
     free(memory);
 }
 
-/* Two parts of `lines` lines each, mapped with an allocator. */
-static void map_pair(struct gauge *gauge, uint64_t lines, bloomery_filter *maps[2])
+/* Two parts of `blocks` blocks each, mapped with an allocator. */
+static void map_pair(struct gauge *gauge, uint64_t blocks, bloomery_filter *maps[2])
 {
-    bloomery_plan plan = {.blocks_per_key = 1, .probes = 6, .bits = lines * 512};
+    bloomery_plan plan = {.blocks_per_key = 1, .probes = 6, .bits = blocks * 512};
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     char path[300];
     bloomery_filter *filter = test_create(&plan, NULL);
@@ -265,10 +265,10 @@ static void memory_does_not_grow_with_the_filters(void **state)
 {
     (void)state;
     char path[300];
-    for (uint64_t lines = 1 << 10; lines <= 1 << 19; lines <<= 3) {
+    for (uint64_t blocks = 1 << 10; blocks <= 1 << 19; blocks <<= 3) {
         struct gauge gauge = {.now = 0};
         bloomery_filter *maps[2];
-        map_pair(&gauge, lines, maps);
+        map_pair(&gauge, blocks, maps);
         gauge.most = gauge.now;
         size_t before = gauge.now;
         bloomery_status status = bloomery_merge_save((const bloomery_filter *const *)maps, 2,
@@ -276,7 +276,7 @@ static void memory_does_not_grow_with_the_filters(void **state)
         assert_int_equal(status, BLOOMERY_OK);
         assert_int_equal(gauge.now, before);
         /* A span, 8 bytes for each, and a filter without its bits. */
-        assert_true(gauge.most - before <= 65536 + lines / 128 + 8192);
+        assert_true(gauge.most - before <= 65536 + blocks / 128 + 8192);
         gauge.most = gauge.now;
         bloomery_comparison comparison = BLOOMERY_COMPARISON;
         assert_int_equal(bloomery_compare(maps[0], maps[1], &comparison, NULL), BLOOMERY_OK);

@@ -6,8 +6,8 @@
  * whose rate is 90 % instead of 0.1 %).
  *
  * Chi-square over equal parts of the array, for every family of keys, at sizes around powers of two
- * and of no special form; and the positions within a line; and pairs, which show steps that are too
- * regular.
+ * and of no special form; and the positions within a block; and pairs, which show steps that are
+ * too regular.
  *
  * Build: this file, ../support/support.c, ../support/bounds.c; src/ in reach (core/derive.h),
  * cmocka, the library, libm. No arguments. Suite: property.
@@ -108,102 +108,103 @@ static void classic_positions_reach_2_to_40_bits(void **state)
         }
 }
 
-static void blocked_lines_reach_2_to_40_bits(void **state)
+static void blocks_reach_2_to_40_bits(void **state)
 {
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++)
         for (size_t s = 0; s < SIZES; s++) {
             uint64_t blocks = sizes[s] / 512;
-            for (uint32_t line = 0; line < 4; line++) {
+            for (uint32_t which = 0; which < 4; which++) {
                 uint64_t parts[PARTS] = {0};
                 uint64_t low[PARTS] = {0};
                 for (size_t i = 0; i < KEYS; i++) {
-                    uint64_t at = bloomery_block_of(hashes[family][i], line, blocks);
+                    uint64_t at = bloomery_block_of(hashes[family][i], which, blocks);
                     parts[part_of(at, blocks)]++;
                     low[at % PARTS]++;
                 }
                 const char *name = test_family_names[family];
-                assert_uniform("lines", name, blocks, parts, PARTS, KEYS);
-                assert_uniform("low bits of lines", name, blocks, low, PARTS, KEYS);
+                assert_uniform("blocks", name, blocks, parts, PARTS, KEYS);
+                assert_uniform("low bits of blocks", name, blocks, low, PARTS, KEYS);
             }
         }
 }
 
-/* A line says nothing of first words or bits, nor one word of the next: all pairs are equally
- * frequent, in each of the L lines of a key. Pairs of neighbouring words are counted bit by bit. */
+/* A block says nothing of first words or bits, nor one word of the next: all pairs are equally
+ * frequent, in each of the L blocks of a key. Pairs of neighbouring words are counted bit by
+ * bit. */
 static void positions_are_independent(void **state)
 {
-    enum { WORDS = 8, SIDE = 16, LINES = 4 };
+    enum { WORDS = 8, SIDE = 16, BLOCKS = 4 };
     static uint64_t bits[WORDS][64];
     static uint64_t pairs[WORDS][64 * 64];
     static uint64_t firsts[8];
     static uint64_t first_and_bit[8 * 64];
-    static uint64_t line_and_bit[WORDS][SIDE * 64];
-    static uint64_t line_and_first[SIDE * 8];
+    static uint64_t block_and_bit[WORDS][SIDE * 64];
+    static uint64_t block_and_first[SIDE * 8];
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++)
-        for (uint32_t line = 0; line < LINES; line++) {
+        for (uint32_t which = 0; which < BLOCKS; which++) {
             const char *name = test_family_names[family];
             memset(bits, 0, sizeof bits);
             memset(pairs, 0, sizeof pairs);
             memset(firsts, 0, sizeof firsts);
             memset(first_and_bit, 0, sizeof first_and_bit);
-            memset(line_and_bit, 0, sizeof line_and_bit);
-            memset(line_and_first, 0, sizeof line_and_first);
+            memset(block_and_bit, 0, sizeof block_and_bit);
+            memset(block_and_first, 0, sizeof block_and_first);
             for (size_t i = 0; i < KEYS; i++) {
                 const struct bloomery_place place =
-                    bloomery_place_of(hashes[family][i], line, SIDE);
+                    bloomery_place_of(hashes[family][i], which, SIDE);
                 const uint32_t first = bloomery_first_word(place.word);
                 firsts[first]++;
-                line_and_first[place.block * 8 + first]++;
+                block_and_first[place.block * 8 + first]++;
                 first_and_bit[first * 64 + bloomery_bit_in_word(place.word, first)]++;
                 for (uint32_t word = 0; word < WORDS; word++) {
                     const uint32_t bit = bloomery_bit_in_word(place.word, word);
                     const uint32_t next = bloomery_bit_in_word(place.word, (word + 1) % WORDS);
                     bits[word][bit]++;
                     pairs[word][bit * 64 + next]++;
-                    line_and_bit[word][place.block * 64 + bit]++;
+                    block_and_bit[word][place.block * 64 + bit]++;
                 }
             }
-            assert_uniform("first words", name, line, firsts, 8, KEYS);
-            assert_uniform("lines and first words", name, line, line_and_first, SIDE * 8, KEYS);
-            assert_uniform("first words and bits", name, line, first_and_bit, 8 * 64, KEYS);
+            assert_uniform("first words", name, which, firsts, 8, KEYS);
+            assert_uniform("blocks and first words", name, which, block_and_first, SIDE * 8, KEYS);
+            assert_uniform("first words and bits", name, which, first_and_bit, 8 * 64, KEYS);
             for (uint32_t word = 0; word < WORDS; word++) {
                 assert_uniform("bits", name, word, bits[word], 64, KEYS);
                 assert_uniform("neighbours", name, word, pairs[word], 64 * 64, KEYS);
-                assert_uniform("lines and bits", name, word, line_and_bit[word], SIDE * 64, KEYS);
+                assert_uniform("blocks and bits", name, word, block_and_bit[word], SIDE * 64, KEYS);
             }
         }
 }
 
-/* Nor one line of a key the next. */
-static void lines_of_a_key_are_independent(void **state)
+/* Nor one block of a key the next. */
+static void blocks_of_a_key_are_independent(void **state)
 {
-    enum { SIDE = 32, LINES = 4 };
-    static uint64_t lines[SIDE * SIDE];
+    enum { SIDE = 32, BLOCKS = 4 };
+    static uint64_t both[SIDE * SIDE];
     static uint64_t bits[64 * 64];
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++)
-        for (uint32_t one = 0; one < LINES; one++)
+        for (uint32_t one = 0; one < BLOCKS; one++)
             for (uint32_t other = 0; other < one; other++) {
-                memset(lines, 0, sizeof lines);
+                memset(both, 0, sizeof both);
                 memset(bits, 0, sizeof bits);
                 for (size_t i = 0; i < KEYS; i++) {
                     const bloomery_hash hash = hashes[family][i];
                     const struct bloomery_place a = bloomery_place_of(hash, one, SIDE);
                     const struct bloomery_place b = bloomery_place_of(hash, other, SIDE);
-                    lines[a.block * SIDE + b.block]++;
+                    both[a.block * SIDE + b.block]++;
                     bits[(a.word & 63) * 64 + (b.word & 63)]++;
                 }
                 const char *name = test_family_names[family];
-                assert_uniform("pairs of lines", name, one, lines, SIDE * SIDE, KEYS);
-                assert_uniform("bits of two lines", name, one, bits, 64 * 64, KEYS);
+                assert_uniform("pairs of blocks", name, one, both, SIDE * SIDE, KEYS);
+                assert_uniform("bits of two blocks", name, one, bits, 64 * 64, KEYS);
             }
 }
 
-/* With the highest bits of the hash held fixed, as they are within a line of a filter of 2^20 to
- * 2^32 lines, the bits of the keys that share it are still free. */
-static void bits_are_free_within_a_line(void **state)
+/* With the highest bits of the hash held fixed, as they are within a block of a filter of 2^20 to
+ * 2^32 blocks, the bits of the keys that share it are still free. */
+static void bits_are_free_within_a_block(void **state)
 {
     static uint64_t pairs[8][64 * 64];
     uint64_t random = 77;
@@ -219,7 +220,8 @@ static void bits_are_free_within_a_line(void **state)
                             bloomery_bit_in_word(w, (word + 3) % 8)]++;
         }
         for (uint32_t word = 0; word < 8; word++)
-            assert_uniform("bits within a line", "random", fixed, pairs[word], 64 * 64, 8.0 * KEYS);
+            assert_uniform("bits within a block", "random", fixed, pairs[word], 64 * 64,
+                           8.0 * KEYS);
     }
 }
 
@@ -248,38 +250,38 @@ static void classic_steps_are_uniform(void **state)
             }
 }
 
-/* Coincidences are as frequent as chance has them: of two lines, and in a tiny classic array. */
+/* Coincidences are as frequent as chance has them: of two blocks, and in a tiny classic array. */
 static void repeats_are_as_frequent_as_chance(void **state)
 {
     (void)state;
     for (int family = 0; family < TEST_FAMILIES; family++) {
         double in_array = 0;
-        double same_line = 0;
+        double same_block = 0;
         for (size_t i = 0; i < KEYS; i++) {
             bloomery_hash hash = hashes[family][i];
             for (unsigned j = 0; j < 8; j++)
                 for (unsigned k = 0; k < j; k++)
                     in_array += bloomery_classic_position(hash, j, 127) ==
                                 bloomery_classic_position(hash, k, 127);
-            same_line += bloomery_block_of(hash, 0, 64) == bloomery_block_of(hash, 1, 64);
+            same_block += bloomery_block_of(hash, 0, 64) == bloomery_block_of(hash, 1, 64);
         }
         double pairs = 28.0 * KEYS;
         assert_true(test_rate_at_least(in_array, pairs, risk) < 1.0 / 127);
         assert_true(test_rate_at_most(in_array, pairs, risk) > 1.0 / 127);
-        assert_true(test_rate_at_least(same_line, KEYS, risk) < 1.0 / 64);
-        assert_true(test_rate_at_most(same_line, KEYS, risk) > 1.0 / 64);
+        assert_true(test_rate_at_least(same_block, KEYS, risk) < 1.0 / 64);
+        assert_true(test_rate_at_most(same_block, KEYS, risk) > 1.0 / 64);
     }
 }
 
-/* Halving a blocked filter merges lines 2i and 2i + 1. */
-static void lines_fold(void **state)
+/* Halving a blocked filter merges blocks 2i and 2i + 1. */
+static void blocks_fold(void **state)
 {
     (void)state;
     for (uint64_t blocks = 16; blocks < 1ull << 31; blocks = blocks * 7 / 16 * 16)
         for (size_t i = 0; i < KEYS; i += 7)
-            for (uint32_t line = 0; line < 4; line++)
-                assert_true(bloomery_block_of(hashes[0][i], line, blocks) / 2 ==
-                            bloomery_block_of(hashes[0][i], line, blocks / 2));
+            for (uint32_t which = 0; which < 4; which++)
+                assert_true(bloomery_block_of(hashes[0][i], which, blocks) / 2 ==
+                            bloomery_block_of(hashes[0][i], which, blocks / 2));
 }
 
 /* The ends of the range: no hash leads past the array. */
@@ -305,13 +307,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classic_positions_reach_2_to_40_bits),
-        cmocka_unit_test(blocked_lines_reach_2_to_40_bits),
+        cmocka_unit_test(blocks_reach_2_to_40_bits),
         cmocka_unit_test(positions_are_independent),
-        cmocka_unit_test(lines_of_a_key_are_independent),
-        cmocka_unit_test(bits_are_free_within_a_line),
+        cmocka_unit_test(blocks_of_a_key_are_independent),
+        cmocka_unit_test(bits_are_free_within_a_block),
         cmocka_unit_test(classic_steps_are_uniform),
         cmocka_unit_test(repeats_are_as_frequent_as_chance),
-        cmocka_unit_test(lines_fold),
+        cmocka_unit_test(blocks_fold),
         cmocka_unit_test(no_position_is_past_the_end),
     };
     return test_run_group("positions", tests, make_hashes, NULL);

@@ -3,7 +3,7 @@
  * The rate that was planned is the rate that is measured.
  *
  * A cell of the grid is one plan and one family of keys. It is measured on many filters that differ
- * by the seed of their hash, in two ways: by asking for absent keys of the same family, and by the
+ * by the seed of their hash, in two ways: by querying absent keys of the same family, and by the
  * live rate that the library computes from the bits. Two sorts of chance separate a measurement
  * from its plan, and each gets its own bound:
  *
@@ -16,7 +16,7 @@
  * are fixed, so that what passes once passes always.
  *
  * Build: this file, ../support/support.c, ../support/bounds.c; cmocka, the library, libm. No
- * arguments. Suite: property. BLOOMERY_TEST_LONG=1: larger filters, more questions (minutes).
+ * arguments. Suite: property. BLOOMERY_TEST_LONG=1: larger filters, more queries (minutes).
  */
 #include "../support/bounds.h"
 #include "../support/support.h"
@@ -101,12 +101,12 @@ struct cell {
     uint64_t queried; /* by each filter */
 };
 
-/* Fills and asks one filter after the other. */
+/* Fills and queries one filter after the other. */
 static struct tally measure(const struct cell *cell)
 {
     struct tally tally = {0};
     const struct test_keys *keys = &pool[cell->family];
-    /* No key is asked twice of one filter: the second answer would be no news. */
+    /* No key is queried twice in one filter: the second answer would be no news. */
     assert_true(cell->keys + cell->queried <= keys->count);
     for (unsigned i = 0; i < cell->filters; i++) {
         bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
@@ -243,11 +243,11 @@ static void measured_rate_within_bounds_in_tiny_filters(void **state)
                                                   20000 / filters});
             }
         for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-            for (uint32_t lines = 1; lines <= 4; lines++)
+            for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
                 for (uint64_t keys = 20; keys <= 100 * blocks[i]; keys *= 5) {
                     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                           .bits = 512 * blocks[i],
-                                          .blocks_per_key = lines,
+                                          .blocks_per_key = blocks_per_key,
                                           .probes = probes[p]};
                     check_group("tiny",
                                 (struct cell){"blocked", plan, keys, TEST_RANDOM, 100, 200});
@@ -273,13 +273,13 @@ static void measured_rate_within_bounds_at_powers_of_two(void **state)
             }
     for (size_t i = 0; i < sizeof powers / sizeof powers[0]; i++)
         for (uint64_t off = 0; off < 3; off++)
-            for (uint32_t lines = 1; lines <= 4; lines++) {
+            for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++) {
                 uint64_t blocks = ((uint64_t)1 << (powers[i] - 8)) + off - 1;
                 bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
                                       .bits = 512 * blocks,
-                                      .blocks_per_key = lines,
+                                      .blocks_per_key = blocks_per_key,
                                       .probes = 3};
-                uint64_t keys = 512 * blocks * 7 / 30 / lines;
+                uint64_t keys = 512 * blocks * 7 / 30 / blocks_per_key;
                 check_group("power of two",
                             (struct cell){"blocked", plan, keys, TEST_RANDOM, 12, 5000});
             }
@@ -403,26 +403,26 @@ static void live_rate_matches_measurement(void **state)
 
 /*
  * The standard deviation of the estimate, in keys. The empty bits Z vary because throws coincide
- * (within a line) and because lines get different loads; n is found from Z, so its deviation is
+ * (within a block) and because blocks get different loads; n is found from Z, so its deviation is
  * that of Z over |dZ/dn|. With c the load, v = e^-c (1 - (1+c) e^-c) cells of variance per cell.
  */
 static double estimate_deviation(const bloomery_plan *plan, double keys)
 {
     double bits = (double)plan->bits;
-    double lines = plan->blocks_per_key > 0 ? plan->blocks_per_key : 1;
-    double throws = keys * lines * plan->probes;
+    double blocks_per_key = plan->blocks_per_key > 0 ? plan->blocks_per_key : 1;
+    double throws = keys * blocks_per_key * plan->probes;
     double load = throws / bits;
     double variance = bits * exp(-load) * (1 - (1 + load) * exp(-load));
-    double slope = plan->probes * lines * exp(-load);
+    double slope = plan->probes * blocks_per_key * exp(-load);
     if (plan->blocks_per_key > 0) {
         double blocks = bits / 512;
-        double picks = keys * lines / blocks;
+        double picks = keys * blocks_per_key / blocks;
         double keep = pow(1 - 1.0 / 512, plan->probes); /* an empty bit stays empty */
         double empty = exp(-picks * (1 - keep));
         variance += blocks * 512 * 512 *
                     (exp(-picks * (1 - keep * keep)) -
                      empty * empty * (1 + picks * (1 - keep) * (1 - keep)));
-        slope = 512 * lines * (1 - keep) * empty;
+        slope = 512 * blocks_per_key * (1 - keep) * empty;
     }
     return sqrt(variance) / slope;
 }
@@ -435,9 +435,9 @@ static void estimate_within_bounds(void **state)
         for (size_t f = 0; f < sizeof fills / sizeof fills[0]; f++)
             for (int twice = 0; twice < 2; twice++) {
                 bloomery_plan plan = test_plan(&test_shapes[s], 20000, twice ? 1e-3 : 0.1);
-                double lines = plan.blocks_per_key > 0 ? plan.blocks_per_key : 1;
-                uint64_t count =
-                    (uint64_t)(-log1p(-fills[f]) * (double)plan.bits / (lines * plan.probes));
+                double blocks_per_key = plan.blocks_per_key > 0 ? plan.blocks_per_key : 1;
+                uint64_t count = (uint64_t)(-log1p(-fills[f]) * (double)plan.bits /
+                                            (blocks_per_key * plan.probes));
                 const struct test_keys *keys = &pool[f % TEST_FAMILIES];
                 bloomery_filter *filter = test_create(&plan, NULL);
                 /* Repeated keys count once. */

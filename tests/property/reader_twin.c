@@ -8,9 +8,9 @@
  *     reader_twin read KEY < files
  *
  * KEY is empty or 32 hexadecimal digits; a "-" before them keeps the key out of the file. `read`
- * takes any number of files: length, bytes, the number of keys to ask for, the keys. For each it
- * prints a line: a JSON object with the results of opening and verifying, the facts, and for each key
- * whether it may be in and how often.
+ * takes any number of files: length, bytes, the number of keys to query, the keys. For each it
+ * prints a line: a JSON object with the results of opening and verifying, the facts, and for each
+ * key whether it may be in and how often.
  *
  * Build: this file, the library. Run by reader_agrees.py.
  */

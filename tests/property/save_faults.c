@@ -28,7 +28,8 @@ enum { DRIVE_SAVED = 0, DRIVE_REFUSED = 3, DRIVE_WRONG = 4, POWER_CUT = 137 };
 static const char *faulty_io; /* the library of faults */
 static char program[4096];    /* this program: what realpath() needs */
 
-/* Every `step`-th key of a filter of several chunks, from `first` on; A and B have different sizes. */
+/* Every `step`-th key of a filter of several chunks, from `first` on; A and B have different
+ * sizes. */
 static bloomery_filter *make_part(char letter, size_t first, size_t step)
 {
     size_t count = letter == 'A' ? 40000 : 90000;
@@ -51,7 +52,7 @@ static bloomery_filter *make_filter(char letter)
 /* ---- The driver ------------------------------------------------------------------------- */
 
 /* "save PATH" saves B there, "merge PATH" three parts of it that are merged on their way. What went
- * wrong is told on standard output. */
+ * wrong is printed on standard output. */
 static int drive_save(const char *path, bool merge)
 {
     bloomery_filter *parts[3] = {make_part('B', 0, merge ? 3 : 1)};
@@ -395,7 +396,7 @@ static void merging_survives_every_fault(void **state)
         cut_each((struct fault){.mode = "crash", .seed = seed, .plain = seed & 1, .merge = true});
 }
 
-/* The real thing, at moments that nobody chose. */
+/* The real thing, at moments chosen by chance. */
 static void kill_minus_9_leaves_a_whole_file(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters that grow: no key is lost, and the rate of the whole chain stays under the one asked for,
+ * Filters that grow: no key is lost, and the rate of the whole chain stays under the planned one,
  * to a hundred times the keys of the first layer and further. Where layers begin depends on the
  * sequence of keys alone: not on batches, threads, or on having been saved and opened between.
  *
@@ -74,7 +74,7 @@ static void no_key_is_lost_while_a_chain_grows(void **state)
 
 /* At each doubling up to 128 times the first capacity (long: 1024 times), measured with keys that
  * were never added, and computed from the bits. */
-static void compound_rate_stays_under_the_one_asked_for(void **state)
+static void compound_rate_stays_under_the_planned_one(void **state)
 {
     (void)state;
     static const double rates[] = {0.1, 0.01, 1e-3, 1e-6};
@@ -272,7 +272,7 @@ static void any_way_of_adding_gives_the_same_chain(void **state)
 }
 
 /* Asked in batches, by hashes, through a map and one by one. */
-static void all_ways_of_asking_agree(void **state)
+static void all_ways_to_query_agree(void **state)
 {
     (void)state;
     struct test_keys keys = test_keys_make(TEST_WORDS, 2, 0, 40000);
@@ -393,7 +393,7 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
     bloomery_error error = {.text = ""};
     assert_int_equal(bloomery_add_parallel(filter, keys.keys + info.adds, 1, 1, &error),
                      BLOOMERY_FULL);
-    assert_non_null(strstr(error.text, "2 links"));
+    assert_non_null(strstr(error.text, "2 layers"));
     assert_non_null(strstr(error.text, "the limit of 11.72 KiB"));
     bloomery_free(filter);
     bloomery_free(singly);
@@ -405,7 +405,8 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
     test_keys_free(&keys);
 }
 
-/* Whatever allocation fails: the keys that were told are there, and it can go on later. */
+/* Whatever allocation fails: the keys that were reported added are there, and it can go on
+ * later. */
 static void a_layer_without_memory_loses_nothing(void **state)
 {
     (void)state;
@@ -550,12 +551,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_key_is_lost_while_a_chain_grows),
-        cmocka_unit_test(compound_rate_stays_under_the_one_asked_for),
+        cmocka_unit_test(compound_rate_stays_under_the_planned_one),
         cmocka_unit_test(a_chain_grows_by_new_keys_only),
         cmocka_unit_test(a_chain_with_its_planned_keys_has_one_layer),
         cmocka_unit_test(the_estimate_is_known_while_adding),
         cmocka_unit_test(any_way_of_adding_gives_the_same_chain),
-        cmocka_unit_test(all_ways_of_asking_agree),
+        cmocka_unit_test(all_ways_to_query_agree),
         cmocka_unit_test(a_reopened_chain_grows_on),
         cmocka_unit_test(a_cleared_chain_is_a_new_one),
         cmocka_unit_test(a_full_chain_says_so_and_keeps_all),

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guava, Spark, ORC and Cassandra walk through the array in steps of one size, which costs: their filters' rates
- * are told by the library as they are measured, and not as k independent positions would have them.
+ * Guava, Spark, ORC and Cassandra walk through the array in steps of one size, which costs: their
+ * filters' rates are reported by the library as they are measured, and not as k independent
+ * positions would have them.
  *
- * Measured in many filters of one size: the share of absent keys that each of them takes for present varies
- * from filter to filter, so the error of the mean is that of the mean of so many numbers, or, where hits are
- * few, that of a count. Allowed are five of these deviations and what the library promises (3 per cent and
- * a bit, since part of it is a mean over points): 1 in 10^6 fails by accident.
+ * Measured in many filters of one size: the share of absent keys that each of them takes for
+ * present varies from filter to filter, so the error of the mean is that of the mean of so many
+ * numbers, or, where hits are few, that of a count. Allowed are five of these deviations and what
+ * the library promises (3 per cent and a bit, since part of it is a mean over points): 1 in 10^6
+ * fails by accident.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
  */
@@ -99,7 +101,7 @@ static void check_sort(const struct sort *sort)
     double squares = 0;
     double expected = 0;
     double live = 0;
-    /* Filters that are asked what they know of themselves. */
+    /* Filters whose own figures are read. */
     const unsigned told = sort->filters < 20 ? sort->filters : 20;
     for (unsigned number = 0; number < sort->filters; number++) {
         bloomery_filter *filter = create(sort);
@@ -138,8 +140,9 @@ static void measured_rates_are_those_expected(void **state)
         check_sort(&sorts[i]);
 }
 
-/* 31 bits are not spread evenly over 1.5 billion: the first 0.65 billion cells are hit twice as often as the
- * others. Few keys show it: two meet in a cell 1.12 times as often. And past 2^31 nothing is reached. */
+/* 31 bits are not spread evenly over 1.5 billion: the first 0.65 billion cells are hit twice as
+ * often as the others. Few keys show it: two meet in a cell 1.12 times as often. And past 2^31
+ * nothing is reached. */
 static void rates_near_31_bits_are_those_expected(void **state)
 {
     const struct sort large[] = {

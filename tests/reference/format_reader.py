@@ -88,10 +88,10 @@ class Header:  # pylint: disable=too-many-instance-attributes
     block_bits: int
     cell_bits: int
     bit_order: int
-    block_rule: int
-    probe_rule: int
-    repeat_rule: int
-    count_rule: int
+    block_scheme: int
+    probe_scheme: int
+    repeat_scheme: int
+    count_scheme: int
     required: int
     ignorable: int
     zero_c: bytes
@@ -211,15 +211,15 @@ def check_known(header, records):
     """7: what decides where a key's bits are."""
     need(header.dialect != 0 or all(kind != DIALECT for kind, _ in records), DAMAGED,
          "a dialect's parameters without a dialect")
-    ruled = header.block_rule != 0 or header.probe_rule != 0
-    need(ruled == (header.dialect != 0), DAMAGED, "rules without a dialect, or the reverse")
-    need(ruled or header.count_rule == 0, DAMAGED, "a count rule without a dialect")
+    ruled = header.block_scheme != 0 or header.probe_scheme != 0
+    need(ruled == (header.dialect != 0), DAMAGED, "schemes without a dialect, or the reverse")
+    need(ruled or header.count_scheme == 0, DAMAGED, "a count scheme without a dialect")
     need(header.kind in CELL_BITS, UNSUPPORTED, f"kind {header.kind}")
     need(header.hash in HASHES, UNSUPPORTED, f"hash {header.hash}")
     need(header.dialect == 0, UNSUPPORTED, f"dialect {header.dialect}")
     need(header.cell_bits in CELL_BITS[header.kind], UNSUPPORTED, f"cell bits {header.cell_bits}")
-    rules = (header.block_bits, header.bit_order, header.block_rule, header.probe_rule,
-             header.repeat_rule)
+    rules = (header.block_bits, header.bit_order, header.block_scheme, header.probe_scheme,
+             header.repeat_scheme)
     need(rules == (512 if header.kind in OF_LINES else 0, 0, 0, 0, 0), UNSUPPORTED,
          f"block bits, bit order, rules {rules}")
 

@@ -10,12 +10,12 @@
 enum { TEST_WIDTHS = 2 };
 static const uint32_t test_widths[TEST_WIDTHS] = {4, 8};
 
-static inline bloomery_plan test_counting_plan(uint32_t cell_bits, uint32_t lines, uint32_t probes,
-                                               uint64_t blocks)
+static inline bloomery_plan test_counting_plan(uint32_t cell_bits, uint32_t blocks_per_key,
+                                               uint32_t probes, uint64_t blocks)
 {
     return (bloomery_plan){.kind = BLOOMERY_COUNTING,
                            .cell_bits = cell_bits,
-                           .blocks_per_key = lines,
+                           .blocks_per_key = blocks_per_key,
                            .probes = probes,
                            .bits = 512 * blocks};
 }

@@ -259,7 +259,7 @@ static bloomery_plan solve_plan(const struct test_shape *shape, uint64_t keys, d
     bloomery_plan plan = {.kind = shape->kind, .keys = keys, .rate = rate};
     bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_error error;
-    options.blocks_per_key = shape->lines;
+    options.blocks_per_key = shape->blocks_per_key;
     options.cell_bits = shape->cell_bits;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         fail_msg("%s, %llu keys: %s", shape->name, (unsigned long long)keys, error.text);

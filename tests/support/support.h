@@ -96,7 +96,7 @@ void test_keys_free(struct test_keys *keys);
 struct test_shape {
     const char *name;
     bloomery_kind kind;
-    uint32_t lines; /* what to ask the planner for */
+    uint32_t blocks_per_key; /* what to ask the planner for */
     uint32_t cell_bits;
 };
 enum { TEST_SHAPES = 7 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ClickHouse's filters carry along of their surroundings may come from a file of ours that somebody
- * changed: whatever it is, writing and describing such a filter reads nothing outside of it.
+ * What ClickHouse's filters carry along of their surroundings may come from a file of ours that
+ * somebody changed: whatever it is, writing and describing such a filter reads nothing outside of
+ * it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +49,8 @@ static bloomery_filter *load(const uint8_t *data, size_t bytes)
     return filter;
 }
 
-/* Written with what is attached as it is now; the attached bytes are copied to where nothing follows. */
+/* Written with what is attached as it is now; the attached bytes are copied to where nothing
+ * follows. */
 static bloomery_status write_now(bloomery_filter *filter, struct output *output)
 {
     char text[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What CalcUtils of Nyquest/bloom_filter answers, run on a JVM: for n and p the bits, the aligned bits, the
- * probes for those, and the rate of those with 12 probes. */
+/* What CalcUtils of Nyquest/bloom_filter answers, run on a JVM: for n and p the bits, the aligned
+ * bits, the probes for those, and the rate of those with 12 probes. */
 #ifndef BLOOMERY_TESTS_CALC_UTILS_REFERENCE_H
 #define BLOOMERY_TESTS_CALC_UTILS_REFERENCE_H
 

@@ -146,7 +146,8 @@ static void wide_numbers_are_compared(void **state)
 
 /* ---- Positions ------------------------------------------------------------------------------- */
 
-/* In 2^40 + 15 bits, where three digits use an MD5 up: bitarray's own (tests/vectors/dialect/pybitarray). */
+/* In 2^40 + 15 bits, where three digits use an MD5 up: bitarray's own
+ * (tests/vectors/dialect/pybitarray). */
 static const struct {
     const struct bloomery_hash_row *hash;
     const char *key;

@@ -20,7 +20,7 @@ static uint64_t next_random(void)
     return tool_mix64(state += TOOL_GOLDEN);
 }
 
-/* ---- A model: a byte for each value ------------------------------------------------------------ */
+/* ---- A model: a byte for each value ---------------------------------------------------------- */
 
 enum { KEYS = 400000, BATCH = 1000, WORDS = (BATCH + 63) / 64 };
 

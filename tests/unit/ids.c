@@ -158,7 +158,7 @@ static void small_populations_are_whole(void **state)
     }
 }
 
-/* What is left over when shares are rounded goes to anybody, not always to the same day or group.
+/* What is left over when shares are rounded goes to any, not always to the same day or group.
  */
 static void single_people_are_of_all_sorts(void **state)
 {

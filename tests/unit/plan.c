@@ -36,21 +36,21 @@
  */
 
 enum {
-    LINE_BITS = 512,
-    LINE_BYTES = 64,
-    LINE_PROBES = 8,
+    BLOCK_BITS = 512,
+    BLOCK_BYTES = 64,
+    BLOCK_PROBES = 8,
     CLASSIC_PROBES = 64,
     FOLDING_FROM = 256,
     FOLDING_UNIT = 16
 };
 
-/* What eight bits in a line may cost over the best number of them. */
+/* What eight bits in a block may cost over the best number of them. */
 static const double fastest_probes_cost = 1.02;
 
-/* What the planner is asked for: a kind and, if blocked, a number of lines. */
+/* What is wanted of the planner: a kind and, if blocked, a number of blocks. */
 struct shape {
     bloomery_kind kind;
-    uint32_t lines;
+    uint32_t blocks_per_key;
 };
 
 static const struct shape shapes[] = {{BLOOMERY_BLOCKED, 1},
@@ -62,7 +62,7 @@ static const struct shape shapes[] = {{BLOOMERY_BLOCKED, 1},
 static bloomery_plan_options options_for(const struct shape *shape)
 {
     bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
-    options.blocks_per_key = shape->lines;
+    options.blocks_per_key = shape->blocks_per_key;
     return options;
 }
 
@@ -85,11 +85,12 @@ static bloomery_plan plan_for(const struct shape *shape, uint64_t keys, double r
 }
 
 /* The geometry of a plan, by hand, with a hash that adds nothing to the rate. */
-static bloomery_plan geometry(bloomery_kind kind, uint64_t bits, uint32_t lines, uint32_t probes)
+static bloomery_plan geometry(bloomery_kind kind, uint64_t bits, uint32_t blocks_per_key,
+                              uint32_t probes)
 {
     return (bloomery_plan){.kind = kind,
                            .bits = bits,
-                           .blocks_per_key = lines,
+                           .blocks_per_key = blocks_per_key,
                            .probes = probes,
                            .hash = BLOOMERY_HASH_XXH3_128};
 }
@@ -97,7 +98,7 @@ static bloomery_plan geometry(bloomery_kind kind, uint64_t bits, uint32_t lines,
 static bool is_fastest(const bloomery_plan *plan)
 {
     return plan->kind == BLOOMERY_BLOCKED && plan->blocks_per_key == 1 &&
-           plan->probes == LINE_PROBES;
+           plan->probes == BLOCK_PROBES;
 }
 
 static void describe(const bloomery_plan *plan, char text[static 200])
@@ -111,7 +112,7 @@ static void describe(const bloomery_plan *plan, char text[static 200])
  * over every number of probes that could be it. */
 static double best_rate(const bloomery_plan *plan, uint64_t bits, uint64_t keys)
 {
-    const uint32_t most = plan->blocks_per_key > 0 ? LINE_PROBES : CLASSIC_PROBES;
+    const uint32_t most = plan->blocks_per_key > 0 ? BLOCK_PROBES : CLASSIC_PROBES;
     const uint32_t first = plan->blocks_per_key > 0 ? 1 : plan->probes / 2 + 1;
     double best = 1;
     for (uint32_t probes = first; probes <= plan->probes + 6 && probes <= most; probes++) {
@@ -131,7 +132,7 @@ static double tolerance(const struct plan_reference_row *row)
 {
     if (row->kind == BLOOMERY_CLASSIC)
         return row->size <= 4096 ? 1e-6 : 1e-3;
-    return row->lines == 1 ? 1e-11 : 5e-5;
+    return row->blocks_per_key == 1 ? 1e-11 : 5e-5;
 }
 
 static void plan_rate_equals_exact_sum(void **state)
@@ -140,13 +141,13 @@ static void plan_rate_equals_exact_sum(void **state)
     assert_true(COUNT(plan_reference) >= 150);
     for (size_t i = 0; i < COUNT(plan_reference); i++) {
         const struct plan_reference_row *row = &plan_reference[i];
-        uint64_t bits = row->kind == BLOOMERY_BLOCKED ? row->size * LINE_BITS : row->size;
-        bloomery_plan plan = geometry(row->kind, bits, row->lines, row->probes);
+        uint64_t bits = row->kind == BLOOMERY_BLOCKED ? row->size * BLOCK_BITS : row->size;
+        bloomery_plan plan = geometry(row->kind, bits, row->blocks_per_key, row->probes);
         double rate = bloomery_plan_rate(&plan, row->keys);
         if (!(fabs(rate - row->rate) <= tolerance(row) * row->rate))
             fail_msg("kind %d, size %llu, L %u, k %u, %llu keys: %.9e, exactly %.9e",
-                     (int)row->kind, (unsigned long long)row->size, row->lines, row->probes,
-                     (unsigned long long)row->keys, rate, row->rate);
+                     (int)row->kind, (unsigned long long)row->size, row->blocks_per_key,
+                     row->probes, (unsigned long long)row->keys, rate, row->rate);
     }
 }
 
@@ -183,7 +184,7 @@ static void plan_rate_rises_with_keys_to_one(void **state)
     for (size_t i = 0; i < COUNT(blocks) * COUNT(shapes); i++) {
         const struct shape *shape = &shapes[i % COUNT(shapes)];
         uint64_t units = blocks[i / COUNT(shapes)];
-        bloomery_plan plan = geometry(shape->kind, units * LINE_BITS, shape->lines, 3);
+        bloomery_plan plan = geometry(shape->kind, units * BLOCK_BITS, shape->blocks_per_key, 3);
         double before = 0;
         for (uint64_t keys = 1; keys <= 4096 * units; keys = keys * 3 + 1) {
             clock_t start = clock();
@@ -191,8 +192,8 @@ static void plan_rate_rises_with_keys_to_one(void **state)
             double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
             if (!(rate >= before * (1 - 1e-9) && rate <= 1 && rate > 0 && seconds < 1))
                 fail_msg("%llu units, L %u, %llu keys: rate %.12g after %.12g, %.1f s",
-                         (unsigned long long)units, shape->lines, (unsigned long long)keys, rate,
-                         before, seconds);
+                         (unsigned long long)units, shape->blocks_per_key, (unsigned long long)keys,
+                         rate, before, seconds);
             before = rate;
         }
         assert_true(before > 0.999);
@@ -269,10 +270,10 @@ static void check_fields(const bloomery_plan *plan)
     double again = bloomery_plan_rate(plan, plan->keys);
     double limit = (double)plan->bits / ((double)plan->keys * -log2(plan->rate));
     uint32_t most = blocked ? plan->blocks_per_key : plan->probes;
-    if (plan->bits % LINE_BITS != 0 || plan->bits != plan->bytes * 8)
+    if (plan->bits % BLOCK_BITS != 0 || plan->bits != plan->bytes * 8)
         fail_msg("bits and bytes differ: %s, %llu bytes", text, (unsigned long long)plan->bytes);
-    if (blocked && plan->bits / LINE_BITS >= FOLDING_FROM &&
-        plan->bits / LINE_BITS % FOLDING_UNIT != 0)
+    if (blocked && plan->bits / BLOCK_BITS >= FOLDING_FROM &&
+        plan->bits / BLOCK_BITS % FOLDING_UNIT != 0)
         fail_msg("does not fold: %s", text);
     if (!(fabs(plan->rate / again - 1) < 1e-9))
         fail_msg("the rate is not that of the plan (%.9g): %s", again, text);
@@ -284,31 +285,31 @@ static void check_fields(const bloomery_plan *plan)
     if (!(plan->absent_cache_lines >= 1 - rounding && plan->absent_cache_lines <= most + rounding &&
           plan->present_cache_lines >= 1 - rounding &&
           plan->present_cache_lines <= most + rounding))
-        fail_msg("%g lines absent, %g present: %s", plan->absent_cache_lines,
+        fail_msg("%g cache lines absent, %g present: %s", plan->absent_cache_lines,
                  plan->present_cache_lines, text);
 }
 
 /* The next smaller size that the planner could have built. */
 static uint64_t smaller(const bloomery_plan *plan)
 {
-    uint64_t units = plan->bits / LINE_BITS;
+    uint64_t units = plan->bits / BLOCK_BITS;
     uint64_t step = plan->kind == BLOOMERY_BLOCKED && units > FOLDING_FROM ? FOLDING_UNIT : 1;
-    return (units - step) * LINE_BITS;
+    return (units - step) * BLOCK_BITS;
 }
 
-/* Where eight bits in a line were taken: no size would do that is smaller than they may cost. Else
+/* Where eight bits in a block were taken: no size would do that is smaller than they may cost. Else
  * eight bits would have cost more. */
 static void check_size(const bloomery_plan *plan, double rate)
 {
     char text[200];
     describe(plan, text);
-    if (plan->bits > LINE_BITS) {
+    if (plan->bits > BLOCK_BITS) {
         bloomery_plan least = *plan;
         if (is_fastest(plan)) {
-            uint64_t units = (uint64_t)ceil((double)plan->bits / LINE_BITS / fastest_probes_cost);
+            uint64_t units = (uint64_t)ceil((double)plan->bits / BLOCK_BITS / fastest_probes_cost);
             while (units >= FOLDING_FROM && units % FOLDING_UNIT != 0)
                 units++;
-            least.bits = units * LINE_BITS;
+            least.bits = units * BLOCK_BITS;
         }
         const uint64_t bits = smaller(&least);
         if (bits > 0 && best_rate(plan, bits, plan->keys) <= rate)
@@ -316,11 +317,11 @@ static void check_size(const bloomery_plan *plan, double rate)
     }
     if (plan->kind != BLOOMERY_BLOCKED || plan->blocks_per_key != 1 || is_fastest(plan))
         return;
-    const uint64_t units = plan->bits / LINE_BITS;
+    const uint64_t units = plan->bits / BLOCK_BITS;
     uint64_t most = (uint64_t)((double)units * fastest_probes_cost);
     most -= most % (most >= FOLDING_FROM ? FOLDING_UNIT : 1);
     bloomery_plan fastest =
-        geometry(plan->kind, most * LINE_BITS, plan->blocks_per_key, LINE_PROBES);
+        geometry(plan->kind, most * BLOCK_BITS, plan->blocks_per_key, BLOCK_PROBES);
     fastest.hash = plan->hash;
     if (bloomery_plan_rate(&fastest, plan->keys) <= rate)
         fail_msg("eight bits would cost little for %g: %s", rate, text);
@@ -338,15 +339,15 @@ static void solved_size_is_the_smallest_that_meets_the_rate(void **state)
             char text[200];
             describe(&plan, text);
             assert_int_equal(plan.kind, shapes[s].kind);
-            assert_int_equal(plan.blocks_per_key, shapes[s].lines);
+            assert_int_equal(plan.blocks_per_key, shapes[s].blocks_per_key);
             check_fields(&plan);
             if (plan.rate > rate)
-                fail_msg("asked for %g: %s", rate, text);
+                fail_msg("wanted %g: %s", rate, text);
             check_size(&plan, rate);
         }
 }
 
-/* Of the probes that meet the rate in the size built, the fewest are taken, or eight in a line. */
+/* Of the probes that meet the rate in the size built, the fewest are taken, or eight in a block. */
 static void solved_probes_are_the_fewest(void **state)
 {
     (void)state;
@@ -365,7 +366,7 @@ static void solved_probes_are_the_fewest(void **state)
 static double least_bits_per_key(const struct shape *shape, double rate, uint32_t *best)
 {
     double least = INFINITY;
-    for (uint32_t probes = 1; probes <= (shape->lines > 0 ? LINE_PROBES : 33); probes++) {
+    for (uint32_t probes = 1; probes <= (shape->blocks_per_key > 0 ? BLOCK_PROBES : 33); probes++) {
         bloomery_plan_options options = options_for(shape);
         options.probes = probes;
         options.hash = BLOOMERY_HASH_XXH3_128;
@@ -407,34 +408,36 @@ static void bits_per_key_are_those_of_the_table(void **state)
         const double least = least_bits_per_key(shape, rate, &best);
         if (!(fabs(least / wanted - 1) < 0.0015) || best != probes)
             fail_msg("kind %d, L %u, rate %g: %.3f bits a key with k %u, not %.2f with %u",
-                     (int)shape->kind, shape->lines, rate, least, best, wanted, probes);
+                     (int)shape->kind, shape->blocks_per_key, rate, least, best, wanted, probes);
         const bloomery_plan plan = plan_for(shape, 100000000, rate);
         if (!(plan.bits_per_key <= least * 1.0001 * fastest_probes_cost))
-            fail_msg("L %u, rate %g: %.3f bits a key", shape->lines, rate, plan.bits_per_key);
+            fail_msg("L %u, rate %g: %.3f bits a key", shape->blocks_per_key, rate,
+                     plan.bits_per_key);
     }
 }
 
 /* L = 1 while within 10 % of classic at the same rate, else the least L that is, else the cheapest.
  */
-static void lines_are_chosen_by_memory(void **state)
+static void blocks_per_key_are_chosen_by_memory(void **state)
 {
     (void)state;
     const struct {
         double rate;
-        uint32_t lines;
+        uint32_t blocks_per_key;
     } table[] = {{0.5, 1},  {1e-2, 1}, {1e-3, 1}, {1e-4, 2},  {1e-6, 2},
                  {1e-7, 3}, {1e-8, 3}, {1e-9, 3}, {1e-12, 4}, {1e-15, 4}};
     for (size_t i = 0; i < COUNT(table); i++) {
         bloomery_plan plan =
             solved((bloomery_plan){.keys = 100000000, .rate = table[i].rate}, NULL);
         assert_int_equal(plan.kind, BLOOMERY_BLOCKED);
-        if (plan.blocks_per_key != table[i].lines)
-            fail_msg("rate %g: L %u, not %u", table[i].rate, plan.blocks_per_key, table[i].lines);
+        if (plan.blocks_per_key != table[i].blocks_per_key)
+            fail_msg("rate %g: L %u, not %u", table[i].rate, plan.blocks_per_key,
+                     table[i].blocks_per_key);
     }
-    /* Tiny filters are one line whatever L is; the least L is then the cheapest. */
+    /* Tiny filters are one block whatever L is; the least L is then the cheapest. */
     bloomery_plan tiny = solved((bloomery_plan){.keys = 3, .rate = 1e-2}, NULL);
     assert_int_equal(tiny.blocks_per_key, 1);
-    assert_int_equal(tiny.bits, LINE_BITS);
+    assert_int_equal(tiny.bits, BLOCK_BITS);
 }
 
 static void more_keys_never_take_fewer_bytes(void **state)
@@ -445,7 +448,7 @@ static void more_keys_never_take_fewer_bytes(void **state)
         for (uint64_t keys = 1; keys < 40000; keys += 1 + keys / 5) {
             bloomery_plan plan = plan_for(&shapes[s], keys, 5e-3);
             if (plan.bytes < before)
-                fail_msg("L %u, %llu keys: %llu bytes after %llu", shapes[s].lines,
+                fail_msg("L %u, %llu keys: %llu bytes after %llu", shapes[s].blocks_per_key,
                          (unsigned long long)keys, (unsigned long long)plan.bytes,
                          (unsigned long long)before);
             before = plan.bytes;
@@ -466,7 +469,7 @@ static void lower_rates_never_take_fewer_bytes(void **state)
     }
 }
 
-/* ---- The other two questions ------------------------------------------------------------------
+/* ---- The other two kinds of plan ------------------------------------------------------------------
  */
 
 static void bytes_give_back_the_rate(void **state)
@@ -485,13 +488,13 @@ static void bytes_give_back_the_rate(void **state)
             char text[200];
             describe(&back, text);
             check_fields(&back);
-            /* Eight bits in a line may cost as much as 2 % more keys. */
+            /* Eight bits in a block may cost as much as 2 % more keys. */
             double more = is_fastest(&back) ? fastest_probes_cost : 1;
             double worst = best_rate(&back, back.bits, (uint64_t)((double)back.keys * more));
             if (back.bytes != plan.bytes || back.rate > fmax(plan.rate, worst))
                 fail_msg("from %llu bytes at %g: %s", (unsigned long long)plan.bytes, plan.rate,
                          text);
-            /* No other number of probes does better, as far as rates are told apart. */
+            /* No other number of probes does better, as far as rates can be told apart. */
             if (worst > 1e-15 && worst < back.rate * (1 - 1e-9))
                 fail_msg("%g is possible: %s", worst, text);
         }
@@ -512,7 +515,7 @@ static void bytes_give_back_the_keys(void **state)
             char text[200];
             describe(&back, text);
             check_fields(&back);
-            /* Eight bits in a line may cost 2 % of the keys. */
+            /* Eight bits in a block may cost 2 % of the keys. */
             double most = (double)back.keys * (is_fastest(&back) ? fastest_probes_cost : 1);
             if (back.bytes != plan.bytes || most < (double)plan.keys || back.rate > rate)
                 fail_msg("from %llu bytes at %g: %s", (unsigned long long)plan.bytes, rate, text);
@@ -521,7 +524,7 @@ static void bytes_give_back_the_keys(void **state)
         }
 }
 
-/* Bytes that are no multiple of a line, or of the folding unit, are not all used, and never
+/* Bytes that are no multiple of a block, or of the folding unit, are not all used, and never
  * exceeded. */
 static void odd_bytes_are_rounded_down(void **state)
 {
@@ -531,9 +534,9 @@ static void odd_bytes_are_rounded_down(void **state)
             bloomery_plan_options options = options_for(&shapes[s]);
             bloomery_plan plan = solved(
                 (bloomery_plan){.kind = shapes[s].kind, .rate = 0.01, .bytes = bytes}, &options);
-            uint64_t unit = plan.kind == BLOOMERY_BLOCKED && bytes / LINE_BYTES >= FOLDING_FROM
-                                ? FOLDING_UNIT * LINE_BYTES
-                                : LINE_BYTES;
+            uint64_t unit = plan.kind == BLOOMERY_BLOCKED && bytes / BLOCK_BYTES >= FOLDING_FROM
+                                ? FOLDING_UNIT * BLOCK_BYTES
+                                : BLOCK_BYTES;
             assert_true(plan.bytes <= bytes);
             assert_true(bytes - plan.bytes < unit);
             check_fields(&plan);
@@ -541,16 +544,16 @@ static void odd_bytes_are_rounded_down(void **state)
 }
 
 /* Memory and files come in units of 64 bytes, whatever the kind; less is refused. */
-static void classic_plans_are_whole_lines(void **state)
+static void classic_plans_are_whole_blocks(void **state)
 {
     (void)state;
     for (uint64_t keys = 1; keys < 100000; keys = keys * 3 + 1) {
         bloomery_plan plan = plan_for(&shapes[COUNT(shapes) - 1], keys, 0.02);
-        assert_true(plan.bits % LINE_BITS == 0);
+        assert_true(plan.bits % BLOCK_BITS == 0);
         assert_true(plan.bytes * 8 == plan.bits);
     }
-    bloomery_plan least = {.kind = BLOOMERY_CLASSIC, .keys = 2, .bytes = LINE_BYTES};
-    assert_int_equal(solved(least, NULL).bits, LINE_BITS);
+    bloomery_plan least = {.kind = BLOOMERY_CLASSIC, .keys = 2, .bytes = BLOCK_BYTES};
+    assert_int_equal(solved(least, NULL).bits, BLOCK_BITS);
     least.bytes--;
     assert_int_equal(bloomery_plan_solve(&least, NULL, NULL), BLOOMERY_BAD_ARGUMENT);
 }
@@ -567,7 +570,7 @@ static void folds_give_multiples(void **state)
             bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
             options.folds = folds;
             bloomery_plan plan = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &options);
-            uint64_t units = plan.bits / LINE_BITS;
+            uint64_t units = plan.bits / BLOCK_BITS;
             uint64_t unit = UINT64_C(1) << folds;
             assert_true(units % unit == 0);
             assert_true(units < FOLDING_FROM || units % FOLDING_UNIT == 0);
@@ -576,15 +579,16 @@ static void folds_give_multiples(void **state)
             bloomery_plan_options plain = BLOOMERY_PLAN_OPTIONS;
             plain.blocks_per_key = plan.blocks_per_key;
             bloomery_plan least = solved((bloomery_plan){.keys = keys[i], .rate = 0.01}, &plain);
-            assert_true(units < least.bits / LINE_BITS + unit + FOLDING_UNIT);
+            assert_true(units < least.bits / BLOCK_BITS + unit + FOLDING_UNIT);
         }
 }
 
-static void lines_and_probes_asked_for_are_kept(void **state)
+static void wanted_blocks_and_probes_are_kept(void **state)
 {
     (void)state;
     for (size_t s = 0; s < COUNT(shapes); s++)
-        for (uint32_t probes = 2; probes <= (shapes[s].lines > 0 ? LINE_PROBES : 20); probes += 3) {
+        for (uint32_t probes = 2; probes <= (shapes[s].blocks_per_key > 0 ? BLOCK_PROBES : 20);
+             probes += 3) {
             bloomery_plan_options options = options_for(&shapes[s]);
             options.probes = probes;
             const bloomery_plan wishes[] = {
@@ -594,7 +598,7 @@ static void lines_and_probes_asked_for_are_kept(void **state)
             };
             for (size_t i = 0; i < COUNT(wishes); i++) {
                 bloomery_plan plan = solved(wishes[i], &options);
-                assert_int_equal(plan.blocks_per_key, shapes[s].lines);
+                assert_int_equal(plan.blocks_per_key, shapes[s].blocks_per_key);
                 assert_int_equal(plan.probes, probes);
                 assert_true(wishes[i].rate == 0 || plan.rate <= wishes[i].rate);
                 check_fields(&plan);
@@ -677,7 +681,7 @@ static void bad_numbers_are_refused_and_leave_the_plan_alone(void **state)
         {"all keys", {.keys = UINT64_MAX, .rate = 0.01}},
         {"too many bytes", {.keys = 10, .bytes = (UINT64_C(1) << 47) + 1}},
         {"all bytes", {.rate = 0.01, .bytes = UINT64_MAX}},
-        {"less than a line", {.keys = 1, .bytes = 63}},
+        {"less than a block", {.keys = 1, .bytes = 63}},
         {"too many bits", {.keys = max_keys, .rate = 1e-15}},
         {"too little memory", {.keys = 1000000000, .bytes = 10}},
         {"too little memory still", {.keys = 1000000000, .bytes = 18000000}},
@@ -693,21 +697,21 @@ static void bad_options_are_refused_and_leave_the_plan_alone(void **state)
     const struct {
         const char *what;
         bloomery_kind kind;
-        uint32_t lines, probes, folds;
+        uint32_t blocks_per_key, probes, folds;
     } table[] = {
-        {"five lines", BLOOMERY_BLOCKED, 5, 0, 0},
-        {"a wealth of lines", BLOOMERY_BLOCKED, UINT32_MAX, 8, 0},
-        {"lines of a classic filter", BLOOMERY_CLASSIC, 1, 0, 0},
+        {"five blocks", BLOOMERY_BLOCKED, 5, 0, 0},
+        {"a wealth of blocks", BLOOMERY_BLOCKED, UINT32_MAX, 8, 0},
+        {"blocks of a classic filter", BLOOMERY_CLASSIC, 1, 0, 0},
         {"65 probes", BLOOMERY_CLASSIC, 0, 65, 0},
-        {"nine probes in a line", BLOOMERY_BLOCKED, 1, 9, 0},
-        {"nine probes in a line of counters", BLOOMERY_COUNTING, 1, 9, 0},
-        {"nine probes in a line of a chain", BLOOMERY_SCALABLE, 0, 9, 0},
+        {"nine probes in a block", BLOOMERY_BLOCKED, 1, 9, 0},
+        {"nine probes in a block of counters", BLOOMERY_COUNTING, 1, 9, 0},
+        {"nine probes in a block of a chain", BLOOMERY_SCALABLE, 0, 9, 0},
         {"a wealth of probes", BLOOMERY_BLOCKED, 3, UINT32_MAX, 0},
         {"31 folds", BLOOMERY_BLOCKED, 0, 0, 31},
     };
     for (size_t i = 0; i < COUNT(table); i++) {
         bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
-        options.blocks_per_key = table[i].lines;
+        options.blocks_per_key = table[i].blocks_per_key;
         options.probes = table[i].probes;
         options.folds = table[i].folds;
         assert_refused((bloomery_plan){.kind = table[i].kind, .keys = 1000, .rate = 0.01}, &options,
@@ -744,8 +748,9 @@ static void refusals_say_what_would_do(void **state)
     assert_int_equal(error.text[0], 'x');
 }
 
-/* A rate is told with its size, however small it is: digits cut off would make it another one. */
-static void the_smallest_rates_are_told_whole(void **state)
+/* A rate is printed with its size, however small it is: digits cut off would make it another
+ * one. */
+static void the_smallest_rates_are_printed_whole(void **state)
 {
     (void)state;
     for (double rate = 0.09; rate > 1e-300; rate /= 7) {
@@ -791,21 +796,21 @@ int main(void)
         cmocka_unit_test(solved_size_is_the_smallest_that_meets_the_rate),
         cmocka_unit_test(solved_probes_are_the_fewest),
         cmocka_unit_test(bits_per_key_are_those_of_the_table),
-        cmocka_unit_test(lines_are_chosen_by_memory),
+        cmocka_unit_test(blocks_per_key_are_chosen_by_memory),
         cmocka_unit_test(more_keys_never_take_fewer_bytes),
         cmocka_unit_test(lower_rates_never_take_fewer_bytes),
         cmocka_unit_test(bytes_give_back_the_rate),
         cmocka_unit_test(bytes_give_back_the_keys),
         cmocka_unit_test(odd_bytes_are_rounded_down),
-        cmocka_unit_test(classic_plans_are_whole_lines),
+        cmocka_unit_test(classic_plans_are_whole_blocks),
         cmocka_unit_test(folds_give_multiples),
-        cmocka_unit_test(lines_and_probes_asked_for_are_kept),
+        cmocka_unit_test(wanted_blocks_and_probes_are_kept),
         cmocka_unit_test(plans_tell_the_hash_they_are_made_for),
         cmocka_unit_test(bad_numbers_are_refused_and_leave_the_plan_alone),
         cmocka_unit_test(bad_options_are_refused_and_leave_the_plan_alone),
         cmocka_unit_test(other_kinds_are_refused),
         cmocka_unit_test(refusals_say_what_would_do),
-        cmocka_unit_test(the_smallest_rates_are_told_whole),
+        cmocka_unit_test(the_smallest_rates_are_printed_whole),
         cmocka_unit_test(the_ends_of_the_ranges_are_solved),
     };
     const char *pattern = getenv("BLOOMERY_TEST_FILTER");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sizing by other systems' rules, numbers in and numbers out: the calculator of the 20-million-ID
- * experiment, the table that ClickHouse and Cassandra carry along, the way ClickHouse goes through it, and the
- * rate of its quadratic rule. What they answer is in files of vectors or in docs/mathematics.md.
+ * experiment, the table that ClickHouse and Cassandra carry along, the way ClickHouse goes through
+ * it, and the rate of its quadratic rule. What they answer is in files of vectors or in
+ * docs/mathematics.md.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -107,8 +108,8 @@ static void table_is_the_formula(void **state)
     assert_true(fabs(limit_rate(20, 10) - 8.89e-5) < 5e-8);
 }
 
-/* Whole k, exactly as in the limit: the least rate of a row is at a neighbour of (m/n) ln 2, and the rate of a
- * finite filter, exactly, is above the limit and tends to it. */
+/* Whole k, exactly as in the limit: the least rate of a row is at a neighbour of (m/n) ln 2, and
+ * the rate of a finite filter, exactly, is above the limit and tends to it. */
 static void best_probes_are_those_of_the_derivation(void **state)
 {
     (void)state;
@@ -169,7 +170,7 @@ static void practice_has_its_faults(void **state)
 /* ---- The quadratic rule ---------------------------------------------------------------------- */
 
 /* Two keys are one to it with chance 1/m^2, and keys turned round as well, whatever k is. */
-static void rates_have_a_floor_of_two_equal_lines(void **state)
+static void rates_have_a_floor_of_two_equal_walks(void **state)
 {
     (void)state;
     const double m = 4096;
@@ -199,7 +200,7 @@ int main(void)
         cmocka_unit_test(table_is_the_formula),
         cmocka_unit_test(best_probes_are_those_of_the_derivation),
         cmocka_unit_test(practice_has_its_faults),
-        cmocka_unit_test(rates_have_a_floor_of_two_equal_lines),
+        cmocka_unit_test(rates_have_a_floor_of_two_equal_walks),
     };
     const char *pattern = getenv("BLOOMERY_TEST_FILTER");
     if (pattern != NULL && pattern[0] != '\0')

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counters of keys that come as positions, in one flat array: each position counts, so that a key
- * which names a counter twice brings it 2, and takes 2 when it is removed:
+ * that names a counter twice adds 2 to it, and takes 2 when it is removed:
  *
  *     positions 3 9 3      counter 3: +2      counter 9: +1
  *
- * All else is as in core/counting.c: counters at their maximum stay there; below it they are exact
- * sums; and a removal is refused where a counter is less than what it would take, for then the key is
+ * All else is as in core/counting.c: saturated counters stay so; below the maximum they are exact
+ * sums; and a removal is refused if a counter is less than what it would take, for then the key is
  * not in.
  *
- * A key has up to 1024 positions. How often one of them comes up is counted by looking at all others:
- * filters of counters have a handful.
+ * A key has up to 1024 positions. How often one of them comes up is counted by looking at all
+ * others: filters of counters have a handful.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/bits.h"
 #include "core/counters.h"
@@ -23,7 +23,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* How often position i comes up; 0 where it came up before. */
+/* How often position i comes up; 0 if it came up before. */
 static uint32_t times_of(const uint64_t *positions, uint32_t probes, uint32_t i)
 {
     uint32_t times = 1;
@@ -57,8 +57,8 @@ INLINE bool query_with(const struct bloomery_layer *layer, const uint8_t *payloa
     return true;
 }
 
-/* Gives back what was taken for the first `count` positions: nothing from counters that were at their
- * maximum, whose bit in `stuck` says so. */
+/* Gives back what was taken for the first `count` positions: nothing to counters that were
+ * saturated, whose bit in `saturated` is set. */
 INLINE void put_back_with(const struct bloomery_layer *layer, uint8_t *payload,
                           const uint64_t *positions, const uint64_t *saturated, uint32_t count,
                           const uint32_t bits, const bool atomic)
@@ -70,11 +70,11 @@ INLINE void put_back_with(const struct bloomery_layer *layer, uint8_t *payload,
     }
 }
 
-/* A counter that a key names more often than it can count is at its maximum where the key is in. */
+/* A counter that a key names more often than it can count is saturated if the key is in. */
 INLINE uint32_t needed(uint32_t times, const uint32_t bits)
 {
-    const uint32_t most = bloomery_counter_max(bits);
-    return times < most ? times : most;
+    const uint32_t max = bloomery_counter_max(bits);
+    return times < max ? times : max;
 }
 
 INLINE bool remove_with(const struct bloomery_layer *layer, uint8_t *payload,
@@ -107,19 +107,19 @@ INLINE bool remove_with(const struct bloomery_layer *layer, uint8_t *payload,
     return true;
 }
 
-/* A counter at its maximum says no more than "that often, or more". */
+/* A saturated counter says no more than "that often, or more". */
 INLINE uint32_t count_with(const struct bloomery_layer *layer, const uint8_t *payload,
                            const uint64_t *positions, const uint32_t bits, const bool atomic)
 {
-    const uint32_t most = bloomery_counter_max(bits);
-    uint32_t least = most;
+    const uint32_t max = bloomery_counter_max(bits);
+    uint32_t min = max;
     for (uint32_t i = 0; i < layer->probes; i++) {
         const uint32_t value = bloomery_counter_get(payload, positions[i], bits, atomic);
         const uint32_t times = times_of(positions, layer->probes, i);
-        if (value != most && times > 0 && value / times < least)
-            least = value / times;
+        if (value != max && times > 0 && value / times < min)
+            min = value / times;
     }
-    return least;
+    return min;
 }
 
 /* ---- Four instances -------------------------------------------------------------------------- */
@@ -169,17 +169,18 @@ const struct bloomery_operations *bloomery_counted_positions_operations(uint32_t
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-/* Whether a key may be in depends on which counters are 0: rates and estimates are those of bits. */
+/* Whether a key may be in depends on which counters are 0: rates and estimates are those of
+ * bits. */
 void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
                                      const struct bloomery_layer *layer, const uint8_t *payload,
                                      struct bloomery_scan *scan)
 {
-    const uint32_t most = bloomery_counter_max(shape->cell_bits);
+    const uint32_t max = bloomery_counter_max(shape->cell_bits);
     scan->bits_set = scan->saturated = 0;
     for (uint64_t i = 0; i < layer->bits; i++) {
         const uint32_t value = bloomery_counter_get(payload, i, shape->cell_bits, true);
         scan->bits_set += value != 0;
-        scan->saturated += value == most;
+        scan->saturated += value == max;
     }
     scan->live_rate = pow((double)scan->bits_set / (double)layer->bits, layer->probes);
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A chain of numbers below P = 2^64 - 59, as DCSO's filters have it: position i = 0 .. k-1 is h[i+1] mod m,
- * with
+ * A chain of numbers below P = 2^64 - 59, as DCSO's filters have it: position i = 0 .. k-1 is
+ * h[i+1] mod m, with
  *
  *     h[i+1] = (h[i] G mod 2^64) mod P,        G = 2^64 - 1469
  *
- * The product wraps at 2^64 before it is reduced, so it is no multiplication modulo P. All but 59 in 2^64
- * products are below P, and then the reduction does nothing: the chain is h G^i modulo 2^64. That is what
- * makes sizes that are multiples of powers of two bad ones: plan/foreign/chain_rate.c.
+ * The product wraps at 2^64 before it is reduced, so it is no multiplication modulo P. All but 59
+ * in 2^64 products are below P, and then the reduction does nothing: the chain is h G^i modulo
+ * 2^64. That is what makes sizes that are multiples of powers of two bad ones:
+ * plan/foreign/chain_rate.c.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "plan/foreign/chain_rate.h"
@@ -35,8 +36,8 @@ static inline uint64_t modular_chain_next(const struct bloomery_layer *layer,
     return steps->at % layer->bits;
 }
 
-#define RULE modular_chain
-#include "core/foreign/ruled_template.h"
+#define SCHEME modular_chain
+#include "core/foreign/scheme_template.h"
 
 double bloomery_modular_chain_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {

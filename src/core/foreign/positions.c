@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Filters whose keys come as positions: those of systems that take more than 128 bits out of a key
- * (slices of a SHA-384 digest, seven seeded hashes, a chain of MD5 digests). The hash of such a system
- * hands out k positions below m, and what is left to do here is to set them and to look at them.
- * Several in flight hide each other's way to memory; all of them are asked for before the first is
- * needed.
+ * (slices of a SHA-384 digest, seven seeded hashes, a chain of MD5 digests). The hash of such a
+ * system hands out k positions below m, and what is left to do here is to set them and to look at
+ * them. Several in flight hide each other's way to memory; all of them are prefetched before the
+ * first is needed.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/bits.h"
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probe i at (a + i b + i^2) mod 2^64 mod m, as ClickHouse's core filter has it. From one probe to the
- * next a step is added that grows by 2: 1 + b, 3 + b, 5 + b, so that b = 0 still gives k positions; what
- * two words cannot give, k independent ones, is priced in plan/foreign/quadratic_rate.c.
+ * Probe i at (a + i b + i^2) mod 2^64 mod m, as ClickHouse's core filter has it. From one probe to
+ * the next a step is added that grows by 2: 1 + b, 3 + b, 5 + b, so that b = 0 still gives k
+ * positions; what two words cannot give, k independent ones, is priced in
+ * plan/foreign/quadratic_rate.c.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "plan/classic_rate.h"
@@ -29,8 +30,8 @@ static inline uint64_t quadratic_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE quadratic
-#include "core/foreign/ruled_template.h"
+#define SCHEME quadratic
+#include "core/foreign/scheme_template.h"
 
 double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
@@ -38,8 +39,8 @@ double bloomery_quadratic_expected_rate(const struct bloomery_layer *layer, uint
                                    bloomery_classic_rate(layer->bits, layer->probes, keys));
 }
 
-/* How full a filter is says how many keys it has as in a classic one: a key's own positions coincide
- * hardly more often. */
+/* Fill gives the number of keys as in a classic filter: a key's own positions coincide hardly more
+ * often. */
 double bloomery_quadratic_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     return bloomery_classic_estimate(layer, bits_set);

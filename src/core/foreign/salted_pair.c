@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probe i at H128(lo, salt i) mod m, H128 being CityHash's way to make one word of two and the salts
- * fifteen constants: ClickHouse's skip index. Every probe hashes anew, so positions are independent of
- * each other as far as two keys differ in their 64 bits, and the classic rate is the rate.
+ * Probe i at H128(lo, salt i) mod m, H128 being CityHash's way to make one word of two and the
+ * salts fifteen constants: ClickHouse's skip index. Every probe hashes anew, so positions are
+ * independent of each other as far as two keys differ in their 64 bits, and the classic rate is the
+ * rate.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "hash/foreign/city.h"
@@ -34,5 +35,5 @@ static inline uint64_t salted_pair_next(const struct bloomery_layer *layer,
     return bloomery_city_mix(steps->at, salts[i]) % layer->bits;
 }
 
-#define RULE salted_pair
-#include "core/foreign/ruled_template.h"
+#define SCHEME salted_pair
+#include "core/foreign/scheme_template.h"

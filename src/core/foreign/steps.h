@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the probe rules of other systems have in common: where a walk over positions stands. */
+/* What the probe schemes of other systems have in common: where a walk over positions stands. */
 #ifndef BLOOMERY_CORE_STEPS_H
 #define BLOOMERY_CORE_STEPS_H
 
@@ -11,7 +11,7 @@
 struct bloomery_steps {
     uint64_t at;
     uint64_t step;
-    uint64_t base; /* of rules with blocks: the first cell of the block */
+    uint64_t base; /* of schemes with blocks: the first cell of the block */
 };
 
 enum { BLOOMERY_PREFETCHED = 8 };

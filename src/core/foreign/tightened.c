@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chains of flat layers by double hashing, each sized with constants cut short (plan/foreign/short_sizing.h):
+ * Chains of flat layers by double hashing, each sized with constants cut short
+ * (plan/foreign/short_sizing.h):
  *
  *     layer      0         1            2
  *     keys      n         g n          g^2 n          g: growth
  *     rate      r         t r          t^2 r          t: tightening
- *     bits      trunc(keys bits-per-key), 1 where that is 0, rounded up to a multiple of 64
+ *     bits      trunc(keys bits-per-key), 1 if that is 0, rounded up to a multiple of 64
  *
  * With t = 1/2 all layers together stay below 2 r however many there are.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/bits.h"
 #include "base/error.h"
@@ -23,7 +24,7 @@ bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloom
 {
     if (!(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a link is for 1 to 2^48 keys and a rate above 0 and below 1");
+                             "a layer is for 1 to 2^48 keys and a rate above 0 and below 1");
     const double bits_per_key = bloomery_short_bits_per_key(rate);
     const double probes = bloomery_short_probes(bits_per_key);
     const double bits = fmax(1, trunc((double)keys * bits_per_key));

@@ -36,7 +36,8 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { FIRST_HASH = 35, FIRST_SIZED = 'e' - 'a', BIT_PER_CELL = 1 };
+enum { FIRST_HASH = BLOOMERY_HASH_ID_md5_chain_a, FIRST_SIZED = 'e' - 'a', BIT_PER_CELL = 1 };
+_Static_assert(BLOOMERY_HASH_ID_md5_chain_g == FIRST_HASH + 'g' - 'a', "a form is added to the id");
 
 static const char variants[] = "e, a, b, c, d, f, g";
 
@@ -88,7 +89,7 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
     if (cell_bits != BIT_PER_CELL) {
         design->shape.kind = BLOOMERY_COUNTING;
         design->shape.cell_bits = cell_bits;
-        design->shape.repeat_rule = BLOOMERY_REPEATS_COUNT;
+        design->shape.repeat_scheme = BLOOMERY_REPEATS_COUNT;
     }
     design->layers[0].keys = given->keys;
     design->layers[0].rate = given->rate;

@@ -34,7 +34,7 @@
 #include <string.h>
 
 enum {
-    HASH = 32,
+    HASH = BLOOMERY_HASH_ID_sha384_slices,
     PROBES = 12,
     IMAGE_BYTES = 1 << 25,
     WORDS_MAX = IMAGE_BYTES / 8,
@@ -169,7 +169,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
 {
     const struct bloomery_shape *shape = &filter->shape;
     if (shape->kind == BLOOMERY_CLASSIC && shape->hash == HASH && shape->seed == 0 &&
-        shape->probe_rule == BLOOMERY_PROBES_POSITIONS)
+        shape->probe_scheme == BLOOMERY_PROBES_POSITIONS)
         return BLOOMERY_OK;
     return bloomery_fail(
         error, BLOOMERY_MISMATCH, 0,

@@ -24,7 +24,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { HASH = 16, WORD_BITS = 128, WORD_BYTES = 16 };
+enum { HASH = BLOOMERY_HASH_ID_murmur3, WORD_BITS = 128, WORD_BYTES = 16 };
 
 static uint64_t byte_count(uint64_t bits)
 {
@@ -85,7 +85,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
 static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error)
 {
     if (filter->shape.kind != BLOOMERY_CLASSIC || filter->shape.hash != HASH ||
-        filter->shape.seed != 0 || filter->shape.probe_rule != BLOOMERY_PROBES_DOUBLE)
+        filter->shape.seed != 0 || filter->shape.probe_scheme != BLOOMERY_PROBES_DOUBLE)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "Sieve hashes by murmur3 with seed 0 and steps by h1 + i h2 modulo "
                              "the bits");

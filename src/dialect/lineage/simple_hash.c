@@ -41,7 +41,13 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SEVEN_HASH = 33, DEFAULT_BITS = 1 << 25, FIRST_CHARACTER = 32, LAST_CHARACTER = 126 };
+enum {
+    SEVEN_HASH = BLOOMERY_HASH_ID_simple_seven,
+    DEFAULT_BITS = 1 << 25,
+    FIRST_CHARACTER = 32,
+    LAST_CHARACTER = 126
+};
+_Static_assert(BLOOMERY_HASH_ID_simple_six == SEVEN_HASH + 1, "a variant is added to the id");
 
 static const char variants[] = "seven, six";
 
@@ -96,7 +102,7 @@ static bloomery_status fits(const bloomery_filter *filter, bloomery_error *error
     const struct bloomery_shape *shape = &filter->shape;
     if (shape->kind == BLOOMERY_CLASSIC && shape->seed == 0 &&
         (shape->hash == SEVEN_HASH || shape->hash == SEVEN_HASH + 1) &&
-        shape->probe_rule == BLOOMERY_PROBES_POSITIONS)
+        shape->probe_scheme == BLOOMERY_PROBES_POSITIONS)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                          "its keys are hashed or placed in another way than by polynomials");

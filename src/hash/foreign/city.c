@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CityHash 1.0.2 (Google, 2011; later versions give other numbers). Short keys are hashed from words
- * that overlap in their middle; from 65 bytes on a state of seven words takes 64 bytes at a time:
+ * CityHash 1.0.2 (Google, 2011; later versions give other numbers). Short keys are hashed from
+ * words that overlap in their middle; from 65 bytes on a state of seven words takes 64 bytes at a
+ * time:
  *
  *     x, y, z, v = (v1, v2), w = (w1, w2)
  *     x = rotr(x + y + v1 + word 2, 37) k1      y = rotr(y + v2 + word 6, 42) k1
@@ -9,9 +10,10 @@
  *     v = weak(words 0-3; v2 k1, x + w1)        w = weak(words 4-7; z + w2, y)
  *     x and z change places
  *
- * 64 bits begin such a state from the last 64 bytes and so need no other end. 128 bits take their state
- * from the first 16 bytes, 128 bytes at a time, and at the end up to four pieces of 32 bytes, counted from
- * the last byte, so that they reach back into what was taken before; fewer than 128 bytes go another way.
+ * 64 bits begin such a state from the last 64 bytes and so need no other end. 128 bits take their
+ * state from the first 16 bytes, 128 bytes at a time, and at the end up to four pieces of 32 bytes,
+ * counted from the last byte, so that they reach back into what was taken before; fewer than 128
+ * bytes go another way.
  *
  * Words are 64 bits, little-endian.
  */
@@ -166,7 +168,7 @@ struct source {
     uint8_t room[WINDOW];
 };
 
-/* `bytes` bytes from byte `at` on, copied together where they are in several pieces. */
+/* `bytes` bytes from byte `at` on, copied together if they are in several pieces. */
 static const uint8_t *window(struct source *source, size_t at, size_t bytes)
 {
     assert(bytes <= WINDOW);
@@ -270,8 +272,8 @@ bloomery_hash bloomery_city128(const struct bloomery_piece *pieces, size_t count
 
 /* ---- Keys ------------------------------------------------------------------------------------ */
 
-/* Two hashes that differ in their seeds alone; each seed is mixed with one hash of the key. Without a
- * seed the first of the empty key is 0. */
+/* Two hashes that differ in their seeds alone; each seed is mixed with one hash of the key. Without
+ * a seed the first of the empty key is 0. */
 static bloomery_hash pair_one(const struct bloomery_hash_secret *secret, bloomery_key key)
 {
     const uint64_t city = bloomery_city64(key.data, key.bytes) - k2;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CityHash 1.0.2 (hash/foreign/city.c), which ClickHouse kept: 64 bits of keys, 128 bits of its files' blocks. */
+/* CityHash 1.0.2 (hash/foreign/city.c), which ClickHouse kept: 64 bits of keys, 128 bits of its
+ * files' blocks. */
 #ifndef BLOOMERY_HASH_CITY_H
 #define BLOOMERY_HASH_CITY_H
 
@@ -19,7 +20,7 @@ static inline uint64_t bloomery_city_mix(uint64_t lo, uint64_t hi)
     return b * factor;
 }
 
-/* `data` may be NULL where `bytes` is 0. O(bytes). */
+/* `data` may be NULL if `bytes` is 0. O(bytes). */
 uint64_t bloomery_city64(const uint8_t *data, size_t bytes);
 
 /* Bytes that lie in several places, one behind the other. */

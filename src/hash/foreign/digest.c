@@ -27,8 +27,8 @@ size_t bloomery_digest_bytes(enum bloomery_digest_id id)
 #define TEXT_OF(number)   #number
 #define SONAME_OF(number) "libcrypto.so." TEXT_OF(number)
 
-/* Id, state, the first words of its three functions' names. SHA-384 is SHA-512 with another beginning
- * and end. */
+/* Id, state, the first words of its three functions' names. SHA-384 is SHA-512 with another
+ * beginning and end. */
 #define DIGESTS(ROW)                                \
     ROW(BLOOMERY_DIGEST_MD5, MD5_CTX, MD5)          \
     ROW(BLOOMERY_DIGEST_SHA1, SHA_CTX, SHA1)        \
@@ -79,7 +79,7 @@ static bool find(void *library, const char *name, void *pointer)
     return symbol != NULL;
 }
 
-/* For good: who unloaded it could not know who still hashes. */
+/* Never unloaded: another thread might still be hashing. */
 static void load(void)
 {
     void *library = dlopen(SONAME_OF(OPENSSL_SHLIB_VERSION), RTLD_NOW | RTLD_LOCAL);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MD5 and the SHA family, of libcrypto, for other systems' filters that hash by them. The library is
- * loaded when the first such filter is opened or made: who has none never loads it, and it need not be
- * there.
+ * MD5 and the SHA family, of libcrypto, for other systems' filters that hash by them. The library
+ * is loaded when the first such filter is opened or made: a program without such filters never
+ * loads it, and it need not be there.
  *
- * What is called are the functions with a state in the caller's memory, although the EVP functions are
- * the ones that OpenSSL advertises: those allocate for every digest, and an answer about a key must not
- * fail for want of memory. They also cost more than the digest of a short key itself. Where a
- * libcrypto has no such functions, it counts as not there.
+ * What is called are the functions with a state in the caller's memory, although the EVP functions
+ * are the ones that OpenSSL advertises: those allocate for every digest, and an answer about a key
+ * must not fail for want of memory. They also cost more than the digest of a short key itself.
+ * Where a libcrypto has no such functions, it counts as not there.
  */
 #ifndef BLOOMERY_HASH_DIGEST_H
 #define BLOOMERY_HASH_DIGEST_H
@@ -40,7 +40,7 @@ bool bloomery_digest_ready(void);
 /* 16, 20, 32, 48 or 64. */
 size_t bloomery_digest_bytes(enum bloomery_digest_id id);
 
-/* The digest of some bytes; NULL where there are 0. */
+/* The digest of some bytes; NULL if there are 0. */
 void bloomery_digest_of(enum bloomery_digest_id id, const void *data, size_t bytes,
                         uint8_t *digest);
 

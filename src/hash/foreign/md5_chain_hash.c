@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Bloom filter among the examples of Python's bitarray, in its seven forms. A digest of the key is
- * read as a number x, and divided by m again and again; the remainders are the positions. Where x is
- * used up, a byte is appended to the message - key, key., key.., ... - and the next digest taken:
+ * The Bloom filter among the examples of Python's bitarray, in its seven forms. A digest of the key
+ * is read as a number x, and divided by m again and again; the remainders are the positions. When x
+ * is used up, a byte is appended to the message - key, key., key.., ... - and the next digest
+ * taken:
  *
- *     form        digest, as a number      begins with      another one where     byte
+ *     form        digest, as a number      begins with      another one if        byte
  *     a           MD5, high byte first     x = 0            x < m                 .
  *     b           SHA-512, high first      digest of key    never
  *     c           MD5, high first          digest of key    x < m                 .
@@ -13,10 +14,10 @@
  *     f           SHA-1, low first         digest of key    x < n                 X
  *     g           SHA-1, low first         x = 0            x < n                 X
  *
- * f and g divide by n, the power of two above m - twice m where m is one itself - and pass over
+ * f and g divide by n, the power of two above m - twice m if m is one itself - and pass over
  * remainders of m and more: about half of all draws at worst. In b numbers end: once m^i has passed
- * 2^512, x is 0 and so are all further positions. In the others a remainder taken off a quotient that
- * is little more than m is not quite uniform, which e mends.
+ * 2^512, x is 0 and so are all further positions. In the others a remainder taken off a quotient
+ * that is little more than m is not quite uniform, which e mends.
  */
 #include "hash/foreign/digest.h"
 #include "hash/foreign/wide.h"
@@ -29,7 +30,7 @@ struct form {
     bool low_first;
     bool from_zero;
     bool rejects;
-    uint32_t reserve; /* another digest where x < reserve * m (of n, where it rejects); 0: never */
+    uint32_t reserve; /* another digest if x < reserve * m (of n, if it rejects); 0: never */
     char byte;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MurmurHash2 (Austin Appleby, public domain) for 64 bits, known as MurmurHash64A, and for 32 bits, from
- * their definitions. Words are little-endian, and the same steps are taken in both widths:
+ * MurmurHash2 (Austin Appleby, public domain) for 64 bits, known as MurmurHash64A, and for 32 bits,
+ * from their definitions. Words are little-endian, and the same steps are taken in both widths:
  *
  *                          64 bits                    32 bits
  *     begin                h = seed ^ length m        h = seed ^ length
@@ -14,8 +14,8 @@
  *                          h *= m                     h *= m
  *                          h ^= h >> 47               h ^= h >> 15
  *
- * What RedisBloom and libbloom make of them is a pair: the hash of the key with a fixed seed, and once
- * more with that hash as the seed.
+ * What RedisBloom and libbloom make of them is a pair: the hash of the key with a fixed seed, and
+ * once more with that hash as the seed.
  */
 #include "hash/foreign/murmur2.h"
 

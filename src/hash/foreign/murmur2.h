@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `data` may be NULL where `bytes` is 0. */
+/* `data` may be NULL if `bytes` is 0. */
 uint64_t bloomery_murmur64a(uint64_t seed, const uint8_t *data, size_t bytes);
 uint32_t bloomery_murmur2(uint32_t seed, const uint8_t *data, size_t bytes);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MurmurHash3, the one for 64-bit processors with 128 bits (Austin Appleby, public domain), from its
- * definition:
+ * MurmurHash3, the one for 64-bit processors with 128 bits (Austin Appleby, public domain), from
+ * its definition:
  *
  *     h1 = h2 = seed
  *     16 bytes at a time, as two little-endian words k1 k2:
  *         h1 ^= rotl(k1 c1, 31) c2     h1 = (rotl(h1, 27) + h2) 5 + 0x52dce729
  *         h2 ^= rotl(k2 c2, 33) c1     h2 = (rotl(h2, 31) + h1) 5 + 0x38495ab5
- *     what is left, filled up with zeros: the two ^= alone, each only where it has a byte
+ *     what is left, filled up with zeros: the two ^= alone, each only if it has a byte
  *     both ^= length, are added to each other, finalised, and added to each other again
  */
 #include "hash/foreign/murmur3.h"

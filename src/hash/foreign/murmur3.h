@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of MurmurHash3 (hash/foreign/murmur3.c), of which several systems have variants of their own. */
+/* The parts of MurmurHash3 (hash/foreign/murmur3.c), of which several systems have variants of
+ * their own. */
 #ifndef BLOOMERY_HASH_MURMUR3_H
 #define BLOOMERY_HASH_MURMUR3_H
 
@@ -65,7 +66,7 @@ static inline bloomery_hash bloomery_murmur3_finish(struct bloomery_murmur3 *sta
     return (bloomery_hash){.lo = h1, .hi = h2};
 }
 
-/* All of it; `data` may be NULL where `bytes` is 0. */
+/* All of it; `data` may be NULL if `bytes` is 0. */
 bloomery_hash bloomery_murmur3(uint64_t seed, const uint8_t *data, size_t bytes);
 
 #endif

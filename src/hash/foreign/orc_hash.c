@@ -2,16 +2,17 @@
 /*
  * ORC's two hashes, 64 bits each.
  *
- * Of bytes: one lane of MurmurHash3 x64 128, which is not half of it. From h = 104729 on, 8 bytes at a
- * time as a little-endian word w,
+ * Of bytes: one lane of MurmurHash3 x64 128, which is not half of it. From h = 104729 on, 8 bytes
+ * at a time as a little-endian word w,
  *
  *     h ^= rotl(w c1, 31) c2      h = rotl(h, 27) 5 + 0x52dce729
  *
  * then what is left, filled up with zeros, by the first step alone; h ^= length; finalised.
  *
- * Of whole numbers (and dates, and the bits of a double): Thomas Wang's mix of 64 bits, but with right
- * shifts that copy the sign. A key is a number in two's complement, least significant byte first; fewer
- * than 8 bytes are widened with their sign, as ORC widens integers, and no byte past the 8th counts.
+ * Of whole numbers (and dates, and the bits of a double): Thomas Wang's mix of 64 bits, but with
+ * right shifts that copy the sign. A key is a number in two's complement, least significant byte
+ * first; fewer than 8 bytes are widened with their sign, as ORC widens integers, and no byte past
+ * the 8th counts.
  */
 #include "hash/foreign/murmur3.h"
 #include "hash/hashes.h"

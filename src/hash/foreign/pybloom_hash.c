@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The positions of pybloom and pybloom_live: the filter is k slices of s bits, and slice j takes number
- * j of a stream of numbers, modulo s. The stream is cut out of salted digests:
+ * The positions of pybloom and pybloom_live: the filter is k slices of s bits, and slice j takes
+ * number j of a stream of numbers, modulo s. The stream is cut out of salted digests:
  *
  *     salt i    = D(i as 4 bytes, little-endian)
  *     digest i  = D(salt i, key)
  *
  *     |    digest 0     |    digest 1     | ...
- *     | n0 | n1 | n2 | n3 | n4 | n5 | ...           2 bytes each where s < 2^15, 4 where s < 2^31, else 8
+ *     | n0 | n1 | n2 | n3 | n4 | n5 | ...           2 bytes each if s < 2^15, 4 if s < 2^31, else 8
  *
  * D is the shortest digest that has all k numbers, 8 k w bits of w bytes each:
  *
  *     bits      up to 128     160      256       384       more
  *     D         MD5 or XXH3   SHA-1    SHA-256   SHA-384   SHA-512, as often as need be
  *
- * The shortest one is MD5 up to version 3 (and in pybloom 2.0), and XXH3 with 128 bits, most significant
- * byte first, from version 4 on.
+ * The shortest one is MD5 up to version 3 (and in pybloom 2.0), and XXH3 with 128 bits, most
+ * significant byte first, from version 4 on.
  */
 #include "hash/foreign/digest.h"
 #include "hash/hashes.h"

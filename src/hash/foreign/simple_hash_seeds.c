@@ -5,8 +5,8 @@
  *     r = seed r + c mod 2^32, from 0 on;        position: the low bits of r
  *
  * with the seeds 5 7 11 13 31 37 61. Keys are UTF-8 here and decoded on the way; a character past
- * U+FFFF is two units. The empty string has position 0 seven times, and a string of one unit its unit
- * seven times: src/dialect/lineage/simple_hash.c tells what follows from that.
+ * U+FFFF is two units. The empty string has position 0 seven times, and a string of one unit its
+ * unit seven times: src/dialect/lineage/simple_hash.c says what follows from that.
  */
 #include "hash/foreign/simple_hash_seeds.h"
 
@@ -24,8 +24,8 @@ const uint32_t bloomery_simple_seeds[BLOOMERY_SIMPLE_SEEDS] = {5, 7, 11, 13, 31,
  * byte itself gives. All others are 0x80 to 0xbf. */
 struct lead {
     uint32_t follow;
-    uint8_t least;
-    uint8_t most;
+    uint8_t min;
+    uint8_t max;
     uint32_t value;
 };
 
@@ -49,9 +49,9 @@ uint32_t bloomery_decode_utf8(const uint8_t *text, size_t bytes, size_t *at)
     const struct lead lead = lead_of(text[(*at)++]);
     uint32_t value = lead.value;
     for (uint32_t i = 0; i < lead.follow; i++) {
-        const uint8_t least = i == 0 ? lead.least : 0x80;
-        const uint8_t most = i == 0 ? lead.most : 0xbf;
-        if (*at == bytes || text[*at] < least || text[*at] > most)
+        const uint8_t min = i == 0 ? lead.min : 0x80;
+        const uint8_t max = i == 0 ? lead.max : 0xbf;
+        if (*at == bytes || text[*at] < min || text[*at] > max)
             return REPLACEMENT;
         value = value << 6 | (text[(*at)++] & 0x3fu);
     }

@@ -11,10 +11,10 @@ enum { BLOOMERY_SIMPLE_SEEDS = 7 };
 /* 5 7 11 13 31 37 61; the form with six has those from the second on. */
 extern const uint32_t bloomery_simple_seeds[BLOOMERY_SIMPLE_SEEDS];
 
-/* The next character of a text in UTF-8, at `*at` < bytes, which is moved behind it: its number, or that
- * of a surrogate. What is no UTF-8 counts as U+FFFD for each longest piece that could have begun a
- * character, as Java's decoder has it; but three bytes that stand for a single surrogate (WTF-8) are
- * that, so that every Java string can be a key. */
+/* The next character of a text in UTF-8, at `*at` < bytes, which is moved behind it: its number, or
+ * that of a surrogate. What is no UTF-8 counts as U+FFFD for each longest piece that could have
+ * begun a character, as Java's decoder has it; but three bytes that stand for a single surrogate
+ * (WTF-8) are that, so that every Java string can be a key. */
 uint32_t bloomery_decode_utf8(const uint8_t *text, size_t bytes, size_t *at);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Spark's pair of hashes of 32 bits: lo is the hash with the seed, lo >> 32 the one with the first as its
- * seed. The hash is MurmurHash3 x86 32 but for its tail:
+ * Spark's pair of hashes of 32 bits: lo is the hash with the seed, lo >> 32 the one with the first
+ * as its seed. The hash is MurmurHash3 x86 32 but for its tail:
  *
  *     h = seed
- *     4 bytes at a time as a little-endian word w, and then each of the last 0 to 3 bytes as a signed
- *     number w:
+ *     4 bytes at a time as a little-endian word w, and then each of the last 0 to 3 bytes as a
+ *     signed number w:
  *         h ^= rotl(w 0xcc9e2d51, 15) 0x1b873593      h = rotl(h, 13) 5 + 0xe6546b64
  *     h ^= length, finalised
  *
- * The original fills the tail up to one word, and leaves the second step out. A number is hashed as 8
- * bytes, the least significant first.
+ * The original fills the tail up to one word, and leaves the second step out. A number is hashed as
+ * 8 bytes, the least significant first.
  */
 #include "base/bytes.h"
 #include "hash/hashes.h"

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * XXPH3: XXH3 with 64 bits as it was in its preview of 2019, which RocksDB has in files and so keeps for
- * ever. Another function than the XXH3 of today, though it has the same secret and the same plan, by length
- * (n; all words little-endian, all sums modulo 2^64; P1 .. P5 and Q1 .. Q3 are the primes of XXH64 and
- * XXH32, S(i) is the secret's word at byte i, and fold(a, b) both halves of a 128-bit product XORed):
+ * XXPH3: XXH3 with 64 bits as it was in its preview of 2019, which RocksDB has in files and so
+ * keeps for ever. Another function than the XXH3 of today, though it has the same secret and the
+ * same plan, by length (n; all words little-endian, all sums modulo 2^64; P1 .. P5 and Q1 .. Q3 are
+ * the primes of XXH64 and XXH32, S(i) is the secret's word at byte i, and fold(a, b) both halves of
+ * a 128-bit product XORed):
  *
  *     0          fold(S(0), P2); the preview itself has 0
  *     1 to 3     end((b0 + b[n/2] << 8 + b[n-1] << 16 + n << 24  ^  the low half of S(0)) P1)
  *     4 to 8     x = first four bytes + last four << 32  ^  S(0);  x = n + (x ^ x >> 51) Q1;
  *                end((x ^ x >> 47) P2)
  *     9 to 16    a = first word ^ S(0);  b = last word ^ S(8);  end(n + a + b + fold(a, b))
- *     17 to 128  end(n P1 + a fold of 16 bytes from both ends, and again 16 further in while they do not
- *                meet, each with 16 bytes of secret of its own)
- *     to 240     the same with pieces from the front: eight, an end(), and what follows, with the secret
- *                from byte 3 on, and the last 16 bytes with the secret at 119
- *     longer     stripes of 64 bytes in eight sums, sixteen stripes to a block, after which the sums are
- *                scrambled; then the last 64 bytes, if they are not a stripe by themselves
+ *     17 to 128  end(n P1 + a fold of 16 bytes from both ends, and again 16 further in while they do
+ *                not meet, each with 16 bytes of secret of its own)
+ *     to 240     the same with pieces from the front: eight, an end(), and what follows, with the
+ *                secret from byte 3 on, and the last 16 bytes with the secret at 119
+ *     longer     stripes of 64 bytes in eight sums, sixteen stripes to a block, after which the sums
+ *                are scrambled; then the last 64 bytes, if they are not a stripe by themselves
  *
  *     end(x):    x = (x ^ x >> 37) P3;  x ^ x >> 32
  *
- * It was written after these formulas, which the public history of xxHash shows, and compared with values
- * of RocksDB's (tests/dialect/test_rocksdb.py).
+ * It was written after these formulas, which the public history of xxHash shows, and compared with
+ * values of RocksDB's (tests/dialect/test_rocksdb.py).
  */
 #include "base/bytes.h"
 #include "hash/hashes.h"

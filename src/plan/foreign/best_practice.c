@@ -11,8 +11,8 @@ enum { ROWS = 20 }; /* of the table, the last one is left out */
 static const struct bloomery_practice cheapest = {2, 2};
 static const struct bloomery_practice dearest = {19, 13};
 
-/* Whether an entry is above a rate. Decimal: parts > rate 1e7, where the product is not rounded - what
- * rounding takes from it is known, and decides where the rounded one is equal. */
+/* Whether an entry is above a rate. Decimal: parts > rate 1e7, where the product is not rounded -
+ * what rounding takes from it is known, and decides where the rounded one is equal. */
 static bool above(uint32_t bits, uint32_t probes, double rate,
                   enum bloomery_practice_literals literals)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How ClickHouse gets from a rate to bits and probes: by going through the table of plan/foreign/rate_table.h,
- * faults included. Numbers in, numbers out; O(1), any thread.
+ * How ClickHouse gets from a rate to bits and probes: by going through the table of
+ * plan/foreign/rate_table.h, faults included. Numbers in, numbers out; O(1), any thread.
  *
  *     p of 0.283 or more: 2 bits, 2 probes
- *     the rows from 1 bit on, up to 19, whose least rate is p or less: from the probes of that least rate
- *     down, the first whose rate is above p; one probe more is the answer
- *     where no row has an answer: 19 bits, 13 probes
+ *     the rows from 1 bit on, up to 19, whose lowest rate is p or less: from the probes of that
+ *     lowest rate down, the first whose rate is above p; one probe more is the answer
+ *     if no row has an answer: 19 bits, 13 probes
  *
- * The faults: a row all of whose rates are p or less has no answer, and so from 0.221 up to 0.237, where
- * every row either has only larger rates or only smaller ones, the dearest answer is given. And a p below
- * 1.09e-4 gets that too, though it does not reach it. Row 20 is never looked at.
+ * The faults: a row all of whose rates are p or less has no answer, and so from 0.221 up to 0.237,
+ * where every row either has only larger rates or only smaller ones, the dearest answer is given.
+ * And a p below 1.09e-4 gets that too, though it does not reach it. Row 20 is never looked at.
  */
 #ifndef BLOOMERY_PLAN_BEST_PRACTICE_H
 #define BLOOMERY_PLAN_BEST_PRACTICE_H
@@ -23,12 +23,12 @@ struct bloomery_practice {
     uint32_t probes;
 };
 
-/* What 19 bits and 13 probes promise: the least rate in the rows that are looked at. */
+/* What 19 bits and 13 probes promise: the lowest rate in the rows that are looked at. */
 #define BLOOMERY_PRACTICE_MIN 1.09e-4
 
 /*
- * What a rate is compared with. It matters only where the rate is an entry of the table, 0.237 say: those
- * who write this number have the double next to it, which is a little less or more.
+ * What a rate is compared with. It matters only if the rate is an entry of the table, 0.237 say: a
+ * program that writes this number has the double next to it, which is a little less or more.
  */
 enum bloomery_practice_literals {
     BLOOMERY_PRACTICE_DECIMAL, /* the entries themselves (the long doubles of releases of today) */
@@ -39,8 +39,8 @@ enum bloomery_practice_literals {
 struct bloomery_practice bloomery_best_practice(double rate,
                                                 enum bloomery_practice_literals literals);
 
-/* The least bits, and for them the least probes, with which the table has this rate or a smaller one: what
- * the answer would be without the faults. The dearest one where it has none. */
+/* The fewest bits, and for them the fewest probes, with which the table has this rate or a smaller
+ * one: what the answer would be without the faults. The dearest one if it has none. */
 struct bloomery_practice bloomery_sound_practice(double rate);
 
 #endif

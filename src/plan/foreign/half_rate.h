@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 /*
- * With `keys` keys, where positions are a + i b, modulo 2^32 first if `wraps`, modulo m. bits >= 1, 2^32 at most
- * where `wraps`; probes >= 1. 0 keys: 0. What plan/foreign/step_rate.h says, and past 2^26 bits
- * what uneven positions cost, right to some 2 per cent. Some milliseconds at most.
+ * With `keys` keys and positions a + i b, modulo 2^32 first if `wraps`, modulo m. bits >= 1, at
+ * most 2^32 if `wraps`; probes >= 1. 0 keys: 0. What plan/foreign/step_rate.h says, and past 2^26
+ * bits what uneven positions cost, right to some 2 per cent. Some milliseconds at most.
  */
 double bloomery_half_rate(uint64_t bits, uint32_t probes, uint64_t keys, bool wraps);
 
-/* The keys, where a share `fill` of the bits is set on average; INFINITY where more is set than ever will
- * be. */
+/* The keys with which a share `fill` of the bits is set on average; INFINITY if no number of keys
+ * sets so many. */
 double bloomery_half_keys(uint64_t bits, uint32_t probes, double fill, bool wraps);
 
 #endif

@@ -3,20 +3,22 @@
  * Three things that k independent positions would not do, each rare and each worth more than it is
  * rare: a filter at 1 in 10^13 by the classic formula can be one at 1 in 10^5.
  *
- * 1. A key's own positions coincide. i and j do where (j - i)(b + i + j) = 0 mod m: with chance g/m, g the
- *    power of two in j - i and m, and not 1/m. The key then needs a bit less.
- * 2. A stored key hits two positions of the one asked for, i to i' and j to j', with chance g/m^2, g the
- *    power of two in j - i, j' - i' and m, and not 1/m^2.
- * 3. A stored key lies on the one asked for as on a ruler, shifted by s or turned round: then r of k positions
- *    are the same at once, all of them for s = 0. Each of these has the chance 1/m^2, since a and b
- *    decide it, and not m^-r. There are two with r = k and four with every smaller r.
+ * 1. A key's own positions coincide. i and j do where (j - i)(b + i + j) = 0 mod m: with chance
+ *    g/m, g the power of two in j - i and m, and not 1/m. The key then needs a bit less.
+ * 2. A stored key hits two positions of the queried one, i to i' and j to j', with chance g/m^2, g
+ *    the power of two in j - i, j' - i' and m, and not 1/m^2.
+ * 3. A stored key lies on the queried one as on a ruler, shifted by s or turned round: then r of k
+ *    positions are the same at once, all of them for s = 0. Each of these has the chance 1/m^2,
+ *    since a and b decide it, and not m^-r. There are two with r = k and four with every smaller r.
  *
- * Two of r positions that coincide were counted by 2 already, so 3 counts where three or more of the r
- * cells would otherwise be empty: e = 1 - fill, P(Bin(r, e) >= 3). The other k - r must be set anyhow.
+ * Two of r positions that coincide were counted by 2 already, so 3 counts if three or more of the r
+ * cells would otherwise be empty: e = 1 - fill, P(Bin(r, e) >= 3). The other k - r must be set
+ * anyhow.
  *
- * All sums wrap at 2^64. Where m is a power of two that is nothing; else two keys lie on each other only
- * where they wrap at the same steps, but for a straight block, and two blocks chosen at random do so at r steps
- * with the chance agree(r): floor(x + i y) for uniform x, y, up to integer a + i b.
+ * All sums wrap at 2^64. If m is a power of two that changes nothing; else two keys lie on each
+ * other only where they wrap at the same steps, but for a linear term, and two linear terms chosen
+ * at random do so at r steps with the chance agree(r): floor(x + i y) for uniform x, y, up to
+ * integer a + i b.
  */
 #include "plan/foreign/quadratic_rate.h"
 
@@ -26,7 +28,7 @@
 
 enum { AGREE_ROWS = 17 };
 
-/* Exact to the digits given (tests/reference/blocks_agree.py); from there on it falls as 2 / r^2. */
+/* Exact to the digits given (tests/reference/lines_agree.py); from there on it falls as 2 / r^2. */
 static double agree(uint32_t r)
 {
     static const double chance[AGREE_ROWS] = {

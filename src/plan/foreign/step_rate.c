@@ -1,37 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Positions x_i = a + i b have two words of chance and not k, which costs in two ways. (The classic rate knows
- * none of it, and for large m need not: all of this is of the order of 1/m. But a rate of one in a million
- * in an array of 28,800 bits, of 20 probes and 1000 keys, is nine in a million where sums wrap, and 54
- * where they do not.)
+ * Positions x_i = a + i b have two words of chance and not k, which costs in two ways. (The classic
+ * rate knows none of it, and for large m need not: all of this is of the order of 1/m. But a rate
+ * of one in a million in an array of 28,800 bits, of 20 probes and 1000 keys, is nine in a million
+ * if sums wrap, and 54 if they do not.)
  *
- * Steps that lead back. Modulo m alone, let d = m / gcd(b, m) be the order of b: the key has only min(d, k)
- * positions. There are phi(d) steps of order d, so that
+ * Steps that lead back. Modulo m alone, let d = m / gcd(b, m) be the order of b: the key has only
+ * min(d, k) positions. There are phi(d) steps of order d, so that
  *
- *     own = sum over d | m, d < k of  phi(d) / m (f^d - f^k),        f: the share of bits that is set.
+ *     own = sum over d | m, d < k of  phi(d) / m (f^d - f^k),    f: the share of bits set.
  *
- * Keys beside each other. A key with step b, or -b, that begins t steps from where the one asked for begins
- * covers x = k - |t| of its positions at once; with chance 1/m^2 each. Any two of a key's positions are
- * independent, so what is new begins with the third: a key that covers x positions contributes
+ * Keys beside each other. A key with step b, or -b, that begins t steps from where the queried key
+ * begins covers x = k - |t| of its positions at once; with chance 1/m^2 each. Any two of a key's
+ * positions are independent, so what is new begins with the third: a key that covers x positions
+ * contributes
  *
  *     W(x) = f^(k-x) - f^k (1 + x g + x (x-1) / 2 g^2),               g = 1/f - 1,
  *
- * and n keys  n / m^2 sum of W(x)  over all blocks of x points in the grid of k x k pairs of probes: those of
- * slope 1 and -1 are the case above, p/q is a key whose step is p/q of b.
+ * and n keys  n / m^2 sum of W(x)  over all rows of x points in the grid of k x k pairs of probes,
+ * at any slope: slopes 1 and -1 are the case above, p/q is a key whose step is p/q of b.
  *
- * Sums that wrap. Modulo 2^64 first, x_i = a + i b - w_i c mod m, with c = 2^64 mod m and w_i the number of
- * times that the sum has passed 2^64: w_i = floor(A + i B) with A and B the two words as fractions of
- * 2^64, which are independent of both modulo m. Where m divides 2^64, c = 0, and nothing is changed.
- * Else let m = 2^v o. Modulo 2^v, c is 0; modulo o, in units of c, x_i = a' + i b' - w_i. Two probes can
- * coincide for many pairs only where b' is a fraction w/s with a small s, one of o values, and then the number
- * of positions is that of different pairs (i mod 2^u, i w - s w_i), 2^u being the order of b modulo 2^v:
+ * Sums that wrap. Modulo 2^64 first, x_i = a + i b - w_i c mod m, with c = 2^64 mod m and w_i the
+ * number of times that the sum has passed 2^64: w_i = floor(A + i B) with A and B the two words as
+ * fractions of 2^64, which are independent of both modulo m. If m divides 2^64, c = 0, and nothing
+ * is changed. Else let m = 2^v o. Modulo 2^v, c is 0; modulo o, in units of c, x_i = a' + i b' -
+ * w_i. Two probes can coincide for many pairs only if b' is a fraction w/s with a small s, one of o
+ * values, and then the number of positions is that of different pairs (i mod 2^u, i w - s w_i), 2^u
+ * being the order of b modulo 2^v:
  *
  *     own = sum over s, w, u of  phi(2^u) / m (E f^different - f^k),
  *
- * the mean being over A and B. A step of 0 mod m, for one, now leads to about 1 + B k positions instead of one.
- * Where o is so small that such fractions are most of its values, all b' are gone through. For keys beside
- * each other the other key's w is another sequence, and what lies in block is broken up where the difference of
- * both changes.
+ * the mean being over A and B. A step of 0 mod m, for one, now leads to about 1 + B k positions
+ * instead of one. If o is so small that such fractions are most of its values, all b' are gone
+ * through. For keys beside each other the other key's w is another sequence, and what is aligned is
+ * broken up where the difference of both changes.
  *
  * Means over A and B are taken at points that are evenly spread, always the same ones.
  */
@@ -69,7 +71,7 @@ static uint32_t totient(uint32_t d)
     return count;
 }
 
-struct block_filter {
+struct step_filter {
     uint64_t bits;
     uint64_t even; /* 2^v */
     uint64_t odd;  /* o */
@@ -80,7 +82,7 @@ struct block_filter {
 
 /* ---- Without wrapping ------------------------------------------------------------------------ */
 
-static double own_orders(const struct block_filter *filter)
+static double own_orders(const struct step_filter *filter)
 {
     double sum = 0;
     for (uint32_t d = 1; d < filter->probes && d <= filter->bits; d++)
@@ -90,7 +92,7 @@ static double own_orders(const struct block_filter *filter)
 }
 
 /* W(x), by products of which none passes 1. */
-static double covering(const struct block_filter *filter, uint32_t x)
+static double covering(const struct step_filter *filter, uint32_t x)
 {
     const double f = filter->fill;
     const double k = filter->probes;
@@ -108,8 +110,8 @@ static double beginnings(uint32_t probes, uint32_t p, uint32_t q, uint32_t x)
     return wide < probes && high < probes ? (double)(probes - wide) * (probes - high) : 0;
 }
 
-/* Sum of W over the blocks of one of both signs. */
-static double other_blocks(const struct block_filter *filter)
+/* Sum of W over the rows of slopes other than 1, of one of both signs. */
+static double other_slopes(const struct step_filter *filter)
 {
     const uint32_t k = filter->probes;
     double sum = 0;
@@ -153,13 +155,14 @@ static uint32_t different(const int32_t *wraps, uint32_t probes, uint32_t order,
 }
 
 /* E f^different - f^k of the step w/s. */
-static double leads_back(const struct block_filter *filter, uint32_t order, int32_t w, int32_t s,
+static double leads_back(const struct step_filter *filter, uint32_t order, int32_t w, int32_t s,
                          int32_t odd)
 {
     int32_t wraps[PROBES_MAX];
     double sum = 0;
     for (uint32_t point = 0; point < OWN_POINTS; point++) {
-        /* 1 over the plastic number: with an even step in the other direction, the most even points */
+        /* 1 over the plastic number: with an even step in the other direction, the most even
+         * points */
         count_wraps(wraps, filter->probes, fraction(point * 0.7548776662466927),
                     (point + 0.5) / OWN_POINTS);
         sum += pow(filter->fill, different(wraps, filter->probes, order, w, s, odd));
@@ -167,7 +170,7 @@ static double leads_back(const struct block_filter *filter, uint32_t order, int3
     return sum / OWN_POINTS - filter->all;
 }
 
-static double own_fractions(const struct block_filter *filter)
+static double own_fractions(const struct step_filter *filter)
 {
     double sum = 0;
     for (uint32_t order = 1; order < filter->probes && order <= filter->even; order *= 2) {
@@ -186,9 +189,9 @@ static double own_fractions(const struct block_filter *filter)
     return sum / (double)filter->bits;
 }
 
-/* Sum of W over all stretches in which two sequences of wraps, shifted against each other, keep their
- * distance. */
-static double aligned(const struct block_filter *filter, const int32_t *one, const int32_t *other)
+/* Sum of W over all stretches in which two sequences of wraps, shifted against each other, keep
+ * their distance. */
+static double aligned(const struct step_filter *filter, const int32_t *one, const int32_t *other)
 {
     const int32_t k = (int32_t)filter->probes;
     double sum = 0;
@@ -207,7 +210,7 @@ static double aligned(const struct block_filter *filter, const int32_t *one, con
     return sum;
 }
 
-static double other_aligned(const struct block_filter *filter)
+static double other_aligned(const struct step_filter *filter)
 {
     int32_t one[PROBES_MAX];
     int32_t other[PROBES_MAX];
@@ -228,7 +231,7 @@ static double other_aligned(const struct block_filter *filter)
 double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double fill, bool wraps)
 {
     assert(bits > 0 && probes > 0 && fill >= 0 && fill <= 1);
-    struct block_filter filter = {
+    struct step_filter filter = {
         .bits = bits,
         .even = bits & (0 - bits),
         .odd = bits / (bits & (0 - bits)),
@@ -240,7 +243,7 @@ double bloomery_step_excess(uint64_t bits, uint32_t probes, double keys, double 
         return 0;
     if (!wraps || filter.odd == 1)
         return own_orders(&filter) +
-               2 * keys * other_blocks(&filter) / ((double)bits * (double)bits);
+               2 * keys * other_slopes(&filter) / ((double)bits * (double)bits);
     return own_fractions(&filter) * filter.probes / probes +
            2 * keys * other_aligned(&filter) / ((double)bits * (double)bits);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Positions are c_i = a + i b in signed numbers of W bits, turned over where negative, modulo m. On a circle of
- * 2^W numbers the walk goes on for ever; turned over, it goes up the circle's one half and down the other:
+ * Positions are c_i = a + i b in signed numbers of W bits, turned over if negative, modulo m. On a
+ * circle of 2^W numbers the walk goes on for ever; turned over, it goes up the circle's one half
+ * and down the other:
  *
  *     2^(W-1)  |      /\      /\
  *              |  /\ /  \    /          position before mod m
@@ -10,31 +11,32 @@
  * With A and B the two words as fractions of 2^W, n_i = floor(A + i B) and a remainder from 1/2 on
  * meaning "negative", position i is, modulo m and with w = 2^W mod m,
  *
- *     +(a + i b) + o_i,  o_i = -n_i w                  or where it is negative
- *     -(a + i b) + o_i,  o_i = (n_i + 1) w - 1         (flipped; without the 1 for an absolute value).
+ *     +(a + i b) + o_i,  o_i = -n_i w                  or if it is negative
+ *     -(a + i b) + o_i,  o_i = (n_i + 1) w - 1       (flipped; without the 1 for an absolute value).
  *
- * a and b modulo m are independent of A and B: m is much smaller than 2^W. So for each point (A, B), of a
- * set that is spread evenly, signs and o_i are given, and what two positions share depends on a and b
- * alone. With f the share of bits that is set, to the first order in 1/m, beside the rate of independent
- * positions:
+ * a and b modulo m are independent of A and B: m is much smaller than 2^W. So for each point (A,
+ * B), of a set that is spread evenly, signs and o_i are given, and what two positions share depends
+ * on a and b alone. With f the share of bits that is set, to the first order in 1/m, beside the
+ * rate of independent positions:
  *
- *   - a key's own. Two positions i < j of the same sign are one where (j - i) b = +-(o_i - o_j): for a few b of
- *     m. Each such b leaves d different positions and is worth (f^d - f^k) / m. Two of unlike sign
- *     are one where 2 a + (i + j) b = o_j - o_i, for one a in m (with m even, for two where both sides are even,
- *     and none where only one is); then so are all that have the same i + j and o_j - o_i, and d = k - their
- *     number. Independent positions have one coincidence in m for each pair, which the classic rate
- *     counts: (f^(k-1) - f^k) / m for each pair that was looked at is taken off.
- *   - those of other keys. Another walk a', b' with b' = +-b, or that and +-w, lies on the one asked for at
- *     all (i, j) with one i -+ j and one difference of the o; there is one a' in m for each such stretch.
- *     One of x positions is worth n / m^2 times
+ *   - a key's own. Two positions i < j of the same sign are one if (j - i) b = +-(o_i - o_j): for a
+ *     few b of m. Each such b leaves d different positions and is worth (f^d - f^k) / m. Two of
+ *     unlike sign are one if 2 a + (i + j) b = o_j - o_i, for one a in m (with m even, for two if
+ *     both sides are even, and none if only one is); then so are all that have the same i + j and
+ *     o_j - o_i, and d = k - their number. Independent positions have one coincidence in m for each
+ *     pair, which the classic rate counts: (f^(k-1) - f^k) / m for each pair that was looked at is
+ *     taken off.
+ *   - those of other keys. Another walk a', b' with b' = +-b, or that and +-w, lies on the queried
+ *     one at all (i, j) with one i -+ j and one difference of the o; there is one a' in m for each
+ *     such stretch. One of x positions is worth n / m^2 times
  *
  *         W(x) = f^(k-x) - f^k - x f^(k-1) (1 - f) - x (x-1) / 2 f^(k-2) (1 - f)^2
  *
  *     since single ones and pairs are those of independent positions.
  *
- * And positions of 31 bits are not spread evenly over an array that is no small part of 2^31: with q =
- * floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q. Past 2^31 that is
- * none.
+ * And positions of 31 bits are not spread evenly over an array that is no small part of 2^31: with
+ * q = floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q.
+ * Past 2^31 that is none.
  */
 #include "plan/foreign/turned_rate.h"
 
@@ -47,7 +49,7 @@
 enum {
     PROBES_MAX = 64,  /* of which pairs are looked at */
     DISTANCE_MAX = 8, /* j - i */
-    POINTS_MAX = 256, /* and fewer where there are many probes */
+    POINTS_MAX = 256, /* and fewer if there are many probes */
     POINTS_MIN = 32,
     POINT_PROBES = 4096, /* for so many probes in all */
 };
@@ -59,7 +61,7 @@ static const uint64_t even_bits = UINT64_C(1) << 25;
 struct turned {
     uint64_t bits;
     uint64_t wrap; /* w */
-    uint64_t less; /* 1 where numbers are flipped */
+    uint64_t less; /* 1 if numbers are flipped */
     uint32_t probes;
     double fill;
     double all; /* f^k */
@@ -101,11 +103,12 @@ static uint32_t divisor(uint64_t a, uint32_t b)
     return (uint32_t)a;
 }
 
-/* x / s modulo `most`, of which s is no divisor's multiple: the one of x, x + most, .. that s divides. */
-static uint64_t quotient(uint64_t x, uint32_t s, uint64_t most)
+/* x / s modulo `modulus`, which s has no divisor in common with: s divides one of x, x + modulus,
+ * .. */
+static uint64_t quotient(uint64_t x, uint32_t s, uint64_t modulus)
 {
     while (x % s != 0)
-        x += most;
+        x += modulus;
     return x / s;
 }
 
@@ -149,8 +152,8 @@ static bool same(const struct turned *turned, const struct walk *walk, uint32_t 
 
 /* ---- A key's own ----------------------------------------------------------------------------- */
 
-/* f^d - f^k for a step that makes probes i and j one; 0 where probes that come before those in the order
- * of looking are one as well, so that each step counts once. */
+/* f^d - f^k for a step that makes probes i and j one; 0 if probes that come before those in the
+ * order of looking are one as well, so that each step counts once. */
 static double worth_of_step(const struct turned *turned, const struct walk *walk, uint32_t i,
                             uint32_t distance, uint64_t step)
 {
@@ -190,7 +193,7 @@ static double steps_back(const struct turned *turned, const struct walk *walk)
     return sum;
 }
 
-/* How many a of m make 2 a equal to something of this parity, for random b where `odd`. */
+/* How many a of m make 2 a equal to something of this parity, for random b if `odd`. */
 static double halves(const struct turned *turned, uint32_t total, uint64_t gap)
 {
     if (turned->bits % 2 != 0 || total % 2 != 0)
@@ -241,8 +244,8 @@ static double covering(const struct turned *turned, uint32_t x)
            x * (x - 1.0) / 2 * pow(f, k - 2) * (1 - f) * (1 - f);
 }
 
-/* How another walk may lie on this one: of the same sign or the opposite, in the same direction or the
- * opposite, its step that of this one and `extra`. */
+/* How another walk may lie on this one: of the same sign or the opposite, in the same direction or
+ * the opposite, its step that of this one and `extra`. */
 struct relation {
     bool opposite;
     bool reversed;
@@ -300,9 +303,10 @@ static double lying_on(const struct turned *turned, const struct walk *one,
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 /*
- * The mean over A and B of what a key's own positions are worth is hard to come by: most of it is from B near 0,
- * where walks are short, and from near 1/2, where they go to and fro. B and 1 - B are the same walk from
- * either end. So B = (1 - cos(pi u)) / 4 with u even in 0 .. 1, and pi/2 sin(pi u) for the weight.
+ * The mean over A and B of what a key's own positions are worth is hard to come by: most of it is
+ * from B near 0, where walks are short, and from near 1/2, where they go to and fro. B and 1 - B
+ * are the same walk from either end. So B = (1 - cos(pi u)) / 4 with u even in 0 .. 1, and pi/2
+ * sin(pi u) for the weight.
  */
 static double own_at(const struct turned *turned, uint32_t point, uint32_t points)
 {
@@ -443,6 +447,7 @@ double bloomery_turned_live(enum bloomery_turn turn, uint64_t bits, uint32_t pro
         const double rate = pow(fill, probes) + excess(turn, bits, probes, keys, fill);
         return rate < 0 ? 0 : rate > 1 ? 1 : rate;
     }
-    /* Of bits that lie so unevenly their number alone does not tell; the keys that it speaks for do. */
+    /* The number of bits that lie so unevenly does not give the rate; the keys estimated from it
+     * do. */
     return keys < 0x1p60 ? bloomery_turned_rate(turn, bits, probes, (uint64_t)llround(keys)) : 1;
 }

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of 64 bits that Java takes for signed, and three things done about the sign before the remainder
- * by m:
+ * Sums of 64 bits that Java takes for signed, and three things done about the sign before the
+ * remainder by m:
  *
- *     FLIPPED_SUM_64        c = s32(lo) (2^31 - 1) + (i + 1) s32(lo >> 32)     ~c where c < 0
+ *     FLIPPED_SUM_64        c = s32(lo) (2^31 - 1) + (i + 1) s32(lo >> 32)     ~c if c < 0
  *     FLIPPED_SUM_64_KEPT   the same, but the next sum goes on from ~c
- *     ABSOLUTE_DOUBLE       c = lo + i hi                                      the remainder has the sign
- *                                                                              of c; without it
+ *     ABSOLUTE_DOUBLE       c = lo + i hi                                      the remainder, without
+ *                                                                              the sign of c
  *
- * The first multiplies so that sums of two numbers of 32 bits reach past 2^31, and hardly ever pass 0: its
- * positions are those of a walk that nothing turns (plan/foreign/step_rate.h), as are those of the second, where
- * at most the first sum is negative. The third passes 0 and 2^63 all the time
+ * The first multiplies so that sums of two numbers of 32 bits reach past 2^31, and hardly ever pass
+ * 0: its positions are those of a walk that nothing turns (plan/foreign/step_rate.h), as are those
+ * of the second, where at most the first sum is negative. The third passes 0 and 2^63 all the time
  * (plan/foreign/turned_rate.h).
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "core/foreign/steps.h"
 #include "plan/foreign/step_rate.h"
@@ -50,8 +50,8 @@ static inline uint64_t flipped_sum_64_next(const struct bloomery_layer *layer,
     return bloomery_flip_64(steps->at) % layer->bits;
 }
 
-#define RULE flipped_sum_64
-#include "core/foreign/ruled_template.h"
+#define SCHEME flipped_sum_64
+#include "core/foreign/scheme_template.h"
 
 /* ---- And as it began ------------------------------------------------------------------------- */
 
@@ -70,8 +70,8 @@ static inline uint64_t flipped_sum_64_kept_next(const struct bloomery_layer *lay
     return steps->at % layer->bits;
 }
 
-#define RULE flipped_sum_64_kept
-#include "core/foreign/ruled_template.h"
+#define SCHEME flipped_sum_64_kept
+#include "core/foreign/scheme_template.h"
 
 /* ---- Cassandra ------------------------------------------------------------------------------- */
 
@@ -82,8 +82,8 @@ static inline struct bloomery_steps absolute_double_begin(const struct bloomery_
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
-/* Java's remainder has the sign of what is divided, and its size is that of sizes divided; the size of
- * -2^63 is 2^63, which is a number here. */
+/* Java's remainder has the sign of what is divided, and its size is that of sizes divided; the size
+ * of -2^63 is 2^63, which is a number here. */
 static inline uint64_t absolute_double_next(const struct bloomery_layer *layer,
                                             struct bloomery_steps *steps, uint32_t i)
 {
@@ -93,8 +93,8 @@ static inline uint64_t absolute_double_next(const struct bloomery_layer *layer,
     return ((at >> 63) != 0 ? 0 - at : at) % layer->bits;
 }
 
-#define RULE absolute_double
-#include "core/foreign/ruled_template.h"
+#define SCHEME absolute_double
+#include "core/foreign/scheme_template.h"
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 

@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 /* The largest number of probes that systems whose k is a byte can have. */
 enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
 
-#define FLAT(kind_, rule, operations_, prefix, cells, max_probes)                        \
+#define FLAT(kind_, scheme, operations_, prefix, cells, max_probes)                      \
     {                                                                                    \
-        .id = (kind_), .probe_rule = (rule), .check = bloomery_flat_check,               \
+        .id = (kind_), .probe_scheme = (scheme), .check = bloomery_flat_check,           \
         .operations = operations_##_operations, .expected_rate = prefix##_expected_rate, \
         .estimate = prefix##_estimate, .scan = prefix##_scan, .cell_sizes = (cells),     \
         .probes_max = (max_probes),                                                      \
     }
 
 /* A walk, whose keys are counted as those of a classic filter. */
-#define WALK(rule, operations_, prefix)                                                     \
+#define WALK(scheme, operations_, prefix)                                                   \
     {                                                                                       \
-        .id = BLOOMERY_CLASSIC, .probe_rule = (rule), .check = bloomery_flat_check,         \
+        .id = BLOOMERY_CLASSIC, .probe_scheme = (scheme), .check = bloomery_flat_check,     \
         .operations = operations_##_operations, .expected_rate = prefix##_expected_rate,    \
         .estimate = bloomery_classic_estimate, .scan = prefix##_scan, .cell_sizes = 1 << 1, \
         .probes_max = BLOOMERY_POSITIONS_MAX,                                               \
     }
 
-#define SLICES(kind_, grows_)                                                                 \
-    {                                                                                         \
-        .id = (kind_), .probe_rule = BLOOMERY_PROBES_SLICES, .check = bloomery_slices_check,  \
-        .operations = bloomery_positions_operations,                                          \
-        .expected_rate = bloomery_slices_expected_rate, .estimate = bloomery_slices_estimate, \
-        .scan = bloomery_slices_scan, .next_layer = bloomery_slices_next_layer,               \
-        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .grows = (grows_),        \
+#define SLICES(kind_, grows_)                                                                  \
+    {                                                                                          \
+        .id = (kind_), .probe_scheme = BLOOMERY_PROBES_SLICES, .check = bloomery_slices_check, \
+        .operations = bloomery_positions_operations,                                           \
+        .expected_rate = bloomery_slices_expected_rate, .estimate = bloomery_slices_estimate,  \
+        .scan = bloomery_slices_scan, .next_layer = bloomery_slices_next_layer,                \
+        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .grows = (grows_),         \
     }
 
 /* A key has one block. */
-#define BLOCKS(rule, block_rule_, prefix, estimate_, max_probes)                                 \
+#define BLOCKS(scheme, block_scheme_, prefix, estimate_, max_probes)                             \
     {                                                                                            \
-        .id = BLOOMERY_BLOCKED, .block_rule = (block_rule_), .probe_rule = (rule),               \
+        .id = BLOOMERY_BLOCKED, .block_scheme = (block_scheme_), .probe_scheme = (scheme),       \
         .check = prefix##_check, .operations = prefix##_operations,                              \
         .expected_rate = prefix##_expected_rate, .estimate = (estimate_), .scan = prefix##_scan, \
         .cell_sizes = 1 << 1, .probes_max = (max_probes),                                        \
@@ -44,8 +44,8 @@ static const struct bloomery_kind_row rows[] = {
          BLOOMERY_POSITIONS_MAX),
     {
         .id = BLOOMERY_COUNTING,
-        .probe_rule = BLOOMERY_PROBES_POSITIONS,
-        .repeat_rule = BLOOMERY_REPEATS_COUNT,
+        .probe_scheme = BLOOMERY_PROBES_POSITIONS,
+        .repeat_scheme = BLOOMERY_REPEATS_COUNT,
         .check = bloomery_flat_check,
         .operations = bloomery_counted_positions_operations,
         .expected_rate = bloomery_classic_expected_rate,
@@ -64,7 +64,7 @@ static const struct bloomery_kind_row rows[] = {
          BLOOMERY_POSITIONS_MAX),
     {
         .id = BLOOMERY_SCALABLE,
-        .probe_rule = BLOOMERY_PROBES_DOUBLE,
+        .probe_scheme = BLOOMERY_PROBES_DOUBLE,
         .check = bloomery_flat_check,
         .operations = bloomery_double_operations,
         .expected_rate = bloomery_double_expected_rate,
@@ -77,7 +77,7 @@ static const struct bloomery_kind_row rows[] = {
     },
     {
         .id = BLOOMERY_CLASSIC,
-        .probe_rule = BLOOMERY_PROBES_DOUBLE_32,
+        .probe_scheme = BLOOMERY_PROBES_DOUBLE_32,
         .check = bloomery_double_32_check,
         .operations = bloomery_double_32_operations,
         .expected_rate = bloomery_double_32_expected_rate,
@@ -110,11 +110,12 @@ static const struct bloomery_kind_row rows[] = {
 
 const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)
 {
-    if (shape->block_rule == BLOOMERY_RULE_NATIVE && shape->probe_rule == BLOOMERY_RULE_NATIVE)
+    if (shape->block_scheme == BLOOMERY_SCHEME_NATIVE &&
+        shape->probe_scheme == BLOOMERY_SCHEME_NATIVE)
         return bloomery_kind_row(shape->kind);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if ((uint32_t)rows[i].id == shape->kind && rows[i].block_rule == shape->block_rule &&
-            rows[i].probe_rule == shape->probe_rule)
+        if ((uint32_t)rows[i].id == shape->kind && rows[i].block_scheme == shape->block_scheme &&
+            rows[i].probe_scheme == shape->probe_scheme)
             return &rows[i];
     return NULL;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Double hashing with two numbers a and b of 32 bits each, as libbloom has it: probe i at a + i b, mod m.
- * Its first releases let the sum wrap at 2^32 (DOUBLE_32), the later ones do not (DOUBLE_HALVES), so that the
- * same keys set other bits once a sum passes 2^32.
+ * Double hashing with two numbers a and b of 32 bits each, as libbloom has it: probe i at a + i b,
+ * mod m. Its first releases let the sum wrap at 2^32 (DOUBLE_32), the later ones do not
+ * (DOUBLE_HALVES), so that the same keys set other bits once a sum passes 2^32.
  *
- * In arrays that are no small part of 2^32 bits neither spreads its positions evenly: plan/foreign/half_rate.c.
+ * In arrays that are no small part of 2^32 bits neither spreads its positions evenly:
+ * plan/foreign/half_rate.c.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/error.h"
 
@@ -31,8 +32,8 @@ static inline uint64_t double_32_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE double_32
-#include "core/foreign/ruled_template.h"
+#define SCHEME double_32
+#include "core/foreign/scheme_template.h"
 
 static inline struct bloomery_steps double_halves_begin(const struct bloomery_layer *layer,
                                                         bloomery_hash hash)
@@ -50,8 +51,8 @@ static inline uint64_t double_halves_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE double_halves
-#include "core/foreign/ruled_template.h"
+#define SCHEME double_halves
+#include "core/foreign/scheme_template.h"
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
 
@@ -77,8 +78,7 @@ double bloomery_double_halves_estimate(const struct bloomery_layer *layer, uint6
                               false);
 }
 
-/* Of bits that lie so unevenly their number alone does not tell the rate; the keys that it speaks for
- * do. */
+/* The number of bits that lie so unevenly does not give the rate; the keys estimated from it do. */
 static double live_rate(const struct bloomery_layer *layer, double keys, bool wraps)
 {
     return keys < 0x1p60
@@ -107,7 +107,7 @@ bloomery_status bloomery_double_32_check(const struct bloomery_shape *shape,
 {
     if (layer->bits > UINT64_C(1) << 32)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "positions of 32 bits have at most 2^32 bits to go to, not %llu",
+                             "positions of 32 bits reach at most 2^32 bits, not %llu",
                              (unsigned long long)layer->bits);
     return bloomery_flat_check(shape, layer, error);
 }

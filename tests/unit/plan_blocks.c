@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the planner says of lines of eight words, against lines that are built bit by bit with the
+ * What the planner says of blocks of eight words, against blocks that are built bit by bit with the
  * real derivation (src/core/derive.h) and against sums of another kind; and what it says of hashes.
  *
  * Seeds are fixed. Each simulated number is a mean over many filters and may be 4.5 of its standard
@@ -35,7 +35,7 @@ enum { WORDS = 8, WORD_BITS = 64, LINES_MAX = 16 };
 
 struct small {
     uint64_t blocks;
-    uint32_t lines;
+    uint32_t blocks_per_key;
     uint32_t probes;
     uint64_t word[LINES_MAX][WORDS];
 };
@@ -51,8 +51,8 @@ static bloomery_hash draw(bool wide)
 
 static void add(struct small *filter, bloomery_hash hash)
 {
-    for (uint32_t line = 0; line < filter->lines; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, filter->blocks);
+    for (uint32_t which = 0; which < filter->blocks_per_key; which++) {
+        const struct bloomery_place place = bloomery_place_of(hash, which, filter->blocks);
         for (uint32_t probe = 0; probe < filter->probes; probe++) {
             const uint32_t position = bloomery_block_position(place.word, probe);
             filter->word[place.block][position / WORD_BITS] |= UINT64_C(1) << position % WORD_BITS;
@@ -62,8 +62,8 @@ static void add(struct small *filter, bloomery_hash hash)
 
 static bool may_contain(const struct small *filter, bloomery_hash hash)
 {
-    for (uint32_t line = 0; line < filter->lines; line++) {
-        const struct bloomery_place place = bloomery_place_of(hash, line, filter->blocks);
+    for (uint32_t which = 0; which < filter->blocks_per_key; which++) {
+        const struct bloomery_place place = bloomery_place_of(hash, which, filter->blocks);
         for (uint32_t probe = 0; probe < filter->probes; probe++) {
             const uint32_t position = bloomery_block_position(place.word, probe);
             if ((filter->word[place.block][position / WORD_BITS] >> position % WORD_BITS & 1) == 0)
@@ -73,40 +73,43 @@ static bool may_contain(const struct small *filter, bloomery_hash hash)
     return true;
 }
 
-/* Mean over lines of the mean over windows of the shares of bits set, for each of a key's lines. */
+/* Mean over blocks of the mean over windows of the shares of bits set, for each of a key's
+ * blocks. */
 static double live_rate(const struct small *filter)
 {
     double sum = 0;
-    for (uint64_t line = 0; line < filter->blocks; line++)
+    for (uint64_t block = 0; block < filter->blocks; block++)
         for (uint32_t first = 0; first < WORDS; first++) {
             double product = 1;
             for (uint32_t i = 0; i < filter->probes; i++)
-                product *= __builtin_popcountll(filter->word[line][(first + i) % WORDS]) /
+                product *= __builtin_popcountll(filter->word[block][(first + i) % WORDS]) /
                            (double)WORD_BITS;
             sum += product;
         }
-    return pow(sum / WORDS / (double)filter->blocks, filter->lines);
+    return pow(sum / WORDS / (double)filter->blocks, filter->blocks_per_key);
 }
 
 static uint64_t bits_set(const struct small *filter)
 {
     uint64_t bits = 0;
-    for (uint64_t line = 0; line < filter->blocks; line++)
+    for (uint64_t block = 0; block < filter->blocks; block++)
         for (uint32_t word = 0; word < WORDS; word++)
-            bits += (uint64_t)__builtin_popcountll(filter->word[line][word]);
+            bits += (uint64_t)__builtin_popcountll(filter->word[block][word]);
     return bits;
 }
 
 /* ---- Rates ----------------------------------------------------------------------------------- */
 
-static void judge_rate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_t keys, bool wide)
+static void judge_rate(uint64_t blocks, uint32_t blocks_per_key, uint32_t probes, uint64_t keys,
+                       bool wide)
 {
     enum { FILTERS = 2000 };
-    const double planned = bloomery_blocked_rate(blocks, lines, probes, keys);
+    const double planned = bloomery_blocked_rate(blocks, blocks_per_key, probes, keys);
     double sum = 0;
     double squares = 0;
     for (int i = 0; i < FILTERS; i++) {
-        struct small filter = {.blocks = blocks, .lines = lines, .probes = probes};
+        struct small filter = {
+            .blocks = blocks, .blocks_per_key = blocks_per_key, .probes = probes};
         for (uint64_t key = 0; key < keys; key++)
             add(&filter, draw(wide));
         const double live = live_rate(&filter);
@@ -117,22 +120,22 @@ static void judge_rate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_
     const double error = sqrt((squares / FILTERS - mean * mean) / FILTERS);
     if (!(fabs(mean - planned) < 4.5 * error))
         fail_msg("N %llu, L %u, k %u, %llu keys: %.5g planned, %.5g +- %.2g built",
-                 (unsigned long long)blocks, lines, probes, (unsigned long long)keys, planned, mean,
-                 error);
+                 (unsigned long long)blocks, blocks_per_key, probes, (unsigned long long)keys,
+                 planned, mean, error);
 }
 
-/* Lines of a key coincide often here, and share the keys among few. */
-static void planned_rate_is_that_of_filters_of_a_few_lines(void **state)
+/* Blocks of a key coincide often here, and share the keys among few. */
+static void planned_rate_is_that_of_filters_of_a_few_blocks(void **state)
 {
     (void)state;
     static const uint64_t blocks[] = {1, 2, 3, 8};
     drawn = 1;
     for (size_t i = 0; i < COUNT(blocks); i++)
-        for (uint32_t lines = 1; lines <= 4; lines++)
+        for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
             for (uint32_t probes = 1; probes <= 8; probes++) {
-                const uint32_t load = probes < 3 ? 90 : 55 + 10 * (lines % 2);
-                const uint64_t keys = (load * blocks[i] + lines - 1) / lines;
-                judge_rate(blocks[i], lines, probes, keys, probes % 2 == 0);
+                const uint32_t load = probes < 3 ? 90 : 55 + 10 * (blocks_per_key % 2);
+                const uint64_t keys = (load * blocks[i] + blocks_per_key - 1) / blocks_per_key;
+                judge_rate(blocks[i], blocks_per_key, probes, keys, probes % 2 == 0);
             }
 }
 
@@ -146,7 +149,7 @@ static void live_rate_is_how_often_absent_keys_pass(void **state)
     drawn = 2;
     for (size_t i = 0; i < COUNT(shapes); i++) {
         struct small filter = shapes[i];
-        for (uint64_t key = 0; key < 70 * filter.blocks / filter.lines; key++)
+        for (uint64_t key = 0; key < 70 * filter.blocks / filter.blocks_per_key; key++)
             add(&filter, draw(false));
         const double live = live_rate(&filter);
         double passed = 0;
@@ -188,7 +191,7 @@ static void eight_bits_are_eight_independent_words(void **state)
     }
 }
 
-/* What eight bits and one bit in a line tested again have in common with arrays of cells. */
+/* What eight bits and one bit in a block tested again have in common with arrays of cells. */
 static double cells_moment(int cells, int throws, uint32_t order)
 {
     double chance[513] = {1};
@@ -203,7 +206,7 @@ static double cells_moment(int cells, int throws, uint32_t order)
     return moment;
 }
 
-static void lines_asked_again_are_as_arrays_of_cells(void **state)
+static void blocks_tested_again_are_as_arrays_of_cells(void **state)
 {
     (void)state;
     static const int loads[] = {1, 2, 3, 7, 8, 9, 13, 25, 50, 99, 201, 450, 1000, 1100};
@@ -219,21 +222,22 @@ static void lines_asked_again_are_as_arrays_of_cells(void **state)
         }
 }
 
-/* Neither the step from tables to formulas nor that from few lines to many is seen in the rate. */
+/* Neither the step from tables to formulas nor that from few blocks to many is seen in the rate. */
 static void rates_do_not_jump_where_the_method_changes(void **state)
 {
     (void)state;
-    for (uint32_t lines = 1; lines <= 4; lines++)
+    for (uint32_t blocks_per_key = 1; blocks_per_key <= 4; blocks_per_key++)
         for (uint32_t probes = 1; probes <= 8; probes++) {
             double before = 0;
-            for (uint64_t keys = 900 / lines; keys < 1200 / lines; keys++) {
-                const double rate = bloomery_blocked_rate(1, lines, probes, keys);
+            for (uint64_t keys = 900 / blocks_per_key; keys < 1200 / blocks_per_key; keys++) {
+                const double rate = bloomery_blocked_rate(1, blocks_per_key, probes, keys);
                 assert_true(rate >= before * (1 - 1e-5));
                 before = rate;
             }
             before = 1;
             for (uint64_t blocks = 1016; blocks < 1034; blocks++) {
-                const double rate = bloomery_blocked_rate(blocks, lines, probes, 20000 / lines);
+                const double rate =
+                    bloomery_blocked_rate(blocks, blocks_per_key, probes, 20000 / blocks_per_key);
                 assert_true(rate <= before * (1 + 1e-5));
                 before = rate;
             }
@@ -242,13 +246,13 @@ static void rates_do_not_jump_where_the_method_changes(void **state)
 
 /* ---- Bits ------------------------------------------------------------------------------------ */
 
-static void judge_estimate(uint64_t blocks, uint32_t lines, uint32_t probes, uint64_t keys)
+static void judge_estimate(uint64_t blocks, uint32_t blocks_per_key, uint32_t probes, uint64_t keys)
 {
     enum { FILTERS = 4000 };
     const double n = (double)keys;
     const struct bloomery_overlap overlap = {.bits = blocks * 512,
                                              .blocks = blocks,
-                                             .blocks_per_key = lines,
+                                             .blocks_per_key = blocks_per_key,
                                              .probes = probes,
                                              .keys = {n, n},
                                              .union_keys = n,
@@ -257,12 +261,13 @@ static void judge_estimate(uint64_t blocks, uint32_t lines, uint32_t probes, uin
     double sum = 0;
     double squares = 0;
     for (int i = 0; i < FILTERS; i++) {
-        struct small filter = {.blocks = blocks, .lines = lines, .probes = probes};
+        struct small filter = {
+            .blocks = blocks, .blocks_per_key = blocks_per_key, .probes = probes};
         for (uint64_t key = 0; key < keys; key++)
             add(&filter, draw(false));
-        const double off =
-            bloomery_blocked_estimate_keys(512 * blocks, blocks, lines, probes, bits_set(&filter)) -
-            n;
+        const double off = bloomery_blocked_estimate_keys(512 * blocks, blocks, blocks_per_key,
+                                                          probes, bits_set(&filter)) -
+                           n;
         sum += off;
         squares += off * off;
     }
@@ -271,7 +276,7 @@ static void judge_estimate(uint64_t blocks, uint32_t lines, uint32_t probes, uin
     /* The logarithm's curvature adds some hundredths of a key. 4.5 / sqrt(2 FILTERS) is 5 %. */
     if (!(fabs(mean) < 4.5 * spread / sqrt(FILTERS) + 0.15 && fabs(spread / deviation - 1) < 0.055))
         fail_msg("N %llu, L %u, k %u: off by %g, spread %g, derived %g", (unsigned long long)blocks,
-                 lines, probes, mean, spread, deviation);
+                 blocks_per_key, probes, mean, spread, deviation);
 }
 
 static void estimated_keys_vary_as_derived(void **state)
@@ -311,19 +316,19 @@ static void equal_hashes_are_part_of_the_rate(void **state)
     for (size_t i = 0; i < COUNT(kinds); i++) {
         const uint64_t keys = UINT64_C(1) << 40;
         const uint64_t bits = UINT64_C(1) << 46;
-        const uint32_t lines = kinds[i] == BLOOMERY_BLOCKED ? 4 : 0;
+        const uint32_t blocks_per_key = kinds[i] == BLOOMERY_BLOCKED ? 4 : 0;
         const double wide =
-            bloomery_geometry_rate(kinds[i], bits, lines, 8, BLOOMERY_HASH_XXH3_128, keys);
+            bloomery_geometry_rate(kinds[i], bits, blocks_per_key, 8, BLOOMERY_HASH_XXH3_128, keys);
         const double narrow =
-            bloomery_geometry_rate(kinds[i], bits, lines, 8, BLOOMERY_HASH_XXH3_64, keys);
+            bloomery_geometry_rate(kinds[i], bits, blocks_per_key, 8, BLOOMERY_HASH_XXH3_64, keys);
         const double same = 0x1p-24;
         assert_true(fabs(narrow - (wide + same - wide * same)) < 1e-12 * narrow);
-        assert_true(bloomery_geometry_rate(kinds[i], bits, lines, 8, BLOOMERY_HASH_SIPHASH, keys) ==
-                    wide);
-        assert_true(bloomery_geometry_rate(kinds[i], bits, lines, 8, BLOOMERY_HASH_DEFAULT, keys) ==
-                    narrow);
-        assert_true(bloomery_geometry_rate(kinds[i], bits, lines, 8, BLOOMERY_HASH_XXH3_64, 0) ==
-                    0);
+        assert_true(bloomery_geometry_rate(kinds[i], bits, blocks_per_key, 8, BLOOMERY_HASH_SIPHASH,
+                                           keys) == wide);
+        assert_true(bloomery_geometry_rate(kinds[i], bits, blocks_per_key, 8, BLOOMERY_HASH_DEFAULT,
+                                           keys) == narrow);
+        assert_true(bloomery_geometry_rate(kinds[i], bits, blocks_per_key, 8, BLOOMERY_HASH_XXH3_64,
+                                           0) == 0);
     }
 }
 
@@ -389,11 +394,11 @@ static void rates_below_that_of_the_hash_are_refused_with_a_way_out(void **state
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planned_rate_is_that_of_filters_of_a_few_lines),
+        cmocka_unit_test(planned_rate_is_that_of_filters_of_a_few_blocks),
         cmocka_unit_test(live_rate_is_how_often_absent_keys_pass),
         cmocka_unit_test(ring_equals_inclusion_and_exclusion),
         cmocka_unit_test(eight_bits_are_eight_independent_words),
-        cmocka_unit_test(lines_asked_again_are_as_arrays_of_cells),
+        cmocka_unit_test(blocks_tested_again_are_as_arrays_of_cells),
         cmocka_unit_test(rates_do_not_jump_where_the_method_changes),
         cmocka_unit_test(estimated_keys_vary_as_derived),
         cmocka_unit_test(full_filters_hold_any_number_of_keys),

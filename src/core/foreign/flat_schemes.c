@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Double hashing in flat arrays, as several systems have it: probe i goes to a + i b, reduced to m.
- * core/foreign/rules.h has the formulas. They differ in the width in which sums wrap, and in what becomes of
- * numbers that those systems' languages take for negative.
+ * core/foreign/schemes.h has the formulas. They differ in the width in which sums wrap, and in what
+ * becomes of numbers that those systems' languages take for negative.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "plan/classic_rate.h"
 
@@ -28,11 +28,11 @@ void bloomery_flat_scan(const struct bloomery_shape *shape, const struct bloomer
     bloomery_classic_scan(shape, layer, payload, scan);
 }
 
-/* A rule that reaches only the first cells of a large array is a filter of those. */
-static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t most)
+/* A scheme that reaches only the first cells of a large array is a filter of those. */
+static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_t reach)
 {
     struct bloomery_layer lesser = *layer;
-    lesser.bits = layer->bits < most ? layer->bits : most;
+    lesser.bits = layer->bits < reach ? layer->bits : reach;
     return lesser;
 }
 
@@ -54,8 +54,8 @@ static inline uint64_t masked_double_next(const struct bloomery_layer *layer,
     return (at & INT64_MAX) % layer->bits;
 }
 
-#define RULE masked_double
-#include "core/foreign/ruled_template.h"
+#define SCHEME masked_double
+#include "core/foreign/scheme_template.h"
 
 /* ---- Without a mask -------------------------------------------------------------------------- */
 
@@ -75,8 +75,8 @@ static inline uint64_t double_next(const struct bloomery_layer *layer, struct bl
     return at % layer->bits;
 }
 
-#define RULE double
-#include "core/foreign/ruled_template.h"
+#define SCHEME double
+#include "core/foreign/scheme_template.h"
 
 double bloomery_double_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {
@@ -117,8 +117,8 @@ static inline uint64_t flipped_double_32_next(const struct bloomery_layer *layer
     return bloomery_flip_32((uint32_t)steps->at) % layer->bits;
 }
 
-#define RULE flipped_double_32
-#include "core/foreign/ruled_template.h"
+#define SCHEME flipped_double_32
+#include "core/foreign/scheme_template.h"
 
 double bloomery_flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys)
 {

@@ -1,35 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One hash of 32 bits that is its own second hash: LevelDB's rule, and RocksDB's first one, which puts
- * a key into one block.
+ * One hash of 32 bits that is its own second hash: LevelDB's scheme, and RocksDB's first one, which
+ * puts a key into one block.
  *
  *     step = rotr32(h, 17)
  *     ROTATED_STEP    bit (h + i step mod 2^32) mod m           in all of the array
- *     ROTATED_BLOCK    bit (h + i step) mod B of block h mod N     B 512; 1024 or 2048 where caches have
- *                                                               blocks of 128 or 256 bytes
+ *     ROTATED_BLOCK    bit (h + i step) mod B of block h mod N     B 512; 1024 or 2048 for cache
+ *                                                               lines of 128 or 256 bytes
  *
- * Cheap, and further from independent positions than the usual formulas know:
+ * Cheap, and further from independent positions than the usual formulas assume:
  *
- *   - two keys with one hash share everything: an absent key is taken for one of n with n / 2^32 at least;
- *   - positions are a walk. Two walks with the same step share most of their positions when they begin
- *     near each other, and a walk whose step leads back to where it began has few. In an array of m bits that is
- *     of the order of 1/m and n/m^2, which tells in the small filters that these systems have for a few
- *     hundred keys, and more so in a block: B^2 = 2^18 walks are all there are;
- *   - the step is no other hash. With h = 2^17 u + v it is 2^15 v + u, so h + step = (2^15 + 1) w - 3 u with
- *     w = 4 u + v: not every number is one. In an array of more than 2^17 bits that is seen: keys share
- *     positions more often than chance has it, fewer bits are set, and the rate, measured with 10 bits a key, is
- *     1.1 times that of the formula at 2^17 bits, 1.9 times at 2^20, 2 at 2^22, 1.5 at 2^24, and depends
- *     on what m is.
+ *   - two keys with one hash share everything: an absent key is taken for one of n with at least
+ *     n / 2^32;
+ *   - positions are a walk. Two walks with the same step share most of their positions when they
+ *     begin near each other, and a walk whose step leads back to where it began has few. In an
+ *     array of m bits that is of the order of 1/m and n/m^2, which tells in the small filters that
+ *     these systems have for a few hundred keys, and more so in a block: B^2 = 2^18 walks are all
+ *     there are;
+ *   - the step is no other hash. With h = 2^17 u + v it is 2^15 v + u, so h + step = (2^15 + 1) w -
+ *     3 u with w = 4 u + v: not every number is one. In an array of more than 2^17 bits that is
+ *     seen: keys share positions more often than chance has it, fewer bits are set, and the rate,
+ *     measured with 10 bits a key, is 1.1 times that of the formula at 2^17 bits, 1.9 times at
+ *     2^20, 2 at 2^22, 1.5 at 2^24, and depends on what m is.
  *
- * There is no formula for what a union of walks covers. So the rates here are counted: of a block, all B^2
- * walks are tried on its bits at once, B starting points in a word operation (`covered`); of a small array, a
- * fixed sample of hashes (`hits`). Where a rate is expected, the bits are those of keys drawn by a generator
- * with a fixed start: the same number every time. A sample is as exact as its size: some 4 % at a rate of one
- * in a hundred. Arrays too large to be filled for that have the usual formula's rate as the expected one,
- * which is too low, and an estimate of keys that is up to 15 % too low; their live rate is counted like any
- * other.
+ * There is no formula for what a union of walks covers. So the rates here are counted: of a block,
+ * all B^2 walks are tried on its bits at once, B starting points in a word operation (`covered`);
+ * of a small array, a fixed sample of hashes (`hits`). For an expected rate, the bits are those of
+ * keys drawn by a generator with a fixed start: the same number every time. A sample is as exact as
+ * its size: some 4 % at a rate of one in a hundred. Arrays too large to be filled for that have the
+ * usual formula's rate as the expected one, which is too low, and an estimate of keys that is up to
+ * 15 % too low; their live rate is counted like any other.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -75,11 +77,11 @@ static inline uint64_t rotated_step_next(const struct bloomery_layer *layer,
     return at % layer->bits;
 }
 
-#define RULE rotated_step
-#include "core/foreign/ruled_template.h"
+#define SCHEME rotated_step
+#include "core/foreign/scheme_template.h"
 
-/* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it, several of
- * them while that takes so many positions at most, and none that is fuller than that. */
+/* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it,
+ * several of them while that takes at most so many positions, and none that is fuller than that. */
 enum { WALKS = 1 << 17, SMALL_BITS = 1 << 19, POSITIONS = 1 << 18, ARRAYS_MAX = 64, FULL = 12 };
 
 static bloomery_hash draw_hash(uint64_t *state)
@@ -153,7 +155,7 @@ void bloomery_rotated_step_scan(const struct bloomery_shape *shape,
         fmax(scan->live_rate, (double)hits(layer, payload, WALKS, &state) / (double)WALKS);
 }
 
-/* ---- In a block ------------------------------------------------------------------------------- */
+/* ---- In a block ------------------------------------------------------------------------------ */
 
 /* log2 of the bits of a block. */
 static inline uint32_t block_shift(const struct bloomery_layer *layer)
@@ -184,9 +186,9 @@ static inline uint64_t rotated_block_next(const struct bloomery_layer *layer,
     return steps->base + (at & ((UINT64_C(1) << block_shift(layer)) - 1));
 }
 
-#define RULE rotated_block
-#define RULE_BLOCKS
-#include "core/foreign/ruled_template.h"
+#define SCHEME rotated_block
+#define SCHEME_BLOCKS
+#include "core/foreign/scheme_template.h"
 
 bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
                                              const struct bloomery_layer *layer,
@@ -196,7 +198,7 @@ bloomery_status bloomery_rotated_block_check(const struct bloomery_shape *shape,
         if (shape->block_bits == 1u << shift)
             return bloomery_blocks_check(shape, layer, 1u << shift, error);
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                         "filters of this rule have lines of 512, 1024 or 2048 bits, not of %u",
+                         "filters of this scheme have blocks of 512, 1024 or 2048 bits, not of %u",
                          shape->block_bits);
 }
 
@@ -227,8 +229,8 @@ static bool keep_rotated(uint64_t *starts, const struct doubled *block, size_t b
     return any != 0;
 }
 
-/* The part of all walks, B starts by B steps, whose k positions in this block are all set. A walk is the
- * same backwards: half of the steps do. */
+/* The part of all walks, B starts by B steps, whose k positions in this block are all set. A walk
+ * is the same backwards: half of the steps do. */
 static double covered(const uint8_t *bytes, uint32_t shift, uint32_t probes)
 {
     struct doubled block;
@@ -247,7 +249,7 @@ static double covered(const uint8_t *bytes, uint32_t shift, uint32_t probes)
     return ldexp((double)count, -2 * (int)shift);
 }
 
-/* Blocks tried for each load: about as many in all for every filter, and one where a load is seldom. */
+/* Blocks tried for each load: about as many in all for every filter, and one if a load is rare. */
 struct blocks {
     uint32_t shift;
     uint32_t probes;
@@ -297,8 +299,8 @@ double bloomery_rotated_block_expected_rate(const struct bloomery_layer *layer, 
     return bloomery_rate_of_32_bits(rate, (double)keys);
 }
 
-/* The cells that a walk of k steps touches: 2^t of them, or k if those are fewer, where the step has 2^t
- * multiples, as 2^(t-1) of B steps do. */
+/* The cells that a walk of k steps touches: 2^t of them, or k if those are fewer, where the step
+ * has 2^t multiples, as 2^(t-1) of B steps do. */
 static double cells_of_a_walk(uint32_t shift, uint32_t probes)
 {
     double sum = 1;

@@ -7,18 +7,18 @@
  *     GOLDEN_BLOCK     64 bytes, k bits anywhere:
  *                     | ..1......1.....................1..    bit x g^i mod 2^32 >> 23
  *
- * x is half of the hash, the other half chooses the block, so all that a block sees of a key are 32 bits: a
- * key shares its bits with every key that has the same x and the same block. With j keys in a block, j being
- * Binomial(n, 1/N), and positions that are as good as independent, an absent key is taken for a present one
- * with
+ * x is half of the hash, the other half chooses the block, so all that a block sees of a key are 32
+ * bits: a key shares its bits with every key that has the same x and the same block. With j keys in
+ * a block, j being Binomial(n, 1/N), and positions that are as good as independent, an absent key
+ * is taken for a present one with
  *
  *     SALTED_WORDS    (1 - (31/32)^j)^8         eight words, each with a bit of every key
- *     GOLDEN_BLOCK     E[(X_jk / 512)^k]         plan/blocked_rate.h
+ *     GOLDEN_BLOCK     E[(X_jk / 512)^k]         plan/foreign/scattered_rate.h
  *
- * and where it is not, with probability n / N / 2^32 for its x. That is all there is at the rates of a filter
- * with more than some 40 bits a key.
+ * and otherwise with probability n / N / 2^32 for its x. That is all there is at the rates of a
+ * filter with more than some 40 bits a key.
  */
-#include "core/foreign/rules.h"
+#include "core/foreign/schemes.h"
 
 #include "base/error.h"
 #include "core/blocked.h"
@@ -46,15 +46,15 @@ bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
 {
     if (shape->block_bits != block_bits)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "filters of this rule have no blocks of %u bits", shape->block_bits);
+                             "filters of this scheme have no blocks of %u bits", shape->block_bits);
     if (layer->blocks_per_key != 1)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key has one block in filters of this rule, not %u",
+                             "a key has one block in filters of this scheme, not %u",
                              layer->blocks_per_key);
     if (layer->bits % block_bits != 0 || layer->blocks != layer->bits / block_bits ||
         layer->blocks > UINT32_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a filter of this rule has 1 to 2^32-1 blocks of %u bits; %llu bits "
+                             "a filter of this scheme has 1 to 2^32-1 blocks of %u bits; %llu bits "
                              "make others",
                              block_bits, (unsigned long long)layer->bits);
     return BLOOMERY_OK;
@@ -92,9 +92,9 @@ static inline uint64_t salted_words_next(const struct bloomery_layer *layer,
     return steps->base + (uint64_t)i * WORD_BITS + ((uint32_t)steps->at * salts[i] >> SALTED_SHIFT);
 }
 
-#define RULE salted_words
-#define RULE_BLOCKS
-#include "core/foreign/ruled_template.h"
+#define SCHEME salted_words
+#define SCHEME_BLOCKS
+#include "core/foreign/scheme_template.h"
 
 bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
                                             const struct bloomery_layer *layer,
@@ -102,7 +102,7 @@ bloomery_status bloomery_salted_words_check(const struct bloomery_shape *shape,
 {
     if (layer->probes != WORDS)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a key sets 8 bits in filters of this rule, not %u", layer->probes);
+                             "a key sets 8 bits in filters of this scheme, not %u", layer->probes);
     return bloomery_blocks_check(shape, layer, SALTED_BITS, error);
 }
 
@@ -123,8 +123,8 @@ double bloomery_salted_words_expected_rate(const struct bloomery_layer *layer, u
     return bloomery_rate_of_32_bits(rate, keys_of_a_block(layer, (double)keys));
 }
 
-/* Every key has a bit in every word: a given one of a word is missed with probability 31/32 where the key
- * comes to the block. */
+/* A key has a bit in every word of its block: it misses a given bit of a word with probability
+ * 31/32. */
 double bloomery_salted_words_estimate(const struct bloomery_layer *layer, uint64_t bits_set)
 {
     if (bits_set >= layer->bits)
@@ -178,9 +178,9 @@ static inline uint64_t golden_block_next(const struct bloomery_layer *layer,
     return steps->base + (at >> GOLDEN_SHIFT);
 }
 
-#define RULE golden_block
-#define RULE_BLOCKS
-#include "core/foreign/ruled_template.h"
+#define SCHEME golden_block
+#define SCHEME_BLOCKS
+#include "core/foreign/scheme_template.h"
 
 bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
                                             const struct bloomery_layer *layer,
