@@ -89,6 +89,111 @@ static void short_and_interrupted_calls_do_no_harm(void **state)
         }
 }
 
+/* ---- Recovery that fails on its way -------------------------------------------------------- */
+
+enum { FRAMES = 4, FRAME_KEYS = 50, POPPED = 60, WHOLE = (FRAMES - 2) * FRAME_KEYS };
+
+static bloomery_status recover(const char *path, bloomery_sieve_recovery *recovery)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    options.directory = path;
+    return bloomery_sieve_recover(&options, NULL, NULL, recovery, NULL);
+}
+
+/* The first two frames of the queue have no sound header; all of the first one and a part of the
+ * second is leased. */
+static void make_damaged(bloomery_sieve_engine engine, const char *path, const char *open)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve_item items[POPPED];
+    bloomery_sieve *sieve = NULL;
+    size_t count = 0;
+    char name[400];
+    options.directory = open;
+    options.engine = engine;
+    options.partitions = engine == BLOOMERY_SIEVE_DISK ? 1 : 0;
+    options.sync = 1e6;
+    assert_int_equal(bloomery_sieve_open(&options, &sieve, NULL), BLOOMERY_OK);
+    for (uint32_t i = 0; i < FRAMES * FRAME_KEYS; i++) {
+        const bloomery_key key = bloomery_key_of(&i, sizeof i);
+        assert_true(bloomery_sieve_push(sieve, key, bloomery_key_of("", 0), NULL, NULL) >= 0);
+        if (i % FRAME_KEYS != FRAME_KEYS - 1)
+            continue;
+        assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    }
+    assert_int_equal(bloomery_sieve_pop(sieve, items, POPPED, &count, NULL), BLOOMERY_OK);
+    assert_int_equal(count, POPPED);
+    assert_int_equal(bloomery_sieve_commit(sieve, NULL), BLOOMERY_OK);
+    stream_copy(open, path); /* as a kill would leave it */
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    snprintf(name, sizeof name, "%s/queue-%012d", path, 1);
+    struct test_bytes queue = test_read_file(name);
+    const size_t frame = 48 + FRAME_KEYS * (1 + sizeof(uint32_t));
+    assert_int_equal(queue.bytes, 64 + FRAMES * frame);
+    /* Where half a write of such a header does not mend it. */
+    queue.data[64 + 40] ^= 1;
+    queue.data[64 + frame + 40] ^= 1;
+    test_write_file(name, queue.data, queue.bytes);
+    test_bytes_free(&queue);
+}
+
+/* What is not damaged comes out, and nothing else is in the way. */
+static void expect_whole_frames(const char *path, const char *what)
+{
+    bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_sieve_item items[4 * WHOLE];
+    bloomery_sieve *sieve = NULL;
+    bloomery_error error = {.text = ""};
+    uint64_t damaged = 0;
+    size_t count = 0;
+    options.directory = path;
+    if (bloomery_sieve_open(&options, &sieve, &error) != BLOOMERY_OK ||
+        bloomery_sieve_verify(sieve, NULL, NULL, &damaged, &error) != BLOOMERY_OK || damaged > 0 ||
+        bloomery_sieve_pop(sieve, items, 4 * WHOLE, &count, &error) != BLOOMERY_OK)
+        fail_msg("%s: %u damaged, %s", what, (unsigned)damaged, error.text);
+    if (count != WHOLE)
+        fail_msg("%s: %zu items", what, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(items[i].number, 2 * FRAME_KEYS + 1 + i);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+}
+
+static void recovery_that_failed_is_done_again(void **state)
+{
+    (void)state;
+    for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++)
+        for (unsigned at = 1;; at++) {
+            struct place place;
+            bloomery_sieve_recovery recovery = BLOOMERY_SIEVE_RECOVERY;
+            char what[80];
+            const struct fault fault = {.mode = "fail",
+                                        .calls = "write,open,truncate,rename,link,mkdir",
+                                        .at = at,
+                                        .error = ENOSPC};
+            place_make(&place, &life_stories[0]);
+            make_damaged((bloomery_sieve_engine)engine, place.path, place.copy);
+            stream_remove(place.copy);
+            char *const arguments[] = {(char *)(uintptr_t) "recover", place.path, NULL};
+            const int failed = drive_program(&place, &fault, arguments);
+            snprintf(what, sizeof what, "engine %d, call %u, %d", engine, at, failed);
+            if (recover(place.path, &recovery) != BLOOMERY_OK)
+                fail_msg("%s: it cannot be recovered", what);
+            expect_whole_frames(place.path, what);
+            const bool struck = access(place.report, F_OK) == 0;
+            if (struck) {
+                struct test_bytes call = test_read_file(place.report);
+                /* The manifest's, so that all is done and nothing counts. */
+                if (memcmp(call.data, "rename", 6) == 0)
+                    assert_true(recovery.damaged > 0 && recovery.queued > 0);
+                test_bytes_free(&call);
+            }
+            place_free(&place);
+            if (!struck)
+                break;
+        }
+}
+
 /* Faults are felt: otherwise all of this passes in vain. */
 static void faults_are_felt(void **state)
 {
@@ -111,10 +216,13 @@ int main(int count, char **arguments)
         cmocka_unit_test(full_disk_changes_nothing),
         cmocka_unit_test(failed_sync_refuses_all_changes),
         cmocka_unit_test(short_and_interrupted_calls_do_no_harm),
+        cmocka_unit_test(recovery_that_failed_is_done_again),
     };
     int status = 0;
     if (drive_main(count, arguments, &status))
         return status;
+    if (count == 3 && strcmp(arguments[1], "recover") == 0)
+        return recover(arguments[2], NULL) == BLOOMERY_OK ? 0 : 1;
     if (count != 2) {
         fprintf(stderr, "usage: %s PATH-OF-FAULTY-IO\n", arguments[0]);
         return 2;

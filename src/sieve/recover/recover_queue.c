@@ -259,6 +259,28 @@ static void count_items(struct walk *walk, const struct bloomery_frame *frame)
     }
 }
 
+/* A recovery that was interrupted may have put a frame of nothing where leases are, or the head. */
+static void leave_void(struct walk *walk, uint64_t at, const struct bloomery_frame *frame)
+{
+    struct bloomery_recovery_queue *queue = walk->queue;
+    const struct bloomery_queue_position place = {walk->segment, at};
+    const struct bloomery_queue_position end = {walk->segment, at + bloomery_frame_bytes(frame)};
+    const uint64_t leases = queue->leases;
+    struct bloomery_entry entry = {.flags = 0};
+    bloomery_entry_get(walk->recovery->area, frame->body_bytes, &entry);
+    if (entry.flags != BLOOMERY_ENTRY_VOID || bloomery_place_before(queue->head, place))
+        return;
+    drop_leases(walk->recovery, queue, place, end);
+    const bool within = bloomery_place_before(queue->head, end) &&
+                        (queue->head_index > 0 || !bloomery_place_same(queue->head, place));
+    if (within) {
+        queue->head = end;
+        queue->head_index = 0;
+        queue->head_number = frame->first + frame->entries;
+    }
+    walk->recovery->changed = walk->recovery->changed || within || queue->leases < leases;
+}
+
 /* The next frame behind `at` that may be whole: its place, or the end. */
 static bloomery_status find_next(struct walk *walk, uint64_t at, uint64_t *next, uint64_t *number,
                                  bloomery_error *error)
@@ -405,6 +427,7 @@ static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_err
             walk->number = queue->head_number - queue->head_index;
         status = take_frame(walk, at, &frame, &whole, error);
         if (status == BLOOMERY_OK && whole) {
+            leave_void(walk, at, &frame);
             count_items(walk, &frame);
             if (walk->recovery->first == 0)
                 walk->recovery->first = frame.first;
@@ -538,6 +561,7 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
 {
     const struct bloomery_queue_position first = {1, BLOOMERY_FILE_HEADER};
     const uint64_t before = queue->queued;
+    const uint64_t found = recovery->result.damaged;
     struct walk walk = {.recovery = recovery, .queue = queue, .saved = saved, .file = {.file = -1}};
     struct bloomery_queue_position place = queue->head;
     if (saved != NULL && bloomery_place_before(*saved, place))
@@ -558,6 +582,11 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
         return status;
     const uint64_t lost = before > walk.items ? before - walk.items : 0;
     recovery->result.queued += lost;
+    if (recovery->result.queued > 0 && recovery->result.damaged == found)
+        bloomery_recovery_tell(recovery,
+                               "%s: the queue counts %" PRIu64 " items that are not there: "
+                               "they were given up before, by a recovery that was interrupted",
+                               recovery->sieve->path, recovery->result.queued);
     if (recovery->rolls)
         status = roll(&walk, error);
     if (queue->queued != walk.items)
