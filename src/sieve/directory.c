@@ -57,6 +57,8 @@ bloomery_status bloomery_directory_enter(bloomery_sieve *sieve, bool existing,
                                          bloomery_error *error)
 {
     const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    if (sieve->store.directory >= 0)
+        return find_real_path(sieve, error);
     int directory = open(sieve->path, flags);
     if (directory < 0 && errno == ENOENT && existing)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s: there is no such sieve",

@@ -188,6 +188,11 @@ void bloomery_manifest_close(bloomery_sieve *sieve);
 bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *options,
                                             bloomery_sieve_options *copy, bloomery_error *error);
 
+/* As bloomery_sieve_open, in a directory that is open and locked already, which becomes the
+ * sieve's, and is closed on failure too; -1: there is none. */
+bloomery_status bloomery_sieve_open_locked(const bloomery_sieve_options *options, int directory,
+                                           bloomery_sieve **sieve, bloomery_error *error);
+
 /* A sieve that is not open yet, and its end, open or not. `made` may be there on failure too. */
 bloomery_status bloomery_sieve_allocate(const bloomery_sieve_options *options,
                                         bloomery_sieve **made, bloomery_error *error);

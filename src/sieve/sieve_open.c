@@ -45,9 +45,6 @@ static bool is_none(const char *canon)
 
 static bloomery_status check_ranges(const bloomery_sieve_options *options, bloomery_error *error)
 {
-    const bloomery_allocator *allocator = &options->allocator;
-    if ((allocator->allocate == NULL) != (allocator->release == NULL))
-        return bad(error, "an allocator needs both allocate and release");
     if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != BLOOMERY_SIEVE_MEMORY &&
         options->engine != BLOOMERY_SIEVE_DISK)
         return bad(error, "there is no such engine");
@@ -372,28 +369,50 @@ bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *option
 {
     /* What version 0.1 has of the struct. */
     enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_sieve_options) };
-    return bloomery_sized_read(options, OPTIONS_BYTES_FIRST, copy, sizeof *copy,
-                               "BLOOMERY_SIEVE_OPTIONS", error);
+    const bloomery_status status = bloomery_sized_read(
+        options, OPTIONS_BYTES_FIRST, copy, sizeof *copy, "BLOOMERY_SIEVE_OPTIONS", error);
+    if (status == BLOOMERY_OK &&
+        (copy->allocator.allocate == NULL) != (copy->allocator.release == NULL))
+        return bad(error, "an allocator needs both allocate and release");
+    return status;
+}
+
+static bloomery_status open_as(const bloomery_sieve_options *options, int directory,
+                               bloomery_sieve **made, bloomery_error *error)
+{
+    bloomery_status status = check_ranges(options, error);
+    if (status == BLOOMERY_OK)
+        status = check_names(options, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sieve_allocate(options, made, error);
+    if (status != BLOOMERY_OK) {
+        if (directory >= 0)
+            close(directory);
+        return status;
+    }
+    (*made)->store.directory = directory;
+    return options->directory != NULL ? open_in(*made, options, error)
+                                      : make_new(*made, options, error);
 }
 
 bloomery_status bloomery_sieve_open(const bloomery_sieve_options *options, bloomery_sieve **sieve,
                                     bloomery_error *error)
 {
     const bloomery_sieve_options none = BLOOMERY_SIEVE_OPTIONS;
+    return bloomery_sieve_open_locked(options != NULL ? options : &none, -1, sieve, error);
+}
+
+bloomery_status bloomery_sieve_open_locked(const bloomery_sieve_options *options, int directory,
+                                           bloomery_sieve **sieve, bloomery_error *error)
+{
     bloomery_sieve_options given;
     *sieve = NULL;
     bloomery_sieve *made = NULL;
-    bloomery_status status =
-        bloomery_sieve_copy_options(options != NULL ? options : &none, &given, error);
+    bloomery_status status = bloomery_sieve_copy_options(options, &given, error);
     if (status == BLOOMERY_OK)
-        status = check_ranges(&given, error);
-    if (status == BLOOMERY_OK)
-        status = check_names(&given, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_sieve_allocate(&given, &made, error);
-    if (status == BLOOMERY_OK)
-        status =
-            given.directory != NULL ? open_in(made, &given, error) : make_new(made, &given, error);
+        status = open_as(&given, directory, &made, error);
+    else if (directory >= 0)
+        close(directory);
     if (status != BLOOMERY_OK) {
         /* Not even an empty directory stays of a sieve that was refused. */
         if (made != NULL && made->made_directory)

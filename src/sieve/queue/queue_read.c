@@ -186,14 +186,18 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
         return BLOOMERY_OK;
     }
     next.offset += BLOOMERY_FRAME_HEADER + (uint64_t)body_bytes;
-    if (next.segment < queue->tail.segment) {
+    /* A segment without frames is what recovery leaves of one that is lost. One that can't be opened
+     * is for whoever reads its first frame. */
+    for (bool same = true; next.segment < queue->tail.segment; same = false) {
         const struct bloomery_store_file *file = NULL;
         uint64_t end = 0;
-        const bloomery_status status = segment_file(queue, next.segment, &file, &end, error);
-        if (status != BLOOMERY_OK)
+        const bloomery_status status =
+            segment_file(queue, next.segment, &file, &end, same ? error : NULL);
+        if (status != BLOOMERY_OK && same)
             return status;
-        if (next.offset >= end)
-            next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
+        if (status != BLOOMERY_OK || next.offset < end)
+            break;
+        next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
     }
     *place = next;
     return BLOOMERY_OK;

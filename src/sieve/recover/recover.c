@@ -347,13 +347,14 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
     return status;
 }
 
-/* Opened as ever, which removes and cuts what does not count, and read once more. */
-static bloomery_status look_again(const bloomery_sieve_options *options,
+/* Opened as ever, which removes and cuts what does not count, and read once more. `directory`: it,
+ * locked all the time, or who waits for it would come between. */
+static bloomery_status look_again(const bloomery_sieve_options *options, int directory,
                                   struct bloomery_recovery *recovery, bloomery_error *error)
 {
     bloomery_sieve *sieve = NULL;
     uint64_t damaged = 0;
-    bloomery_status status = bloomery_sieve_open(options, &sieve, error);
+    bloomery_status status = bloomery_sieve_open_locked(options, directory, &sieve, error);
     if (status != BLOOMERY_OK)
         return status;
     status = bloomery_sieve_verify(sieve, recovery->report, recovery->context, &damaged, error);
@@ -397,12 +398,17 @@ bloomery_status bloomery_sieve_recover(const bloomery_sieve_options *options,
         status = recover(&recovery, error);
     if (recovery.folder >= 0)
         close(recovery.folder);
+    int directory = -1;
     if (recovery.sieve != NULL) {
         bloomery_store_give(&recovery.sieve->store, recovery.own, OWN);
+        if (status == BLOOMERY_OK) {
+            directory = recovery.sieve->store.directory;
+            recovery.sieve->store.directory = -1;
+        }
         bloomery_sieve_destroy(recovery.sieve);
     }
     if (status == BLOOMERY_OK)
-        status = look_again(&plain, &recovery, error);
+        status = look_again(&plain, directory, &recovery, error);
     if (result != NULL)
         bloomery_sized_give(&recovery.result, sizeof recovery.result, result, result->struct_bytes);
     return status;

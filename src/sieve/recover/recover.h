@@ -14,7 +14,7 @@
  *
  * Numbers of the queue's entries go on without holes, since that is how a missing frame is noticed.
  * So where entries were lost, there are as many entries that say nothing (BLOOMERY_ENTRY_VOID:
- * noted and forced at once, which no push is): popping passes over them as over notes.
+ * marked and forced at once, which no push is): popping passes over them as over marked keys.
  */
 #ifndef BLOOMERY_SIEVE_RECOVER_H
 #define BLOOMERY_SIEVE_RECOVER_H
@@ -66,6 +66,27 @@ bloomery_status bloomery_recovery_keep(struct bloomery_recovery *recovery, const
 bloomery_status bloomery_recovery_keep_part(struct bloomery_recovery *recovery,
                                             const struct bloomery_store_file *file, uint64_t from,
                                             uint64_t end, bloomery_error *error);
+
+/* ---- recover_void.c ---- */
+
+/* Where entries were lost: in which file, and which number comes next. */
+struct bloomery_recovery_gap {
+    struct bloomery_recovery *recovery;
+    struct bloomery_store_file *file; /* of the segment */
+    uint64_t *number;                 /* of the next entry; rises with each that is put there */
+    bool is_log;                      /* the queue is the memory engine's log */
+};
+
+/* Puts so many entries of nothing into just so many bytes at `at`. BLOOMERY_CORRUPT if they do not
+ * fit. */
+bloomery_status bloomery_recovery_fill(struct bloomery_recovery_gap gap, uint64_t at,
+                                       uint64_t bytes, uint64_t entries, bloomery_error *error);
+
+/* As many at the end of a segment, a byte each, and the file ends behind them. `at` moves there. */
+bloomery_status bloomery_recovery_append(struct bloomery_recovery_gap gap, uint64_t *at,
+                                         uint64_t entries, bloomery_error *error);
+
+/* ---- recover_queue.c, recover_disk.c ---- */
 
 /* The queue, from its head on, or from `saved`, where the memory engine's filter was saved, which
  * may move. */

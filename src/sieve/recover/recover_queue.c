@@ -7,9 +7,8 @@
  *                      | 52 entries of nothing |                          | more of nothing, where
  *                                                       the next one begins with a later number
  *
- * In the middle of a segment frames of nothing fill the range to the byte, which the one entry with
- * a key of zeros is for; the entries that were there took at least a byte each. At the end of a
- * segment they take what they need.
+ * In the middle of a segment frames of nothing fill the range to the byte; at the end of a segment
+ * they take what they need (recover_void.c).
  */
 #include "sieve/recover/recover.h"
 
@@ -17,8 +16,6 @@
 #include "base/error.h"
 
 #include <inttypes.h>
-
-enum { DENSE = BLOOMERY_QUEUE_BUFFER };
 
 struct walk {
     struct bloomery_recovery *recovery;
@@ -32,109 +29,12 @@ struct walk {
     uint64_t items;  /* not popped, in whole frames */
 };
 
-/* ---- Entries of nothing ------------------------------------------------------------------ */
-
-/* A head that takes `prefix` bytes, for a key of so many. */
-static bool put_head(uint8_t *to, uint64_t prefix, uint64_t key, uint32_t flags)
+static struct bloomery_recovery_gap gap_of(struct walk *walk)
 {
-    uint8_t head[8];
-    if (key > BLOOMERY_SIEVE_ITEM_MAX ||
-        bloomery_varint_put(head, (uint32_t)key << 3 | flags) != prefix)
-        return false;
-    memcpy(to, head, prefix);
-    return true;
-}
-
-/* One entry of so many bytes, its key zeros. Where the length of a key's length jumps, a payload
- * takes what is left. */
-static void put_void(uint8_t *to, uint64_t bytes)
-{
-    static const uint32_t payloads[] = {1, 128, 16384}; /* their lengths take 1, 2 and 3 bytes */
-    memset(to, 0, bytes);
-    for (uint64_t prefix = 1; prefix <= 4 && prefix <= bytes; prefix++)
-        if (put_head(to, prefix, bytes - prefix, BLOOMERY_ENTRY_VOID))
-            return;
-    for (uint64_t i = 0; i < 3; i++)
-        for (uint64_t prefix = 1; prefix <= 4; prefix++) {
-            const uint64_t rest = prefix + i + 1 + payloads[i];
-            if (rest <= bytes && bytes - rest <= BLOOMERY_SIEVE_ITEM_MAX - payloads[i] &&
-                put_head(to, prefix, bytes - rest, BLOOMERY_ENTRY_VOID | BLOOMERY_ENTRY_PAYLOAD)) {
-                bloomery_varint_put(to + prefix, payloads[i]);
-                return;
-            }
-        }
-}
-
-/* A frame of so many entries of nothing, with a body of so many bytes. */
-static bloomery_status put_frame(struct walk *walk, uint64_t *at, uint64_t entries, uint64_t bytes,
-                                 bloomery_error *error)
-{
-    uint8_t *body = walk->recovery->area;
-    struct bloomery_frame frame = {
-        .entries = (uint32_t)entries, .body_bytes = (uint32_t)bytes, .first = walk->number};
-    memset(body, BLOOMERY_ENTRY_VOID, entries - 1);
-    put_void(body + entries - 1, bytes - (entries - 1));
-    const bloomery_status status = bloomery_frame_write(&walk->recovery->sieve->store, &walk->file,
-                                                        *at, &frame, NULL, body, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    *at += BLOOMERY_FRAME_HEADER + bytes;
-    walk->number += entries;
-    if (walk->saved != NULL) /* the queue is the memory engine's log */
-        walk->recovery->result.seen += entries;
-    return BLOOMERY_OK;
-}
-
-static bloomery_status no_fit(const struct walk *walk, uint64_t at, bloomery_error *error)
-{
-    return bloomery_store_damaged(&walk->recovery->sieve->store, &walk->file, at, error,
-                                  "the numbers of the items around it do not fit to the bytes "
-                                  "between them, so that it cannot be recovered");
-}
-
-/* So many entries into just so many bytes. */
-static bloomery_status fill(struct walk *walk, uint64_t at, uint64_t bytes, uint64_t entries,
-                            bloomery_error *error)
-{
-    const uint64_t end = at + bytes;
-    bloomery_status status = BLOOMERY_OK;
-    while (status == BLOOMERY_OK && entries > 0) {
-        const uint64_t left = end - at;
-        uint64_t some = entries;
-        if (left < BLOOMERY_FRAME_HEADER + entries)
-            return no_fit(walk, at, error);
-        uint64_t body = left - BLOOMERY_FRAME_HEADER;
-        if (entries > DENSE) {
-            some = DENSE;
-            body = DENSE;
-        } else if (body > DENSE && entries > 1) {
-            const uint64_t rest = BLOOMERY_FRAME_HEADER + entries - 1;
-            if (body <= rest)
-                return no_fit(walk, at, error);
-            some = 1;
-            body = body - rest < BLOOMERY_SIEVE_ITEM_MAX ? body - rest : BLOOMERY_SIEVE_ITEM_MAX;
-        }
-        if (body > BLOOMERY_QUEUE_BODY_MAX - 1)
-            return no_fit(walk, at, error);
-        status = put_frame(walk, &at, some, body, error);
-        entries -= some;
-    }
-    return status == BLOOMERY_OK && at != end ? no_fit(walk, at, error) : status;
-}
-
-/* As many entries at the end of a segment, a byte each, and the file ends behind them. */
-static bloomery_status append(struct walk *walk, uint64_t *at, uint64_t entries,
-                              bloomery_error *error)
-{
-    bloomery_status status = BLOOMERY_OK;
-    while (status == BLOOMERY_OK && entries > 0) {
-        const uint64_t some = entries < DENSE ? entries : DENSE;
-        status = put_frame(walk, at, some, some, error);
-        entries -= some;
-    }
-    return status == BLOOMERY_OK
-               ? bloomery_store_cut(&walk->recovery->sieve->store, &walk->file, *at, error)
-               : status;
+    return (struct bloomery_recovery_gap){.recovery = walk->recovery,
+                                          .file = &walk->file,
+                                          .number = &walk->number,
+                                          .is_log = walk->saved != NULL};
 }
 
 /* ---- What goes with a range -------------------------------------------------------------- */
@@ -328,10 +228,10 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
     *at = next;
     if (last) {
         *at = begin;
-        status = append(walk, at, number - first, error);
+        status = bloomery_recovery_append(gap_of(walk), at, number - first, error);
         walk->end = *at;
     } else {
-        status = fill(walk, begin, next - begin, number - first, error);
+        status = bloomery_recovery_fill(gap_of(walk), begin, next - begin, number - first, error);
     }
     if (status == BLOOMERY_OK)
         leave_range(walk, begin, last ? UINT64_MAX : next);
@@ -391,7 +291,7 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
             status =
                 bloomery_recovery_keep_part(walk->recovery, &walk->file, at, UINT64_MAX, error);
         if (status == BLOOMERY_OK)
-            status = append(walk, &at, number - first, error);
+            status = bloomery_recovery_append(gap_of(walk), &at, number - first, error);
         leave_range(walk, begin, UINT64_MAX);
     }
     if (last)
@@ -486,7 +386,19 @@ static bloomery_status roll(struct walk *walk, bloomery_error *error)
     return status;
 }
 
-/* ---- Leases before the head -------------------------------------------------------------- */
+/* ---- Leases ------------------------------------------------------------------------------ */
+
+/* Whether entry `index` of the frame in the area is nothing, put there by a recovery that did not
+ * come to its end: so are all others of its frame. */
+static bool is_void(const struct bloomery_recovery *recovery, const struct bloomery_frame *frame,
+                    uint64_t index)
+{
+    struct bloomery_entry entry = {.flags = 0};
+    uint32_t at = 0;
+    for (uint64_t i = 0; i <= index; i++)
+        at += (uint32_t)bloomery_entry_get(recovery->area + at, frame->body_bytes - at, &entry);
+    return entry.flags == BLOOMERY_ENTRY_VOID;
+}
 
 static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
                                      struct bloomery_recovery_queue *queue, const uint8_t *lease,
@@ -515,7 +427,12 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
         bloomery_queue_is_body(recovery->area, frame.body_bytes, frame.entries);
     char name[BLOOMERY_FILE_NAME];
     bloomery_store_name(BLOOMERY_FILE_QUEUE, place.segment, 0, name);
-    if (!*whole) {
+    if (*whole && is_void(recovery, &frame, number - frame.first)) {
+        *whole = false;
+        bloomery_recovery_tell(
+            recovery, "%s/%s: the leased items of the frame at %" PRIu64 " were lost before",
+            recovery->sieve->path, name, place.offset);
+    } else if (!*whole) {
         bloomery_recovery_tell(
             recovery, "%s/%s: the frame at %" PRIu64 ", with leased items, is %s",
             recovery->sieve->path, name, place.offset, file.file >= 0 ? "damaged" : "missing");
@@ -525,18 +442,16 @@ static bloomery_status look_at_lease(struct bloomery_recovery *recovery,
     return status;
 }
 
-/* Those in frames that the walk does not come by. */
+/* After the walk, which need not come by their frames, and of which one before this may have
+ * overwritten them. */
 static bloomery_status look_at_leases(struct bloomery_recovery *recovery,
-                                      struct bloomery_recovery_queue *queue,
-                                      struct bloomery_queue_position from, bloomery_error *error)
+                                      struct bloomery_recovery_queue *queue, bloomery_error *error)
 {
     struct bloomery_queue_position last = {0, 0};
     for (uint64_t i = 0; i < queue->leases;) {
         const uint8_t *lease = queue->lease + i * BLOOMERY_LEASE_BYTES;
         const struct bloomery_queue_position place = lease_place(lease);
         bool whole = true;
-        if (!bloomery_place_before(place, from))
-            return BLOOMERY_OK;
         if (!bloomery_place_same(place, last)) {
             const bloomery_status status = look_at_lease(recovery, queue, lease, &whole, error);
             if (status != BLOOMERY_OK)
@@ -570,7 +485,7 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
         walk.number = queue->head_number - queue->head_index;
     else if (bloomery_place_same(place, first))
         walk.number = 1;
-    bloomery_status status = look_at_leases(recovery, queue, place, error);
+    bloomery_status status = BLOOMERY_OK;
     for (walk.segment = place.segment; status == BLOOMERY_OK && walk.segment <= queue->tail.segment;
          walk.segment++) {
         if (walk.segment == queue->tail.segment && queue->tail.offset == BLOOMERY_FILE_HEADER)
@@ -578,6 +493,8 @@ bloomery_status bloomery_recovery_queue(struct bloomery_recovery *recovery,
         status = walk_segment(&walk, place.offset, error);
         place.offset = BLOOMERY_FILE_HEADER;
     }
+    if (status == BLOOMERY_OK)
+        status = look_at_leases(recovery, queue, error);
     if (status != BLOOMERY_OK)
         return status;
     const uint64_t lost = before > walk.items ? before - walk.items : 0;
