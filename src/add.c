@@ -7,8 +7,8 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "batch/window.h"
-#include "chain/foreign_chain.h"
 #include "chain/grow.h"
+#include "chain/layers.h"
 #include "core/derive.h"
 #include "dialect/dialects.h"
 #include "ways.h"
@@ -76,9 +76,12 @@ static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
 static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
                          bloomery_error *error)
 {
+    const struct bloomery_subject subject = {.key = key};
     uint32_t set = 0;
-    int found = bloomery_positions_add(filter, key, &set, error);
-    return added(filter, found, set, new_bits);
+    if (filter->kind->grows)
+        return added(filter, bloomery_chain_add_positions(filter, key, &set, error), set, new_bits);
+    set = bloomery_layer_add(filter, filter->layers, &subject, true);
+    return added(filter, set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN, set, new_bits);
 }
 
 int bloomery_add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits)

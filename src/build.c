@@ -19,7 +19,7 @@
 #include "batch/native.h"
 #include "batch/ranges.h"
 #include "batch/window.h"
-#include "chain/foreign_chain.h"
+#include "chain/layers.h"
 
 #include "base/error.h"
 #include "base/memory.h"

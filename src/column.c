@@ -10,7 +10,7 @@
  * Filters whose hash hands out positions take them one by one.
  */
 #include "add.h"
-#include "chain/foreign_chain.h"
+#include "chain/layers.h"
 #include "query.h"
 
 #include "base/error.h"

@@ -3,7 +3,7 @@
  * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and
  * here it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
-#include "chain/foreign_chain.h"
+#include "chain/layers.h"
 #include "design.h"
 #include "options.h"
 #include "ways.h"

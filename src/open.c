@@ -18,6 +18,7 @@
 #include "format/format.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -172,37 +173,59 @@ static bloomery_status open_copy(int file, const struct bloomery_parsed *parsed,
     return status;
 }
 
-bloomery_status bloomery_open(const char *path, const bloomery_open_options *given,
-                              bloomery_filter **filter, bloomery_error *error)
+/* A file that is open. `name` is for messages. */
+static bloomery_status open_file(int file, const char *name, const bloomery_open_options *options,
+                                 bloomery_filter **filter, bloomery_error *error)
 {
-    bloomery_open_options options;
     struct bloomery_parsed parsed;
     struct bloomery_traits traits = {.secret_known = false};
     uint8_t prefix[BLOOMERY_PREFIX_MAX];
     uint64_t file_bytes = 0;
-    int file = -1;
-    *filter = NULL;
-    bloomery_status status = bloomery_open_options_read(given, &options, error);
-    if (status == BLOOMERY_OK)
-        status = bloomery_file_open(path, &file, &file_bytes, error);
+    bloomery_status status = bloomery_file_size(file, name, &file_bytes, error);
     if (status != BLOOMERY_OK)
         return status;
-    const bool copy = (options.flags & BLOOMERY_OPEN_COPY) != 0;
+    const bool copy = (options->flags & BLOOMERY_OPEN_COPY) != 0;
     size_t prefix_bytes = file_bytes < sizeof prefix ? (size_t)file_bytes : sizeof prefix;
     status = bloomery_file_read(file, 0, prefix, prefix_bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_format_parse(prefix, prefix_bytes, file_bytes, &parsed, error);
     if (status == BLOOMERY_OK)
-        status = read_traits(&parsed, &options, copy, &traits, error);
+        status = read_traits(&parsed, options, copy, &traits, error);
     if (status == BLOOMERY_OK && copy)
         status = open_copy(file, &parsed, &traits, filter, error);
     else if (status == BLOOMERY_OK)
         status = open_mapped(file, &parsed, &traits, filter, error);
-    close(file);
     wipe(&parsed, &traits);
     explicit_bzero(prefix, sizeof prefix);
     assert((status == BLOOMERY_OK) == (*filter != NULL));
     return status;
+}
+
+bloomery_status bloomery_open(const char *path, const bloomery_open_options *given,
+                              bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_open_options options;
+    int file = -1;
+    *filter = NULL;
+    bloomery_status status = bloomery_open_options_read(given, &options, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_file_open(path, &file, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = open_file(file, path, &options, filter, error);
+    close(file);
+    return status;
+}
+
+bloomery_status bloomery_open_descriptor(int file, const bloomery_open_options *given,
+                                         bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_open_options options;
+    char name[40];
+    *filter = NULL;
+    const bloomery_status status = bloomery_open_options_read(given, &options, error);
+    snprintf(name, sizeof name, "descriptor %d", file);
+    return status == BLOOMERY_OK ? open_file(file, name, &options, filter, error) : status;
 }
 
 /* The part of view and load that both have. */

@@ -4,7 +4,7 @@
 
 #include "base/bits.h"
 #include "batch/window.h"
-#include "chain/foreign_chain.h"
+#include "chain/layers.h"
 #include "ways.h"
 
 #include "hash/xxh3.h"
@@ -48,13 +48,8 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
         return true;
     if (__builtin_expect(layers == 1, 1))
         return filter->operations.may_contain(&filter->layers[0], filter->layers[0].payload, hash);
-    /* The newest layer first: it is the largest, and holds what was added last. */
-    for (uint32_t i = layers; i-- > 0;) {
-        const struct bloomery_layer *layer = &filter->layers[i];
-        if (filter->operations.may_contain(layer, layer->payload, hash))
-            return true;
-    }
-    return false;
+    const struct bloomery_subject subject = {.hash = hash};
+    return bloomery_layers_may_contain(filter, layers, &subject, false);
 }
 
 void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)

@@ -4,7 +4,7 @@
  * not change the filter's count of adds: that counts calls of add.
  */
 #include "add.h"
-#include "chain/foreign_chain.h"
+#include "chain/layers.h"
 #include "options.h"
 #include "ways.h"
 

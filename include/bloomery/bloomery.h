@@ -514,6 +514,9 @@ BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
  *   open   A file, mapped read-only: microseconds, whatever its size. The payload is not read, so
  *          damage in it shows in bloomery_verify and not here. With BLOOMERY_OPEN_COPY the whole
  *          file is read, its checksums are compared, and keys can be added.
+ *          open_descriptor does the same with a file that is open for reading. It starts at the
+ *          file's first byte, neither uses nor moves the offset, and leaves `file` open. The caller
+ *          may close it at once.
  *   view   A read-only filter over bytes that the caller keeps alive and unchanged until
  *          bloomery_free. `data` must be a multiple of 64.
  *   load   A filter that owns a copy of these bytes, checksums compared. Keys can be added.
@@ -525,6 +528,10 @@ BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
 BLOOMERY_PUBLIC bloomery_status bloomery_open(const char *path,
                                               const bloomery_open_options *options,
                                               bloomery_filter **filter, bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_open_descriptor(int file,
+                                                         const bloomery_open_options *options,
+                                                         bloomery_filter **filter,
+                                                         bloomery_error *error);
 BLOOMERY_PUBLIC bloomery_status bloomery_view(const void *data, size_t bytes,
                                               const bloomery_open_options *options,
                                               bloomery_filter **filter, bloomery_error *error);

@@ -13,26 +13,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-bloomery_status bloomery_file_open(const char *path, int *file, uint64_t *bytes,
+bloomery_status bloomery_file_open(const char *path, int *file, bloomery_error *error)
+{
+    /* O_NONBLOCK: opening a FIFO by mistake must not hang; it means nothing for regular files. */
+    *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return *file >= 0 ? BLOOMERY_OK : bloomery_fail_system(error, errno, "%s", path);
+}
+
+bloomery_status bloomery_file_size(int file, const char *name, uint64_t *bytes,
                                    bloomery_error *error)
 {
     struct stat facts;
-    /* O_NONBLOCK: opening a FIFO by mistake must not hang; it means nothing for regular files. */
-    int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (opened < 0)
-        return bloomery_fail_system(error, errno, "%s", path);
-    if (fstat(opened, &facts) != 0) {
-        int reason = errno;
-        close(opened);
-        return bloomery_fail_system(error, reason, "%s", path);
-    }
-    if (!S_ISREG(facts.st_mode)) {
-        close(opened);
-        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "%s: %s", path,
+    if (fstat(file, &facts) != 0)
+        return bloomery_fail_system(error, errno, "%s", name);
+    if (!S_ISREG(facts.st_mode))
+        return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "%s: %s", name,
                              S_ISDIR(facts.st_mode) ? "is a directory" : "is not a regular file");
-    }
     assert(facts.st_size >= 0);
-    *file = opened;
     *bytes = (uint64_t)facts.st_size;
     return BLOOMERY_OK;
 }

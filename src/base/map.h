@@ -10,8 +10,11 @@ struct bloomery_map {
     size_t bytes;
 };
 
-/* Opens a regular file for reading. `file` is then the caller's to close. */
-bloomery_status bloomery_file_open(const char *path, int *file, uint64_t *bytes,
+/* Opens a file for reading. `file` is then the caller's to close. */
+bloomery_status bloomery_file_open(const char *path, int *file, bloomery_error *error);
+
+/* The bytes of a regular file; no other is accepted. `name` is for the message. */
+bloomery_status bloomery_file_size(int file, const char *name, uint64_t *bytes,
                                    bloomery_error *error);
 
 /* Reads exactly `bytes` bytes from `offset`. BLOOMERY_TRUNCATED if the file ends before. */

@@ -43,10 +43,14 @@
  * others with the number of layers. Layers never move. Some keys may then still go to the layer that
  * was full, one for each thread at the most: who adds a word of keys counts their bits before, and takes
  * back what they did not set. While others do so a layer can seem full some words of keys early.
+ *
+ * Chains of other systems take the same way, with three differences. What the next layer is like
+ * is said by `next_layer` in the row of their kind. A layer is full with as many new keys as it was
+ * planned for, and `adds` counts those. One thread adds, one key at a time.
  */
 #include "chain/grow.h"
 
-#include "chain/foreign_chain.h"
+#include "chain/layers.h"
 
 #include "base/bits.h"
 #include "base/error.h"
@@ -188,33 +192,85 @@ void bloomery_chain_open(struct bloomery_filter *filter)
     }
 }
 
-/* Why there is no further layer, and where the chain stands. */
-static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted, bool no_memory,
-                              bloomery_error *error)
+static const char chain_max[] = "a chain has no more";
+
+static bool passes_limit(const struct bloomery_filter *filter, uint64_t bytes)
+{
+    uint64_t total;
+    return __builtin_add_overflow(bloomery_payload_bytes(filter), bytes, &total) ||
+           total > SIZE_MAX || (filter->memory_limit > 0 && total > filter->memory_limit);
+}
+
+/* Why there is no further layer, and where the chain stands. `why`: what else is in the way than
+ * the `wanted` bytes. */
+static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wanted,
+                              const char *why, bloomery_error *error)
 {
     struct bloomery_phrase now = {{0}}, more = {{0}}, limit = {{0}};
     const uint32_t layers = bloomery_layer_count(filter);
-    const char *plural = layers == 1 ? "" : "s";
+    const char *about = filter->foreign ? "" : "about ", *plural = layers == 1 ? "" : "s";
     double keys = 0;
     for (uint32_t i = 0; i < layers; i++)
-        keys += filter->kind->estimate(
-            &filter->layers[i], __atomic_load_n(&filter->layers[i].bits_set, __ATOMIC_RELAXED));
+        keys += filter->foreign
+                    ? (double)filter->layers[i].adds
+                    : filter->kind->estimate(
+                          &filter->layers[i],
+                          __atomic_load_n(&filter->layers[i].bits_set, __ATOMIC_RELAXED));
+    if (why != NULL)
+        return bloomery_fail(error, BLOOMERY_FULL, 0, "full with %s%llu keys in %u link%s: %s",
+                             about, (unsigned long long)keys, layers, plural, why);
     bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
     bloomery_phrase_bytes(&more, wanted);
-    if (no_memory)
+    if (!passes_limit(filter, wanted))
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "full with about %llu keys in %u link%s of %s; there is no memory "
+                             "full with %s%llu keys in %u link%s of %s; there is no memory "
                              "for another link of %s",
-                             (unsigned long long)keys, layers, plural, now.text, more.text);
-    if (layers == BLOOMERY_CHAIN_MAX || wanted == 0)
-        return bloomery_fail(error, BLOOMERY_FULL, 0,
-                             "full with about %llu keys in %u link%s: a chain has no more",
-                             (unsigned long long)keys, layers, plural);
+                             about, (unsigned long long)keys, layers, plural, now.text, more.text);
     return bloomery_fail(error, BLOOMERY_FULL, 0,
-                         "full with about %llu keys in %u link%s of %s; another link of %s would "
+                         "full with %s%llu keys in %u link%s of %s; another link of %s would "
                          "pass the limit of %s",
-                         (unsigned long long)keys, layers, plural, now.text, more.text,
+                         about, (unsigned long long)keys, layers, plural, now.text, more.text,
                          bloomery_phrase_bytes(&limit, filter->memory_limit));
+}
+
+/* Planned once: a full chain is tried again and again. */
+static bloomery_status next_of_ours(struct bloomery_filter *filter,
+                                    const struct bloomery_layer *newest,
+                                    struct bloomery_layer *next, bloomery_error *error)
+{
+    if (filter->next.keys == 0 &&
+        bloomery_chain_next(newest, &filter->next, filter->shape.hash, NULL) != BLOOMERY_OK) {
+        filter->next.keys = 0;
+        return refuse(filter, 0, chain_max, error);
+    }
+    *next = (struct bloomery_layer){
+        .bits = filter->next.bits,
+        .blocks = filter->next.bits / BLOOMERY_BLOCK_BITS,
+        .probes = filter->next.probes,
+        .blocks_per_key = filter->next.blocks_per_key,
+        .keys = filter->next.keys,
+        .rate = filter->next.rate,
+        .bytes = filter->next.bytes,
+    };
+    next->full_at = full_at(next);
+    return BLOOMERY_OK;
+}
+
+static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
+                                      const struct bloomery_layer *newest,
+                                      struct bloomery_layer *next, bloomery_error *error)
+{
+    struct bloomery_shape alone = filter->shape;
+    if (filter->shape.growth == 0)
+        return refuse(filter, 0, "a filter of its kind does not grow", error);
+    bloomery_status status = filter->kind->next_layer(&filter->shape, newest, next, error);
+    alone.layers = next;
+    alone.layer_count = 1;
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_lay_out(&alone, &next->bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_check(&alone, next->bytes, error);
+    return status;
 }
 
 /* Adds a layer. Nobody else does so meanwhile. */
@@ -222,39 +278,25 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
 {
     const uint32_t count = filter->shape.layer_count;
     const struct bloomery_layer *newest = &filter->layers[count - 1];
-    const uint64_t now = bloomery_payload_bytes(filter);
-    uint64_t total;
-    /* Planned once: a full chain is asked again and again. */
-    if (count == BLOOMERY_CHAIN_MAX ||
-        (filter->next.keys == 0 &&
-         bloomery_chain_next(newest, &filter->next, filter->shape.hash, NULL) != BLOOMERY_OK)) {
-        filter->next.keys = 0;
-        return refuse(filter, 0, false, error);
-    }
-    const bloomery_plan plan = filter->next;
-    if (__builtin_add_overflow(now, plan.bytes, &total) || total > SIZE_MAX ||
-        (filter->memory_limit > 0 && total > filter->memory_limit))
-        return refuse(filter, plan.bytes, false, error);
-    struct bloomery_layer *layer = &filter->layers[count];
-    *layer = (struct bloomery_layer){
-        .bits = plan.bits,
-        .blocks = plan.bits / BLOOMERY_BLOCK_BITS,
-        .probes = plan.probes,
-        .blocks_per_key = plan.blocks_per_key,
-        .keys = plan.keys,
-        .rate = plan.rate,
-        .offset = now,
-        .bytes = plan.bytes,
-        .own_memory = true,
-    };
-    layer->full_at = full_at(layer);
-    layer->payload =
-        bloomery_allocate(&filter->allocator, (size_t)layer->bytes, BLOOMERY_PAYLOAD_UNIT);
-    if (layer->payload == NULL)
-        return refuse(filter, plan.bytes, true, error);
+    struct bloomery_layer next = {.offset = 0};
+    if (count == BLOOMERY_CHAIN_MAX)
+        return refuse(filter, 0, chain_max, error);
+    const bloomery_status status = filter->kind->next_layer == NULL
+                                       ? next_of_ours(filter, newest, &next, error)
+                                       : next_of_theirs(filter, newest, &next, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    next.offset = bloomery_payload_bytes(filter);
+    next.own_memory = true;
+    if (!passes_limit(filter, next.bytes))
+        next.payload =
+            bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (next.payload == NULL)
+        return refuse(filter, next.bytes, NULL, error);
     filter->next.keys = 0;
+    filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
-    assert(bloomery_payload_bytes(filter) == total);
+    assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
     return BLOOMERY_OK;
 }
 
@@ -281,9 +323,11 @@ static void recount(struct bloomery_layer *layer)
     layer->unsure = 0;
 }
 
-/* Whether the layer holds the keys that it was planned for. */
-static bool is_full(struct bloomery_layer *layer)
+/* Whether the layer holds the keys that it was planned for. Other systems count new keys. */
+static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer *layer)
 {
+    if (filter->foreign)
+        return layer->adds >= layer->keys;
     const uint64_t known = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
     if (known + layer->unsure < layer->full_at)
         return false;
@@ -294,11 +338,13 @@ static bool is_full(struct bloomery_layer *layer)
 /* ---- Adding --------------------------------------------------------------------------------- */
 
 /* Adds are counted in the layer that is the newest when they come, wherever the key is: so the counts
- * follow from the sequence of the keys too. */
+ * follow from the sequence of the keys too. Other systems count new keys only, and no bits. */
 static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,
                   uint64_t bits)
 {
-    if (filter->concurrent) {
+    if (filter->foreign) {
+        layer->adds += bits > 0;
+    } else if (filter->concurrent) {
         __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
         __atomic_fetch_add(&layer->bits_set, bits, __ATOMIC_RELAXED);
     } else {
@@ -308,25 +354,18 @@ static void count(const struct bloomery_filter *filter, struct bloomery_layer *l
     assert(filter->concurrent || layer->bits_set <= layer->bits);
 }
 
-static bool may_contain(const struct bloomery_filter *filter, uint32_t index, bloomery_hash hash)
-{
-    const struct bloomery_layer *layer = &filter->layers[index];
-    return filter->operations.may_contain(layer, layer->payload, hash);
-}
-
-int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
-                       bloomery_error *error)
+/* A key that the newest layer may have is seen without a further one. */
+static inline __attribute__((always_inline)) int add(struct bloomery_filter *filter,
+                                                     const struct bloomery_subject *subject,
+                                                     bool positions, uint32_t *new_bits,
+                                                     bloomery_error *error)
 {
     uint32_t layers = bloomery_layer_count(filter);
     struct bloomery_layer *layer = &filter->layers[layers - 1];
     uint32_t set = 0;
-    bool seen = false;
-    if (filter->foreign)
-        return bloomery_foreign_chain_add(filter, hash, new_bits, error);
-    for (uint32_t i = layers - 1; i-- > 0 && !seen;)
-        seen = may_contain(filter, i, hash);
-    while (!seen && is_full(layer)) {
-        seen = may_contain(filter, layers - 1, hash);
+    bool seen = bloomery_layers_may_contain(filter, layers - 1, subject, positions);
+    while (!seen && is_full(filter, layer)) {
+        seen = bloomery_layer_may_contain(filter, layer, subject, positions);
         if (seen)
             break;
         bloomery_status status = grow_past(filter, layers, error);
@@ -335,10 +374,24 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
         layer = &filter->layers[layers++];
     }
     if (!seen)
-        set = filter->operations.add(layer, layer->payload, hash);
+        set = bloomery_layer_add(filter, layer, subject, positions);
     count(filter, layer, 1, set);
     *new_bits = set;
     return set > 0 ? BLOOMERY_NEW : BLOOMERY_SEEN;
+}
+
+int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
+                       bloomery_error *error)
+{
+    const struct bloomery_subject subject = {.hash = hash};
+    return add(filter, &subject, false, new_bits, error);
+}
+
+int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
+                                 uint32_t *new_bits, bloomery_error *error)
+{
+    const struct bloomery_subject subject = {.key = key};
+    return add(filter, &subject, true, new_bits, error);
 }
 
 /* Leaves those in `hashes` that `layer` surely does not have; `place` says where they were. */

@@ -22,6 +22,9 @@ void bloomery_chain_open(struct bloomery_filter *filter);
  * written where it did not fail. */
 int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                        bloomery_error *error);
+/* The same where the hash hands out positions. */
+int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
+                                 uint32_t *new_bits, bloomery_error *error);
 
 /* Adds up to 64 keys in order, as bloomery_chain_add does one by one: `answers` gets bit i set where key
  * i was new; `new_bits` is added to, unless NULL. False where one of them might make the newest layer

@@ -191,16 +191,19 @@ class Tree:
             raise Broken(f"the fuzz target {name} does not link:\n{said}")
         return target
 
-    def faults(self):
-        """The library of faults."""
-        target = os.path.join(self.objects, "faulty-io.so")
+    def preloaded(self, *parts):
+        """A library that is loaded before those of a program."""
+        target = os.path.join(self.objects, parts[0] + ".so")
         if not os.path.exists(target):
             status, said = run([*CC, "-std=gnu11", "-O1", "-D_GNU_SOURCE", "-fPIC", "-shared",
-                                self.path("tests/support/faulty_io.c"),
-                                self.path("tests/support/faulty_power.c"), "-o", target])
+                                *(self.path(f"tests/support/{part}.c") for part in parts), "-o", target])
             if status != 0:
-                raise Broken(f"the library of faults does not build:\n{said}")
+                raise Broken(f"the library {parts[0]} does not build:\n{said}")
         return target
+
+    def faults(self):
+        """The library of faults."""
+        return self.preloaded("faulty_io", "faulty_power")
 
     def run_test(self, test, broken=None):
         """Runs one test by name. True: it passed; False: it failed. What was said."""
@@ -209,6 +212,7 @@ class Tree:
                        "BLOOMERY_TEST_LONG": "", "PYTHONDONTWRITEBYTECODE": "1"}
         if program.startswith("cli/"):
             environment["BLOOMERY_TOOL"] = self.command(broken)
+            environment["BLOOMERY_COUNTED_CALLS"] = self.preloaded("counted_calls")
             if program.endswith("/test_experiment.py"):
                 environment["BLOOMERY_EXPERIMENT"] = self.experiment(broken)
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)

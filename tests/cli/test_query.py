@@ -392,4 +392,23 @@ def filters_are_files_and_no_pipes(c):
     c.expect(process.returncode == 0 and out == b"a1\n", f"{process.returncode}")
 
 
+@case
+def a_filter_is_opened_once(c):
+    """One open and one fstat, so what is answered from is what was looked at."""
+    if os.environ.get("BLOOMERY_EMULATOR") or "BLOOMERY_COUNTED_CALLS" not in os.environ:
+        raise Skip("the library that counts was not built")
+    set_up(c)
+    c.run("build -q -n 10 --dialect spark -o spark.bloom", stdin="a1\n", stderr=None)
+    c.run("build -q -n 10 --dialect guava -o guava.bloom", stdin="a1\n", stderr=None)
+    for line, path in (("query -k a1 a.bloom", "a.bloom"), ("query --verify -k a1 a.bloom", "a.bloom"),
+                       ("query -k a1 --dialect spark spark.bloom", "spark.bloom"),
+                       ("inspect a.bloom", "a.bloom"), ("inspect --json --verify a.bloom", "a.bloom"),
+                       ("inspect --dialect guava guava.bloom", "guava.bloom")):
+        c.run(line, stdout=None, stderr=None, environment={
+            "LD_PRELOAD": os.environ["BLOOMERY_COUNTED_CALLS"], "COUNTED_PATH": path,
+            "COUNTED_REPORT": c.path("counts")})
+        counts = c.read("counts").decode()
+        c.expect(counts == "opens 1 stats 0 fstats 1", f"{line}: {counts}")
+
+
 main()

@@ -86,7 +86,20 @@ static void assert_same_facts(const bloomery_filter *one, const bloomery_filter 
 }
 
 /* How a filter comes back from its file or bytes. */
-enum way { WAY_MAP, WAY_COPY, WAY_VIEW, WAY_LOAD, WAYS };
+enum way { WAY_MAP, WAY_COPY, WAY_DESCRIPTOR, WAY_VIEW, WAY_LOAD, WAYS };
+
+/* Wherever the descriptor's offset is, which stays there; and the filter outlives it. */
+static bloomery_status open_descriptor(const char *path, const bloomery_open_options *options,
+                                       bloomery_filter **filter, bloomery_error *error)
+{
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(file >= 0);
+    assert_int_equal(lseek(file, 5, SEEK_SET), 5);
+    const bloomery_status status = bloomery_open_descriptor(file, options, filter, error);
+    assert_int_equal(lseek(file, 0, SEEK_CUR), 5);
+    assert_int_equal(close(file), 0);
+    return status;
+}
 
 static bloomery_filter *come_back(enum way way, const char *path, const struct test_bytes *bytes,
                                   const bloomery_create_options *wish)
@@ -100,6 +113,8 @@ static bloomery_filter *come_back(enum way way, const char *path, const struct t
     options.flags = way == WAY_COPY ? BLOOMERY_OPEN_COPY : 0;
     if (way == WAY_MAP || way == WAY_COPY)
         status = bloomery_open(path, &options, &filter, &error);
+    else if (way == WAY_DESCRIPTOR)
+        status = open_descriptor(path, &options, &filter, &error);
     else if (way == WAY_VIEW)
         status = bloomery_view(bytes->data, bytes->bytes, &options, &filter, &error);
     else
@@ -116,7 +131,7 @@ static void assert_rights(enum way way, bloomery_filter *filter, bloomery_key ke
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
     assert_int_equal(info.writable, writable);
-    assert_int_equal(info.mapped, way == WAY_MAP);
+    assert_int_equal(info.mapped, way == WAY_MAP || way == WAY_DESCRIPTOR);
     assert_true(info.secret_known);
     if (writable)
         return;

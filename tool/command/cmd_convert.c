@@ -222,9 +222,10 @@ static bloomery_filter *open_either(const struct request *request, struct tool_o
     opening.note = request->note;
     if (request->from.dialect == NULL || strcmp(request->path, "-") != 0)
         return tool_filter_open_any(request->path, opening, NULL, &request->from, origin);
-    *origin = (struct tool_origin){.dialect = request->from.dialect};
-    bloomery_filter *filter =
-        tool_filter_load(request->path, &opening, &request->from, origin, &error);
+    struct tool_filter_file file;
+    tool_filter_file_stdin(&file, request->from.dialect);
+    *origin = file.origin;
+    bloomery_filter *filter = tool_filter_load(&file, &opening, &request->from, &error);
     if (filter == NULL && error.status != BLOOMERY_OK)
         tool_library_error("standard input", &error);
     return filter;

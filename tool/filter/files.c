@@ -143,16 +143,21 @@ bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTE
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+bool tool_filter_refuse(const char *path)
+{
+    tool_error("%s: is not a regular file; a filter is mapped, and must be one: write it to a file "
+               "first",
+               path);
+    return false;
+}
+
 bool tool_filter_is_file(const char *path)
 {
     struct stat facts;
     bool there = stat(path, &facts) == 0;
     if (there ? S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode) : strcmp(path, "-") != 0)
         return true;
-    tool_error("%s: is not a regular file; a filter is mapped, and must be one: write it to a file "
-               "first",
-               path);
-    return false;
+    return tool_filter_refuse(path);
 }
 
 /* The estimate strays by far less than this; the rate rises by more than as much again. */

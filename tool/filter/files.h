@@ -29,14 +29,12 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
                                        const char *secret_file);
 
-/* The same; `dialect_option` is the option by which this command takes other systems' files, for a hint
- * where it is no file of ours. NULL: it takes none. */
-bloomery_filter *tool_filter_open_ours(const char *path, bloomery_open_options options,
-                                       const char *secret_file, const char *dialect_option);
-
 /* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there is
  * for the opening to tell. False after a message. */
 bool tool_filter_is_file(const char *path);
+
+/* Says that it is one. Returns false. */
+bool tool_filter_refuse(const char *path);
 
 /* Warns where a filter holds more keys than it was planned for. `info` has been scanned. */
 void tool_warn_overfull(const char *path, const bloomery_info *info);

@@ -58,8 +58,6 @@ static void reader_close(struct reader *reader)
 {
     if (reader->unpack != NULL)
         tool_unpack_close(reader->unpack);
-    if (reader->stream.descriptor > STDIN_FILENO)
-        close(reader->stream.descriptor);
 }
 
 static bool read_head(struct reader *reader)
@@ -75,20 +73,22 @@ static bool read_head(struct reader *reader)
     return true;
 }
 
-/* Opens a file, or standard input, reads its first bytes and sees whether it is packed. */
-static bool reader_open(struct reader *reader, const char *path, bool quiet)
+/* From the beginning of a file, or what is left of standard input: reads the first bytes and sees
+ * whether it is packed. */
+static bool reader_open(struct reader *reader, const struct tool_filter_file *file, bool quiet)
 {
     bool undecided;
-    struct stat facts;
     *reader = (struct reader){
-        .path = path, .quiet = quiet, .stream = {.descriptor = STDIN_FILENO, .wake = -1}};
-    if (strcmp(path, "-") != 0)
-        reader->stream.descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (reader->stream.descriptor < 0 || fstat(reader->stream.descriptor, &facts) != 0)
+        .path = file->path,
+        .quiet = quiet,
+        .stream = {.descriptor = file->descriptor, .wake = -1},
+        .file_bytes = file->origin.bytes,
+    };
+    if (file->descriptor < 0)
+        return fail_reading(reader, file->reason == EISDIR ? "is a directory, not a filter"
+                                                           : strerror(file->reason));
+    if (file->descriptor > STDIN_FILENO && lseek(file->descriptor, 0, SEEK_SET) != 0)
         return fail_reading(reader, strerror(errno));
-    if (S_ISDIR(facts.st_mode))
-        return fail_reading(reader, "is a directory, not a filter");
-    reader->file_bytes = S_ISREG(facts.st_mode) ? (uint64_t)facts.st_size : 0;
     if (!read_head(reader))
         return false;
     const enum tool_packing packing = tool_packing_of(reader->head, reader->head_bytes, &undecided);
@@ -164,90 +164,147 @@ static unsigned char *read_all(struct reader *reader, size_t *bytes)
 
 /* ---- What it is ------------------------------------------------------------------------------ */
 
-/* The first bytes of a file, unpacked; fewer where it is shorter, damaged or can't be read, which is told by who
- * reads all of it. */
-static void look_inside(const char *path, unsigned char head[HEAD_BYTES], size_t *count,
-                        struct tool_origin *origin)
+/* The first bytes of a packed file, unpacked; fewer where it is shorter, damaged or can't be read,
+ * which is told by who reads all of it. */
+static size_t look_inside(const struct tool_filter_file *file, unsigned char head[HEAD_BYTES])
 {
     struct reader reader;
-    bool undecided;
-    *count = 0;
-    if (reader_open(&reader, path, true)) {
-        origin->ours = tool_packing_of(reader.head, reader.head_bytes, &undecided) == TOOL_FILTER;
-        origin->packed = reader.unpack != NULL;
-        origin->bytes = reader.file_bytes;
-        ssize_t more = 1;
-        while (more > 0 && *count < HEAD_BYTES) {
-            more = reader.unpack != NULL
-                       ? tool_unpack_read(reader.unpack, head + *count, HEAD_BYTES - *count)
-                       : reader_read(&reader, head + *count, HEAD_BYTES - *count);
-            *count += more > 0 ? (size_t)more : 0;
-        }
+    size_t count = 0;
+    ssize_t more = reader_open(&reader, file, true) && reader.unpack != NULL;
+    while (more > 0 && count < HEAD_BYTES) {
+        more = tool_unpack_read(reader.unpack, head + count, HEAD_BYTES - count);
+        count += more > 0 ? (size_t)more : 0;
     }
     reader_close(&reader);
+    return count;
 }
 
-bool tool_origin_find(const char *path, const struct tool_dialect_choice *chosen,
-                      struct tool_origin *origin)
+/* What is no file of ours is looked at more closely; the library does so with ours. */
+static bool look_closer(struct tool_filter_file *file, bool seekable)
+{
+    struct stat facts;
+    const bool there = fstat(file->descriptor, &facts) == 0;
+    if (there && S_ISDIR(facts.st_mode)) {
+        tool_filter_file_close(file);
+        file->reason = EISDIR;
+        return true;
+    }
+    if (!seekable || !there || !S_ISREG(facts.st_mode)) {
+        tool_filter_file_close(file);
+        return tool_filter_refuse(file->path);
+    }
+    file->origin.bytes = (uint64_t)facts.st_size;
+    return true;
+}
+
+static bool look_at(struct tool_filter_file *file, const struct tool_dialect_choice *chosen)
 {
     unsigned char head[HEAD_BYTES];
-    size_t count = 0;
-    *origin = (struct tool_origin){.dialect = NULL};
-    if (!tool_filter_is_file(path))
+    uint64_t count = 0;
+    bool undecided;
+    const int reason = tool_read_at(file->descriptor, 0, head, HEAD_BYTES, &count);
+    const enum tool_packing packing = tool_packing_of(head, (size_t)count, &undecided);
+    file->origin.ours = packing == TOOL_FILTER;
+    if (file->origin.ours)
+        return true;
+    if (!look_closer(file, reason != ESPIPE))
         return false;
-    look_inside(path, head, &count, origin);
-    if (!origin->ours)
-        origin->dialect = chosen != NULL && chosen->dialect != NULL
-                              ? chosen->dialect
-                              : bloomery_dialect_sniff(head, count);
+    file->origin.packed = packing == TOOL_GZIP || packing == TOOL_ZSTD || packing == TOOL_XZ;
+    if (file->origin.packed)
+        count = look_inside(file, head);
+    file->origin.dialect = chosen != NULL && chosen->dialect != NULL
+                               ? chosen->dialect
+                               : bloomery_dialect_sniff(head, (size_t)count);
     return true;
+}
+
+bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
+                           const struct tool_dialect_choice *chosen)
+{
+    /* O_NONBLOCK: a FIFO given by mistake must not hang here. */
+    const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    *file = (struct tool_filter_file){.path = path, .descriptor = open(path, flags)};
+    if (file->descriptor >= 0)
+        return look_at(file, chosen);
+    file->reason = errno;
+    file->origin.dialect = chosen != NULL ? chosen->dialect : NULL;
+    /* ENXIO: a socket. */
+    if (file->reason == ENXIO || (file->reason == ENOENT && strcmp(path, "-") == 0))
+        return tool_filter_refuse(path);
+    return true;
+}
+
+void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect)
+{
+    struct stat facts;
+    *file = (struct tool_filter_file){.path = "-", .descriptor = STDIN_FILENO};
+    file->origin.dialect = dialect;
+    if (fstat(STDIN_FILENO, &facts) == 0 && S_ISREG(facts.st_mode))
+        file->origin.bytes = (uint64_t)facts.st_size;
+}
+
+void tool_filter_file_close(struct tool_filter_file *file)
+{
+    if (file->descriptor > STDIN_FILENO)
+        close(file->descriptor);
+    file->descriptor = -1;
 }
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-bloomery_filter *tool_filter_load(const char *path, const bloomery_open_options *options,
-                                  const struct tool_dialect_choice *chosen,
-                                  const struct tool_origin *origin, bloomery_error *error)
+/* As the library says it where it opens a path. */
+static void fail_open(const struct tool_filter_file *file, bloomery_error *error)
+{
+    const char *why = file->reason == EISDIR ? "is a directory" : strerror(file->reason);
+    *error = (bloomery_error){.status = BLOOMERY_IO_FAILED};
+    snprintf(error->text, sizeof(error->text), "%s: %s", file->path, why);
+}
+
+bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
+                                  const bloomery_open_options *options,
+                                  const struct tool_dialect_choice *chosen, bloomery_error *error)
 {
     const bloomery_dialect_parameters none = BLOOMERY_DIALECT_PARAMETERS;
+    const bloomery_dialect *dialect = file->origin.dialect;
     bloomery_filter *filter = NULL;
     struct reader reader;
     size_t bytes = 0;
     *error = (bloomery_error){.status = BLOOMERY_OK};
-    if (origin->dialect == NULL) {
-        bloomery_open(path, options, &filter, error);
+    if (dialect == NULL && file->descriptor >= 0)
+        bloomery_open_descriptor(file->descriptor, options, &filter, error);
+    else if (dialect == NULL)
+        fail_open(file, error);
+    if (dialect == NULL)
         return filter;
-    }
-    unsigned char *data = reader_open(&reader, path, false) ? read_all(&reader, &bytes) : NULL;
+    unsigned char *data = reader_open(&reader, file, false) ? read_all(&reader, &bytes) : NULL;
     reader_close(&reader);
     if (data == NULL)
         return NULL;
     const bool named = chosen != NULL && chosen->dialect != NULL;
-    bloomery_dialect_load(origin->dialect, data, bytes, named ? &chosen->parameters : &none,
-                          options, &filter, error);
+    bloomery_dialect_load(dialect, data, bytes, named ? &chosen->parameters : &none, options,
+                          &filter, error);
     free(data);
     return filter;
 }
 
-void tool_foreign_hint(const char *path, const char *option, bloomery_status status)
+void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
+                       bloomery_status status)
 {
     char names[TOOL_DIALECT_NAMES_BYTES];
-    struct tool_origin origin;
+    const bloomery_dialect *dialect = file->origin.dialect;
     if (status != BLOOMERY_NOT_A_FILTER && status != BLOOMERY_TRUNCATED)
         return;
-    if (!tool_origin_find(path, NULL, &origin))
-        return;
-    if (origin.dialect != NULL)
+    if (dialect != NULL)
         tool_say("it is a filter of another system, %s; 'bloomery convert --from %s -o OUT %s' "
                  "makes one of ours of it",
-                 origin.dialect->name, origin.dialect->name, path);
+                 dialect->name, dialect->name, file->path);
     else if (option != NULL)
         tool_say("if another system wrote it, %s NAME says which: %s", option,
                  tool_dialect_names(names));
     else
         tool_say("if another system wrote it, 'bloomery convert --from NAME -o OUT %s' makes one "
                  "of ours of it; 'bloomery dialects' lists the names",
-                 path);
+                 file->path);
 }
 
 bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
@@ -269,15 +326,15 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
 
 bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force)
 {
-    unsigned char head[HEAD_BYTES];
-    size_t count = 0;
-    struct tool_origin origin = {.dialect = NULL};
+    struct tool_filter_file file;
     struct stat facts;
     if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0 || force)
         return tool_may_replace(path, true);
-    look_inside(path, head, &count, &origin);
-    if (!origin.ours && !origin.packed && dialect->magic &&
-        bloomery_dialect_sniff(head, count) == dialect)
+    if (!tool_filter_file_open(&file, path, NULL))
+        return false;
+    tool_filter_file_close(&file);
+    const struct tool_origin origin = file.origin;
+    if (!origin.packed && dialect->magic && origin.dialect == dialect)
         return tool_may_replace(path, true);
     tool_error("%s: exists%s; --force overwrites it", path,
                origin.ours      ? " and is a filter of ours"
@@ -389,13 +446,17 @@ static int compare_with_file(void *context, const void *data, size_t bytes)
 bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
                            const bloomery_dialect *dialect)
 {
+    struct tool_filter_file file;
     struct reader reader;
     unsigned char more;
+    if (!tool_filter_file_open(&file, path, NULL))
+        return false;
     bool whole =
-        reader_open(&reader, path, true) &&
+        reader_open(&reader, &file, true) &&
         bloomery_dialect_write(filter, dialect, compare_with_file, &reader, NULL) == BLOOMERY_OK &&
         reader_read(&reader, &more, 1) == 0;
     reader_close(&reader);
+    tool_filter_file_close(&file);
     return whole;
 }
 

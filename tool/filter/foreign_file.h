@@ -20,29 +20,46 @@ struct tool_origin {
     const bloomery_dialect *dialect; /* whose file it is; NULL: ours, or nobody's */
     bool ours;                       /* it begins with our magic */
     bool packed;                     /* it is compressed */
-    uint64_t bytes;                  /* of the file as it is */
+    uint64_t bytes;                  /* of the file as it is; of ours the filter knows it */
+};
+
+/* A file that was opened, once: nothing that is given it looks at its path again. */
+struct tool_filter_file {
+    const char *path;
+    int descriptor; /* -1: it can't be opened */
+    int reason;     /* why not, an errno */
+    struct tool_origin origin;
 };
 
 /*
- * What stands at this path: a file of ours; one of the dialect that was `chosen` (NULL, or without a
+ * Opens a file and sees whose it is: ours; of the dialect that was `chosen` (NULL, or without a
  * dialect: none was); or one with the magic of another system. What is none of these counts as ours:
- * opening it says what is wrong. False where it is a pipe or standard input.
+ * tool_filter_load says what is wrong, also where it could not be opened. False where it is a pipe or
+ * standard input.
  */
-bool tool_origin_find(const char *path, const struct tool_dialect_choice *chosen,
-                      struct tool_origin *origin);
+bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
+                           const struct tool_dialect_choice *chosen);
+/* Standard input, as a filter of this dialect. */
+void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
+void tool_filter_file_close(struct tool_filter_file *file);
 
-/* Opens it, a file of ours as bloomery_open does; others are read whole and unpacked. `options` has the
- * flags for opening and, for another system's, the key rule and the note. NULL with the reason in `error`, or
- * after a message where `error->status` is BLOOMERY_OK. */
-bloomery_filter *tool_filter_load(const char *path, const bloomery_open_options *options,
-                                  const struct tool_dialect_choice *chosen,
-                                  const struct tool_origin *origin, bloomery_error *error);
+/* The filter in it. A file of ours is opened as bloomery_open does; others are read whole and unpacked.
+ * `options` has the flags for opening and, for another system's, the key rule and the note. NULL with
+ * the reason in `error`, or after a message where `error->status` is BLOOMERY_OK. */
+bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
+                                  const bloomery_open_options *options,
+                                  const struct tool_dialect_choice *chosen, bloomery_error *error);
 
 /* A file of ours knows whose filter it has; what was said besides must agree with it. */
 bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,
                         const bloomery_filter *filter);
 
-/* Both, with the secret of `secret_file`. That and `origin` may be NULL. NULL after a message. */
+/* The same with the secret of `secret_file`, which may be NULL. NULL after a message. */
+bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
+                                       bloomery_open_options options, const char *secret_file,
+                                       const struct tool_dialect_choice *chosen);
+
+/* And the opening. `origin` may be NULL. */
 bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options options,
                                       const char *secret_file,
                                       const struct tool_dialect_choice *chosen,
@@ -51,7 +68,8 @@ bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options op
 /* What to do about a file that is no filter of ours, where opening one failed with `status`: a second line
  * that names the `option` for other systems' files, or NULL: the command has none. Nothing where the
  * status says something else. */
-void tool_foreign_hint(const char *path, const char *option, bloomery_status status);
+void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
+                       bloomery_status status);
 
 /* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised as the
  * same dialect's, or anything with `force`. */

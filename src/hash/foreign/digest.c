@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/foreign/digest.h"
 
+#include "base/load.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -18,7 +20,6 @@ size_t bloomery_digest_bytes(enum bloomery_digest_id id)
 
 #define OPENSSL_SUPPRESS_DEPRECATED
 
-#include <dlfcn.h>
 #include <openssl/md5.h>
 #include <openssl/opensslv.h>
 #include <openssl/sha.h>
@@ -72,25 +73,17 @@ static const struct {
 static bool loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static bool find(void *library, const char *name, void *pointer)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(pointer, &symbol, sizeof symbol); /* the standard knows no cast for this */
-    return symbol != NULL;
-}
-
-/* Never unloaded: another thread might still be hashing. */
 static void load(void)
 {
-    void *library = dlopen(SONAME_OF(OPENSSL_SHLIB_VERSION), RTLD_NOW | RTLD_LOCAL);
-    bool all = library != NULL;
-#define FIND(id, state, name)                                         \
-    all = all && find(library, #name "_Init", &name##_found.begin) && \
-          find(library, #name "_Update", &name##_found.add) &&        \
-          find(library, #name "_Final", &name##_found.end);
-    DIGESTS(FIND)
-#undef FIND
-    loaded = all;
+    const struct bloomery_wanted wanted[] = {
+#define WANTED(id, state, name)                                                 \
+    {#name "_Init", &name##_found.begin}, {#name "_Update", &name##_found.add}, \
+        {#name "_Final", &name##_found.end},
+        DIGESTS(WANTED)
+#undef WANTED
+    };
+    loaded = bloomery_load_library(SONAME_OF(OPENSSL_SHLIB_VERSION), wanted,
+                                   sizeof wanted / sizeof wanted[0]);
 }
 
 bool bloomery_digest_ready(void)

@@ -348,10 +348,13 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
 static bool is_filter(const char *path)
 {
     struct stat facts;
-    struct tool_origin origin;
+    struct tool_filter_file file;
     if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
         return false;
-    return tool_origin_find(path, NULL, &origin) && (origin.ours || origin.dialect != NULL);
+    if (!tool_filter_file_open(&file, path, NULL))
+        return false;
+    tool_filter_file_close(&file);
+    return file.origin.ours || file.origin.dialect != NULL;
 }
 
 /* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that nothing in
@@ -380,9 +383,13 @@ static bool is_list(const struct tool_dedupe_command *command, const char *path)
 static bloomery_filter *open_against(const struct tool_dedupe_command *command, const char *path)
 {
     const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    struct tool_origin origin;
-    const bool foreign = tool_origin_find(path, NULL, &origin) && origin.dialect != NULL;
-    return tool_filter_open_any(path, opening, foreign ? NULL : command->secret_file, NULL, NULL);
+    struct tool_filter_file file;
+    if (!tool_filter_file_open(&file, path, NULL))
+        return NULL;
+    const char *secret_file = file.origin.dialect != NULL ? NULL : command->secret_file;
+    bloomery_filter *filter = tool_filter_open_file(&file, opening, secret_file, NULL);
+    tool_filter_file_close(&file);
+    return filter;
 }
 
 /* Tells the filters from the lists, opens those, and puts the file to append to before these. */

@@ -142,13 +142,13 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
 /* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as
  * a finding. */
 static int report_unreadable(const struct tool_inspection *request,
-                             const struct tool_origin *origin, const bloomery_error *error)
+                             const struct tool_filter_file *file, const bloomery_error *error)
 {
     bool damage = error->status == BLOOMERY_CORRUPT || error->status == BLOOMERY_TRUNCATED;
     if (!request->verify || !damage) {
         tool_library_error(request->path, error);
-        if (origin->dialect == NULL)
-            tool_foreign_hint(request->path, "--dialect", error->status);
+        if (file->origin.dialect == NULL)
+            tool_foreign_hint(file, "--dialect", error->status);
         return TOOL_ERROR;
     }
     if (request->json) {
@@ -276,22 +276,22 @@ static int inspect_main(int argc, char **argv)
             return TOOL_ERROR;
         opening.secret = key;
     }
-    struct tool_origin origin;
+    struct tool_filter_file file;
     bloomery_error error;
-    if (!tool_origin_find(request.path, &request.dialect, &origin))
+    if (!tool_filter_file_open(&file, request.path, &request.dialect))
         return TOOL_ERROR;
-    if (origin.dialect == NULL && !tool_rule_is_none(&request.choice.rule))
+    if (file.origin.dialect == NULL && !tool_rule_is_none(&request.choice.rule))
         return tool_usage("%s: options for keys are for other systems' files; ours keep their rule",
                           request.path);
     opening.rule = request.choice.rule;
-    bloomery_filter *filter =
-        tool_filter_load(request.path, &opening, &request.dialect, &origin, &error);
+    bloomery_filter *filter = tool_filter_load(&file, &opening, &request.dialect, &error);
+    tool_filter_file_close(&file);
     if (filter == NULL)
-        return error.status != BLOOMERY_OK ? report_unreadable(&request, &origin, &error)
+        return error.status != BLOOMERY_OK ? report_unreadable(&request, &file, &error)
                                            : TOOL_ERROR;
     int code = TOOL_ERROR;
     if (tool_origin_agrees(request.path, &request.dialect, filter))
-        code = inspect_filter(&request, &origin, filter);
+        code = inspect_filter(&request, &file.origin, filter);
     bloomery_free(filter);
     return code;
 }
