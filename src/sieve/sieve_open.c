@@ -46,7 +46,8 @@ static bool is_none(const char *canon)
 static bloomery_status check_ranges(const bloomery_sieve_options *options, bloomery_error *error)
 {
     const bloomery_allocator *allocator = &options->allocator;
-    if ((allocator->allocate == NULL) != (allocator->release == NULL))
+    if ((allocator->allocate == NULL) != (allocator->release == NULL) ||
+        (allocator->allocate == NULL && allocator->allocate_zeroed != NULL))
         return bad(error, "an allocator needs both allocate and release");
     if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != BLOOMERY_SIEVE_MEMORY &&
         options->engine != BLOOMERY_SIEVE_DISK)
