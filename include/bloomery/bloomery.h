@@ -240,6 +240,37 @@ enum {
     BLOOMERY_RULE_KNOWN = 1023,
 };
 
+/* What bloomery_rule_apply makes of a record. Only KEY is a key. */
+enum {
+    BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty where the rule has SKIP_EMPTY */
+    BLOOMERY_RECORD_KEY = 1,      /* `key` is its key */
+    BLOOMERY_RECORD_NO_FIELD = 2, /* it has fewer fields */
+    /* Its text has not the form that HEX, INT64, INT32 or UTF16 asks for; `error` says which. */
+    BLOOMERY_RECORD_BAD = 3,
+    /* Added to each of them: the record ends within CSV quotes, which end there. In files whose
+     * quoted fields go over several lines that is wrong, and what follows is wrong too. */
+    BLOOMERY_RECORD_OPEN_QUOTE = 4,
+};
+
+/* Room that is enough for the key of a record of so many bytes, whatever the rule. */
+#define BLOOMERY_RULE_ROOM(bytes) (4 * (size_t)(bytes) + 8)
+
+/*
+ * Makes the key of a record as the command does, so that every program makes the same keys. The
+ * steps have a fixed order: crlf, comment, field, trim, then hex or a number or case, utf16,
+ * skip_empty. The rule of a filter is in its info. A record is a line without its line feed.
+ *
+ * `key` receives the key: bytes of the record, which stays as it is, or of `out`, which has `room`
+ * bytes; {NULL, 0} if there is none. A rule without csv, lower, upper, hex, int64, int32 and utf16
+ * needs no room, and `out` may be NULL.
+ *
+ * Returns BLOOMERY_RECORD_..., or BLOOMERY_BAD_ARGUMENT for a rule that contradicts itself and for
+ * too little room. Any bytes may be a record. Allocates nothing; any thread; O(bytes).
+ */
+BLOOMERY_PUBLIC int bloomery_rule_apply(const bloomery_key_rule *rule, const void *record,
+                                        size_t bytes, void *out, size_t room, bloomery_key *key,
+                                        bloomery_error *error);
+
 /* ---- 3  Memory ------------------------------------------------------------------------------ */
 
 /*
