@@ -206,13 +206,31 @@ static void trim(struct span *text)
     }
 }
 
+/* Eight bytes at once: those of the 26 letters from `first` on change their case. The sums stay in
+ * their bytes, since only the low seven bits go into them. */
+static uint64_t other_case(uint64_t bytes, unsigned char first)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
+    const uint64_t low = bytes & ~high;
+    const uint64_t from = low + (0x80u - first) * ones;
+    const uint64_t behind = low + (0x80u - first - 26) * ones;
+    return bytes ^ ((from & ~behind & ~bytes & high) >> 2);
+}
+
 /* Copies, with the letters from `first` on, 26 of them, in their other case. */
 static void change_case(struct span *text, unsigned char first, unsigned char **scratch)
 {
     const unsigned char *from = text->at;
-    unsigned char *restrict to = *scratch; /* so that the compiler takes many bytes at once */
+    unsigned char *to = *scratch;
+    uint64_t word;
     const size_t bytes = text->bytes;
-    for (size_t i = 0; i < bytes; i++)
+    size_t i = 0;
+    for (; bytes - i >= sizeof word; i += sizeof word) {
+        memcpy(&word, from + i, sizeof word);
+        word = other_case(word, first);
+        memcpy(to + i, &word, sizeof word);
+    }
+    for (; i < bytes; i++)
         to[i] = (unsigned char)(from[i] ^ ((unsigned char)(from[i] - first) < 26 ? 0x20 : 0));
     *text = (struct span){to, bytes};
     *scratch = to + bytes;

@@ -166,12 +166,35 @@ static void no_rule_leaves_its_record_or_its_room(void **state)
     test_fence_free(&out);
 }
 
+static void letters_change_their_case_and_nothing_else_does(void **state)
+{
+    const bloomery_key_rule rules[] = {{.flags = BLOOMERY_RULE_LOWER},
+                                       {.flags = BLOOMERY_RULE_UPPER}};
+    uint8_t record[256 + 16], out[BLOOMERY_RULE_ROOM(sizeof record)];
+    bloomery_key key;
+    (void)state;
+    for (size_t i = 0; i < sizeof record; i++)
+        record[i] = (uint8_t)i;
+    for (size_t i = 0; i < 2 * 16; i++) {
+        const char first = i % 2 == 0 ? 'A' : 'a';
+        const uint8_t *from = record + i / 2;
+        assert_int_equal(bloomery_rule_apply(&rules[i % 2], from, 256, out, sizeof out, &key, NULL),
+                         BLOOMERY_RECORD_KEY);
+        assert_int_equal(key.bytes, 256);
+        for (size_t j = 0; j < 256; j++) {
+            const bool letter = from[j] >= first && from[j] < first + 26;
+            assert_int_equal(((const uint8_t *)key.data)[j], letter ? from[j] ^ 0x20 : from[j]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_becomes_a_key_or_says_why_not),
         cmocka_unit_test(a_rule_that_contradicts_itself_is_refused),
         cmocka_unit_test(too_little_room_is_refused),
+        cmocka_unit_test(letters_change_their_case_and_nothing_else_does),
         cmocka_unit_test(no_rule_leaves_its_record_or_its_room),
     };
     return test_run_group("rules", tests, NULL, NULL);
