@@ -228,7 +228,7 @@ static void try_one(const bloomery_dialect *dialect, const bloomery_dialect_para
     bloomery_filter *filter = NULL;
     bloomery_error error = {.status = BLOOMERY_OK};
     memset(&memory, 0, sizeof memory);
-    options.allocator = (bloomery_allocator){take, give, NULL};
+    options.allocator = (bloomery_allocator){take, give, NULL, NULL};
     options.memory_limit = LARGEST;
     const bloomery_status status =
         bloomery_dialect_load(dialect, data, size, parameters, &options, &filter, &error);

@@ -240,7 +240,7 @@ static void try_one(const uint8_t *data, size_t size, bool load, uint32_t flags)
     bloomery_filter *filter = NULL;
     bloomery_error error = {.status = BLOOMERY_OK};
     memset(&memory, 0, sizeof memory);
-    options.allocator = (bloomery_allocator){take, give, NULL};
+    options.allocator = (bloomery_allocator){take, give, NULL, NULL};
     options.flags = flags;
     options.secret = size % 2 != 0 ? key : NULL;
     bloomery_status status = load ? bloomery_load(data, size, &options, &filter, &error)

@@ -212,7 +212,7 @@ static bloomery_sieve_options options_of(const struct life *life, const struct o
 {
     const struct shape *shape = life->shape;
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    options.allocator = (bloomery_allocator){take, give, NULL};
+    options.allocator = (bloomery_allocator){take, give, NULL, NULL};
     options.directory = directory_path();
     options.memory = opening->ample ? AMPLE : min_memory(shape);
     options.existing = !opening->make;

@@ -88,7 +88,7 @@ static void *filter_set_make(bloomery_kind kind, struct tool_digits keys, double
     if (own == NULL)
         return NULL;
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    options.allocator = (bloomery_allocator){allocate, release, meter};
+    options.allocator = (bloomery_allocator){allocate, release, meter, NULL};
     own->plan = (bloomery_plan){.kind = kind, .keys = keys.count, .rate = rate};
     bloomery_error error;
     bloomery_status status = bloomery_plan_solve(&own->plan, NULL, &error);
@@ -219,7 +219,7 @@ static void *dialect_set_make(const char *name, const bloomery_dialect_parameter
     if (own == NULL)
         return NULL;
     bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
-    options.allocator = (bloomery_allocator){allocate, release, meter};
+    options.allocator = (bloomery_allocator){allocate, release, meter, NULL};
     own->plan.keys = keys.count;
     bloomery_error error;
     bloomery_status status = bloomery_dialect_create(bloomery_dialect_find(name), parameters,

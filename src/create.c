@@ -119,7 +119,7 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
     if (status == BLOOMERY_OK)
         status = bloomery_filter_make(&shape, &traits, NULL, payload_bytes, filter, error);
     if (status == BLOOMERY_OK)
-        bloomery_chain_open(*filter);
+        bloomery_chain_begin(*filter);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     return status;
 }
@@ -139,6 +139,7 @@ static void release_grown(bloomery_filter *filter)
 static void clear_chain(bloomery_filter *filter)
 {
     const size_t bytes = (size_t)filter->first.bytes;
+    bool fresh = false;
     release_grown(filter);
     if (filter->payload_bytes > bytes) {
         uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
@@ -147,15 +148,17 @@ static void clear_chain(bloomery_filter *filter)
                              BLOOMERY_PAYLOAD_UNIT);
             filter->payload = payload;
             filter->payload_bytes = bytes;
+            fresh = true;
         }
     }
-    memset(filter->payload, 0, bytes);
+    if (!fresh) /* what was allocated now is zero, and stays untouched */
+        memset(filter->payload, 0, bytes);
     filter->layers[0] = filter->first;
     filter->layers[0].payload = filter->payload;
     filter->layers[0].adds = 0;
     filter->shape.layer_count = 1;
     filter->next.keys = 0;
-    bloomery_chain_open(filter);
+    bloomery_chain_begin(filter);
 }
 
 bloomery_status bloomery_clear(bloomery_filter *filter)

@@ -42,6 +42,16 @@ static double planned_rate(const bloomery_filter *filter, uint32_t layers)
     return fmin(1, filter->layers[0].rate / (1 - shape->tightening));
 }
 
+static void read_growth(const bloomery_filter *filter, bloomery_info *info)
+{
+    if (!filter->kind->grows)
+        return;
+    info->growth = filter->foreign ? filter->shape.growth : BLOOMERY_CHAIN_GROWTH;
+    info->tightening = filter->foreign ? filter->shape.tightening : BLOOMERY_CHAIN_FACTOR;
+    if (info->growth == 0)
+        info->tightening = 0;
+}
+
 static void read_shape(const bloomery_filter *filter, bloomery_info *info)
 {
     const struct bloomery_shape *shape = &filter->shape;
@@ -54,6 +64,8 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->cell_bits = shape->cell_bits;
     info->counter_max = shape->cell_bits > 1 ? (1u << shape->cell_bits) - 1 : 0;
     info->planned_rate = planned_rate(filter, info->layers);
+    read_growth(filter, info);
+    info->memory_bytes = bloomery_memory(filter);
     info->hash = (bloomery_hash_id)shape->hash;
     info->seed = shape->seed;
     info->secret_fingerprint = shape->secret_fingerprint;
@@ -119,6 +131,27 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
     bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
 }
 
+uint64_t bloomery_memory(const bloomery_filter *filter)
+{
+    uint64_t bytes = filter->own_bytes;
+    if (filter->storage == BLOOMERY_OWNED)
+        bytes += filter->payload_bytes;
+    if (filter->growing != NULL)
+        bytes += sizeof *filter->growing;
+    for (uint32_t i = bloomery_layer_count(filter); i-- > 0;)
+        if (filter->layers[i].own_memory)
+            bytes += filter->layers[i].bytes;
+    return bytes;
+}
+
+/* Whether the bits of a layer are counted as keys come: in chains of ours that can grow, unless a
+ * batch left some uncounted. */
+static bool counts_bits(const bloomery_filter *filter, const struct bloomery_layer *layer)
+{
+    return filter->kind->grows && !filter->foreign && filter->storage == BLOOMERY_OWNED &&
+           layer->unsure == 0;
+}
+
 bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t index, bool scan,
                                         bloomery_layer_info *out)
 {
@@ -138,23 +171,36 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
     if (scan) {
         struct bloomery_scan found;
         filter->kind->scan(&filter->shape, layer, layer->payload, &found);
+        info.bits_known = true;
         info.bits_set = found.bits_set;
         info.estimated_keys = filter->kind->estimate(layer, found.bits_set);
         info.live_rate = with_hash(filter, info.estimated_keys, found.live_rate);
+    } else if (counts_bits(filter, layer)) {
+        info.bits_known = true;
+        info.bits_set = __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
+        info.estimated_keys = filter->kind->estimate(layer, info.bits_set);
     }
     bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
     return BLOOMERY_OK;
 }
 
-/* The bits of a chain's older layers are known where it can grow: it counts them. */
+/* The bits of a chain's older layers, which no key changes any more. */
 static uint64_t older_bits(const bloomery_filter *filter, const struct bloomery_layer *layer)
 {
     struct bloomery_scan scan;
-    if (filter->kind->grows && !filter->foreign && filter->storage == BLOOMERY_OWNED &&
-        layer->unsure == 0)
+    if (counts_bits(filter, layer))
         return __atomic_load_n(&layer->bits_set, __ATOMIC_RELAXED);
     filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
     return scan.bits_set;
+}
+
+bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
+                                    const void **data, uint64_t *bytes)
+{
+    const bool known = index < bloomery_layer_count(filter);
+    *data = known ? filter->layers[index].payload : NULL;
+    *bytes = known ? filter->layers[index].bytes : 0;
+    return known ? BLOOMERY_OK : BLOOMERY_BAD_ARGUMENT;
 }
 
 double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set)

@@ -21,7 +21,8 @@ enum {
 
 static bloomery_status check_allocator(const bloomery_allocator *allocator, bloomery_error *error)
 {
-    if ((allocator->allocate == NULL) != (allocator->release == NULL))
+    if ((allocator->allocate == NULL) != (allocator->release == NULL) ||
+        (allocator->allocate == NULL && allocator->allocate_zeroed != NULL))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "an allocator needs both allocate and release");
     return BLOOMERY_OK;

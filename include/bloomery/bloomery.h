@@ -37,7 +37,7 @@
  *    13  Adding with several threads
  *    14  Several filters: merge, intersect, fold, compare
  *   Experimental: may change before version 1.0
- *    15  Layers, positions, estimates
+ *    15  Layers, positions, estimates, moving
  *
  *   bloomery/inline.h       the query of one key, compiled into the calling program
  *   bloomery/dialect.h      filters of other systems
@@ -240,6 +240,37 @@ enum {
     BLOOMERY_RULE_KNOWN = 1023,
 };
 
+/* What bloomery_rule_apply makes of a record. Only KEY is a key. */
+enum {
+    BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty where the rule has SKIP_EMPTY */
+    BLOOMERY_RECORD_KEY = 1,      /* `key` is its key */
+    BLOOMERY_RECORD_NO_FIELD = 2, /* it has fewer fields */
+    /* Its text has not the form that HEX, INT64, INT32 or UTF16 asks for; `error` says which. */
+    BLOOMERY_RECORD_BAD = 3,
+    /* Added to each of them: the record ends within CSV quotes, which end there. In files whose
+     * quoted fields go over several lines that is wrong, and what follows is wrong too. */
+    BLOOMERY_RECORD_OPEN_QUOTE = 4,
+};
+
+/* Room that is enough for the key of a record of so many bytes, whatever the rule. */
+#define BLOOMERY_RULE_ROOM(bytes) (4 * (size_t)(bytes) + 8)
+
+/*
+ * Makes the key of a record as the command does, so that every program makes the same keys. The
+ * steps have a fixed order: crlf, comment, field, trim, then hex or a number or case, utf16,
+ * skip_empty. The rule of a filter is in its info. A record is a line without its line feed.
+ *
+ * `key` receives the key: bytes of the record, which stays as it is, or of `out`, which has `room`
+ * bytes; {NULL, 0} if there is none. A rule without csv, lower, upper, hex, int64, int32 and utf16
+ * needs no room, and `out` may be NULL.
+ *
+ * Returns BLOOMERY_RECORD_..., or BLOOMERY_BAD_ARGUMENT for a rule that contradicts itself and for
+ * too little room. Any bytes may be a record. Allocates nothing; any thread; O(bytes).
+ */
+BLOOMERY_PUBLIC int bloomery_rule_apply(const bloomery_key_rule *rule, const void *record,
+                                        size_t bytes, void *out, size_t room, bloomery_key *key,
+                                        bloomery_error *error);
+
 /* ---- 3  Memory ------------------------------------------------------------------------------ */
 
 /*
@@ -249,7 +280,11 @@ enum {
  * at most 2 MiB), or NULL. A block at any other address is released and counts as NULL. The
  * contents may be anything. `release` gets the same numbers back.
  *
- * The calling thread calls both, within functions that create, open, write, save, merge or free a
+ * `allocate_zeroed` may be NULL. If it is given, it is called in place of `allocate`, in the same
+ * way. Its memory is zero already and comes back through `release`. The library does not write
+ * zeros over it, so pages that no key touches stay untouched.
+ *
+ * The calling thread calls them, within functions that create, open, write, save, merge or free a
  * filter, that add with several threads, or that add to a scalable filter. They must be thread-safe
  * if several threads write to one filter.
  */
@@ -257,6 +292,7 @@ typedef struct bloomery_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);
     void (*release)(void *context, void *memory, size_t bytes, size_t alignment);
     void *context;
+    void *(*allocate_zeroed)(void *context, size_t bytes, size_t alignment);
 } bloomery_allocator;
 
 /* ---- 4  Options ----------------------------------------------------------------------------- */
@@ -456,6 +492,23 @@ BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
                                                 const bloomery_create_options *options,
                                                 bloomery_filter **filter, bloomery_error *error);
 
+/*
+ * A copy of a filter, in memory of its own: of any kind or dialect, a map or a view included. It
+ * has the same bits, adds, seed, secret, rule and note, and is written as the same bytes. Keys can
+ * be added.
+ *
+ * `options`: allocator, concurrent_adds, memory_limit, and the secret of a filter that was opened
+ * without it. Without that the copy reports its facts, as with BLOOMERY_OPEN_INSPECT. The rest is
+ * the filter's. The layers of a scalable filter lie in one block then.
+ *
+ * BLOOMERY_CORRUPT if it is a map or a view and its checksums do not fit, so that damage can't get
+ * new ones; BLOOMERY_SECRET_NEEDED for another secret; BLOOMERY_UNSUPPORTED for concurrent_adds in
+ * a chain of another system; BLOOMERY_OUT_OF_MEMORY. Time: that of reading and writing all bytes.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_copy(const bloomery_filter *filter,
+                                              const bloomery_open_options *options,
+                                              bloomery_filter **copy, bloomery_error *error);
+
 /* Back to empty, same shape. BLOOMERY_READ_ONLY for maps and views. */
 BLOOMERY_PUBLIC bloomery_status bloomery_clear(bloomery_filter *filter);
 
@@ -587,13 +640,19 @@ typedef struct bloomery_info {
     uint64_t bits;           /* m: the cells of all layers */
 
     /* How large it is, in bytes. */
-    uint64_t bytes;      /* memory of the cells */
-    uint64_t file_bytes; /* as bloomery_file_bytes */
+    uint64_t bytes;        /* memory of the cells */
+    uint64_t file_bytes;   /* as bloomery_file_bytes */
+    uint64_t memory_bytes; /* as bloomery_memory */
 
     /* What it was planned for; 0: unknown. Of a scalable filter the keys of all its layers, and the
      * rate of the whole filter, however far it grows. */
     uint64_t planned_keys;
     double planned_rate;
+
+    /* A further layer is planned for so many times the keys of the one before, and so many times
+     * its rate. Both 0: the filter does not grow. */
+    double growth;
+    double tightening;
 
     /* Calls of add that succeeded, repeated keys included. */
     uint64_t adds;
@@ -630,6 +689,11 @@ typedef struct bloomery_info {
  * Fields past the caller's struct_bytes are left out. */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
+
+/* All bytes that were allocated for the filter and are not released yet: struct, layers, cells,
+ * lock, note. The bytes of a map or a view are not allocated and do not count. What the C library
+ * needs to keep a block is not known here. O(layers). */
+BLOOMERY_PUBLIC uint64_t bloomery_memory(const bloomery_filter *filter);
 
 /* ---- 10  Hash once, query many filters ------------------------------------------------------- */
 
@@ -956,7 +1020,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
                                                  bloomery_comparison *comparison,
                                                  bloomery_error *error);
 
-/* ---- 15  Layers, positions, estimates (experimental) ----------------------------------------- */
+/* ---- 15  Layers, positions, estimates, moving (experimental) --------------------------------- */
 
 /* One layer of a filter. */
 typedef struct bloomery_layer_info {
@@ -969,10 +1033,13 @@ typedef struct bloomery_layer_info {
     double planned_rate; /* of this layer alone */
     uint64_t adds;
 
-    /* scanned */
+    /* Known after a scan. In a scalable filter that counts its bits as keys come they are known
+     * without one, unless a batch left some of them uncounted. Else 0. */
+    bool bits_known;
     uint64_t bits_set;
-    double live_rate;
     double estimated_keys;
+
+    double live_rate; /* scanned, else 0 */
 } bloomery_layer_info;
 
 #define BLOOMERY_LAYER_INFO BLOOMERY_SIZED(bloomery_layer_info)
@@ -981,6 +1048,12 @@ typedef struct bloomery_layer_info {
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *filter,
                                                         uint32_t index, bool scan,
                                                         bloomery_layer_info *info);
+
+/* The cells of layer `index`, 0 the oldest, to read: cell i of one bit is bit i & 7 of byte i >> 3,
+ * and past the last cell all is 0. `bytes` is a multiple of 64. They are valid until the filter is
+ * changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0 if there is no such layer. */
+BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
+                                                    const void **data, uint64_t *bytes);
 
 /*
  * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
@@ -1008,6 +1081,24 @@ BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_
                                           bloomery_key key, uint64_t *positions, size_t room);
 
 enum { BLOOMERY_POSITIONS_MAX = 1024 };
+
+/* Moves a block of a filter: returns where its bytes are now, at a multiple of `alignment`. If that
+ * is another address, it has copied them and released the old block. NULL is no answer. */
+typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_t alignment);
+
+/*
+ * Offers every block of memory that the filter owns to `move`, once each, the filter itself last,
+ * and mends all pointers between them; `filter` receives its new address. For owners who defragment
+ * their memory. A new block must be one that the `release` of the filter's allocator takes.
+ *
+ * Nobody else may use the filter meanwhile, not even one with `concurrent_adds`. What was pointed
+ * to is valid no longer: a bloomery_inline, a layer's span, the note of an info. The block of a
+ * keyed filter holds its secret: wipe it before it is released. The bytes of maps and views are not
+ * the filter's and stay. BLOOMERY_UNSUPPORTED if the filter has no allocator of the caller's;
+ * nothing is moved then.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move,
+                                              void *context);
 
 #ifdef __cplusplus
 }

@@ -66,7 +66,10 @@ void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         return memory == MAP_FAILED ? NULL : memory;
     }
-    if (allocator->allocate != NULL) {
+    const bool zeroed = allocator->allocate_zeroed != NULL;
+    if (zeroed) {
+        memory = allocator->allocate_zeroed(allocator->context, bytes, alignment);
+    } else if (allocator->allocate != NULL) {
         memory = allocator->allocate(allocator->context, bytes, alignment);
     } else {
         size_t least = alignment < sizeof(void *) ? sizeof(void *) : alignment;
@@ -77,7 +80,7 @@ void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_
         allocator->release(allocator->context, memory, bytes, alignment);
         memory = NULL;
     }
-    if (memory != NULL)
+    if (memory != NULL && !zeroed)
         memset(memory, 0, bytes);
     return memory;
 }

@@ -135,7 +135,9 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
     const double rate = next > BLOOMERY_RATE_MIN ? next : BLOOMERY_RATE_MIN;
     *plan = (bloomery_plan){
         .kind = BLOOMERY_BLOCKED,
-        .keys = newest->keys < BLOOMERY_KEYS_MAX / 2 ? newest->keys * 2 : BLOOMERY_KEYS_MAX,
+        .keys = newest->keys < BLOOMERY_KEYS_MAX / BLOOMERY_CHAIN_GROWTH
+                    ? newest->keys * BLOOMERY_CHAIN_GROWTH
+                    : BLOOMERY_KEYS_MAX,
         .rate = rate,
     };
     /* Far beyond the doublings that the hash was chosen for no layer makes up for what it lacks. */
@@ -190,6 +192,18 @@ void bloomery_chain_open(struct bloomery_filter *filter)
         layer->unsure = 0;
         layer->full_at = full_at(layer);
     }
+}
+
+void bloomery_chain_begin(struct bloomery_filter *filter)
+{
+    struct bloomery_layer *layer = &filter->layers[0];
+    if (!filter->kind->grows || filter->foreign)
+        return;
+    assert(filter->storage == BLOOMERY_OWNED && filter->shape.layer_count == 1);
+    filter->next.keys = 0;
+    layer->bits_set = 0;
+    layer->unsure = 0;
+    layer->full_at = full_at(layer);
 }
 
 static const char chain_max[] = "a chain has no more";

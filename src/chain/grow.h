@@ -10,6 +10,7 @@
 #define BLOOMERY_CHAIN_FIRST    0.25
 #define BLOOMERY_CHAIN_FACTOR   0.75
 #define BLOOMERY_CHAIN_RATE_MIN 1e-12
+#define BLOOMERY_CHAIN_GROWTH   2 /* times the keys of the layer before */
 
 /* The rate that a chain stays under, however far it grows. */
 double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count);
@@ -17,6 +18,9 @@ double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count);
 /* Counts the bits of a chain to which keys can be added, and finds out when its layers are full. Does
  * nothing for other kinds. */
 void bloomery_chain_open(struct bloomery_filter *filter);
+
+/* The same for a chain that is empty, without reading its layer. */
+void bloomery_chain_begin(struct bloomery_filter *filter);
 
 /* Adds a key and counts it: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` is only
  * written where it did not fail. */

@@ -40,7 +40,19 @@ struct bloomery_parsed {
 
 /* Whether a key rule is one that this version knows: flags and bytes in their ranges, lower, upper
  * and hex one at most, delimiter and CSV only with a field. */
-bool bloomery_rule_is_sound(const bloomery_key_rule *rule);
+static inline bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
+{
+    static const uint32_t numbers = BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
+    const uint32_t cases = rule->flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | numbers);
+    const uint32_t forms = rule->flags & (BLOOMERY_RULE_UTF16 | numbers);
+    if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || (cases & (cases - 1)) != 0)
+        return false;
+    if ((forms & (forms - 1)) != 0)
+        return false;
+    if (rule->field == 0 && (rule->delimiter != 0 || (rule->flags & BLOOMERY_RULE_CSV) != 0))
+        return false;
+    return rule->delimiter <= 255 && rule->comment <= 255;
+}
 
 /*
  * Reads the prefix of a file that is `file_bytes` long: its first `prefix_bytes` bytes, all of them

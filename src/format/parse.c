@@ -181,20 +181,6 @@ static bloomery_status read_layer(const uint8_t *body, uint64_t at, struct bloom
     return BLOOMERY_OK;
 }
 
-bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
-{
-    static const uint32_t numbers = BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
-    const uint32_t cases = rule->flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | numbers);
-    const uint32_t forms = rule->flags & (BLOOMERY_RULE_UTF16 | numbers);
-    if ((rule->flags & ~(uint32_t)BLOOMERY_RULE_KNOWN) != 0 || (cases & (cases - 1)) != 0)
-        return false;
-    if ((forms & (forms - 1)) != 0)
-        return false;
-    if (rule->field == 0 && (rule->delimiter != 0 || (rule->flags & BLOOMERY_RULE_CSV) != 0))
-        return false;
-    return rule->delimiter <= 255 && rule->comment <= 255;
-}
-
 static bloomery_status read_rule(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
                                  bloomery_error *error)
 {

@@ -372,7 +372,8 @@ bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *option
     const bloomery_status status = bloomery_sized_read(
         options, OPTIONS_BYTES_FIRST, copy, sizeof *copy, "BLOOMERY_SIEVE_OPTIONS", error);
     if (status == BLOOMERY_OK &&
-        (copy->allocator.allocate == NULL) != (copy->allocator.release == NULL))
+        ((copy->allocator.allocate == NULL) != (copy->allocator.release == NULL) ||
+         (copy->allocator.allocate == NULL && copy->allocator.allocate_zeroed != NULL)))
         return bad(error, "an allocator needs both allocate and release");
     return status;
 }

@@ -388,6 +388,57 @@ static void every_allocation_of_a_dialect_fails_once(void **state)
     }
 }
 
+/* Moves a block, and poisons the old one. */
+static void *shake(void *context, void *block, size_t bytes, size_t alignment)
+{
+    const bloomery_allocator *allocator = context;
+    void *now = allocator->allocate(allocator->context, bytes, alignment);
+    assert_non_null(now);
+    memcpy(now, block, bytes);
+    allocator->release(allocator->context, block, bytes, alignment);
+    return now;
+}
+
+static void copied_and_moved_dialects_go_on_as_before(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_DECIMAL, 0, 0, KEYS);
+    struct test_keys first = {.count = KEYS / 2, .keys = keys.keys};
+    struct test_keys second = {.count = KEYS - KEYS / 2, .keys = keys.keys + KEYS / 2};
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        struct test_memory memory = {.live = 0};
+        bloomery_filter *filter = make_full(i, &first);
+        bloomery_filter *copy = NULL;
+        options.allocator = test_allocator(&memory);
+        if (filter == NULL)
+            continue;
+        assert_int_equal(bloomery_copy(filter, &options, &copy, NULL), BLOOMERY_OK);
+        expect_same(i, filter, copy, "copied");
+        assert_int_equal(bloomery_memory(copy), memory.bytes);
+        assert_int_equal(bloomery_move(&copy, shake, &options.allocator), BLOOMERY_OK);
+        expect_same(i, filter, copy, "moved");
+        test_add_all(filter, &second);
+        test_add_all(copy, &second);
+        assert_int_equal(bloomery_memory(copy), memory.bytes);
+        expect_same(i, filter, copy, "added to after that");
+        assert_int_equal(bloomery_move(&copy, shake, &options.allocator), BLOOMERY_OK);
+        assert_int_equal(bloomery_may_contain_batch(copy, keys.keys, KEYS, NULL), KEYS);
+        if (is(samples[i].id)->writes) {
+            struct test_bytes one = in_dialect(filter);
+            struct test_bytes other = in_dialect(copy);
+            assert_int_equal(one.bytes, other.bytes);
+            assert_memory_equal(one.data, other.data, one.bytes);
+            free(one.data);
+            free(other.data);
+        }
+        bloomery_free(copy);
+        bloomery_free(filter);
+        assert_true(memory.live == 0 && !memory.wrong);
+    }
+    test_keys_free(&keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +452,7 @@ int main(void)
         cmocka_unit_test(live_rate_matches_measurement_of_dialects),
         cmocka_unit_test(positions_are_the_bits_of_a_key),
         cmocka_unit_test(every_allocation_of_a_dialect_fails_once),
+        cmocka_unit_test(copied_and_moved_dialects_go_on_as_before),
     };
     return test_run_group("dialects", tests, NULL, NULL);
 }

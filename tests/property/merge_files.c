@@ -256,7 +256,7 @@ static void map_pair(struct gauge *gauge, uint64_t blocks, bloomery_filter *maps
     bloomery_add(filter, bloomery_key_of("a", 1), NULL);
     assert_int_equal(bloomery_save(filter, path_of(path, "big"), NULL), BLOOMERY_OK);
     bloomery_free(filter);
-    options.allocator = (bloomery_allocator){gauge_allocate, gauge_release, gauge};
+    options.allocator = (bloomery_allocator){gauge_allocate, gauge_release, gauge, NULL};
     maps[0] = open_map(path, &options);
     maps[1] = open_map(path, &options);
 }
@@ -316,7 +316,7 @@ static void every_allocation_fails_once(void **state)
     assert_true(refused > 2);
     /* Folding: nothing is left behind either. */
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
-    options.allocator = (bloomery_allocator){gauge_allocate, gauge_release, &gauge};
+    options.allocator = (bloomery_allocator){gauge_allocate, gauge_release, &gauge, NULL};
     for (refused = 1, status = BLOOMERY_OUT_OF_MEMORY; status != BLOOMERY_OK; refused++) {
         bloomery_filter *folded = maps[0];
         gauge.requests = 0;

@@ -251,7 +251,7 @@ static void status_reads_no_filter(void **state)
         struct fenced fenced = {NULL, 0};
         bloomery_sieve_options options = memory_options(1000000, 1e-3, NULL);
         options.full = grows ? BLOOMERY_SIEVE_GROW : BLOOMERY_SIEVE_WARN;
-        options.allocator = (bloomery_allocator){fenced_allocate, fenced_release, &fenced};
+        options.allocator = (bloomery_allocator){fenced_allocate, fenced_release, &fenced, NULL};
         bloomery_sieve *sieve = must_open(&options);
         for (uint64_t i = 0; i < 20000; i++)
             assert_true(bloomery_sieve_push(sieve, bloomery_key_of(&i, sizeof i),

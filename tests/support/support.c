@@ -507,5 +507,5 @@ static void count_release(void *context, void *block, size_t bytes, size_t align
 
 bloomery_allocator test_allocator(struct test_memory *memory)
 {
-    return (bloomery_allocator){count_allocate, count_release, memory};
+    return (bloomery_allocator){count_allocate, count_release, memory, NULL};
 }

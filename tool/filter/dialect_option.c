@@ -2,7 +2,6 @@
 #include "filter/dialect_option.h"
 
 #include "base/numbers.h"
-#include "key/key_forms.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -112,10 +111,13 @@ static const struct parameter *find_parameter(const char *option, const char *na
 /* Also a negative number, for systems whose numbers have a sign. */
 static bool read_seed(const char *text, uint64_t *value)
 {
+    const bloomery_key_rule number = {.flags = BLOOMERY_RULE_INT64};
     unsigned char bytes[8];
+    bloomery_key key;
     if (text[0] != '-')
         return tool_parse_count(text, value);
-    if (!tool_form_number((const unsigned char *)text, strlen(text), sizeof(bytes), bytes))
+    if (bloomery_rule_apply(&number, text, strlen(text), bytes, sizeof(bytes), &key, NULL) !=
+        BLOOMERY_RECORD_KEY)
         return false;
     *value = 0;
     for (size_t i = sizeof(bytes); i-- > 0;)

@@ -1,55 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a record becomes a key.
+ * Keys of records by the thousand. What a rule does to one record is the library's
+ * (bloomery_rule_apply, src/rule.c, which has the order of the steps and worked examples). Here a
+ * record goes through it twice if its key is not text, since people are shown what it was as text:
  *
- * A record is what the input has between two terminators. Without a rule it is the key. With one it
- * goes through these steps, always in this order, each only where the rule has it:
+ *     record ── crlf, comment, field, trim ──> text ── case, hex, numbers, utf16, skip-empty ──> key
  *
- *     1  crlf         one carriage return at its end is removed
- *     2  comment      a record that begins with this byte has no key
- *     3  field        the field of this number is taken; a record without it has no key
- *     4  trim         blanks and tabs at both ends are removed
- *     5  hex          pairs of hexadecimal digits become bytes
- *        int64, int32 a decimal number becomes 8 or 4 bytes
- *        lower, upper ASCII letters change their case; of these five a rule has at most one
- *     6  utf16        UTF-8 becomes UTF-16; not with hex, int64 or int32
- *     7  skip-empty   what is empty now has no key
- *
- * What is no such pairs, no such number or no UTF-8 has no key, and that is told of.
- *
- * The order is part of the file format (docs/format.md), since two programs that differ in it ask
- * for different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
- *
- *     record                  key
- *     17,Anna                 anna
- *     17," Anna, B. ",x       anna, b.        the delimiter stands within quotes; then trim
- *     17,"say ""no"""         say "no"        two quotes are one
- *     17,a"b                  a"b             a quote within an unquoted field is a letter
- *     17,"a"b"c               ab"c            what follows a closing quote is unquoted
- *     17,"open                open            and the record is counted: see below
- *     17,                     (empty)         a key, unless skip-empty
- *     17                      none            no field 2
- *     # 17,Anna               none
- *      # 17,Anna              anna            it begins with a blank
- *
- * An empty record has one field, the empty one; after the last delimiter there is one more field,
- * which may be empty. Field -1 is the last, -2 the one before it.
- *
- * Quoting is that of RFC 4180 as far as records are lines: a field that begins with a quote goes to
- * the next quote that is not doubled. A quote that is still open at the end of the record ends
- * there. In files where a quoted field may contain line ends that is wrong, and what follows is
- * wrong too; so such records are counted and warned about, wherever in the record the quote is.
- *
- * Most keys are spans of their records and cost no copy. Where bytes change (case, hex, doubled
- * quotes) the key is made in a scratch buffer; the record stays as it is, for it may be printed, and
- * another filter may make another key of it. A key is hardly ever longer than its record, and under hex
- * both the digits and the bytes are wanted, so twice the records' length is enough for a batch. (Numbers
- * and UTF-16 may be longer than their text: tool_rule_apply makes room for them.)
+ * Most keys are spans of their records and cost no copy. The others lie in a scratch buffer, one
+ * behind the other, which has room for all of a batch: what the library may need for each of them.
  */
 #include "key/rule.h"
 
-#include "base/bits.h"
-#include "key/key_forms.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -73,236 +34,6 @@ void tool_made_free(struct tool_made *made)
     if (made != NULL)
         free(made->scratch);
     free(made);
-}
-
-/* ---- Fields ---------------------------------------------------------------------------------- */
-
-struct span {
-    const unsigned char *at;
-    size_t bytes;
-};
-
-static const unsigned char *find(const unsigned char *from, const unsigned char *end, int byte)
-{
-    const unsigned char *found = from < end ? memchr(from, byte, (size_t)(end - from)) : NULL;
-    return found != NULL ? found : end;
-}
-
-/* Field `number` (from 1) of an unquoted record. False where it has fewer. */
-static bool field_from_front(struct span *text, int delimiter, int64_t number)
-{
-    const unsigned char *from = text->at, *end = text->at + text->bytes;
-    const unsigned char *stop = find(from, end, delimiter);
-    for (; number > 1; number--) {
-        if (stop == end)
-            return false;
-        from = stop + 1;
-        stop = find(from, end, delimiter);
-    }
-    assert(from >= text->at && stop >= from && stop <= end);
-    *text = (struct span){from, (size_t)(stop - from)};
-    return true;
-}
-
-/* Field `number` (from 1) counted from the end. */
-static bool field_from_back(struct span *text, int delimiter, int64_t number)
-{
-    const unsigned char *begin = text->at;
-    size_t bytes = text->bytes; /* of the record, up to the end of the field looked at */
-    while (true) {
-        const unsigned char *before = bytes > 0 ? memrchr(begin, delimiter, bytes) : NULL;
-        const unsigned char *from = before != NULL ? before + 1 : begin;
-        if (number == 1) {
-            *text = (struct span){from, bytes - (size_t)(from - begin)};
-            return true;
-        }
-        if (before == NULL)
-            return false;
-        bytes = (size_t)(before - begin);
-        number--;
-    }
-}
-
-/* Where the field that begins at `from` ends. */
-static const unsigned char *quoted_end(const unsigned char *from, const unsigned char *end,
-                                       int delimiter, bool *open)
-{
-    if (from == end || *from != '"')
-        return find(from, end, delimiter);
-    const unsigned char *quote = find(from + 1, end, '"');
-    while (end - quote >= 2 && quote[1] == '"')
-        quote = find(quote + 2, end, '"');
-    *open = quote == end;
-    return quote == end ? end : find(quote + 1, end, delimiter);
-}
-
-/* Field `number` of a record with quotes, still in them. Goes to the record's end, to see all of
- * its quotes, and once more for a field counted from there. */
-static bool field_in_quotes(struct span *text, int delimiter, int64_t number, bool *open)
-{
-    const unsigned char *const begin = text->at, *const end = text->at + text->bytes;
-    for (int pass = 0; pass < 2; pass++) {
-        const unsigned char *from = begin;
-        bool found = false, more = true;
-        int64_t fields = 0;
-        while (more) {
-            const unsigned char *stop = quoted_end(from, end, delimiter, open);
-            assert(stop >= from && stop <= end);
-            if (++fields == number) {
-                *text = (struct span){from, (size_t)(stop - from)};
-                found = true;
-            }
-            more = stop < end;
-            from = more ? stop + 1 : end;
-        }
-        if (found || number > 0 || fields + number < 0)
-            return found;
-        number += fields + 1;
-    }
-    return false;
-}
-
-/* Takes the quotes off a field, in place or, where they are not just around it, in the scratch,
- * which is moved on. */
-static void unquote(struct span *text, unsigned char **scratch)
-{
-    const unsigned char *end = text->at + text->bytes;
-    if (text->bytes == 0 || text->at[0] != '"')
-        return;
-    const unsigned char *from = text->at + 1;
-    const unsigned char *quote = find(from, end, '"');
-    if (end - quote <= 1) { /* the closing one is the last byte, or there is none */
-        *text = (struct span){from, (size_t)(quote - from)};
-        return;
-    }
-    unsigned char *to = *scratch;
-    assert(to != NULL);
-    while (quote < end) {
-        bool doubled = end - quote >= 2 && quote[1] == '"';
-        memcpy(to, from, (size_t)(quote - from));
-        to += quote - from;
-        from = quote + 1;
-        if (!doubled)
-            break;
-        *to++ = '"';
-        from = quote + 2;
-        quote = find(from, end, '"');
-    }
-    memcpy(to, from, (size_t)(end - from)); /* behind the closing quote, or what an open one has */
-    to += end - from;
-    *text = (struct span){*scratch, (size_t)(to - *scratch)};
-    *scratch = to;
-}
-
-static bool take_field(const bloomery_key_rule *rule, struct span *text, unsigned char **scratch,
-                       struct tool_tally *tally)
-{
-    const int delimiter = (int)rule->delimiter;
-    const int64_t number = rule->field;
-    const unsigned char *end = text->at + text->bytes;
-    if ((rule->flags & BLOOMERY_RULE_CSV) != 0 && find(text->at, end, '"') != end) {
-        bool open = false;
-        bool found = field_in_quotes(text, delimiter, number, &open);
-        tally->open_quotes += open;
-        if (found)
-            unquote(text, scratch);
-        return found;
-    }
-    return number > 0 ? field_from_front(text, delimiter, number)
-                      : field_from_back(text, delimiter, -number);
-}
-
-/* ---- The other steps ------------------------------------------------------------------------- */
-
-static bool is_blank(unsigned char byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
-static void trim(struct span *text)
-{
-    while (text->bytes > 0 && is_blank(text->at[text->bytes - 1]))
-        text->bytes--;
-    while (text->bytes > 0 && is_blank(text->at[0])) {
-        text->at++;
-        text->bytes--;
-    }
-}
-
-/* Copies, with the letters from `first` on, 26 of them, in their other case. */
-static void change_case(struct span *text, unsigned char first, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    assert(to != NULL);
-    for (size_t i = 0; i < text->bytes; i++) {
-        unsigned char byte = text->at[i];
-        to[i] = (unsigned char)(byte ^ ((unsigned char)(byte - first) < 26 ? 0x20 : 0));
-    }
-    *scratch += text->bytes;
-    text->at = to;
-}
-
-static int digit_of(unsigned char byte)
-{
-    if (byte >= '0' && byte <= '9')
-        return byte - '0';
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
-static bool read_hex(struct span *text, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    assert(to != NULL);
-    if (text->bytes % 2 != 0)
-        return false;
-    for (size_t i = 0; i < text->bytes; i += 2) {
-        int high = digit_of(text->at[i]), low = digit_of(text->at[i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        *to++ = (unsigned char)(16 * high + low);
-    }
-    *text = (struct span){*scratch, text->bytes / 2};
-    *scratch = to;
-    return true;
-}
-
-static bool read_number(struct span *text, size_t width, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    assert(to != NULL);
-    if (!tool_form_number(text->at, text->bytes, width, to))
-        return false;
-    *text = (struct span){to, width};
-    *scratch += width;
-    return true;
-}
-
-static bool read_utf16(struct span *text, unsigned char **scratch)
-{
-    unsigned char *to = *scratch;
-    assert(to != NULL);
-    const size_t bytes = tool_form_utf16(text->at, text->bytes, to);
-    if (bytes == TOOL_FORM_NONE)
-        return false;
-    *text = (struct span){to, bytes};
-    *scratch += bytes;
-    return true;
-}
-
-/* Steps 5 and 6. False where the text is none that they can be done with. */
-static bool change_form(uint32_t flags, struct span *text, unsigned char **scratch)
-{
-    const uint32_t numbers = BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
-    if ((flags & BLOOMERY_RULE_HEX) != 0)
-        return read_hex(text, scratch);
-    if ((flags & numbers) != 0 && text->bytes == 0 && (flags & BLOOMERY_RULE_SKIP_EMPTY) != 0)
-        return true;
-    if ((flags & numbers) != 0)
-        return read_number(text, (flags & BLOOMERY_RULE_INT64) != 0 ? 8 : 4, scratch);
-    if ((flags & (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER)) != 0)
-        change_case(text, (flags & BLOOMERY_RULE_LOWER) != 0 ? 'A' : 'a', scratch);
-    return (flags & BLOOMERY_RULE_UTF16) == 0 || read_utf16(text, scratch);
 }
 
 const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes)
@@ -351,31 +82,69 @@ static void note_malformed(struct tool_made *made, const struct tool_chunk *chun
 
 /* ---- All steps ------------------------------------------------------------------------------- */
 
-/* Whether the record has a key, which is then behind the others. `left` as in note_malformed. */
-static bool make_key(const bloomery_key_rule *rule, const struct tool_chunk *chunk,
-                     bloomery_key record, size_t left, unsigned char **scratch,
-                     struct tool_made *made)
+/* The two halves of a rule; the first is all of it where no key differs from its text but in case. */
+struct steps {
+    bloomery_key_rule to_text;
+    bloomery_key_rule to_key;
+    bool text_is_record;
+    bool key_is_text;
+};
+
+static struct steps steps_of(const bloomery_key_rule *rule)
 {
-    struct span text = {record.data, record.bytes};
-    const uint32_t flags = rule->flags;
-    if ((flags & BLOOMERY_RULE_CRLF) != 0 && text.bytes > 0 && text.at[text.bytes - 1] == '\r')
-        text.bytes--;
-    if (rule->comment != 0 && text.bytes > 0 && text.at[0] == rule->comment)
-        return false;
-    if (rule->field != 0 && !take_field(rule, &text, scratch, &made->tally)) {
-        made->tally.without_field++;
-        return false;
+    const uint32_t last = TOOL_RULE_CHANGES | BLOOMERY_RULE_SKIP_EMPTY;
+    struct steps steps = {.to_text = *rule};
+    if ((rule->flags & TOOL_RULE_FORMS) != 0) {
+        steps.to_text.flags &= ~last;
+        steps.to_key.flags = rule->flags & last;
     }
-    if ((flags & BLOOMERY_RULE_TRIM) != 0)
-        trim(&text);
-    made->texts[made->count] = bloomery_key_of(text.at, text.bytes);
-    if ((flags & TOOL_RULE_CHANGES) != 0 && !change_form(flags, &text, scratch)) {
+    steps.text_is_record = tool_rule_is_none(&steps.to_text);
+    steps.key_is_text = tool_rule_is_none(&steps.to_key);
+    return steps;
+}
+
+/* One half of the rule; what it writes is kept in the scratch, which is moved on. */
+static int apply(const bloomery_key_rule *rule, bloomery_key *key, unsigned char **scratch,
+                 const struct tool_made *made)
+{
+    const size_t room = *scratch != NULL ? (size_t)(made->scratch + made->capacity - *scratch) : 0;
+    const int result = bloomery_rule_apply(rule, key->data, key->bytes, *scratch, room, key, NULL);
+    assert(result >= 0);
+    if ((uintptr_t)key->data - (uintptr_t)*scratch < room)
+        *scratch += (size_t)((const unsigned char *)key->data - *scratch) + key->bytes;
+    return result;
+}
+
+/* What is not plainly a key. True if it is one, of a record that ends within quotes. `left` as in
+ * note_malformed. */
+static bool count_odd(int result, const struct tool_chunk *chunk, bloomery_key record, size_t left,
+                      struct tool_made *made)
+{
+    made->tally.open_quotes += (result & BLOOMERY_RECORD_OPEN_QUOTE) != 0;
+    result &= ~BLOOMERY_RECORD_OPEN_QUOTE;
+    made->tally.without_field += result == BLOOMERY_RECORD_NO_FIELD;
+    if (result == BLOOMERY_RECORD_BAD)
         note_malformed(made, chunk, record, left);
+    return result == BLOOMERY_RECORD_KEY;
+}
+
+/* Whether the record has a key, which is then behind the others. */
+static bool make_key(const struct steps *steps, const struct tool_chunk *chunk, bloomery_key record,
+                     size_t left, unsigned char **scratch, struct tool_made *made)
+{
+    bloomery_key key = record;
+    int result = BLOOMERY_RECORD_KEY;
+    if (!steps->text_is_record)
+        result = apply(&steps->to_text, &key, scratch, made);
+    if (result != BLOOMERY_RECORD_KEY && !count_odd(result, chunk, record, left, made))
         return false;
+    made->texts[made->count] = key;
+    if (!steps->key_is_text) {
+        result = apply(&steps->to_key, &key, scratch, made);
+        if (result != BLOOMERY_RECORD_KEY && !count_odd(result, chunk, record, left, made))
+            return false;
     }
-    if ((flags & BLOOMERY_RULE_SKIP_EMPTY) != 0 && text.bytes == 0)
-        return false;
-    made->keys[made->count++] = bloomery_key_of(text.at, text.bytes);
+    made->keys[made->count++] = key;
     return true;
 }
 
@@ -403,13 +172,14 @@ size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *c
                        const bloomery_key *records, size_t count, struct tool_made *made)
 {
     assert(count <= TOOL_BATCH_KEYS);
+    const struct steps steps = steps_of(rule);
     unsigned char *scratch = scratch_for(rule, records, count, made);
     made->count = 0;
     made->malformed = 0;
     for (size_t first = 0; first < count; first += 64) {
         uint64_t word = 0;
         for (size_t i = first; i < count && i < first + 64; i++)
-            word |= (uint64_t)make_key(rule, chunk, records[i], count - i, &scratch, made)
+            word |= (uint64_t)make_key(&steps, chunk, records[i], count - i, &scratch, made)
                     << i % 64;
         made->with_key[first / 64] = word;
     }

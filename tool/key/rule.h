@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key rules: how a record of the input becomes a key. rule.c holds the essay, the order of the steps
- * and worked examples. Three things are here.
+ * Key rules: how a record of the input becomes a key. bloomery_rule_apply has the order of the
+ * steps. Three things are here.
  *
  * The options, the same for all commands that read records:
  *
@@ -131,7 +131,10 @@ extern const char *const tool_rule_names[TOOL_RULE_NAMES];
 #define TOOL_RULE_CHANGES (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)
 
 /* Whether a key is a whole record. */
-bool tool_rule_is_none(const bloomery_key_rule *rule);
+static inline bool tool_rule_is_none(const bloomery_key_rule *rule)
+{
+    return rule->flags == 0 && rule->field == 0 && rule->comment == 0;
+}
 
 bool tool_rule_equal(const bloomery_key_rule *one, const bloomery_key_rule *other);
 
@@ -178,7 +181,7 @@ struct tool_made {
     unsigned char *scratch; /* what keys are that are no spans of their records */
     size_t capacity;
     bloomery_key keys[TOOL_BATCH_ROOM];
-    bloomery_key texts[TOOL_BATCH_ROOM]; /* before the forms: what the keys were as text */
+    bloomery_key texts[TOOL_BATCH_ROOM]; /* what the keys were as text, before TOOL_RULE_FORMS */
 };
 
 /* Never NULL. */

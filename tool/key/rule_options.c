@@ -116,11 +116,6 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-bool tool_rule_is_none(const bloomery_key_rule *rule)
-{
-    return rule->flags == 0 && rule->field == 0 && rule->comment == 0;
-}
-
 bool tool_rule_equal(const bloomery_key_rule *one, const bloomery_key_rule *other)
 {
     return one->flags == other->flags && one->field == other->field &&

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "key/key_forms.h"
+#include "key_forms.h"
 
 #include <assert.h>
 #include <stdint.h>
 
-bool tool_form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to)
+bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width, unsigned char *to)
 {
     assert(width == 4 || width == 8);
     const bool minus = bytes > 0 && text[0] == '-';
@@ -55,14 +55,14 @@ static unsigned char *put_unit(unsigned char *to, uint32_t unit)
     return to + 2;
 }
 
-size_t tool_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to)
+size_t bloomery_form_utf16(const unsigned char *text, size_t bytes, unsigned char *to)
 {
     const unsigned char *const begin = to;
     while (bytes > 0) {
         uint32_t character = 0;
         const size_t length = next_character(text, bytes, &character);
         if (length == 0)
-            return TOOL_FORM_NONE;
+            return BLOOMERY_FORM_NONE;
         if (character >= 0x10000) {
             to = put_unit(to, 0xd800 + ((character - 0x10000) >> 10));
             character = 0xdc00 + (character & 0x3ff);
