@@ -11,6 +11,8 @@
  */
 #include "key/rule.h"
 
+#include "base/bits.h"
+
 #include "tool.h"
 
 #include <assert.h>
