@@ -265,7 +265,7 @@ static void the_longest_items_can_be_lost_together(void **state)
 static void missing_segments_are_recovered(void **state)
 {
     (void)state;
-    enum { ITEMS = 64 * 4 };
+    enum { ITEMS = 64 * 4, DONE = 140 }; /* the head is in the third of four */
     uint8_t *key = calloc(1, BLOOMERY_SIEVE_ITEM_MAX);
     for (int engine = BLOOMERY_SIEVE_MEMORY; engine <= BLOOMERY_SIEVE_DISK; engine++) {
         scene_make((bloomery_sieve_engine)engine);
@@ -287,7 +287,81 @@ static void missing_segments_are_recovered(void **state)
         assert_int_equal(drain(), ITEMS - lost);
         scene_free();
     }
+    /* The memory engine reads from before the head, where its filter was not saved. */
+    int status = 0;
+    scene_make(BLOOMERY_SIEVE_MEMORY);
+    scene.options.sync = BLOOMERY_SYNC_NEVER;
+    scene.options.keys = 200000000; /* a large one, which is seldom saved */
+    const pid_t child = fork();
+    if (child == 0) {
+        bloomery_sieve *sieve = must_open();
+        for (uint32_t i = 0; i < ITEMS; i++) {
+            memcpy(key, &i, sizeof i);
+            bloomery_sieve_push(sieve, bloomery_key_of(key, BLOOMERY_SIEVE_ITEM_MAX),
+                                bloomery_key_of("", 0), NULL, NULL);
+        }
+        for (uint32_t i = 0; i < DONE; i++) {
+            bloomery_sieve_item item;
+            size_t count = 0;
+            bloomery_sieve_pop(sieve, &item, 1, &count, NULL);
+            bloomery_sieve_ack(sieve, &item.number, 1, NULL, NULL);
+        }
+        _exit(bloomery_sieve_commit(sieve, NULL) == BLOOMERY_OK ? KILLED : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
+    for (int i = 2; i <= 3; i++) {
+        snprintf(scene.watched, sizeof scene.watched, "%s/queue-%012d", scene.path, i);
+        assert_int_equal(unlink(scene.watched), 0);
+    }
+    const uint64_t lost = must_recover().queued;
+    assert_true(lost > 0);
+    assert_int_equal(drain(), ITEMS - DONE - lost);
+    scene_free();
     free(key);
+}
+
+/* The memory engine reads from where its filter was saved; the head is where numbers are known. */
+static void damage_from_before_the_head_is_recovered(void **state)
+{
+    (void)state;
+    int status = 0;
+    uint64_t ends[2];
+    enum { SAVED = 64 * POP * 40 };
+    scene_make(BLOOMERY_SIEVE_MEMORY);
+    bloomery_sieve *sieve = must_open();
+    push_ids(sieve, 0, SAVED); /* enough for closing to save the filter */
+    must_close(sieve);
+    ends[0] = segment_bytes();
+    const pid_t child = fork();
+    if (child == 0) {
+        bloomery_sieve_item items[POP];
+        size_t count = 1;
+        sieve = must_open();
+        push_ids(sieve, SAVED, SAVED + 100);
+        must_commit(sieve);
+        push_ids(sieve, SAVED + 100, SAVED + 200);
+        must_commit(sieve);
+        for (size_t done = 0; done < SAVED + 150; done += count) {
+            bloomery_sieve_pop(sieve, items, done < SAVED ? POP : 50, &count, NULL);
+            for (size_t j = 0; j < count; j++)
+                bloomery_sieve_ack(sieve, &items[j].number, 1, NULL, NULL);
+        }
+        must_commit(sieve);
+        _exit(KILLED);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == KILLED);
+    ends[1] = segment_bytes();
+    sieve = must_open();
+    push_ids(sieve, 0, 1);
+    push_ids(sieve, SAVED + 200, SAVED + 300);
+    must_close(sieve);
+    wipe(ends[0], ends[1]);
+    const uint64_t lost = must_recover().queued;
+    assert_int_equal(lost, 50);
+    assert_int_equal(drain(), 100);
+    scene_free();
 }
 
 /* Frames were overwritten, and the manifest names leases in them yet. */
@@ -374,6 +448,7 @@ int main(void)
         cmocka_unit_test(damage_of_any_length_is_recovered),
         cmocka_unit_test(the_longest_items_can_be_lost_together),
         cmocka_unit_test(missing_segments_are_recovered),
+        cmocka_unit_test(damage_from_before_the_head_is_recovered),
         cmocka_unit_test(a_recovery_that_failed_is_done_again),
         cmocka_unit_test(recovery_keeps_its_lock_to_the_end),
         cmocka_unit_test(recovery_refuses_half_an_allocator),

@@ -208,7 +208,13 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
     uint64_t number = 0;
     const uint64_t first = walk->number;
     const uint64_t begin = *at;
+    const struct bloomery_queue_position head = walk->queue->head;
     bloomery_status status = find_next(walk, begin, &next, &number, error);
+    /* Where the head is, the number is known. */
+    if (first == 0 && head.segment == walk->segment && head.offset > begin && head.offset < next) {
+        next = head.offset;
+        number = walk->queue->head_number - walk->queue->head_index;
+    }
     const bool last = next >= walk->end;
     if (status == BLOOMERY_OK && last)
         status = number_behind(walk, &number, error);
@@ -296,8 +302,10 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
     }
     if (last)
         queue->tail.offset = at;
-    /* A head at the end of a segment is at the beginning of the next one. */
+    /* A head at the end of a segment is at the beginning of the next one, its frame gone. */
     if (queue->head.segment == walk->segment && queue->head.offset >= at) {
+        queue->head_index = 0;
+        queue->head_number = walk->number > 0 ? walk->number : number;
         if (last)
             queue->head = queue->tail;
         else
