@@ -274,6 +274,8 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     assert(filter->kind != NULL && filter->hash != NULL);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
     assert((filter->operations.add == NULL) == (filter->hash->positions != NULL));
+    assert(filter->kind->removes ==
+           (filter->operations.remove != NULL || filter->operations.remove_positions != NULL));
     filter->secret = traits->secret;
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
