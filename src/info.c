@@ -77,6 +77,11 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->note = filter->note_bytes > 0 ? filter->note : NULL;
     info->dialect = shape->dialect;
     info->kernel = filter->operations.name;
+    info->can_add = filter->kind->adds;
+    info->can_remove = filter->kind->removes;
+    info->can_merge = filter->kind->merges;
+    info->can_grow = filter->kind->grows;
+    info->has_bits = filter->kind->has_bits;
 }
 
 /* What the hash adds to a rate with so many keys: nothing in filters of other systems, whose rates

@@ -104,7 +104,7 @@ static bloomery_status combine(bloomery_filter *into, const bloomery_filter *fro
     bloomery_status status = check_join(into, from, error);
     if (status != BLOOMERY_OK)
         return status;
-    if (into->foreign && into->kind->grows)
+    if (!into->kind->merges)
         return no_chain(into, "merged", error);
     if (into->kind->grows) {
         status = from == into ? BLOOMERY_OK : bloomery_chain_join(into, from, error);

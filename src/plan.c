@@ -59,7 +59,8 @@ bloomery_status bloomery_plan_layer(const bloomery_plan *given, uint32_t index,
     const bloomery_status known = bloomery_plan_read(given, &read, error);
     if (known != BLOOMERY_OK)
         return known;
-    if (plan->kind != BLOOMERY_SCALABLE || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
+    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
+    if (row == NULL || !row->grows || index >= BLOOMERY_CHAIN_MAX || plan->keys == 0 ||
         !(plan->rate > 0))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "layers 0 to 63 of a scalable filter have plans");

@@ -18,7 +18,7 @@
 
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error)
 {
-    if (filter->operations.remove == NULL && filter->operations.remove_positions == NULL)
+    if (!filter->kind->removes)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "keys can be removed from counting filters only");
     return bloomery_can_add(filter, error);
@@ -93,7 +93,7 @@ bloomery_status bloomery_drop_counters(const bloomery_filter *filter,
     if (filter->foreign)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "the counters of a filter of another system can't be dropped");
-    if (filter->shape.kind != BLOOMERY_COUNTING)
+    if (!filter->kind->removes)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "a filter of kind %s has no counters to drop",
                              bloomery_kind_name((int)filter->shape.kind));

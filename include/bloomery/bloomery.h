@@ -681,6 +681,13 @@ typedef struct bloomery_info {
                                  hash's part included (bloomery_plan.hash) */
     double estimated_keys;    /* distinct keys, from the bits; infinity if every bit is set */
     double expected_rate;     /* of this shape with that many keys */
+
+    /* What filters of this kind can do; `writable` says whether this one may be changed. */
+    bool can_add;    /* keys can be added one by one */
+    bool can_remove; /* keys can be removed and counted */
+    bool can_merge;  /* another one of the same shape can be merged into it */
+    bool can_grow;   /* it is a chain: layers are added as it fills */
+    bool has_bits;   /* it is an array of cells, of which the scanned part speaks */
 } bloomery_info;
 
 #define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)

@@ -157,5 +157,6 @@ size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_fi
             *hashes++ = compact->hashes[kept + (size_t)__builtin_ctzll(left)];
         kept += (size_t)__builtin_popcountll(valid);
     }
+    assert(kept <= count);
     return kept;
 }

@@ -53,6 +53,7 @@ LEVEL_INLINE struct OF_LEVEL(batch)
     OF_LEVEL(batch_of)(const bloomery_filter *filter, const struct bloomery_keys *keys,
                        size_t count)
 {
+    assert(filter->shape.block_bits == BLOOMERY_BLOCK_BITS && !filter->foreign);
     return (struct OF_LEVEL(batch)){
         .filter = filter,
         .keys = keys,
@@ -131,6 +132,7 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
                                   struct OF_LEVEL(ring) * ring, const bool integers,
                                   const bool adding)
 {
+    assert(i % GROUP == 0 && i < batch->count);
     if (OF_LEVEL(are_eights)(batch, i, integers)) {
         const struct bloomery_layer *layer = &batch->layer;
         uint64_t copies[GROUP];
@@ -185,6 +187,7 @@ LEVEL_INLINE void OF_LEVEL(enter)(const struct OF_LEVEL(batch) * batch, size_t i
 LEVEL_INLINE uint64_t OF_LEVEL(within)(uint64_t answers, size_t word, size_t count)
 {
     const size_t left = count - word * WORD;
+    assert(word * WORD < count);
     return left < WORD ? answers & (((uint64_t)1 << left) - 1) : answers;
 }
 
@@ -256,6 +259,7 @@ LEVEL_INLINE size_t OF_LEVEL(query_shape)(const struct OF_LEVEL(batch) batch, ui
         if (answers != NULL)
             answers[last] = before;
     }
+    assert(found <= batch.count);
     return found;
 }
 

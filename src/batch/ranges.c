@@ -77,6 +77,7 @@ bool bloomery_ranges_start(struct bloomery_ranges *ranges, bloomery_filter *filt
     while ((layer->blocks - 1) >> ranges->shift >= max)
         ranges->shift++;
     ranges->count = (uint32_t)((layer->blocks - 1) >> ranges->shift) + 1;
+    assert(ranges->count <= RANGES_MAX);
     uint64_t bytes = layer->bytes / 32;
     bytes = bytes > THREAD_BYTES_MAX ? THREAD_BYTES_MAX : bytes;
     bytes = bytes < THREAD_BYTES_MIN ? THREAD_BYTES_MIN : bytes;
@@ -184,6 +185,7 @@ static void add_place(struct bloomery_aside *aside, uint32_t which, uint32_t ran
     const size_t place = (size_t)which * ranges->count + range;
     const struct bloomery_hashes hashes = hashes_of(aside, place);
     const size_t count = aside->held[place];
+    assert(count <= ranges->room && count <= aside->total);
     aside->held[place] = 0;
     aside->total -= count;
     ranges->filter->operations.add_block(layer, layer->payload, hashes, count, which);
@@ -229,6 +231,7 @@ static void add_range(struct bloomery_aside *aside)
     for (uint32_t which = 0; which < aside->ranges->layer->blocks_per_key; which++)
         add_place(aside, which, range);
     bloomery_unlock(&aside->ranges->locks[range]);
+    assert(held_for(aside, range) == 0);
     aside->next = fullest_of(aside);
     aside->queried = 0;
 }
@@ -258,5 +261,6 @@ void bloomery_aside_finish(struct bloomery_aside *aside)
 {
     while (aside->total > 0)
         add_range(aside);
+    assert(find_space(aside) == aside->ranges->room);
     aside->space = 0;
 }

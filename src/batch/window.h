@@ -16,6 +16,8 @@
 
 #include "batch/keys.h"
 
+#include <assert.h>
+
 enum { BLOOMERY_WORD = 64, BLOOMERY_WORDS_AHEAD = 2, BLOOMERY_RING = 4 };
 
 /* Called for each word in order, with its number and its 1 to 64 hashes. */
@@ -24,6 +26,7 @@ typedef void bloomery_word_visitor(void *context, size_t word, const bloomery_ha
 
 static inline size_t bloomery_word_count(size_t keys, size_t word)
 {
+    assert(word * BLOOMERY_WORD < keys);
     return keys - word * BLOOMERY_WORD < BLOOMERY_WORD ? keys - word * BLOOMERY_WORD
                                                        : BLOOMERY_WORD;
 }

@@ -30,8 +30,10 @@ static uint64_t BATCH_NAME(add_word)(const struct bloomery_layer *layer, uint8_t
 {
     uint64_t answers = 0;
     uint64_t total = 0;
+    assert(count <= 64);
     for (size_t i = 0; i < count; i++) {
         uint32_t set = add_with(BATCH_SET, layer, payload, hashes[i]);
+        assert(set <= layer->probes);
         total += set;
         answers |= (uint64_t)(set > 0) << i;
     }
@@ -44,6 +46,7 @@ static uint64_t BATCH_NAME(query_word)(const struct bloomery_layer *layer, const
                                        const bloomery_hash *hashes, size_t count)
 {
     uint64_t answers = 0;
+    assert(count <= 64);
     for (size_t i = 0; i < count; i++)
         answers |= (uint64_t)test_with(BATCH_TEST, layer, payload, hashes[i]) << i;
     return answers;

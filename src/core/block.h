@@ -27,6 +27,7 @@
 #include "base/bytes.h"
 #include "core/derive.h"
 
+#include <assert.h>
 #include <stdbool.h>
 
 #define BLOOMERY_RACES_MEANT __attribute__((no_sanitize("thread")))
@@ -70,6 +71,7 @@ INLINE uint64_t word_scalar(uint64_t word)
 INLINE uint64_t turned_scalar(uint64_t w, uint32_t first)
 {
     const uint32_t shift = first * BLOOMERY_CHOICE_BITS;
+    assert(first < BLOOMERY_BLOCK_WORDS);
     const uint64_t choices = w & (((uint64_t)1 << BLOOMERY_FIRST_WORD_SHIFT) - 1);
     return choices >> shift | choices << (BLOOMERY_FIRST_WORD_SHIFT - shift);
 }
@@ -99,6 +101,7 @@ INLINE uint32_t set_scalar(uint8_t *block, uint64_t w, uint32_t probes)
         seen += before >> choices % BLOOMERY_WORD_BITS & 1;
         *word = word_scalar(before | (uint64_t)1 << choices % BLOOMERY_WORD_BITS);
     }
+    assert(seen <= probes);
     return probes - (uint32_t)seen;
 }
 
@@ -116,6 +119,7 @@ INLINE uint32_t set_shared_scalar(uint8_t *block, uint64_t w, uint32_t probes)
         if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bit) == 0)
             fresh += bloomery_or_shared(word, bit);
     }
+    assert(fresh <= probes && hits_scalar(block, w, probes));
     return fresh;
 }
 

@@ -113,6 +113,7 @@ double bloomery_block_live_rate(const uint8_t set_in_word[BLOOMERY_BLOCK_WORDS],
             window[first] *= fill[first + i];
     for (uint32_t first = 0; first < BLOOMERY_BLOCK_WORDS; first++)
         sum += window[first];
+    assert(probes <= BLOOMERY_BLOCK_WORDS && sum <= BLOOMERY_BLOCK_WORDS);
     return sum / BLOOMERY_BLOCK_WORDS;
 }
 

@@ -23,6 +23,7 @@ LEVEL_TARGET static uint64_t OF_LEVEL(query_word)(const struct bloomery_layer *l
     const struct bloomery_layer first = {
         .blocks = layer->blocks, .blocks_per_key = 1, .probes = layer->probes};
     uint64_t answers = 0;
+    assert(count <= 64);
     for (size_t i = 0; i < count; i++)
         answers |= (uint64_t)OF_LEVEL(holds)(&first, payload, hashes[i], 0) << i;
     if (layer->blocks_per_key == 1)
@@ -41,8 +42,10 @@ LEVEL_INLINE uint64_t OF_LEVEL(add_some)(const struct bloomery_layer *layer, uin
 {
     uint64_t answers = 0;
     uint64_t total = 0;
+    assert(count <= 64);
     for (size_t i = 0; i < count; i++) {
         const uint32_t fresh = OF_LEVEL(put_all)(layer, payload, hashes[i], shared);
+        assert(fresh <= layer->probes * layer->blocks_per_key);
         total += fresh;
         answers |= (uint64_t)(fresh > 0) << i;
     }
@@ -75,6 +78,7 @@ LEVEL_TARGET static void OF_LEVEL(add_block)(const struct bloomery_layer *layer,
                                              struct bloomery_hashes hashes, size_t count,
                                              uint32_t which)
 {
+    assert(which < layer->blocks_per_key);
     for (size_t i = 0; i < count && i < BLOOMERY_AHEAD; i++)
         OF_LEVEL(fetch_block)(layer, payload, hashes, i, which);
     for (size_t i = 0; i < count; i++) {

@@ -34,9 +34,11 @@ LEVEL_INLINE uint32_t OF_LEVEL(put)(const struct bloomery_layer *layer, uint8_t 
 {
     const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
     uint8_t *at = payload + place.block * BLOOMERY_BLOCK_BYTES;
-    assert(place.block < layer->blocks);
-    return shared ? OF_LEVEL(set_shared)(at, place.word, layer->probes)
-                  : OF_LEVEL(set)(at, place.word, layer->probes);
+    assert(place.block < layer->blocks && (uintptr_t)at % BLOOMERY_BLOCK_BYTES == 0);
+    const uint32_t fresh = shared ? OF_LEVEL(set_shared)(at, place.word, layer->probes)
+                                  : OF_LEVEL(set)(at, place.word, layer->probes);
+    assert(fresh <= layer->probes && OF_LEVEL(hits)(at, place.word, layer->probes));
+    return fresh;
 }
 
 LEVEL_INLINE uint32_t OF_LEVEL(put_all)(const struct bloomery_layer *layer, uint8_t *payload,

@@ -74,6 +74,7 @@ static void prefetch(const struct bloomery_layer *layer, const uint8_t *payload,
 
 const struct bloomery_operations *bloomery_classic_operations(uint32_t cell_bits, bool concurrent)
 {
+    assert(cell_bits == 1);
     (void)cell_bits;
     static const struct bloomery_operations plain = {
         .name = "scalar",
@@ -111,6 +112,7 @@ void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloo
     uint64_t set = bloomery_count_payload(payload, whole);
     for (uint64_t bit = whole * 64; bit < layer->bits; bit++)
         set += bloomery_bit_test(payload, bit);
+    assert(set <= layer->bits);
     scan->bits_set = set;
     scan->saturated = 0;
     scan->live_rate = pow((double)set / (double)layer->bits, layer->probes);

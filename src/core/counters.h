@@ -6,6 +6,7 @@
 #ifndef BLOOMERY_CORE_COUNTERS_H
 #define BLOOMERY_CORE_COUNTERS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@
 /* A counter of so many bits saturates at this. */
 INLINE uint32_t bloomery_counter_max(const uint32_t bits)
 {
+    assert(bits == 4 || bits == 8);
     return (1u << bits) - 1;
 }
 
@@ -59,8 +61,11 @@ INLINE uint32_t bloomery_counter_raise(uint8_t *cells, uint64_t position, uint32
     for (;;) {
         const uint32_t value = (uint32_t)now >> shift & max;
         const uint32_t more = times < max - value ? times : max - value;
-        if (more == 0 || bloomery_swap_byte(byte, &now, now + (more << shift), atomic))
+        assert(value + more <= max);
+        if (more == 0 || bloomery_swap_byte(byte, &now, now + (more << shift), atomic)) {
+            assert(atomic || bloomery_counter_get(cells, position, bits, false) == value + more);
             return value;
+        }
     }
 }
 

@@ -100,6 +100,8 @@ static void touched_find(struct touched *touched, const struct bloomery_layer *l
         for (uint32_t probe = 0; probe < layer->probes; probe++)
             touch_again(touched, known, place.block, bloomery_block_position(place.word, probe));
     }
+    assert(touched->count >= layer->probes);
+    assert(touched->count <= layer->probes * layer->blocks_per_key);
 }
 
 #define COUNTING_NAME(name) nibbles_##name
@@ -206,6 +208,7 @@ void bloomery_counting_drop(const struct bloomery_layer *layer, uint32_t cell_bi
 {
     const uint64_t words = layer->blocks * (CELLS / 64) * cell_bits;
     assert(cell_bits == 4 || cell_bits == 8);
+    assert(layer->blocks * CELLS == layer->bits);
     for (uint64_t i = 0; i < words; i++) {
         const uint64_t word = bloomery_load_u64(payload + 8 * i);
         if (cell_bits == 4)

@@ -35,6 +35,7 @@ INLINE uint32_t COUNTING_NAME(raise_block)(const struct bloomery_layer *layer, u
     for (uint32_t probe = 0; probe < layer->probes; probe++)
         fresh += bloomery_counter_raise(block, bloomery_block_position(word, probe), 1,
                                         COUNTING_BITS, COUNTING_ATOMIC) == 0;
+    assert(fresh <= layer->probes);
     return fresh;
 }
 
@@ -53,6 +54,7 @@ static uint64_t COUNTING_NAME(add_word)(const struct bloomery_layer *layer, uint
 {
     uint64_t answers = 0;
     uint64_t total = 0;
+    assert(count <= 64);
     for (size_t i = 0; i < count; i++) {
         const uint32_t fresh = COUNTING_NAME(add)(layer, payload, hashes[i]);
         total += fresh;
@@ -70,6 +72,7 @@ INLINE void COUNTING_NAME(prefetch_probes)(const struct bloomery_layer *layer,
 {
     uint64_t word;
     const uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hash, which, &word);
+    assert(first <= end && end <= layer->probes);
     for (uint32_t probe = first; probe < end; probe++)
         __builtin_prefetch(
             block + bloomery_counter_byte(bloomery_block_position(word, probe), COUNTING_BITS));
@@ -86,6 +89,7 @@ static void COUNTING_NAME(prefetch_block)(const struct bloomery_layer *layer,
 static void COUNTING_NAME(add_block)(const struct bloomery_layer *layer, uint8_t *payload,
                                      struct bloomery_hashes hashes, size_t count, uint32_t which)
 {
+    assert(which < layer->blocks_per_key);
     for (size_t i = 0; i < count && i < COUNTING_AHEAD; i++) {
         const bloomery_hash hash = bloomery_hashes_at(hashes, i);
         COUNTING_NAME(prefetch_block)(layer, payload, &hash, 1, which);
@@ -147,6 +151,7 @@ static uint64_t COUNTING_NAME(query_word)(const struct bloomery_layer *layer,
 {
     const uint32_t first = layer->probes < FIRST_PROBES ? layer->probes : FIRST_PROBES;
     uint64_t answers = 0;
+    assert(count <= 64);
     for (size_t i = 0; i < count; i++) {
         uint64_t word;
         const uint8_t *block = payload + COUNTING_NAME(block_of)(layer, hashes[i], 0, &word);
@@ -168,6 +173,7 @@ static uint64_t COUNTING_NAME(query_word)(const struct bloomery_layer *layer,
 INLINE uint32_t COUNTING_NAME(value_of)(const struct touched *touched, const uint8_t *payload,
                                         uint32_t i)
 {
+    assert(i < touched->count && touched->at[i].times > 0);
     return bloomery_counter_get(payload + touched->at[i].block * BLOCK_BYTES,
                                 touched->at[i].position, COUNTING_BITS, COUNTING_ATOMIC);
 }
@@ -177,6 +183,7 @@ INLINE uint32_t COUNTING_NAME(value_of)(const struct touched *touched, const uin
 static void COUNTING_NAME(put_back)(const struct touched *touched, uint8_t *payload,
                                     const uint8_t *taken, uint32_t count)
 {
+    assert(count <= touched->count);
     for (uint32_t i = 0; i < count; i++)
         if (taken[i] > 0)
             bloomery_counter_raise(payload + touched->at[i].block * BLOCK_BYTES,
@@ -208,6 +215,7 @@ static bool COUNTING_NAME(remove)(const struct bloomery_layer *layer, uint8_t *p
         taken[i] = before == bloomery_counter_max(COUNTING_BITS) ? 0 : (uint8_t)times;
         zero += before == times;
     }
+    assert(zero <= touched.count);
     *cleared = zero;
     return true;
 }

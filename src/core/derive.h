@@ -50,6 +50,8 @@
 
 #include <bloomery/bloomery.h>
 
+#include <assert.h>
+
 #define BLOOMERY_GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 #define BLOOMERY_MIX_1  UINT64_C(0xBF58476D1CE4E5B9)
 #define BLOOMERY_MIX_2  UINT64_C(0x94D049BB133111EB)
@@ -96,6 +98,7 @@ static inline uint64_t bloomery_block_hash(bloomery_hash hash, uint32_t which)
 /* Where block number `which` (0 to L-1) of a key is: 0 to blocks-1. */
 static inline uint64_t bloomery_block_of(bloomery_hash hash, uint32_t which, uint64_t blocks)
 {
+    assert(blocks > 0);
     return bloomery_fastrange(bloomery_block_hash(hash, which), blocks);
 }
 
@@ -116,6 +119,7 @@ static inline uint32_t bloomery_first_word(uint64_t w)
 /* Which bit of word `word` (0 to 7). */
 static inline uint32_t bloomery_bit_in_word(uint64_t w, uint32_t word)
 {
+    assert(word < BLOOMERY_BLOCK_WORDS);
     return (uint32_t)(w >> (BLOOMERY_CHOICE_BITS * word)) & (BLOOMERY_WORD_BITS - 1);
 }
 
@@ -130,6 +134,7 @@ static inline uint32_t bloomery_block_position(uint64_t w, uint32_t probe)
 static inline uint64_t bloomery_classic_position(bloomery_hash hash, uint32_t probe, uint64_t bits)
 {
     const uint64_t step = bloomery_mix64(hash.hi ^ hash.lo) | 1;
+    assert(bits > 0);
     return bloomery_fastrange(bloomery_mix64(hash.hi + probe * step), bits);
 }
 

@@ -8,6 +8,8 @@
 #include "core/kinds.h"
 #include "hash/hashes.h"
 
+#include <assert.h>
+
 struct bloomery_native;
 
 enum bloomery_storage {
@@ -107,6 +109,7 @@ static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter
 /* Where keys are added. */
 static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filter *filter)
 {
+    assert(filter->shape.layers == filter->layers);
     return &filter->layers[bloomery_layer_count(filter) - 1];
 }
 
@@ -114,6 +117,7 @@ static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filte
 static inline uint64_t bloomery_payload_bytes(const struct bloomery_filter *filter)
 {
     const struct bloomery_layer *last = &filter->layers[bloomery_layer_count(filter) - 1];
+    assert(last->offset % BLOOMERY_PAYLOAD_UNIT == 0 && last->bytes % BLOOMERY_PAYLOAD_UNIT == 0);
     return last->offset + last->bytes;
 }
 

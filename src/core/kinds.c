@@ -4,17 +4,21 @@
 #include <string.h>
 
 static const struct bloomery_kind_row rows[] = {
-#define ROW(id_, prefix, block_bits_, cell_sizes_, grows_) \
-    {                                                      \
-        .id = (id_),                                       \
-        .check = prefix##_check,                           \
-        .operations = prefix##_operations,                 \
-        .expected_rate = prefix##_expected_rate,           \
-        .estimate = prefix##_estimate,                     \
-        .scan = prefix##_scan,                             \
-        .block_bits = (block_bits_),                       \
-        .cell_sizes = (cell_sizes_),                       \
-        .grows = (grows_),                                 \
+#define ROW(id_, prefix, block_bits_, cell_sizes_, removes_, grows_) \
+    {                                                                \
+        .id = (id_),                                                 \
+        .check = prefix##_check,                                     \
+        .operations = prefix##_operations,                           \
+        .expected_rate = prefix##_expected_rate,                     \
+        .estimate = prefix##_estimate,                               \
+        .scan = prefix##_scan,                                       \
+        .block_bits = (block_bits_),                                 \
+        .cell_sizes = (cell_sizes_),                                 \
+        .adds = true,                                                \
+        .removes = (removes_),                                       \
+        .merges = true,                                              \
+        .grows = (grows_),                                           \
+        .has_bits = true,                                            \
     },
     BLOOMERY_KINDS(ROW)
 #undef ROW

@@ -96,16 +96,22 @@ struct bloomery_kind_row {
                                   bloomery_error *error);
     uint32_t block_bits; /* of a shape made from a plan */
     uint32_t cell_sizes; /* bit b is set if cells of b bits are known */
-    bool grows;          /* a chain to which layers are added; else one layer */
+    /* What it can; callers ask these and compare no kinds. */
+    bool adds;     /* keys can be added one by one */
+    bool removes;  /* keys can be removed and counted */
+    bool merges;   /* two of one shape become one */
+    bool grows;    /* a chain to which layers are added; else one layer */
+    bool has_bits; /* an array of cells: bits set, fill and live rate exist */
 };
 
-/* ROW(id, prefix of its functions, block bits, cell sizes, grows). A scalable filter is a chain of
- * blocked layers: what is special about it concerns the chain, not the layer (src/chain/grow.c). */
-#define BLOOMERY_KINDS(ROW)                                                \
-    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false)            \
-    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false)              \
-    ROW(BLOOMERY_COUNTING, bloomery_counting, 512, 1 << 4 | 1 << 8, false) \
-    ROW(BLOOMERY_SCALABLE, bloomery_blocked, 512, 1 << 1, true)
+/* ROW(id, prefix of its functions, block bits, cell sizes, removes, grows). All of them add, merge
+ * and have bits. A scalable filter is a chain of blocked layers: what is special about it concerns
+ * the chain, not the layer (src/chain/grow.c). */
+#define BLOOMERY_KINDS(ROW)                                                      \
+    ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false, false)           \
+    ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false, false)             \
+    ROW(BLOOMERY_COUNTING, bloomery_counting, 512, 1 << 4 | 1 << 8, true, false) \
+    ROW(BLOOMERY_SCALABLE, bloomery_blocked, 512, 1 << 1, false, true)
 
 #define BLOOMERY_DECLARE_KIND(prefix)                                                           \
     bloomery_status prefix##_check(const struct bloomery_shape *shape,                          \

@@ -41,9 +41,11 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
         if (!layer_bytes(shape, layer->bits, &layer->bytes))
             return wrong_size(layer, error);
         layer->blocks = shape->block_bits > 0 ? layer->bits / shape->block_bits : 0;
+        assert(layer->blocks * shape->block_bits <= layer->bits);
         layer->offset = end;
         end += layer->bytes;
     }
+    assert(end % BLOOMERY_PAYLOAD_UNIT == 0);
     *payload_bytes = end;
     return BLOOMERY_OK;
 }
@@ -200,6 +202,7 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
 
 struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
 {
+    assert(filter->note[filter->note_bytes] == '\0');
     return (struct bloomery_traits){
         .allocator = filter->allocator,
         .secret = filter->secret,
@@ -239,6 +242,7 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
     filter->note_bytes = traits->note_bytes;
     if (traits->note_bytes > 0)
         memcpy(filter->note, traits->note, traits->note_bytes);
+    assert(filter->note + filter->note_bytes + 1 == (char *)filter + filter->own_bytes);
     return filter;
 }
 
@@ -246,6 +250,7 @@ static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shap
 static void unmake(struct bloomery_filter *filter)
 {
     bloomery_allocator allocator = filter->allocator;
+    assert(filter->storage == BLOOMERY_OWNED);
     bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                      BLOOMERY_PAYLOAD_UNIT);
@@ -266,7 +271,11 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->kind = bloomery_row_of(shape);
     filter->foreign = bloomery_is_foreign(shape);
     filter->hash = bloomery_hash_find(shape->hash);
+    assert(filter->kind != NULL && filter->hash != NULL);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
+    assert((filter->operations.add == NULL) == (filter->hash->positions != NULL));
+    assert(filter->kind->removes ==
+           (filter->operations.remove != NULL || filter->operations.remove_positions != NULL));
     filter->secret = traits->secret;
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
@@ -295,6 +304,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     for (uint32_t i = 0; i < shape->layer_count; i++)
         filter->layers[i].payload = filter->payload + filter->layers[i].offset;
     filter->first = filter->layers[0];
+    assert(bloomery_payload_bytes(filter) == payload_bytes);
     *out = filter;
     return BLOOMERY_OK;
 }

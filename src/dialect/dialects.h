@@ -71,9 +71,9 @@ struct bloomery_dialect_row {
     /* NULL: unsupported. Called with filters that `fits` approves. `extra` may be anything: it may
      * come from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
-    /* Whether the filter's hash, schemes and numbers are this dialect's; says what is not. NULL only
-     * where `write` is: that the shape names the dialect proves nothing, a file of ours may name
-     * any. */
+    /* Whether the filter's hash, schemes and numbers are this dialect's; says what is not. NULL
+     * only where `write` is: that the shape names the dialect proves nothing, a file of ours may
+     * name any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
     const char *(*variant)(const bloomery_filter *filter);
@@ -171,8 +171,8 @@ static inline void bloomery_store_be(uint8_t *to, uint64_t value, unsigned bytes
 }
 
 /* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it
- * was asked for", where X is the scheme's own and more than `factor` times Y; false where it is not,
- * or nothing was asked for. */
+ * was asked for", where X is the scheme's own and more than `factor` times Y; false where it is
+ * not, or nothing was asked for. */
 bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room);
 
 #endif

@@ -287,7 +287,7 @@ static bloomery_status write(const bloomery_filter *filter, struct bloomery_emit
     const struct header header = header_of(filter);
     uint8_t bytes[CHAIN_HEADER];
     assert(fits(filter, NULL) == BLOOMERY_OK);
-    if (filter->shape.kind != BLOOMERY_SCALABLE)
+    if (!filter->kind->grows)
         return write_layer(&filter->layers[0], emitter);
     bloomery_store_u32(bytes, filter->shape.growth);
     bloomery_store_f64(bytes + 4, filter->shape.tightening);
@@ -319,7 +319,7 @@ static bool remark_chain(const bloomery_filter *filter, char *text, size_t room)
     const struct header header = header_of(filter);
     const double end = filter->layers[0].rate / (1 - filter->shape.tightening);
     double none = 0;
-    if (filter->shape.kind != BLOOMERY_SCALABLE || !(end > header.rate * 1.1))
+    if (!filter->kind->grows || !(end > header.rate * 1.1))
         return false;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++)
         none += log1p(-fmin(

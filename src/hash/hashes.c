@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/hashes.h"
 
+#include <assert.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -30,6 +31,7 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
                         const struct bloomery_hash_secret *secret, const bloomery_key *keys,
                         size_t count, bloomery_hash *hashes)
 {
+    assert(hash->positions == NULL && hash->one != NULL);
     if (hash->many != NULL) {
         hash->many(secret, keys, count, hashes);
         return;
@@ -45,6 +47,7 @@ uint64_t bloomery_secret_fingerprint(const uint8_t secret[BLOOMERY_SECRET_BYTES]
     static const char text[] = "bloomery key fingerprint 1";
     struct bloomery_hash_secret under = {.seed = 0};
     memcpy(under.siphash, secret, sizeof under.siphash);
+    assert(bloomery_hash_siphash.available);
     uint64_t fingerprint =
         bloomery_hash_siphash.one(&under, bloomery_key_of(text, sizeof text - 1)).lo;
     explicit_bzero(&under, sizeof under);

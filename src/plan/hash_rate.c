@@ -22,6 +22,7 @@ double bloomery_rate_with_hash(bloomery_hash_id hash, uint64_t keys, double rate
 bloomery_hash_id bloomery_hash_for(uint64_t keys, double rate)
 {
     const double same = bloomery_hash_rate(BLOOMERY_HASH_XXH3_64, keys);
+    assert(same >= 0 && same <= 1);
     return rate > 0 && same > tolerated_part * rate ? BLOOMERY_HASH_XXH3_128
                                                     : BLOOMERY_HASH_XXH3_64;
 }

@@ -3,6 +3,7 @@
 
 #include "plan/blocked_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The other cells of a cell's block, by how far their word is from its word on the ring of eight.
@@ -67,6 +68,7 @@ static double spread(const struct pick *pick, double keys)
     const double others = pick->cells - pick->block;
     if (!(picks > 0) || pick->cells < 2)
         return 0;
+    assert(pick->hit > 0 && pick->hit < 1 && others >= 0);
     double sum = expm1(-picks * missed);
     for (uint32_t i = 0; i < pick->groups; i++) {
         const struct neighbours *group = &pick->group[i];

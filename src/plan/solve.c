@@ -89,6 +89,7 @@ static double classic_bits(double keys, double rate)
 static uint64_t round_unit(const struct wish *wish, uint64_t units)
 {
     bool folds = wish->blocked && units >= folding_from;
+    assert(wish->round > 0);
     return folds && wish->round < folding_unit ? folding_unit : wish->round;
 }
 
@@ -157,6 +158,7 @@ static struct candidate solve_layout(const struct wish *wish, uint32_t blocks_pe
     found.found = found.units > 0 && found.keys > 0;
     if (found.found)
         found.rate = layout_rate(&layout, found.units, found.keys);
+    assert(!found.found || found.units <= max_units(wish));
     return found;
 }
 
@@ -321,6 +323,7 @@ uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 static double parts_read(uint32_t parts, uint32_t probes, double go_on)
 {
     double sum = 0;
+    assert(parts > 0 && parts <= BLOOMERY_RING_WORDS);
     for (uint32_t first = 0; first < BLOOMERY_RING_WORDS; first++) {
         uint32_t seen = 0; /* a bit for each part */
         double reached = 1;
@@ -363,6 +366,7 @@ static void count_reads(bloomery_plan *plan, double units)
 static void fill_plan(bloomery_plan *plan, const struct candidate *found, bloomery_hash_id hash)
 {
     double keys = (double)found->keys;
+    assert(found->found && found->rate >= 0 && found->rate <= 1);
     plan->cell_bits = bloomery_cell_bits(plan);
     plan->hash = hash;
     plan->blocks_per_key = found->blocks_per_key;

@@ -69,6 +69,13 @@ BREAKS = [
           [("if ((flags & RECORD_REQUIRED) != 0)",
             "if ((flags & RECORD_REQUIRED) > 1)")],
           "hostile/hostile_records_are_refused"),
+    Break("chains_of_other_systems_can_be_merged", "src/core/foreign/schemes.c",
+          [(".next_layer = bloomery_tightened_next_layer,",
+            ".next_layer = bloomery_tightened_next_layer, .merges = true,")],
+          "dialects/kinds_do_what_they_say"),
+    Break("facts_forget_what_a_kind_can", "src/info.c",
+          [("info->can_remove = filter->kind->removes;", "info->can_remove = false;")],
+          "dialects/kinds_do_what_they_say"),
     Break("k_has_no_limit", "src/core/make.c",
           [("if (layer->probes < 1 || layer->probes > max || blocks_per_key > BLOOMERY_PROBES_MAX ||\n"
             "        layer->probes * blocks_per_key > max)",

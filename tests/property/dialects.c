@@ -439,6 +439,45 @@ static void copied_and_moved_dialects_go_on_as_before(void **state)
     test_keys_free(&keys);
 }
 
+/* What a filter's kind can, as its facts have it, is what calls do. */
+static void expect_as_said(bloomery_filter *filter, bloomery_filter *other, const char *name)
+{
+    const struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, KEYS);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    const bool added = bloomery_add(filter, keys.keys[0], NULL) >= 0;
+    const bool removed = bloomery_remove(filter, keys.keys[0], NULL) >= 0;
+    const bool merged = bloomery_merge(filter, other, NULL) == BLOOMERY_OK;
+    const uint32_t layers = info.layers;
+    for (size_t i = 0; i < keys.count; i++)
+        bloomery_add(filter, keys.keys[i], NULL);
+    if (info.can_add != added || info.can_remove != removed || info.can_merge != merged)
+        fail_msg("%s: adds %d, removes %d, merges %d", name, added, removed, merged);
+    bloomery_info_get(filter, true, &info);
+    if (info.can_grow != (info.layers > layers) || info.has_bits != (info.bits_set > 0))
+        fail_msg("%s: %u layers, %d", name, info.layers, info.has_bits);
+    struct test_keys made = keys;
+    test_keys_free(&made);
+    bloomery_free(filter);
+    bloomery_free(other);
+}
+
+static void kinds_do_what_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        bloomery_filter *filter = make(i, NULL);
+        if (filter != NULL)
+            expect_as_said(filter, make(i, NULL), name_of(i));
+    }
+    for (size_t s = 0; s <= TEST_SHAPES; s++) {
+        static const struct test_shape growing = {"scalable", BLOOMERY_SCALABLE, 0, 0};
+        const struct test_shape *shape = s < TEST_SHAPES ? &test_shapes[s] : &growing;
+        const bloomery_plan plan = test_plan(shape, KEYS / 10, 0.01);
+        expect_as_said(test_create(&plan, NULL), test_create(&plan, NULL), shape->name);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +492,7 @@ int main(void)
         cmocka_unit_test(positions_are_the_bits_of_a_key),
         cmocka_unit_test(every_allocation_of_a_dialect_fails_once),
         cmocka_unit_test(copied_and_moved_dialects_go_on_as_before),
+        cmocka_unit_test(kinds_do_what_they_say),
     };
     return test_run_group("dialects", tests, NULL, NULL);
 }

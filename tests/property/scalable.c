@@ -393,7 +393,7 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
     bloomery_error error = {.text = ""};
     assert_int_equal(bloomery_add_parallel(filter, keys.keys + info.adds, 1, 1, &error),
                      BLOOMERY_FULL);
-    assert_non_null(strstr(error.text, "2 layers"));
+    assert_non_null(strstr(error.text, "2 links"));
     assert_non_null(strstr(error.text, "the limit of 11.72 KiB"));
     bloomery_free(filter);
     bloomery_free(singly);

@@ -177,7 +177,7 @@ static int add_locked(const struct addition *addition)
     struct tool_source source = addition->source;
     bloomery_info_get(filter, true, &before);
     int code = TOOL_ERROR;
-    if (addition->memory > 0 && before.kind != BLOOMERY_SCALABLE) {
+    if (addition->memory > 0 && !before.can_grow) {
         bloomery_free(filter);
         return tool_usage("--memory limits scalable filters; %s is %s and does not grow",
                           addition->path, bloomery_kind_name((int)before.kind));

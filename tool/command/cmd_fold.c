@@ -115,8 +115,7 @@ static int fold_filter(const struct folding *folding, const bloomery_filter *fil
     bloomery_error error;
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
-    if (folding->memory > 0 && info.kind != BLOOMERY_SCALABLE &&
-        !times_for_memory(folding, &info, &times))
+    if (folding->memory > 0 && !info.can_grow && !times_for_memory(folding, &info, &times))
         return TOOL_ERROR;
     bloomery_status status = times > 0 ? bloomery_fold(filter, times, NULL, &folded, &error)
                                        : bloomery_verify(filter, &error);

@@ -165,7 +165,7 @@ static bool all_fit(const struct merging *merging, uint64_t *least)
 static uint32_t folds_to(const bloomery_info *info, uint64_t least)
 {
     uint32_t times = 0;
-    while (info->layers == 1 && info->kind != BLOOMERY_SCALABLE && info->bits >> times > least)
+    while (info->layers == 1 && !info->can_grow && info->bits >> times > least)
         times++;
     return times;
 }
@@ -278,7 +278,7 @@ static int merge_all(struct merging *merging)
     if (!all_fit(merging, &least))
         return TOOL_ERROR;
     bloomery_info_get(merging->filters[0], false, &info);
-    const bool streams = info.kind != BLOOMERY_SCALABLE && !tool_output_is_stdout(&merging->output);
+    const bool streams = !info.can_grow && !tool_output_is_stdout(&merging->output);
     const size_t folded = say_folds(merging, least);
     bool good = streams ? merge_to_file(merging) : merge_in_memory(merging, least, &into);
     good = good && tool_output_look(&merging->output, into, &info);

@@ -25,6 +25,7 @@
 #include "core/foreign/steps.h"
 #include "plan/foreign/scattered_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum {
@@ -67,6 +68,7 @@ double bloomery_rate_of_32_bits(double rate, double keys)
 
 static double keys_of_a_block(const struct bloomery_layer *layer, double keys)
 {
+    assert(layer->blocks > 0);
     return keys / (double)layer->blocks;
 }
 
@@ -151,6 +153,7 @@ void bloomery_salted_words_scan(const struct bloomery_shape *shape,
         }
         sum += rate;
     }
+    assert(scan->bits_set <= layer->bits);
     const double keys = bloomery_salted_words_estimate(layer, scan->bits_set);
     scan->live_rate =
         bloomery_rate_of_32_bits(sum / (double)layer->blocks, keys_of_a_block(layer, keys));
@@ -219,6 +222,7 @@ void bloomery_golden_block_scan(const struct bloomery_shape *shape,
         scan->bits_set += set;
         sum += pow((double)set / BLOCK_BITS, layer->probes);
     }
+    assert(scan->bits_set <= layer->bits);
     const double keys = bloomery_golden_block_estimate(layer, scan->bits_set);
     scan->live_rate =
         bloomery_rate_of_32_bits(sum / (double)layer->blocks, keys_of_a_block(layer, keys));

@@ -27,6 +27,7 @@
 static uint32_t times_of(const uint64_t *positions, uint32_t probes, uint32_t i)
 {
     uint32_t times = 1;
+    assert(i < probes && probes <= BLOOMERY_POSITIONS_MAX);
     for (uint32_t j = 0; j < i; j++)
         if (positions[j] == positions[i])
             return 0;
@@ -103,6 +104,7 @@ INLINE bool remove_with(const struct bloomery_layer *layer, uint8_t *payload,
         else
             zero += before == times;
     }
+    assert(zero <= layer->probes);
     *cleared = zero;
     return true;
 }
@@ -182,5 +184,6 @@ void bloomery_counted_positions_scan(const struct bloomery_shape *shape,
         scan->bits_set += value != 0;
         scan->saturated += value == max;
     }
+    assert(scan->saturated <= scan->bits_set && scan->bits_set <= layer->bits);
     scan->live_rate = pow((double)scan->bits_set / (double)layer->bits, layer->probes);
 }

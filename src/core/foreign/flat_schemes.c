@@ -12,6 +12,7 @@
 #include "plan/foreign/step_rate.h"
 #include "plan/foreign/turned_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* ---- Statistics ------------------------------------------------------------------------------ */
@@ -33,6 +34,7 @@ static struct bloomery_layer reached(const struct bloomery_layer *layer, uint64_
 {
     struct bloomery_layer lesser = *layer;
     lesser.bits = layer->bits < reach ? layer->bits : reach;
+    assert(lesser.bits > 0 && lesser.bits <= layer->bits);
     return lesser;
 }
 

@@ -14,6 +14,7 @@
 #include "core/foreign/steps.h"
 #include "plan/foreign/half_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 static inline struct bloomery_steps double_32_begin(const struct bloomery_layer *layer,
@@ -81,6 +82,7 @@ double bloomery_double_halves_estimate(const struct bloomery_layer *layer, uint6
 /* The number of bits that lie so unevenly does not give the rate; the keys estimated from it do. */
 static double live_rate(const struct bloomery_layer *layer, double keys, bool wraps)
 {
+    assert(keys >= 0);
     return keys < 0x1p60
                ? bloomery_half_rate(layer->bits, layer->probes, (uint64_t)llround(keys), wraps)
                : 1;

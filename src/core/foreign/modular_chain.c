@@ -15,6 +15,7 @@
 #include "core/foreign/steps.h"
 #include "plan/foreign/chain_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 static const uint64_t modulus = 0 - UINT64_C(59);
@@ -33,6 +34,7 @@ static inline uint64_t modular_chain_next(const struct bloomery_layer *layer,
     const uint64_t product = steps->at * factor;
     (void)i;
     steps->at = product < modulus ? product : product - modulus;
+    assert(steps->at < modulus);
     return steps->at % layer->bits;
 }
 

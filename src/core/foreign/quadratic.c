@@ -11,6 +11,7 @@
 #include "plan/classic_rate.h"
 #include "plan/foreign/quadratic_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 static inline struct bloomery_steps quadratic_begin(const struct bloomery_layer *layer,
@@ -51,6 +52,7 @@ void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bl
 {
     bloomery_flat_scan(shape, layer, payload, scan);
     const double fill = (double)scan->bits_set / (double)layer->bits;
+    assert(fill <= 1);
     if (scan->bits_set < layer->bits)
         scan->live_rate =
             fmin(1, scan->live_rate + bloomery_quadratic_excess(

@@ -40,6 +40,7 @@
 #include "plan/blocked_rate.h"
 #include "plan/classic_rate.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum {
@@ -125,6 +126,7 @@ static double counted_rate(const struct bloomery_layer *layer, uint64_t keys)
         found += hits(layer, bits, each, &state);
     }
     const uint64_t walks = each * arrays;
+    assert(found <= walks);
     return (double)found / (double)walks;
 }
 
@@ -163,6 +165,7 @@ static inline uint32_t block_shift(const struct bloomery_layer *layer)
     uint32_t shift = MIN_SHIFT;
     while (shift < MAX_SHIFT && layer->blocks << shift != layer->bits)
         shift++;
+    assert(layer->blocks << shift == layer->bits);
     return shift;
 }
 
@@ -211,6 +214,7 @@ struct doubled {
 static void double_block(struct doubled *block, const uint8_t *bytes, uint32_t shift)
 {
     block->count = (size_t)1 << (shift - 6);
+    assert(block->count <= BLOCK_WORDS);
     for (size_t i = 0; i < 2 * block->count + 1; i++)
         block->words[i] = bloomery_load_u64(bytes + i % block->count * 8);
 }
@@ -221,6 +225,7 @@ static bool keep_rotated(uint64_t *starts, const struct doubled *block, size_t b
     const uint64_t *from = block->words + by / 64;
     const unsigned bits = by % 64;
     uint64_t any = 0;
+    assert(by < 64 * block->count);
     for (size_t i = 0; i < block->count; i++) {
         const uint64_t word = bits == 0 ? from[i] : from[i] >> bits | from[i + 1] << (64 - bits);
         starts[i] &= word;
@@ -345,6 +350,7 @@ void bloomery_rotated_block_scan(const struct bloomery_shape *shape,
             next++;
         }
     }
+    assert(next == tried && scan->bits_set <= layer->bits);
     const double rate = tried_fills > 0 ? fills / tried_fills * tried_covered : fills;
     scan->live_rate =
         bloomery_rate_of_32_bits(fmin(1, rate / (double)layer->blocks),

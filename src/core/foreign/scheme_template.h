@@ -33,6 +33,7 @@ static inline __attribute__((always_inline)) uint32_t add_with(bloomery_bit_sett
         assert(position < layer->bits);
         new_bits += set(payload, position);
     }
+    assert(new_bits <= layer->probes);
     return new_bits;
 }
 
@@ -55,8 +56,10 @@ static void SCHEME_NAME(positions_of)(const struct bloomery_layer *layer, bloome
                                       uint64_t *positions)
 {
     struct bloomery_steps steps = SCHEME_NAME(begin)(layer, hash);
-    for (uint32_t i = 0; i < layer->probes; i++)
+    for (uint32_t i = 0; i < layer->probes; i++) {
         positions[i] = SCHEME_NAME(next)(layer, &steps, i);
+        assert(positions[i] < layer->bits);
+    }
 }
 
 #ifdef SCHEME_BLOCKS

@@ -9,16 +9,16 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
         .id = (kind_), .probe_scheme = (scheme), .check = bloomery_flat_check,           \
         .operations = operations_##_operations, .expected_rate = prefix##_expected_rate, \
         .estimate = prefix##_estimate, .scan = prefix##_scan, .cell_sizes = (cells),     \
-        .probes_max = (max_probes),                                                      \
+        .probes_max = (max_probes), .adds = true, .merges = true, .has_bits = true,      \
     }
 
 /* A walk, whose keys are counted as those of a classic filter. */
-#define WALK(scheme, operations_, prefix)                                                   \
-    {                                                                                       \
-        .id = BLOOMERY_CLASSIC, .probe_scheme = (scheme), .check = bloomery_flat_check,     \
-        .operations = operations_##_operations, .expected_rate = prefix##_expected_rate,    \
-        .estimate = bloomery_classic_estimate, .scan = prefix##_scan, .cell_sizes = 1 << 1, \
-        .probes_max = BLOOMERY_POSITIONS_MAX,                                               \
+#define WALK(scheme, operations_, prefix)                                                     \
+    {                                                                                         \
+        .id = BLOOMERY_CLASSIC, .probe_scheme = (scheme), .check = bloomery_flat_check,       \
+        .operations = operations_##_operations, .expected_rate = prefix##_expected_rate,      \
+        .estimate = bloomery_classic_estimate, .scan = prefix##_scan, .cell_sizes = 1 << 1,   \
+        .probes_max = BLOOMERY_POSITIONS_MAX, .adds = true, .merges = true, .has_bits = true, \
     }
 
 #define SLICES(kind_, grows_)                                                                  \
@@ -27,7 +27,8 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
         .operations = bloomery_positions_operations,                                           \
         .expected_rate = bloomery_slices_expected_rate, .estimate = bloomery_slices_estimate,  \
         .scan = bloomery_slices_scan, .next_layer = bloomery_slices_next_layer,                \
-        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .grows = (grows_),         \
+        .cell_sizes = 1 << 1, .probes_max = BLOOMERY_POSITIONS_MAX, .adds = true,              \
+        .merges = !(grows_), .grows = (grows_), .has_bits = true,                              \
     }
 
 /* A key has one block. */
@@ -36,7 +37,8 @@ enum { BYTE_PROBES = 255, SIGNED_BYTE_PROBES = 127 };
         .id = BLOOMERY_BLOCKED, .block_scheme = (block_scheme_), .probe_scheme = (scheme),       \
         .check = prefix##_check, .operations = prefix##_operations,                              \
         .expected_rate = prefix##_expected_rate, .estimate = (estimate_), .scan = prefix##_scan, \
-        .cell_sizes = 1 << 1, .probes_max = (max_probes),                                        \
+        .cell_sizes = 1 << 1, .probes_max = (max_probes), .adds = true, .merges = true,          \
+        .has_bits = true,                                                                        \
     }
 
 static const struct bloomery_kind_row rows[] = {
@@ -53,6 +55,10 @@ static const struct bloomery_kind_row rows[] = {
         .scan = bloomery_counted_positions_scan,
         .cell_sizes = 1 << 4 | 1 << 8,
         .probes_max = BLOOMERY_POSITIONS_MAX,
+        .adds = true,
+        .removes = true,
+        .merges = true,
+        .has_bits = true,
     },
     SLICES(BLOOMERY_CLASSIC, false),
     SLICES(BLOOMERY_SCALABLE, true),
@@ -73,7 +79,9 @@ static const struct bloomery_kind_row rows[] = {
         .next_layer = bloomery_tightened_next_layer,
         .cell_sizes = 1 << 1,
         .probes_max = BLOOMERY_POSITIONS_MAX,
+        .adds = true,
         .grows = true,
+        .has_bits = true,
     },
     {
         .id = BLOOMERY_CLASSIC,
@@ -85,6 +93,9 @@ static const struct bloomery_kind_row rows[] = {
         .scan = bloomery_double_32_scan,
         .cell_sizes = 1 << 1,
         .probes_max = BLOOMERY_POSITIONS_MAX,
+        .adds = true,
+        .merges = true,
+        .has_bits = true,
     },
     FLAT(BLOOMERY_CLASSIC, BLOOMERY_PROBES_DOUBLE_HALVES, bloomery_double_halves,
          bloomery_double_halves, 1 << 1, BLOOMERY_POSITIONS_MAX),

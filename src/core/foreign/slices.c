@@ -40,6 +40,7 @@ double bloomery_slices_expected_rate(const struct bloomery_layer *layer, uint64_
 {
     const uint64_t cells = layer->bits / layer->probes;
     const double slice = (double)cells;
+    assert(cells * layer->probes == layer->bits);
     if (keys == 0)
         return 0;
     return pow(-expm1((double)keys * log1p(-1 / slice)), layer->probes);
@@ -49,6 +50,7 @@ double bloomery_slices_estimate(const struct bloomery_layer *layer, uint64_t bit
 {
     const uint64_t cells = layer->bits / layer->probes;
     const double slice = (double)cells;
+    assert(cells * layer->probes == layer->bits);
     if (bits_set >= layer->bits)
         return INFINITY;
     if (slice <= 1)
@@ -60,6 +62,7 @@ double bloomery_slices_estimate(const struct bloomery_layer *layer, uint64_t bit
 static uint64_t count_range(const uint8_t *payload, uint64_t from, uint64_t to)
 {
     uint64_t count = 0;
+    assert(from <= to);
     for (; from < to && from % 64 != 0; from++)
         count += bloomery_bit_test(payload, from);
     if (from < to) {
@@ -107,6 +110,7 @@ bloomery_status bloomery_slices_size(uint64_t keys, double rate, struct bloomery
         .keys = keys,
         .rate = rate,
     };
+    assert(layer->bits > 0 && layer->bits % layer->probes == 0);
     return BLOOMERY_OK;
 }
 
@@ -115,6 +119,7 @@ bloomery_status bloomery_slices_next_layer(const struct bloomery_shape *shape,
                                            struct bloomery_layer *next, bloomery_error *error)
 {
     uint64_t keys;
+    assert(shape->growth > 0 && newest->keys > 0);
     if (__builtin_mul_overflow(newest->keys, (uint64_t)shape->growth, &keys))
         keys = UINT64_MAX;
     return bloomery_slices_size(keys, newest->rate * shape->tightening, next, error);

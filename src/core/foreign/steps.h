@@ -18,6 +18,7 @@ enum { BLOOMERY_PREFETCHED = 8 };
 
 static inline uint32_t bloomery_rotate_right_32(uint32_t value, unsigned bits)
 {
+    assert(bits > 0 && bits < 32);
     return value >> bits | value << (32 - bits);
 }
 

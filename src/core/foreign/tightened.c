@@ -17,6 +17,7 @@
 #include "plan/foreign/short_sizing.h"
 #include "plan/solve.h"
 
+#include <assert.h>
 #include <math.h>
 
 bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloomery_layer *layer,
@@ -39,6 +40,7 @@ bloomery_status bloomery_tightened_size(uint64_t keys, double rate, struct bloom
         .keys = keys,
         .rate = rate,
     };
+    assert(layer->bits > 0 && layer->bits <= BLOOMERY_BITS_MAX && layer->bits % 64 == 0);
     return BLOOMERY_OK;
 }
 
@@ -47,6 +49,7 @@ bloomery_status bloomery_tightened_next_layer(const struct bloomery_shape *shape
                                               struct bloomery_layer *next, bloomery_error *error)
 {
     uint64_t keys;
+    assert(shape->growth > 0 && newest->keys > 0);
     if (__builtin_mul_overflow(newest->keys, (uint64_t)shape->growth, &keys))
         keys = UINT64_MAX;
     return bloomery_tightened_size(keys, newest->rate * shape->tightening, next, error);

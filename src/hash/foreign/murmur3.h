@@ -8,6 +8,8 @@
 
 #include "base/bytes.h"
 
+#include <assert.h>
+
 #define BLOOMERY_MURMUR3_C1 UINT64_C(0x87c37b91114253d5)
 #define BLOOMERY_MURMUR3_C2 UINT64_C(0x4cf5ad432745937f)
 
@@ -51,6 +53,7 @@ static inline void bloomery_murmur3_block(struct bloomery_murmur3 *state, const 
 static inline bloomery_hash bloomery_murmur3_finish(struct bloomery_murmur3 *state,
                                                     const uint8_t *tail, size_t left, size_t bytes)
 {
+    assert(left < 16 && bytes % 16 == left);
     if (left > 8)
         state->h2 ^= bloomery_murmur3_second(bloomery_load_u64(tail + 8));
     if (left > 0)

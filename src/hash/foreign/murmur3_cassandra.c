@@ -15,6 +15,7 @@
 static uint64_t signed_word(const uint8_t *from, size_t bytes)
 {
     uint64_t word = 0;
+    assert(bytes > 0 && bytes <= 8);
     for (size_t i = 0; i < bytes; i++)
         word ^= (uint64_t)(int64_t)(int8_t)from[i] << (8 * i);
     return word;

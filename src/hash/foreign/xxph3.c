@@ -91,6 +91,7 @@ static uint64_t piece(const uint8_t *data, size_t secret)
 
 static uint64_t up_to_16(const uint8_t *data, size_t bytes)
 {
+    assert(bytes <= 16);
     if (bytes == 0)
         return fold(secret_at(0), prime2);
     if (bytes < 4) {
@@ -115,6 +116,7 @@ static uint64_t up_to_128(const uint8_t *data, size_t bytes)
 {
     uint64_t sum = bytes * prime1;
     const size_t pairs = (bytes - 1) / 32 + 1;
+    assert(bytes > 16 && bytes <= 128);
     for (size_t i = 0; i < pairs; i++) {
         sum += piece(data + 16 * i, 32 * i);
         sum += piece(data + bytes - 16 * (i + 1), 32 * i + 16);
@@ -125,6 +127,7 @@ static uint64_t up_to_128(const uint8_t *data, size_t bytes)
 static uint64_t up_to_240(const uint8_t *data, size_t bytes)
 {
     uint64_t sum = bytes * prime1;
+    assert(bytes > 128 && bytes <= 240);
     for (size_t i = 0; i < FRONT_PIECES; i++)
         sum += piece(data + 16 * i, 16 * i);
     sum = end(sum);
@@ -156,6 +159,7 @@ static uint64_t of_stripes(const uint8_t *data, size_t bytes)
     uint64_t sums[SUMS] = {short_prime3, prime1,       prime2, prime3,
                            prime4,       short_prime2, prime5, short_prime1};
     const size_t stripes = bytes / STRIPE;
+    assert(bytes > 240);
     for (size_t i = 0; i < stripes; i++) {
         add_stripe(sums, data + STRIPE * i, i % BLOCK_STRIPES * SECRET_STEP);
         if (i % BLOCK_STRIPES == BLOCK_STRIPES - 1)

@@ -107,6 +107,7 @@ static uint32_t divisor(uint64_t a, uint32_t b)
  * .. */
 static uint64_t quotient(uint64_t x, uint32_t s, uint64_t modulus)
 {
+    assert(s > 0 && (s == 1 || modulus % s != 0));
     while (x % s != 0)
         x += modulus;
     return x / s;
@@ -369,6 +370,7 @@ static struct density density_of(uint64_t bits)
     const double cells = (double)bits;
     const double whole = floor(reach_32 / cells);
     const double more = reach_32 - whole * cells;
+    assert(more >= 0 && more < cells);
     return (struct density){{more, cells - more},
                             {more * (whole + 1) / reach_32, (cells - more) * whole / reach_32}};
 }

@@ -181,7 +181,7 @@ static void warn_of_others(const struct tool_dedupe_command *command, const bloo
                      "and -p are for a new one",
                      command->state, tool_format_count(keys, first.planned_keys),
                      tool_format_odds(odds, info->planned_rate));
-    else if (info->kind != BLOOMERY_SCALABLE && command->keys == 0 &&
+    else if (!info->can_grow && command->keys == 0 &&
              command->memory > info->bytes + info->bytes / 8)
         tool_warning("%s: is there already, takes %s and can't grow; a larger --memory is for a "
                      "new one",
@@ -191,7 +191,7 @@ static void warn_of_others(const struct tool_dedupe_command *command, const bloo
 /* Whether the options beside a filter that is there can be followed. */
 static bool agrees_with_state(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
-    const bool grows = info->kind == BLOOMERY_SCALABLE;
+    const bool grows = info->can_grow;
     char taken[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
     if (command->memory > 0 && info->bytes > command->memory) {
         tool_error("%s: takes %s already, and --memory is %s", command->state,
@@ -226,14 +226,14 @@ static bool open_state(struct tool_dedupe_command *command)
                    command->state);
         return false;
     }
-    if (info.kind == BLOOMERY_COUNTING) {
+    if (info.can_remove) {
         tool_error(
             "%s: is a counting filter, and would count dropped lines too; 'bloomery convert' "
             "makes a blocked one of it",
             command->state);
         return false;
     }
-    if (command->on_full < 0 && info.kind != BLOOMERY_SCALABLE)
+    if (command->on_full < 0 && !info.can_grow)
         command->seen.on_full = TOOL_FULL_STOP;
     return agrees_with_state(command, &info) &&
            tool_rule_settle(&command->choice, command->state, command->seen.filter, false,

@@ -64,7 +64,7 @@ void tool_seen_start(struct tool_seen *seen, double target)
     if (seen->table != NULL)
         return;
     bloomery_info_get(seen->filter, false, &info);
-    seen->grows = info.kind == BLOOMERY_SCALABLE;
+    seen->grows = info.can_grow;
     seen->target = target > 0 ? target : info.planned_rate;
     tool_chain_read(seen->filter, &seen->start);
     if (!seen->grows)

@@ -133,7 +133,7 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
     /* A chain has no one plan; and what other systems were asked for they often don't keep, which
      * is remarked on. */
     report->too_high = !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 &&
-                       info->kind != BLOOMERY_SCALABLE && report->dialect == NULL &&
+                       !info->can_grow && report->dialect == NULL &&
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 

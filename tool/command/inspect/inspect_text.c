@@ -49,7 +49,7 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
         snprintf(text, sizeof(text), "%s: %u bit%s for a key, anywhere", kind, info->probes,
                  info->probes == 1 ? "" : "s");
     print_fact(out, "kind", text);
-    if (info->kind == BLOOMERY_SCALABLE) {
+    if (info->can_grow) {
         snprintf(text, sizeof(text), "%u%s", info->layers,
                  info->layers > 1     ? ", this being the newest"
                  : info->dialect == 0 ? "; it grows"
@@ -131,8 +131,7 @@ static void print_plan(struct tool_out *out, const bloomery_info *info)
         snprintf(text, sizeof(text), "%s key%s at a rate of %s%s",
                  tool_format_count(keys, info->planned_keys), info->planned_keys == 1 ? "" : "s",
                  rate_text(rate, info->planned_rate),
-                 info->kind == BLOOMERY_SCALABLE && info->dialect == 0 ? ", however far it grows"
-                                                                       : "");
+                 info->can_grow && info->dialect == 0 ? ", however far it grows" : "");
     else
         snprintf(text, sizeof(text), "unknown");
     print_fact(out, "planned for", text);
