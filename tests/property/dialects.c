@@ -453,6 +453,8 @@ static void expect_as_said(bloomery_filter *filter, bloomery_filter *other, cons
         bloomery_add(filter, keys.keys[i], NULL);
     if (info.can_add != added || info.can_remove != removed || info.can_merge != merged)
         fail_msg("%s: adds %d, removes %d, merges %d", name, added, removed, merged);
+    if (info.dialect != 0 && info.can_grow && info.can_merge)
+        fail_msg("%s: a chain of another system can't be merged", name);
     bloomery_info_get(filter, true, &info);
     if (info.can_grow != (info.layers > layers) || info.has_bits != (info.bits_set > 0))
         fail_msg("%s: %u layers, %d", name, info.layers, info.has_bits);
