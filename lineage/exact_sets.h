@@ -59,13 +59,14 @@ struct tool_structure {
     double (*live_rate)(const void *set);
     double (*allowed_factor)(const void *set);
 
-    /* NULL: not at all. How far the rate of one set may be from the predicted one, which is the average
-     * of all sets of its size, because of how its way from a hash to bits suits these very keys. */
+    /* NULL: not at all. How far the rate of one set may be from the predicted one, which is the
+     * average of all sets of its size, because of how its way from a hash to bits suits these very
+     * keys. */
     double (*stray)(const void *set);
 
-    /* Puts into the trial what only it knows: times that passed elsewhere, its geometry, its bytes. Is
-     * called once, when the queries have been answered. NULL: nothing. An exit code, after a message
-     * where it is not TOOL_FOUND. */
+    /* Puts into the trial what only it knows: times that passed elsewhere, its geometry, its bytes.
+     * Is called once, when the queries have been answered. NULL: nothing. An exit code, after a
+     * message where it is not TOOL_FOUND. */
     int (*tell)(void *set, struct tool_digits queries, const uint64_t *answers,
                 struct tool_trial *trial);
 };

@@ -232,8 +232,8 @@ static bool judge_answers(struct tool_experiment *experiment, const uint64_t *an
     return true;
 }
 
-/* Whether so many false positives are as near to the rate predicted, or to that of these very bits, as
- * sets of this sort are. */
+/* Whether so many false positives are as near to the rate predicted, or to that of these very bits,
+ * as sets of this sort are. */
 static bool within_stray(const void *set, const struct tool_trial *trial, uint64_t absent)
 {
     const double stray = trial->structure->stray(set);

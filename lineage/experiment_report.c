@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Whether the same filter, here and on a JVM, came out with the same bytes; true where one of them was
- * not asked for. */
+/* Whether the same filter, here and on a JVM, came out with the same bytes; true where one of them
+ * was not asked for. */
 static bool same_bytes(const struct tool_trial *here, const struct tool_trial *there)
 {
     return here == NULL || there == NULL || here->written_bytes == 0 ||

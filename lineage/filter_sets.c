@@ -4,7 +4,8 @@
  * that a user of the library could not write.
  *
  * The two of other systems are the ones that the original experiment compared, of the same sizes as
- * there and bit for bit the same: what a JVM makes of the same keys has the same bytes (jvm_sets.c).
+ * there and bit for bit the same: what a JVM makes of the same keys has the same bytes
+ * (jvm_sets.c).
  */
 #include "filter_sets.h"
 
@@ -284,11 +285,11 @@ static double dialect_set_allowed_factor(const void *set)
 }
 
 /*
- * The bits of a key lie in steps: position i is a + i b modulo m. Steps that return early, of a key that
- * was added or of one that is asked, make such keys alike. The rate predicted has what that adds on
- * average; with a handful of keys one filter has much more of it or nothing, up to 0.25 k/m where it was
- * measured (1 to 4,097 keys, rates of 0.6 to 1e-9). Many times that is allowed, which is nothing where
- * there are many keys.
+ * The bits of a key lie in steps: position i is a + i b modulo m. Steps that return early, of a key
+ * that was added or of one that is asked, make such keys alike. The rate predicted has what that
+ * adds on average; with a handful of keys one filter has much more of it or nothing, up to 0.25 k/m
+ * where it was measured (1 to 4,097 keys, rates of 0.6 to 1e-9). Many times that is allowed, which
+ * is nothing where there are many keys.
  */
 double tool_filter_steps_stray(const struct tool_filter_facts *facts)
 {

@@ -22,7 +22,8 @@ void tool_filter_facts_get(const bloomery_filter *filter, struct tool_filter_fac
 /* Puts them into a trial. */
 void tool_filter_facts_tell(const struct tool_filter_facts *facts, struct tool_trial *trial);
 
-/* How far the rate of one filter may be from the predicted one where bits lie in steps, as Guava's do. */
+/* How far the rate of one filter may be from the predicted one where bits lie in steps, as Guava's
+ * do. */
 double tool_filter_steps_stray(const struct tool_filter_facts *facts);
 
 /* Asks a filter as a structure is asked. */

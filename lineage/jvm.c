@@ -2,11 +2,11 @@
 /*
  * A process on a JVM, and what is said to it over a socket that is its standard input and output.
  *
- * The program is compiled first and run then, although `java File.java` does both: the compiler would
- * be in the same process, and in the memory and the processor time that are told of it. Its class is
- * needed until the last process has said its greeting; so the folder is gone after a second or two,
- * long before the first key. Processes end when their socket does: none outlives this program,
- * however it ends.
+ * The program is compiled first and run then, although `java File.java` does both: the compiler
+ * would be in the same process, and in the memory and the processor time that are told of it. Its
+ * class is needed until the last process has said its greeting; so the folder is gone after a
+ * second or two, long before the first key. Processes end when their socket does: none outlives
+ * this program, however it ends.
  */
 #include "jvm.h"
 
@@ -220,7 +220,8 @@ void tool_jvm_end(struct tool_jvm *jvm)
 
 /* ---- Commands -------------------------------------------------------------------------------- */
 
-/* Sends the keys from number `from` on, as many as go at once; returns how many, 0 after a message. */
+/* Sends the keys from number `from` on, as many as go at once; returns how many, 0 after a
+ * message. */
 static size_t send_keys(const struct tool_jvm *jvm, char command, struct tool_digits keys,
                         size_t from)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters in a process of their own, on a JVM: the program lineage/FilterOnJvm.java, which is kept as
- * source and compiled when it is wanted. That file's comment has the commands it obeys.
+ * Filters in a process of their own, on a JVM: the program lineage/FilterOnJvm.java, which is kept
+ * as source and compiled when it is wanted. That file's comment has the commands it obeys.
  *
  *     struct tool_jvm_program program;
  *     tool_jvm_compile(NULL, &program)
@@ -42,7 +42,8 @@ struct tool_jvm_state {
     uint64_t max_bytes;       /* of memory, so far; 0: not known */
 };
 
-/* Compiles the program into a new folder among the temporary ones. `guava`: the jar; NULL: Debian's. */
+/* Compiles the program into a new folder among the temporary ones. `guava`: the jar; NULL:
+ * Debian's. */
 bool tool_jvm_compile(const char *guava, struct tool_jvm_program *program);
 
 /* Removes what tool_jvm_compile made. Processes that were started run on. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filters of the original experiment as it had them: Guava's own code, and the SHA-384 filter in
- * Java, each in a process on a JVM. They get the same keys and the same queries as all other
+ * The filters of the original experiment as it had them: Guava's own code, and the SHA-384 filter
+ * in Java, each in a process on a JVM. They get the same keys and the same queries as all other
  * structures and answer to the same judge.
  *
  * What is timed passes in that process, by the clock of its one thread: the keys come to it over a
- * socket and become strings before that clock runs. The memory in the table is that of the bits, as with all filters;
- * what the whole process took at most is told beside it.
+ * socket and become strings before that clock runs. The memory in the table is that of the bits, as
+ * with all filters; what the whole process took at most is told beside it.
  *
- * At the end the process hands over its filter as bytes. Read here as a filter of that dialect it must
- * answer every query as the JVM did: the dialect is shown to be the real one in every run.
+ * At the end the process hands over its filter as bytes. Read here as a filter of that dialect it
+ * must answer every query as the JVM did: the dialect is shown to be the real one in every run.
  */
 #include "jvm_sets.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program `bloomery-experiment`: runs the lineage experiment (experiment.c) over the structures asked
- * for. experiment_report.c prints what came out. */
+/* The program `bloomery-experiment`: runs the lineage experiment (experiment.c) over the structures
+ * asked for. experiment_report.c prints what came out. */
 #include "base/ids.h"
 #include "base/numbers.h"
 #include "base/standard.h"

@@ -8,8 +8,8 @@
  *      note)   └── growing                 the lock of a concurrent chain
  *
  * Each is offered to the caller's function, the filter itself last, since all pointers to the
- * others are in it. Places within a block are kept as distances from its beginning before it moves, since
- * the old block may be gone after.
+ * others are in it. Places within a block are kept as distances from its beginning before it moves,
+ * since the old block may be gone after.
  */
 #include "core/filter.h"
 

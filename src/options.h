@@ -18,8 +18,9 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error);
 
-/* Copies a caller's plan into one of this version: BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED as
- * above, but for a size of 0, which is that of version 0.1. `given` and `plan` are two structs. */
+/* Copies a caller's plan into one of this version: BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED
+ * as above, but for a size of 0, which is that of version 0.1. `given` and `plan` are two
+ * structs. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error);
 /* And back: as much of it as the caller's struct has room for. Its size stays what it was. */

@@ -62,7 +62,8 @@ extern const struct tool_command cmd_sieve;
 void tool_set_command(const struct tool_command *command);
 const struct tool_command *tool_running_command(void);
 
-/* The same in a program of its own, which has but this command: messages begin with its name alone. */
+/* The same in a program of its own, which has but this command: messages begin with its name
+ * alone. */
 void tool_set_program(const struct tool_command *command);
 
 /* Prints "bloomery: COMMAND: sentence" and a newline to stderr. The format brings no newline. */

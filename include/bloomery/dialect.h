@@ -158,9 +158,10 @@ typedef struct bloomery_dialect_parameters {
 /*
  * An empty filter as the other system makes it: from keys and rate by that system's own sizing,
  * faults included, or from raw numbers (bits or bytes, and probes). `options`: allocator,
- * concurrent_adds, memory_limit, rule and note; seed and secret must not be set. BLOOMERY_BAD_ARGUMENT if the other system would refuse the numbers or nothing sensible
- * follows from them; BLOOMERY_UNSUPPORTED if the dialect has no sizing, or if its hash needs
- * libcrypto and that is missing; BLOOMERY_OUT_OF_MEMORY.
+ * concurrent_adds, memory_limit, rule and note; seed and secret must not be set.
+ * BLOOMERY_BAD_ARGUMENT if the other system would refuse the numbers or nothing sensible follows
+ * from them; BLOOMERY_UNSUPPORTED if the dialect has no sizing, or if its hash needs libcrypto and
+ * that is missing; BLOOMERY_OUT_OF_MEMORY.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
     const bloomery_dialect *dialect, const bloomery_dialect_parameters *parameters,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RedisBloom's BF.SCANDUMP and BF.LOADCHUNK, for programs that exchange filters with a Redis server.
+ * RedisBloom's BF.SCANDUMP and BF.LOADCHUNK, for programs that exchange filters with a Redis
+ * server.
  *
  * RedisBloom gives a filter out, and takes one, in chunks: first the header, then the bits of the
  * layers, at most 16 MiB at once and never of two layers. All chunks in a row are the bytes that
@@ -27,19 +28,19 @@ extern "C" {
 enum { BLOOMERY_REDISBLOOM_HEADER = 3412, BLOOMERY_REDISBLOOM_CHUNK = 16777216 };
 
 /*
- * The chunk with which BF.SCANDUMP replies to an iterator. Iterator 0 requests the header; the value
- * of `next` requests the chunk that follows. `next` is also the iterator that BF.LOADCHUNK takes
- * with this chunk. Past the end it is 0, with no bytes. `data` points to `header` or into the filter
- * and is valid until the filter is changed or freed. BLOOMERY_MISMATCH if the filter is not one of
- * RedisBloom's. O(layers).
+ * The chunk with which BF.SCANDUMP replies to an iterator. Iterator 0 requests the header; the
+ * value of `next` requests the chunk that follows. `next` is also the iterator that BF.LOADCHUNK
+ * takes with this chunk. Past the end it is 0, with no bytes. `data` points to `header` or into the
+ * filter and is valid until the filter is changed or freed. BLOOMERY_MISMATCH if the filter is not
+ * one of RedisBloom's. O(layers).
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(
     const bloomery_filter *filter, uint64_t iterator, uint8_t header[BLOOMERY_REDISBLOOM_HEADER],
     const void **data, size_t *bytes, uint64_t *next, bloomery_error *error);
 
 /*
- * What BF.LOADCHUNK does. Iterator 1 is a header and makes a filter with all bits 0: *filter must be
- * NULL, and `options` are those of bloomery_dialect_load; a memory_limit, if not 0, is kept. Any
+ * What BF.LOADCHUNK does. Iterator 1 is a header and makes a filter with all bits 0: *filter must
+ * be NULL, and `options` are those of bloomery_dialect_load; a memory_limit, if not 0, is kept. Any
  * other iterator is bits that end at iterator - 1 and go into *filter. Any bytes are safe, but a
  * header alone decides how much memory is allocated. Keys that are added before all chunks are
  * loaded may be lost. Statuses are those of bloomery_dialect_load; BLOOMERY_BAD_ARGUMENT if the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The scalable filter: a chain of blocked layers, each for twice the keys of the one before and with
- * a lower rate.
+ * The scalable filter: a chain of blocked layers, each for twice the keys of the one before and
+ * with a lower rate.
  *
  *     layer      0          1               2
  *     keys      n          2 n             4 n                              ...
@@ -15,34 +15,36 @@
  *     p/4 (1 + 3/4 + (3/4)^2 + ...)  =  p/4 / (1 - 3/4)  =  p,
  *
  * however many layers there are. The factor is a choice between those who never grow and those who
- * grow a lot: with 1/2 the first layer would be planned for p/2 and not p/4 (a bit per key less), and
- * the eighth for p/256 and not p/30 (three bits more, for half of all keys).
+ * grow a lot: with 1/2 the first layer would be planned for p/2 and not p/4 (a bit per key less),
+ * and the eighth for p/256 and not p/30 (three bits more, for half of all keys).
  *
- * Full is a layer when as many of its bits are set as n + sqrt(n) keys set on average, n being those
- * that it was planned for,
+ * Full is a layer when as many of its bits are set as n + sqrt(n) keys set on average, n being
+ * those that it was planned for,
  *
  *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = k / (512 N),
  *
- * which each add knows without reading anything, since it knows how many bits it set itself. A batch
- * need not even look: its new keys set at most k L bits each, and only where so many might make the
- * layer full the bits are counted, from time to time first and near the end with each add. Calls
- * of add would be a wrong measure: keys come again. The next layer is made when a key that is in none
- * comes to a full one, so where layers begin depends on the sequence of the keys alone. How many bits
- * n keys set varies, by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2): without the margin of
- * four times that every other filter that gets just what it was planned for would grow, to three
- * times its memory. Layers are made large enough for n + sqrt(n), so the rate holds there too.
+ * which each add knows without reading anything, since it knows how many bits it set itself. A
+ * batch need not even look: its new keys set at most k L bits each, and only where so many might
+ * make the layer full the bits are counted, from time to time first and near the end with each add.
+ * Calls of add would be a wrong measure: keys come again. The next layer is made when a key that is
+ * in none comes to a full one, so where layers begin depends on the sequence of the keys alone. How
+ * many bits n keys set varies, by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2): without the
+ * margin of four times that every other filter that gets just what it was planned for would grow,
+ * to three times its memory. Layers are made large enough for n + sqrt(n), so the rate holds there
+ * too.
  *
  * All layers have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h),
- * whatever the layers are like, so a chain whose 10th doubling would make that more than 1 % of what
- * its newest layer is then planned for takes 128.
+ * whatever the layers are like, so a chain whose 10th doubling would make that more than 1 % of
+ * what its newest layer is then planned for takes 128.
  *
  * A key that an older layer may have is not added again: it would take the place of a new one, and
  * the answer for it is "maybe" already.
  *
- * Where several threads add, a layer is made by one of them, under a lock, and becomes visible to all
- * others with the number of layers. Layers never move. Some keys may then still go to the layer that
- * was full, one for each thread at the most: who adds a word of keys counts their bits before, and takes
- * back what they did not set. While others do so a layer can seem full some words of keys early.
+ * Where several threads add, a layer is made by one of them, under a lock, and becomes visible to
+ * all others with the number of layers. Layers never move. Some keys may then still go to the layer
+ * that was full, one for each thread at the most: who adds a word of keys counts their bits before,
+ * and takes back what they did not set. While others do so a layer can seem full some words of keys
+ * early.
  *
  * Chains of other systems take the same way, with three differences. What the next layer is like
  * is said by `next_layer` in the row of their kind. A layer is full with as many new keys as it was
@@ -150,9 +152,9 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
 }
 
 /*
- * Where each layer follows from the one before it is what the chain was planned for, to the last bit.
- * Where chains were merged it is the sum of the layers' rates and of those that are still to come:
- * r (a + a^2 + ...) = r a / (1 - a) after a last layer of rate r.
+ * Where each layer follows from the one before it is what the chain was planned for, to the last
+ * bit. Where chains were merged it is the sum of the layers' rates and of those that are still to
+ * come: r (a + a^2 + ...) = r a / (1 - a) after a last layer of rate r.
  */
 double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count)
 {
@@ -351,8 +353,9 @@ static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer 
 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
-/* Adds are counted in the layer that is the newest when they come, wherever the key is: so the counts
- * follow from the sequence of the keys too. Other systems count new keys only, and no bits. */
+/* Adds are counted in the layer that is the newest when they come, wherever the key is: so the
+ * counts follow from the sequence of the keys too. Other systems count new keys only, and no
+ * bits. */
 static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,
                   uint64_t bits)
 {
@@ -456,8 +459,8 @@ static uint64_t add_to_newest(const struct bloomery_filter *filter, uint32_t lay
 }
 
 /* Whether the bits that keys set may go uncounted: they must not make the layer full, and counting
- * them all later must pay. That reads the whole layer: a sixteenth of its bits apart, it is a few ns
- * a key. Others may add to a concurrent chain, and counting would miss theirs. */
+ * them all later must pay. That reads the whole layer: a sixteenth of its bits apart, it is a few
+ * ns a key. Others may add to a concurrent chain, and counting would miss theirs. */
 static bool may_guess(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                       uint64_t most)
 {
@@ -470,8 +473,8 @@ static bool may_guess(const struct bloomery_filter *filter, struct bloomery_laye
            layer->full_at - layer->bits_set > layer->bits / 16;
 }
 
-/* Counts the most bits that some keys can set as set, where the layer has room for so many; what they
- * did not set is taken back after. So threads that add at once do not fill the same room. */
+/* Counts the most bits that some keys can set as set, where the layer has room for so many; what
+ * they did not set is taken back after. So threads that add at once do not fill the same room. */
 static bool reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                     uint64_t most)
 {

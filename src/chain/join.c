@@ -6,12 +6,13 @@
  *     from        b0  b1            ┴──>    a0  a1  b0  b1  a2
  *
  * An absent key is taken for a member where one of the layers does, so the rates add up, and each
- * layer keeps its own. Keys go on to the last layer: of the two newest ones the larger is put there,
- * and of equal ones the own. The layer after it is planned from it, so the rate of the whole stays
- * under the sum of what the two chains were planned for: those of their layers so far are parts of
- * the two sums, and those to come of one of them.
+ * layer keeps its own. Keys go on to the last layer: of the two newest ones the larger is put
+ * there, and of equal ones the own. The layer after it is planned from it, so the rate of the whole
+ * stays under the sum of what the two chains were planned for: those of their layers so far are
+ * parts of the two sums, and those to come of one of them.
  *
- * Layers are copied, since the other chain remains, and all memory is taken before anything changes.
+ * Layers are copied, since the other chain remains, and all memory is taken before anything
+ * changes.
  */
 #include "chain/join.h"
 #include "chain/grow.h"

@@ -21,8 +21,8 @@ static inline bool bloomery_counts_new(const bloomery_filter *filter)
     return filter->shape.count_scheme == BLOOMERY_COUNTS_NEW;
 }
 
-/* Whether keys must be added one after the other by one thread at a time: in chains, where it depends
- * on the order of keys in which layer they are, and where hashes hand out positions. */
+/* Whether keys must be added one after the other by one thread at a time: in chains, where it
+ * depends on the order of keys in which layer they are, and where hashes hand out positions. */
 static inline bool bloomery_adds_in_order(const bloomery_filter *filter)
 {
     return filter->kind->grows || bloomery_by_positions(filter) || bloomery_counts_new(filter);

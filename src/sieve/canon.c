@@ -8,18 +8,21 @@
  *     scheme      lower case
  *     user        as it is: all up to the last @ before the path
  *     host        lower case
- *     port        dropped where it is empty or the scheme's own (ftp 21, http and ws 80, https and wss 443); zeros in
- *                 front of it are dropped
- *     path        "/" where it is empty. Neither case nor "..", "//", a slash at the end: servers may tell them apart
- *     query       as it is, an empty one too. "url-query": parameters (what stands between &) in the order of their
- *                 names (what stands before =) as bytes, those of one name in the order they had. A query of more than
- *                 PARAMETERS keeps its order
+ *     port        dropped where it is empty or the scheme's own (ftp 21, http and ws 80, https and
+ *                 wss 443); zeros in front of it are dropped
+ *     path        "/" where it is empty. Neither case nor "..", "//", a slash at the end: servers
+ *                 may tell them apart
+ *     query       as it is, an empty one too. "url-query": parameters (what stands between &) in
+ *                 the order of their names (what stands before =) as bytes, those of one name in
+ *                 the order they had. A query of more than PARAMETERS keeps its order
  *     fragment    dropped, "#!" too
- *     escapes     %2f becomes %2F everywhere. None is decoded: %7E and ~ are the same, but decoding is where
- *                 canonicalisers begin to differ, and a wrong one loses a page; a "%" without two hex digits stays
+ *     escapes     %2f becomes %2F everywhere. None is decoded: %7E and ~ are the same, but decoding
+ *                 is where canonicalisers begin to differ, and a wrong one loses a page; a "%"
+ *                 without two hex digits stays
  *
- * A key is an absolute URL if it begins with a scheme and "://". All others are left alone, and so is any byte that is not
- * named above, blanks and bytes over 127 among them. A host with colons and no brackets has no port that could be told.
+ * A key is an absolute URL if it begins with a scheme and "://". All others are left alone, and so
+ * is any byte that is not named above, blanks and bytes over 127 among them. A host with colons and
+ * no brackets has no port that could be told.
  */
 #include "sieve/canon.h"
 
@@ -64,7 +67,8 @@ static uint8_t upper_hex(uint8_t byte)
     return byte >= 'a' && byte <= 'f' ? (uint8_t)(byte - 32) : byte;
 }
 
-/* Whether an escape, % and two hex digits, begins at `at`. Two cannot overlap: % is no hex digit. */
+/* Whether an escape, % and two hex digits, begins at `at`. Two cannot overlap: % is no hex
+ * digit. */
 static bool is_escape(const uint8_t *text, size_t at, size_t end)
 {
     return text[at] == '%' && end - at > 2 && is_hex(text[at + 1]) && is_hex(text[at + 2]);
@@ -91,8 +95,9 @@ static size_t scheme_end(const uint8_t *text, size_t end)
     return end - at >= 3 && memcmp(text + at, "://", 3) == 0 ? at : 0;
 }
 
-/* Where the host ends: at a colon that only digits follow, and before which there is no other, or only such as are in
- * brackets. So a port that was dropped never makes another one of what is left. */
+/* Where the host ends: at a colon that only digits follow, and before which there is no other, or
+ * only such as are in brackets. So a port that was dropped never makes another one of what is
+ * left. */
 static size_t host_end(const uint8_t *text, size_t from, size_t end)
 {
     size_t colon = end;
@@ -208,7 +213,8 @@ static bool name_follows(const uint8_t *text, const struct parameter *one,
     return one_bytes > other_bytes;
 }
 
-/* Merge sort, from the bottom up, to and fro between two halves of an array; returns the sorted half. */
+/* Merge sort, from the bottom up, to and fro between two halves of an array; returns the sorted
+ * half. */
 static uint16_t *sort(const uint8_t *text, const struct parameter *parameters, size_t count,
                       uint16_t order[2 * PARAMETERS])
 {

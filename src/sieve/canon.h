@@ -5,9 +5,9 @@
 
 #include <bloomery/sieve.h>
 
-/* "url" and "url-query"; NULL for other names. They use no context, allocate nothing, and take time linear in the key; given
- * their own result they return it. They need `room` for one byte more than the key has: with less, and for keys that are
- * no absolute URLs, they return SIZE_MAX. */
+/* "url" and "url-query"; NULL for other names. They use no context, allocate nothing, and take time
+ * linear in the key; given their own result they return it. They need `room` for one byte more than
+ * the key has: with less, and for keys that are no absolute URLs, they return SIZE_MAX. */
 bloomery_canonicaliser bloomery_canon_find(const char *name);
 
 #endif

@@ -7,10 +7,11 @@
  *                                      disk:   cache -> SEEN
  *                                              pending log of a partition -> decided --^
  *
- * sieve.c takes the calls, one at a time under a lock, and knows no engine; an engine is a row of functions. What is
- * durable is what the manifest says (manifest.h): a commit writes out what is in buffers, syncs it, and then the
- * manifest. Files are appended to or written once, so that until the next commit all that the last one counted is
- * there: a file that is no longer needed is removed after the commit that does without it.
+ * sieve.c takes the calls, one at a time under a lock, and knows no engine; an engine is a row of
+ * functions. What is durable is what the manifest says (manifest.h): a commit writes out what is in
+ * buffers, syncs it, and then the manifest. Files are appended to or written once, so that until
+ * the next commit all that the last one counted is there: a file that is no longer needed is
+ * removed after the commit that does without it.
  */
 #ifndef BLOOMERY_SIEVE_ENGINE_H
 #define BLOOMERY_SIEVE_ENGINE_H
@@ -67,8 +68,8 @@ struct bloomery_sieve_engine_row {
     bloomery_status (*restore)(bloomery_sieve *sieve, const uint8_t *from, size_t bytes,
                                bloomery_error *error);
     void (*free)(bloomery_sieve *sieve);
-    /* The next entries: those of keys[i] from `*done` on; `*done` becomes how many are done. `kind`: 0,
-     * BLOOMERY_ENTRY_MARKED or _FORCED. `hashes` as `hash` made them. */
+    /* The next entries: those of keys[i] from `*done` on; `*done` becomes how many are done.
+     * `kind`: 0, BLOOMERY_ENTRY_MARKED or _FORCED. `hashes` as `hash` made them. */
     bloomery_status (*push)(bloomery_sieve *sieve, const bloomery_hash *hashes,
                             const struct bloomery_entry *entries, size_t count, uint8_t *results,
                             size_t *done, bloomery_error *error);
@@ -204,7 +205,8 @@ void bloomery_sieve_destroy(bloomery_sieve *sieve);
 bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
                                           bloomery_error *error);
 
-/* A commit where it is time for one: before a change, so that one that fails leaves nothing changed. */
+/* A commit where it is time for one: before a change, so that one that fails leaves nothing
+ * changed. */
 bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error);
 
 /* Says it through the caller's function, if there is one. */

@@ -216,8 +216,8 @@ static int add_short(bloomery_sieve *sieve, bloomery_hash hash, const struct blo
     return added < 0 ? added : keep(sieve, entry, error);
 }
 
-/* One by one: near the capacity of a sieve that stops there, and entries that are longer than what can be reserved. A key
- * is never in the filter without being queued. */
+/* One by one: near the capacity of a sieve that stops there, and entries that are longer than what
+ * can be reserved. A key is never in the filter without being queued. */
 static bloomery_status push_single(bloomery_sieve *sieve, bloomery_hash hash,
                                    const struct bloomery_entry *entry, uint8_t *result,
                                    bloomery_error *error)
@@ -358,7 +358,8 @@ static bloomery_status decide_filter(bloomery_sieve *sieve, uint64_t wanted, blo
 
 /* ---- State ------------------------------------------------------------------------------- */
 
-/* By the path that it had when it was opened: the process may have gone to another directory since. */
+/* By the path that it had when it was opened: the process may have gone to another directory
+ * since. */
 static bloomery_status path_of(const bloomery_sieve *sieve, uint64_t generation, char path[4096],
                                bloomery_error *error)
 {

@@ -47,7 +47,8 @@ bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_erro
         sieve->path);
 }
 
-/* In this order: what the manifest will name is durable before the manifest is, and removed after. */
+/* In this order: what the manifest will name is durable before the manifest is, and removed
+ * after. */
 static bloomery_status commit_steps(bloomery_sieve *sieve, bool closing, bloomery_error *error)
 {
     bloomery_status status = bloomery_queue_seal(sieve->queue, error);
@@ -309,14 +310,16 @@ bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *err
 
 /* ---- The queue --------------------------------------------------------------------------- */
 
-/* A commit where it is time. That it fails on a full disk must not keep anyone from emptying the queue. */
+/* A commit where it is time. That it fails on a full disk must not keep anyone from emptying the
+ * queue. */
 static bloomery_status commit_if_can(bloomery_sieve *sieve, bloomery_error *error)
 {
     (void)bloomery_sieve_commit_due(sieve, NULL);
     return bloomery_sieve_usable(sieve, error);
 }
 
-/* The same after a change. Without room for a commit the change is made, and is durable with the next one. */
+/* The same after a change. Without room for a commit the change is made, and is durable with the
+ * next one. */
 static bloomery_status commit_where_room(bloomery_sieve *sieve, bloomery_error *error)
 {
     (void)commit_always(sieve, NULL);

@@ -4,8 +4,8 @@
 
 #include <time.h>
 
-/* A clock that was never set may stand before 1970: it counts as 1970, for leases end at no negative
- * time. */
+/* A clock that was never set may stand before 1970: it counts as 1970, for leases end at no
+ * negative time. */
 double bloomery_sieve_wall_clock(void)
 {
     struct timespec now;

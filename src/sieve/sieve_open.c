@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from the manifest ever
- * after; options that are given then must say the same.
+ * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from
+ * the manifest ever after; options that are given then must say the same.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -196,7 +196,8 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
 
 /* ---- Opening ----------------------------------------------------------------------------- */
 
-/* What the process that was here last left to the system (BLOOMERY_SYNC_NEVER): later commits build on it. */
+/* What the process that was here last left to the system (BLOOMERY_SYNC_NEVER): later commits build
+ * on it. */
 static bloomery_status sync_before(const bloomery_sieve *sieve, bloomery_error *error)
 {
     if (!sieve->store.syncs || !bloomery_manifest_unsynced(sieve) ||

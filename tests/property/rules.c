@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key rules by the library alone: what becomes of a record, and that neither the record nor the room
- * is left. That the command makes the same keys, tests/cli/test_rules.py shows by a second
+ * Key rules by the library alone: what becomes of a record, and that neither the record nor the
+ * room is left. That the command makes the same keys, tests/cli/test_rules.py shows by a second
  * implementation.
  *
  * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.

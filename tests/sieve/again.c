@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was begun and not ended, and is done again: opening after a kill, recovering after a recovery
- * that failed. This program's fdatasync and renameat stand before those of the system, so that they
- * can fail, kill, or look.
+ * What was begun and not ended, and is done again: opening after a kill, recovering after a
+ * recovery that failed. This program's fdatasync and renameat stand before those of the system, so
+ * that they can fail, kill, or look.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a sieve and what it was used with before: any budget from the least on opens any sieve and decides what
- * is pending, in pieces where a log has more keys than a batch; and what is promised of its memory holds.
+ * The memory of a sieve and what it was used with before: any budget from the least on opens any
+ * sieve and decides what is pending, in pieces where a log has more keys than a batch; and what is
+ * promised of its memory holds.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
  */
@@ -147,7 +148,8 @@ static uint32_t wanted_of(uint32_t to)
     return to - (to + 9) / 10;
 }
 
-/* Pops until `most` items came or none is left, each for the first time, in order where that is promised. */
+/* Pops until `most` items came or none is left, each for the first time, in order where that is
+ * promised. */
 static uint32_t drain(bloomery_sieve *sieve, const struct form *form, uint32_t most)
 {
     uint32_t all = 0;
@@ -179,7 +181,8 @@ static uint32_t drain(bloomery_sieve *sieve, const struct form *form, uint32_t m
     return all;
 }
 
-/* The most that the sieve allocated. A long item is there twice while it moves from the log to the queue. */
+/* The most that the sieve allocated. A long item is there twice while it moves from the log to the
+ * queue. */
 static void assert_within(const struct form *form, uint64_t memory)
 {
     const uint64_t more = form->lengths ? ITEM_COPIES * (uint64_t)KEY_MAX : 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is refused, and how: arguments, options that the directory contradicts, directories that are no sieve, second
- * users, items that are too long. A refusal has changed nothing and says what would work.
+ * What is refused, and how: arguments, options that the directory contradicts, directories that are
+ * no sieve, second users, items that are too long. A refusal has changed nothing and says what
+ * would work.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
  */
@@ -287,7 +288,8 @@ static void a_second_process_is_refused(void **state)
             const pid_t child = fork();
             assert_true(child >= 0);
             if (child == 0) {
-                /* Opened by another process altogether: this one's copy of the descriptor does not matter. */
+                /* Opened by another process altogether: this one's copy of the descriptor does not
+                 * matter. */
                 bloomery_sieve *second = NULL;
                 const bloomery_status found = bloomery_sieve_open(&options, &second, NULL);
                 _exit(found == (open_now ? BLOOMERY_BUSY : BLOOMERY_OK) ? 0 : 1);

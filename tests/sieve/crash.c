@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kill -9 at moments that nobody chose: no push that was said to be durable is lost, nothing comes twice, what was
- * acknowledged stays so, what was leased comes again (life.h says how that is seen). The same story is killed again
- * and again until it is over.
+ * kill -9 at moments that nobody chose: no push that was said to be durable is lost, nothing comes
+ * twice, what was acknowledged stays so, what was leased comes again (life.h says how that is
+ * seen). The same story is killed again and again until it is over.
  *
- * Build: this file, life.c, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve. BLOOMERY_TEST_LONG=1:
- * a thousand kills.
+ * Build: this file, life.c, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
+ * BLOOMERY_TEST_LONG=1: a thousand kills.
  */
 #include "life.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Damage is found and told, and never believed: bytes flipped, files cut short, missing, exchanged; and manifests
- * that say absurd things under a right checksum. Whatever lies there, opening, asking, pushing, deciding, popping
- * and verifying come to an end, and what comes out was once pushed.
+ * Damage is found and told, and never believed: bytes flipped, files cut short, missing, exchanged;
+ * and manifests that say absurd things under a right checksum. Whatever lies there, opening,
+ * asking, pushing, deciding, popping and verifying come to an end, and what comes out was once
+ * pushed.
  *
- * Build: this file, stream.c, ../support; cmocka, libxxhash, the library. No arguments. Suite: sieve.
- * BLOOMERY_TEST_LONG=1: every byte.
+ * Build: this file, stream.c, ../support; cmocka, libxxhash, the library. No arguments. Suite:
+ * sieve. BLOOMERY_TEST_LONG=1: every byte.
  */
 #include "stream.h"
 
@@ -277,7 +278,8 @@ static void look(struct stage *stage)
         fail_msg("%s: %llu bytes were taken", stage->what, (unsigned long long)stage->memory.most);
 }
 
-/* ---- Changes ------------------------------------------------------------------------------------ */
+/* ---- Changes
+ * ------------------------------------------------------------------------------------ */
 
 static struct test_bytes read_file(const struct stage *stage, const char *folder, const char *name)
 {
@@ -417,7 +419,8 @@ static void damage_of_memory_sieves_is_found(void **state)
     damage_each_file(BLOOMERY_SIEVE_MEMORY);
 }
 
-/* ---- Manifests that lie ---------------------------------------------------------------------------- */
+/* ---- Manifests that lie
+ * ---------------------------------------------------------------------------- */
 
 static uint64_t load_u64(const uint8_t *from)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lives in a process of their own, in front of a disk that fails (../support/faulty_io.c): the program that calls drive
- * starts itself again with the library of faults, and its main() hands such a start to drive_main.
+ * Lives in a process of their own, in front of a disk that fails (../support/faulty_io.c): the
+ * program that calls drive starts itself again with the library of faults, and its main() hands
+ * such a start to drive_main.
  */
 #ifndef TESTS_DRIVE_H
 #define TESTS_DRIVE_H

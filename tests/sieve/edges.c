@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where one part of a sieve meets another: reopening from another directory, damage in one place and
- * what goes on elsewhere, options that are of the other engine, who synced and who did not.
+ * Where one part of a sieve meets another: reopening from another directory, damage in one place
+ * and what goes on elsewhere, options that are of the other engine, who synced and who did not.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
  */
@@ -163,8 +163,8 @@ static void options_of_the_other_engine_do_not_matter(void **state)
         assert_int_equal(bloomery_sieve_close(must_open(&options), NULL), BLOOMERY_OK);
 }
 
-/* Pushes, pops and commits over more than one segment of the queue, in a process that is not there to close it: 70 items
- * of a megabyte, less than what makes saving the filter worth while. */
+/* Pushes, pops and commits over more than one segment of the queue, in a process that is not there
+ * to close it: 70 items of a megabyte, less than what makes saving the filter worth while. */
 enum { LONG_ITEMS = 70, LONG_BYTES = 1000000 };
 
 static bloomery_sieve_options long_options(void)
@@ -225,7 +225,8 @@ static void popped_keys_stay_seen_after_opening(void **state)
     }
 }
 
-/* Merges after a commit make new files; those that the commit named must be there until the next one. */
+/* Merges after a commit make new files; those that the commit named must be there until the next
+ * one. */
 static void files_of_the_last_commit_stay(void **state)
 {
     (void)state;
@@ -294,7 +295,8 @@ static void the_estimate_is_known_after_every_push(void **state)
     assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
 }
 
-/* Decided without a merge, since that is cheaper for a few: then they are not in the seen-set yet. */
+/* Decided without a merge, since that is cheaper for a few: then they are not in the seen-set
+ * yet. */
 static void popped_keys_are_contained(void **state)
 {
     (void)state;

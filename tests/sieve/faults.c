@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A full disk and a failing one: a call that fails has changed nothing and goes through when there is room; after a
- * failed sync everything is refused until the sieve is opened again, which finds the last commit. (life.h says how
- * that is seen.)
+ * A full disk and a failing one: a call that fails has changed nothing and goes through when there
+ * is room; after a failed sync everything is refused until the sieve is opened again, which finds
+ * the last commit. (life.h says how that is seen.)
  *
- * Build: this file, drive.c, life.c, stream.c, ../support; cmocka, the library. Argument: the path of the library of
- * faults. Suite: sieve. BLOOMERY_TEST_LONG=1: every call, of all stories.
+ * Build: this file, drive.c, life.c, stream.c, ../support; cmocka, the library. Argument: the path
+ * of the library of faults. Suite: sieve. BLOOMERY_TEST_LONG=1: every call, of all stories.
  */
 #include "drive.h"
 
@@ -14,8 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A life that a fault strikes; whatever came of it, a second one without faults ends the story. Returns whether there was
- * a call to strike. */
+/* A life that a fault strikes; whatever came of it, a second one without faults ends the story.
+ * Returns whether there was a call to strike. */
 static bool strike(const struct story *story, const struct fault *fault, enum life_faults faults)
 {
     struct place place;

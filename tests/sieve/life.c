@@ -88,7 +88,8 @@ static void set_options(bloomery_sieve_options *options, const struct story *sto
     }
 }
 
-/* ---- A life ------------------------------------------------------------------------------------ */
+/* ---- A life
+ * ------------------------------------------------------------------------------------ */
 
 enum said {
     SAID_BEGUN,
@@ -171,7 +172,8 @@ static bloomery_sieve_info info_of(struct life *life)
     return info;
 }
 
-/* After a sync failed: nothing can be changed any more, and nothing is said to be durable that was not. */
+/* After a sync failed: nothing can be changed any more, and nothing is said to be durable that was
+ * not. */
 static _Noreturn void end_refused(struct life *life)
 {
     const bloomery_sieve_info before = info_of(life);
@@ -202,9 +204,9 @@ static bool is_always(const struct life *life)
 }
 
 /*
- * Whether a call went through. Where it did not, and that may be: it has changed nothing, and is made again. But where every
- * call is to be synced, a push may have been made and not be durable: that is seen in info. Pops and acknowledgements
- * that find the disk full succeed.
+ * Whether a call went through. Where it did not, and that may be: it has changed nothing, and is
+ * made again. But where every call is to be synced, a push may have been made and not be durable:
+ * that is seen in info. Pops and acknowledgements that find the disk full succeed.
  */
 static bool went_through(struct life *life, int status, int line, uint64_t pushed,
                          const bloomery_sieve_info *before)
@@ -418,7 +420,8 @@ int life_live(const struct story *story, const char *path, uint64_t number, enum
     return LIFE_END;
 }
 
-/* ---- The ledger ---------------------------------------------------------------------------------- */
+/* ---- The ledger
+ * ---------------------------------------------------------------------------------- */
 
 enum {
     MARK_ITEM = 1,   /* an item has to come of this push */
@@ -546,7 +549,8 @@ bool ledger_listen(struct ledger *ledger, int from, double seconds)
     }
 }
 
-/* ---- Judging --------------------------------------------------------------------------------------- */
+/* ---- Judging
+ * --------------------------------------------------------------------------------------- */
 
 #define SOUND(ledger, what, condition, push)                                                       \
     do {                                                                                           \

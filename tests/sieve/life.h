@@ -2,10 +2,11 @@
 /*
  * Lives of a sieve that end at any moment, and what must be left of them.
  *
- * A story is a stream of pushes in which the number of a push says all about it: its key, and whether it pushes, forces or
- * notes. So a program that is started again goes on where the sieve says that it is, and whoever looks on knows what
- * has to come out of the first n pushes. A life works at it: pushes, pops, acknowledges, commits; and tells through
- * a pipe what it begins and what it was promised:
+ * A story is a stream of pushes in which the number of a push says all about it: its key, and
+ * whether it pushes, forces or notes. So a program that is started again goes on where the sieve
+ * says that it is, and whoever looks on knows what has to come out of the first n pushes. A life
+ * works at it: pushes, pops, acknowledges, commits; and tells through a pipe what it begins and
+ * what it was promised:
  *
  *     begun n     pushes up to n are about to be made
  *     synced n    the sieve says that pushes up to n are durable
@@ -13,11 +14,13 @@
  *     acking p    it is about to be acknowledged
  *     sure        all that was said before was committed
  *
- * The ledger keeps what was told. When the life has ended, in whatever way, judge looks at a copy of the directory:
+ * The ledger keeps what was told. When the life has ended, in whatever way, judge looks at a copy
+ * of the directory:
  *
  *     the state is that of the first n pushes, synced <= n <= begun
- *     what comes out of it, and what was acknowledged before, are the items of the first n pushes, each once
- *     what was surely acknowledged does not come again; what was surely leased comes again, under its number
+ *     what comes out of it, and what was acknowledged before, are the items of the first n pushes,
+ *     each once what was surely acknowledged does not come again; what was surely leased comes
+ *     again, under its number
  *
  * and afterwards the ledger is exact again, for the next life.
  */
@@ -76,10 +79,12 @@ struct ledger {
 void ledger_make(struct ledger *ledger, const struct story *story);
 void ledger_free(struct ledger *ledger);
 
-/* Whether nothing more can come of a push: it was no new one, or its item was surely acknowledged. */
+/* Whether nothing more can come of a push: it was no new one, or its item was surely
+ * acknowledged. */
 bool ledger_done(const struct ledger *ledger, uint64_t push);
 
-/* Reads what a life says until it ends or `seconds` have passed (negative: no limit). true: it ended. */
+/* Reads what a life says until it ends or `seconds` have passed (negative: no limit). true: it
+ * ended. */
 bool ledger_listen(struct ledger *ledger, int from, double seconds);
 
 /* Judges what a life left at `path`, on a copy at `copy`. Fails the test, with `what` in front. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every request for memory is refused once. A call that is refused it fails, says so, and has changed nothing: the same call
- * again goes through, and in the end all is as if nothing had been. And all memory comes back.
+ * Every request for memory is refused once. A call that is refused it fails, says so, and has
+ * changed nothing: the same call again goes through, and in the end all is as if nothing had been.
+ * And all memory comes back.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
  */
@@ -122,7 +123,8 @@ static void close_sieve(struct stage *stage)
     assert_false(stage->memory.wrong);
 }
 
-/* The whole of a short life, in which request number `refuse` is refused. Returns how many requests there were. */
+/* The whole of a short life, in which request number `refuse` is refused. Returns how many requests
+ * there were. */
 static uint64_t live(struct stage *stage, uint64_t refuse)
 {
     stage->memory = (struct test_memory){.refuse_at = refuse};

@@ -2,19 +2,23 @@
 /*
  * A sieve does what an exact model does: long random sequences of calls, each answer compared.
  *
- * The model is an array: what was seen, and the items that have to come out, in the order of their pushes. The disk engine
- * answers PENDING where the model knows, so an answer may say less than the model but never other than it:
+ * The model is an array: what was seen, and the items that have to come out, in the order of their
+ * pushes. The disk engine answers PENDING where the model knows, so an answer may say less than the
+ * model but never other than it:
  *
- *     SEEN, NEW      as the model says. (The memory engine has a rate, here 1e-12, and 48-bit fingerprints are the
- *                    same for two of 40,000 keys with a chance of 3e-6: less than one failure in 10,000 runs.)
- *     pop            each item that the model expects comes once, with its key and the payload of its push; in the
- *                    order of the pushes where the sieve promises that. Else it promises it for each partition, and
- *                    which is whose it does not tell: then what came out must be a mixture of no more rising
- *                    sequences than there are partitions
+ *     SEEN, NEW      as the model says. (The memory engine has a rate, here 1e-12, and 48-bit
+ *                    fingerprints are the same for two of 40,000 keys with a chance of 3e-6: less
+ *                    than one failure in 10,000 runs.)
+ *     pop            each item that the model expects comes once, with its key and the payload of
+ *                    its push; in the order of the pushes where the sieve promises that. Else it
+ *                    promises it for each partition, and which is whose it does not tell: then what
+ *                    came out must be a mixture of no more rising sequences than there are
+ *                    partitions
  *     leases         come again when they ended, before anything new, under the same number
  *     numbers        of info add up
  *
- * A failure names the seed and the step. BLOOMERY_SIEVE_SEED=N runs that seed, of every sort of sieve.
+ * A failure names the seed and the step. BLOOMERY_SIEVE_SEED=N runs that seed, of every sort of
+ * sieve.
  *
  * Build: this file, stream.c, ../support; cmocka, the library. No arguments. Suite: sieve.
  */
@@ -109,7 +113,7 @@ struct stage {
                      (stage)->doing, #condition, __LINE__, (stage)->error.text);            \
     } while (0)
 
-/* ---- The model -------------------------------------------------------------------------------- */
+/* ---- The model ------------------------------------------------------------------------------- */
 
 static void model_make(struct model *model)
 {
@@ -201,9 +205,10 @@ static bool model_rises(struct model *model, uint32_t index, uint32_t sequences)
     return true;
 }
 
-/* ---- Opening and closing ------------------------------------------------------------------------ */
+/* ---- Opening and closing --------------------------------------------------------------------- */
 
-/* A canonicaliser of our own: bytes 255 at the end do not count. No key of the stream ends in one. */
+/* A canonicaliser of our own: bytes 255 at the end do not count. No key of the stream ends in
+ * one. */
 static size_t drop_tail(void *context, bloomery_key key, void *out, size_t room)
 {
     const uint8_t *bytes = key.data;
@@ -302,7 +307,7 @@ static void reopen(struct stage *stage)
     /* Whole batches of partitions may come in another order now, but numbers go on rising. */
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------------- */
+/* ---- Calls ----------------------------------------------------------------------------------- */
 
 /* Now and then a new one, often a recent one, sometimes any. */
 static uint32_t choose_id(struct stage *stage)
@@ -514,7 +519,7 @@ static void end_leases(struct stage *stage, bool again, bool all)
     EXPECT(stage, unknown == strange);
 }
 
-/* ---- Numbers ---------------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 static bloomery_sieve_info info_of(struct stage *stage)
 {
@@ -636,7 +641,7 @@ static void verify(struct stage *stage)
     EXPECT(stage, damaged == 0);
 }
 
-/* ---- Sequences ---------------------------------------------------------------------------------------- */
+/* ---- Sequences ------------------------------------------------------------------------------- */
 
 /* Phases have other weights, so that the queue grows long and runs dry. */
 static void one_step(struct stage *stage)
@@ -741,7 +746,7 @@ SORT(ordered, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 16
 SORT(ordered_and_synced, .engine = BLOOMERY_SIEVE_DISK, .directory = true, .partitions = 4,
      .ordered = true, .bits = 48, .sync = BLOOMERY_SYNC_ALWAYS, .keep_leases = true)
 
-/* ---- Time ------------------------------------------------------------------------------------------------ */
+/* ---- Time ------------------------------------------------------------------------------------ */
 
 static double now(void)
 {

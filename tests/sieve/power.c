@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The power is cut: of what was written and not synced some arrives, some does not, some arrives torn, and names that
- * were not synced are undone (../support/faulty_power.h). What the sieve said to be durable is there all the same
- * (life.h says how that is seen). A kill, of which crash.c is about, cannot show a missing sync; this can.
+ * The power is cut: of what was written and not synced some arrives, some does not, some arrives
+ * torn, and names that were not synced are undone (../support/faulty_power.h). What the sieve said
+ * to be durable is there all the same (life.h says how that is seen). A kill, of which crash.c is
+ * about, cannot show a missing sync; this can.
  *
- * Build: this file, drive.c, life.c, stream.c, ../support; cmocka, the library. Argument: the path of the library of
- * faults. Suite: sieve. BLOOMERY_TEST_LONG=1: more cuts.
+ * Build: this file, drive.c, life.c, stream.c, ../support; cmocka, the library. Argument: the path
+ * of the library of faults. Suite: sieve. BLOOMERY_TEST_LONG=1: more cuts.
  */
 #include "drive.h"
 
@@ -92,8 +93,9 @@ static void memory_survives_power_cuts(void **state)
     live_stories("memory", false);
 }
 
-/* Right before a sync, where the most is written that may be torn: the manifest's copies too, of which one must stay
- * whole. Twice in a row, so that the second cut meets what the first one left. */
+/* Right before a sync, where the most is written that may be torn: the manifest's copies too, of
+ * which one must stay whole. Twice in a row, so that the second cut meets what the first one
+ * left. */
 static void a_torn_commit_opens_by_itself(void **state)
 {
     (void)state;

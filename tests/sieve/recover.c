@@ -716,8 +716,8 @@ static void damage_is_recovered(void **state)
     }
 }
 
-/* Items of all lengths around those where the length of their length jumps, each in a frame of its own, and each lost in
- * turn: what fills the gap is as long to the byte. */
+/* Items of all lengths around those where the length of their length jumps, each in a frame of its
+ * own, and each lost in turn: what fills the gap is as long to the byte. */
 static void items_of_any_length_can_be_lost(void **state)
 {
     static const uint32_t around[] = {2,     14,    127,    2047,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys by their ids, and ids by their keys, so that a test can say of each item that comes out of a sieve which
- * push it belongs to, and whether one byte of it is wrong:
+ * Keys by their ids, and ids by their keys, so that a test can say of each item that comes out of a
+ * sieve which push it belongs to, and whether one byte of it is wrong:
  *
- *     key of an id       some bytes of a pattern, then the id as 4 bytes, little-endian; id 0 is the empty key,
- *                        ids 1 to 3 are one byte
- *     payload of a push  every third push has none; else the push's number as 8 bytes, then some of the pattern
+ *     key of an id       some bytes of a pattern, then the id as 4 bytes, little-endian; id 0 is
+ *                        the empty key, ids 1 to 3 are one byte
+ *     payload of a push  every third push has none; else the push's number as 8 bytes, then some of
+ *                        the pattern
  *
- * Lengths depend on the id or number alone. With `giants` some keys are of 70,000 bytes and of a million, and some payloads
- * of 66,000.
+ * Lengths depend on the id or number alone. With `giants` some keys are of 70,000 bytes and of a
+ * million, and some payloads of 66,000.
  */
 #ifndef TESTS_STREAM_H
 #define TESTS_STREAM_H

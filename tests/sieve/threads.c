@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that push the same keys, singly and in batches, while others pop and acknowledge: each key counts once and comes
- * out once. Meant to run under ThreadSanitizer too, which sees races that happen to do no harm.
+ * Threads that push the same keys, singly and in batches, while others pop and acknowledge: each
+ * key counts once and comes out once. Meant to run under ThreadSanitizer too, which sees races that
+ * happen to do no harm.
  *
- * Build: this file, stream.c, ../support; cmocka, the library, threads. No arguments. Suites: sieve, threads.
+ * Build: this file, stream.c, ../support; cmocka, the library, threads. No arguments. Suites:
+ * sieve, threads.
  */
 #include "stream.h"
 

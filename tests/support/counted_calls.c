@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loaded before a program (LD_PRELOAD), this counts how often it looks at one path: what it opens, asks
- * for by name, and asks for by a descriptor of that path. For tests that a file is opened once, and is
- * then what it was, whatever its name leads to meanwhile.
+ * Loaded before a program (LD_PRELOAD), this counts how often it looks at one path: what it opens,
+ * asks for by name, and asks for by a descriptor of that path. For tests that a file is opened
+ * once, and is then what it was, whatever its name leads to meanwhile.
  *
  *     COUNTED_PATH     the path, as the program gives it
  *     COUNTED_REPORT   a file that gets "opens 1 stats 0 fstats 1" at the program's end

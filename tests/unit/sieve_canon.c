@@ -12,7 +12,8 @@
 
 static const char *const names[] = {"url", "url-query"};
 
-/* The form of a key, in memory that ends where it may: a sanitizer sees a step outside. The caller frees it. */
+/* The form of a key, in memory that ends where it may: a sanitizer sees a step outside. The caller
+ * frees it. */
 struct form {
     uint8_t *bytes;
     size_t count; /* SIZE_MAX: the key as it is */
@@ -278,7 +279,8 @@ static void sorted_queries_are_those_of_the_definition(void **unused)
     }
 }
 
-/* A megabyte of anything takes milliseconds; over the number of parameters that are sorted the order stays. */
+/* A megabyte of anything takes milliseconds; over the number of parameters that are sorted the
+ * order stays. */
 static void hostile_keys_take_no_time(void **unused)
 {
     (void)unused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sieve costs before it exists, and how it splits its memory. docs/sieve.md derives the numbers. */
+/* What a sieve costs before it exists, and how it splits its memory. docs/sieve.md derives the
+ * numbers. */
 #include "../support/support.h"
 
 #include "plan/classic_rate.h"
@@ -64,7 +65,8 @@ static void parts_fit_in_the_memory(void **unused)
             continue;
         assert_true(budget.total <= memory);
         assert_int_equal(budget.total, sum_of_parts(&budget, partitions, leases));
-        /* nothing is left over but what no whole fingerprint more could use, until they have 32 bits */
+        /* nothing is left over but what no whole fingerprint more could use, until they have 32
+         * bits */
         if (budget.batch < UINT32_MAX)
             assert_true(memory - budget.total < 64 + 4 * ((uint64_t)1 << budget.bucket_bits));
         assert_true(budget.batch >= 16384 && budget.batch <= UINT32_MAX);
@@ -118,8 +120,9 @@ static void partitions_follow_the_keys(void **unused)
 
 /* ---- Plans ----------------------------------------------------------------------------------- */
 
-/* A billion keys of 80 bytes, 18 MB: DRUM's design counted by hand for r = 833,000, with 12 bytes a key of a batch, the
- * log read once, of the queue the writing alone, and no flush. Where ours differs it is put back. */
+/* A billion keys of 80 bytes, 18 MB: DRUM's design counted by hand for r = 833,000, with 12 bytes a
+ * key of a batch, the log read once, of the queue the writing alone, and no flush. Where ours
+ * differs it is put back. */
 static void a_billion_keys_cost_what_was_counted_by_hand(void **unused)
 {
     (void)unused;
@@ -307,7 +310,8 @@ static void a_filter_of_18_megabytes_drops_nine_of_ten(void **unused)
     assert_true(near(half_from, 38e6, 0.01));
 }
 
-/* The sums of the plan against the engine's counters: everything but the queue, which is written and not read here. */
+/* The sums of the plan against the engine's counters: everything but the queue, which is written
+ * and not read here. */
 static void the_engine_moves_what_the_plan_says(void **unused)
 {
     (void)unused;

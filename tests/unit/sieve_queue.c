@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue against an array that says what it should do, over random sequences of everything that can be asked of
- * it, on a disk that is full now and then and in memory; with segments of a few KiB, so that they end often.
+ * The queue against an array that says what it should do, over random sequences of everything that
+ * can be asked of it, on a disk that is full now and then and in memory; with segments of a few
+ * KiB, so that they end often.
  */
 #include "sieve_place.h"
 
@@ -616,7 +617,8 @@ static void notes_alone_hold_no_segments(void **state)
     place_close(&place);
 }
 
-/* Pushed, popped and acknowledged, nothing stays in memory; and where nobody pops, there is a limit. */
+/* Pushed, popped and acknowledged, nothing stays in memory; and where nobody pops, there is a
+ * limit. */
 static void memory_is_given_back(void **state)
 {
     static char text[1001];

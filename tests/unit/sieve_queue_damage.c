@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue whose files or whose state are not what it wrote. Whatever they are, reading ends, stays inside, and
- * gives out no item that was not put in; what is lost is counted, and no more is lost than has to be.
+ * A queue whose files or whose state are not what it wrote. Whatever they are, reading ends, stays
+ * inside, and gives out no item that was not put in; what is lost is counted, and no more is lost
+ * than has to be.
  */
 #include "sieve_place.h"
 

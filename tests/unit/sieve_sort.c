@@ -73,8 +73,8 @@ static uint64_t one_odd_one_out(size_t i, size_t count)
 {
     return i == count / 2 ? UINT64_C(1) << 63 : 7;
 }
-/* Half of the values differ in the first bit, half of the others in the second, and so on: in each digit most have
- * the same value. */
+/* Half of the values differ in the first bit, half of the others in the second, and so on: in each
+ * digit most have the same value. */
 static uint64_t nested(size_t i, size_t count)
 {
     (void)i, (void)count;
@@ -154,7 +154,8 @@ static void *sort_all_shapes(void *wrong)
     return NULL;
 }
 
-/* What a quadratic sort would need hours for, on a stack that is little more than the header says. */
+/* What a quadratic sort would need hours for, on a stack that is little more than the header
+ * says. */
 static void large_arrays_need_little_time_and_stack(void **unused)
 {
     (void)unused;

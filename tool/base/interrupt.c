@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream that never ends by itself is ended by a signal, and what was read of it until then should
- * not be lost. So the first signal ends the input: reading stops, what was read is delivered, and
- * only then the process ends, by that signal, as whoever sent it expects. The second one does not
- * wait for that.
+ * A stream that never ends by itself is ended by a signal, and what was read of it until then
+ * should not be lost. So the first signal ends the input: reading stops, what was read is
+ * delivered, and only then the process ends, by that signal, as whoever sent it expects. The second
+ * one does not wait for that.
  *
  * Handlers may call next to nothing. This one sets a number and writes a byte into a pipe on which
- * waiting readers also wait. Both belong to the process and are never taken away, so that it does not
- * matter when a signal comes, or to which thread.
+ * waiting readers also wait. Both belong to the process and are never taken away, so that it does
+ * not matter when a signal comes, or to which thread.
  */
 #include "base/interrupt.h"
 

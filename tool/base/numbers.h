@@ -29,8 +29,8 @@ bool tool_parse_rate(const char *text, double *value);
 /* What `plan` and `build` take where nothing says how often a filter may be wrong. */
 #define TOOL_RATE_DEFAULT 1e-4
 
-/* After how many keys a scalable filter grows first, where nothing is known of their number: it takes
- * some MB then, and a billion keys are ten layers. */
+/* After how many keys a scalable filter grows first, where nothing is known of their number: it
+ * takes some MB then, and a billion keys are ten layers. */
 #define TOOL_CHAIN_KEYS (UINT64_C(1) << 20)
 
 /*

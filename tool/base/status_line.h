@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of a long job on the terminal (progress.h), which messages wipe before they say something. */
+/* The line of a long job on the terminal (progress.h), which messages wipe before they say
+ * something. */
 #ifndef BLOOMERY_TOOL_STATUS_BLOCK_H
 #define BLOOMERY_TOOL_STATUS_BLOCK_H
 

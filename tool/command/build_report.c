@@ -4,8 +4,8 @@
 
 #include "base/json.h"
 #include "base/numbers.h"
-#include "filter/report.h"
 #include "filter/files.h"
+#include "filter/report.h"
 #include "tool.h"
 
 #include <math.h>
@@ -13,11 +13,11 @@
 #include <string.h>
 
 /*
- * The number of different keys is an estimate. Of m bits, n keys with k bits each set a number whose
- * variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less stands for
- * e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500 of 100
- * million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth. Only where
- * the records are six times that more, and some, it is said that keys were repeated.
+ * The number of different keys is an estimate. Of m bits, n keys with k bits each set a number
+ * whose variance is about m e^-c (1 - (1 + c) e^-c), where c = n k / m, and a bit more or less
+ * stands for e^c / k keys; so the estimate's standard deviation is sqrt(m (e^c - 1 - c)) / k: 2,500
+ * of 100 million keys at a rate of 1 in 100. Lines that are fuller than others add a twentieth.
+ * Only where the records are six times that more, and some, it is said that keys were repeated.
  */
 static bool surely_repeated(const struct tool_change *change)
 {

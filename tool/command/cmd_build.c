@@ -342,7 +342,8 @@ static void wipe_key(struct build *build)
     build->options.secret = build->key = NULL;
 }
 
-/* ---- The result ------------------------------------------------------------------------------- */
+/* ---- The result
+ * ------------------------------------------------------------------------------- */
 
 static bool save(const struct build *build, const bloomery_filter *filter)
 {

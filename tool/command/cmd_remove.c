@@ -192,9 +192,9 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
 }
 
 /*
- * Of lines that were never added a share as large as the rate is taken for added ones; the others are
- * those that were surely absent. So for `absent` of these absent * rate / (1 - rate) were removed
- * wrongly. The rate falls while lines are removed; its mean before and after is taken.
+ * Of lines that were never added a share as large as the rate is taken for added ones; the others
+ * are those that were surely absent. So for `absent` of these absent * rate / (1 - rate) were
+ * removed wrongly. The rate falls while lines are removed; its mean before and after is taken.
  */
 static double wrong_removals(const struct outcome *outcome, double rate_before)
 {

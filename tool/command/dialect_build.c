@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The other system's own sizing decides, so what it is told is what the user said, and what it needs
- * besides: the number of keys is counted where nothing else says how large the filter is to be, and the rate
- * is our default where nothing else says how good.
+ * The other system's own sizing decides, so what it is told is what the user said, and what it
+ * needs besides: the number of keys is counted where nothing else says how large the filter is to
+ * be, and the rate is our default where nothing else says how good.
  */
 #include "command/dialect_build.h"
 
@@ -61,7 +61,8 @@ static int stop(void *context, const void *data, size_t bytes)
     return -1;
 }
 
-/* Whether it can be written, asked before the keys are read: what stops is only the receiver then. */
+/* Whether it can be written, asked before the keys are read: what stops is only the receiver
+ * then. */
 static bool can_be_written(const struct tool_dialect_build *build, const bloomery_filter *filter)
 {
     bloomery_error error;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `build --dialect`: another system's filter of the lines of the inputs, in that system's own file or in one
- * of ours. */
+/* `build --dialect`: another system's filter of the lines of the inputs, in that system's own file
+ * or in one of ours. */
 #ifndef BLOOMERY_TOOL_DIALECT_BUILD_H
 #define BLOOMERY_TOOL_DIALECT_BUILD_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two tables that people size filters by. The classic one is a formula, (1 - e^(-k n/m))^k over m/n and k, for
- * filters of many keys; what a filter that is about to be made will do, `plan` itself says. ClickHouse's
- * is a table of three digits that its programs carry along (Cassandra's do too), and a way to go through it:
- * both are the library's here, which does as ClickHouse does.
+ * Two tables that people size filters by. The classic one is a formula, (1 - e^(-k n/m))^k over m/n
+ * and k, for filters of many keys; what a filter that is about to be made will do, `plan` itself
+ * says. ClickHouse's is a table of three digits that its programs carry along (Cassandra's do too),
+ * and a way to go through it: both are the library's here, which does as ClickHouse does.
  */
 #include "command/rate_tables.h"
 
@@ -105,8 +105,8 @@ static int classic_json(void)
 
 /* ---- ClickHouse ------------------------------------------------------------------------------ */
 
-/* What its releases take for a rate, today and before; of the rates, some are entries of the table, where the two
- * differ, and some lie where it has no answer. */
+/* What its releases take for a rate, today and before; of the rates, some are entries of the table,
+ * where the two differ, and some lie where it has no answer. */
 static const double wishes[] = {0.3,  0.25,  0.237, 0.23,  0.22,  0.155, 0.1,
                                 0.05, 0.025, 0.01,  0.005, 0.001, 1e-4,  1e-6};
 

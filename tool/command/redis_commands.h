@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 /*
- * Writes to stdout the commands that make this filter under the name `key`, in the server's protocol, as
- * `redis-cli --pipe` takes them: BF.LOADCHUNK with the header, then with each chunk of the bits. `bytes`
- * becomes their length. False after a message; nothing was written then where the filter is none of
- * RedisBloom's.
+ * Writes to stdout the commands that make this filter under the name `key`, in the server's
+ * protocol, as `redis-cli --pipe` takes them: BF.LOADCHUNK with the header, then with each chunk of
+ * the bits. `bytes` becomes their length. False after a message; nothing was written then where the
+ * filter is none of RedisBloom's.
  */
 bool tool_redis_commands(const bloomery_filter *filter, const char *path, const char *key,
                          uint64_t *bytes);

@@ -7,8 +7,8 @@
  *     clickhouse,bytes=1MiB,probes=3,seed=7
  *     leveldb,bits_per_key=10,keys=20M
  *
- * The parameters are the fields of bloomery_dialect_parameters and some short names for them; which of
- * them a dialect has a use for, `bloomery dialects` says, and the library refuses others.
+ * The parameters are the fields of bloomery_dialect_parameters and some short names for them; which
+ * of them a dialect has a use for, `bloomery dialects` says, and the library refuses others.
  */
 #ifndef BLOOMERY_TOOL_DIALECT_OPTION_H
 #define BLOOMERY_TOOL_DIALECT_OPTION_H
@@ -30,7 +30,8 @@ struct tool_dialect_choice {
 /* Reads the value of an option. False after a message. */
 bool tool_dialect_option(const char *option, const char *text, struct tool_dialect_choice *choice);
 
-/* Whether a list of names separated by ", ", such as that of bloomery_dialect_takes, has this one. */
+/* Whether a list of names separated by ", ", such as that of bloomery_dialect_takes, has this
+ * one. */
 bool tool_dialect_list_has(const char *list, const char *name);
 
 /* All names of dialects, separated by ", "; returns `text`. */

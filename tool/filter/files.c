@@ -167,7 +167,8 @@ void tool_warn_overfull(const char *path, const bloomery_info *info)
 {
     if (info->planned_keys == 0 || info->estimated_keys <= OVERFULL * (double)info->planned_keys)
         return;
-    /* Other systems round their sizes up: a few keys more may still be within what was asked for. */
+    /* Other systems round their sizes up: a few keys more may still be within what was asked
+     * for. */
     if (info->live_rate <= info->planned_rate)
         return;
     char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],
@@ -227,8 +228,8 @@ void tool_filter_unlock(int descriptor)
 
 /* ---- What may be overwritten ----------------------------------------------------------------- */
 
-/* The new file is made beside the one that it replaces, or that a layer leads to. A layer that leads
- * nowhere is left to the writing. */
+/* The new file is made beside the one that it replaces, or that a layer leads to. A layer that
+ * leads nowhere is left to the writing. */
 static bool directory_takes_files(const char *path)
 {
     struct stat facts;

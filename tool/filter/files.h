@@ -29,8 +29,8 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
                                        const char *secret_file);
 
-/* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there is
- * for the opening to tell. False after a message. */
+/* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there
+ * is for the opening to tell. False after a message. */
 bool tool_filter_is_file(const char *path);
 
 /* Says that it is one. Returns false. */
@@ -49,7 +49,8 @@ int tool_filter_lock(const char *path);
 void tool_filter_unlock(int descriptor);
 
 /* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
- * anything else that is no regular file: never; nor where its directory takes no new file. False after a message. */
+ * anything else that is no regular file: never; nor where its directory takes no new file. False
+ * after a message. */
 bool tool_may_replace(const char *path, bool force);
 
 /* Whether a filter that is there can be replaced by a changed one: its directory takes new files.

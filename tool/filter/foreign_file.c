@@ -7,11 +7,12 @@
  *     begins with a dialect's magic     that one's, unpacked where it is compressed
  *     anything else                     ours, and then it is found to be none
  *
- * Formats without a magic are never guessed: nearly any bytes of the right length are one of them, and
- * the answers would be nonsense without a warning.
+ * Formats without a magic are never guessed: nearly any bytes of the right length are one of them,
+ * and the answers would be nonsense without a warning.
  *
- * Other systems' files are read whole, and the library makes a copy, so that twice their size has to fit
- * into memory. That is looked at before: a mistyped name of a disk image must not bring the machine down.
+ * Other systems' files are read whole, and the library makes a copy, so that twice their size has
+ * to fit into memory. That is looked at before: a mistyped name of a disk image must not bring the
+ * machine down.
  */
 #include "filter/foreign_file.h"
 

@@ -33,9 +33,9 @@ struct tool_filter_file {
 
 /*
  * Opens a file and sees whose it is: ours; of the dialect that was `chosen` (NULL, or without a
- * dialect: none was); or one with the magic of another system. What is none of these counts as ours:
- * tool_filter_load says what is wrong, also where it could not be opened. False where it is a pipe or
- * standard input.
+ * dialect: none was); or one with the magic of another system. What is none of these counts as
+ * ours: tool_filter_load says what is wrong, also where it could not be opened. False where it is a
+ * pipe or standard input.
  */
 bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
                            const struct tool_dialect_choice *chosen);
@@ -43,9 +43,10 @@ bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
 void tool_filter_file_close(struct tool_filter_file *file);
 
-/* The filter in it. A file of ours is opened as bloomery_open does; others are read whole and unpacked.
- * `options` has the flags for opening and, for another system's, the key rule and the note. NULL with
- * the reason in `error`, or after a message where `error->status` is BLOOMERY_OK. */
+/* The filter in it. A file of ours is opened as bloomery_open does; others are read whole and
+ * unpacked. `options` has the flags for opening and, for another system's, the key rule and the
+ * note. NULL with the reason in `error`, or after a message where `error->status` is
+ * BLOOMERY_OK. */
 bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
                                   const bloomery_open_options *options,
                                   const struct tool_dialect_choice *chosen, bloomery_error *error);
@@ -65,29 +66,31 @@ bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options op
                                       const struct tool_dialect_choice *chosen,
                                       struct tool_origin *origin);
 
-/* What to do about a file that is no filter of ours, where opening one failed with `status`: a second line
- * that names the `option` for other systems' files, or NULL: the command has none. Nothing where the
- * status says something else. */
+/* What to do about a file that is no filter of ours, where opening one failed with `status`: a
+ * second line that names the `option` for other systems' files, or NULL: the command has none.
+ * Nothing where the status says something else. */
 void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
                        bloomery_status status);
 
-/* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised as the
- * same dialect's, or anything with `force`. */
+/* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised
+ * as the same dialect's, or anything with `force`. */
 bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force);
 
-/* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout where it is "-"; their
- * number is in `bytes`, where not NULL. */
+/* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout where it is "-";
+ * their number is in `bytes`, where not NULL. */
 bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,
                         const char *path, uint64_t *bytes);
 
-/* Whether the file is just what this filter, which was loaded from it, would be written as: where it is one of
- * several in a file, or something else went with it that is not kept, writing it back would lose the rest. */
+/* Whether the file is just what this filter, which was loaded from it, would be written as: where
+ * it is one of several in a file, or something else went with it that is not kept, writing it back
+ * would lose the rest. */
 bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
                            const bloomery_dialect *dialect);
 
 /*
- * How --dialect names a file that was written: "clickhouse,probes=5,seed=7" with what the file does not
- * say and what is not the default, of the filter that is in it. True where that is more than the name.
+ * How --dialect names a file that was written: "clickhouse,probes=5,seed=7" with what the file does
+ * not say and what is not the default, of the filter that is in it. True where that is more than
+ * the name.
  */
 enum { TOOL_READING_BYTES = 200 };
 bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect *dialect,

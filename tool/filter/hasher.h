@@ -40,8 +40,8 @@ struct tool_hasher {
     _Atomic uint64_t keys;
 };
 
-/* For a filter with this hash (BLOOMERY_HASH_DEFAULT: as its rate will need) and the options that will
- * have this rate, or where that is 0 the least one that the
+/* For a filter with this hash (BLOOMERY_HASH_DEFAULT: as its rate will need) and the options that
+ * will have this rate, or where that is 0 the least one that the
  * memory allows. False after a message; either way it is to be closed. */
 bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
                       const bloomery_create_options *options, double rate, uint64_t memory);

@@ -13,8 +13,8 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
     return tool_filter_open_with(path, options, secret_file);
 }
 
-/* A file of ours. `dialect_option` is the option by which the command takes other systems' files, for
- * a hint where it is no file of ours. NULL: it takes none. */
+/* A file of ours. `dialect_option` is the option by which the command takes other systems' files,
+ * for a hint where it is no file of ours. NULL: it takes none. */
 static bloomery_filter *open_ours(const struct tool_filter_file *file,
                                   bloomery_open_options options, const char *secret_file,
                                   const char *dialect_option)

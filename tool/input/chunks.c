@@ -24,9 +24,9 @@
  *
  * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter (the buffer
  * always has room for one, and gets it), an empty record is the empty key, and an empty input has
- * no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps it). A
- * carriage return is not seen in a text either and yet becomes part of its keys: where no key rule
- * removes it, it is warned about, once for an input.
+ * no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps
+ * it). A carriage return is not seen in a text either and yet becomes part of its keys: where no
+ * key rule removes it, it is warned about, once for an input.
  */
 #include "input/chunks.h"
 
@@ -418,7 +418,8 @@ static void begin_dropping(struct tool_chunks *chunks)
     chunks->dropping = chunks->dropped_here = true;
 }
 
-/* Drops what belongs to that record of the chunk's first `used` bytes. Returns how many are left. */
+/* Drops what belongs to that record of the chunk's first `used` bytes. Returns how many are
+ * left. */
 static size_t drop(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t used)
 {
     unsigned char *end = memchr(chunk->buffer, chunks->source.delimiter, used);

@@ -58,7 +58,8 @@ uint32_t tool_chunks_threads(const struct tool_chunks *chunks);
  * tool_chunks_stop. */
 bool tool_chunks_take(struct tool_chunks *chunks, struct tool_chunk *chunk);
 
-/* Gives the chunk back without taking another: for a thread that ends early, so that its records count. */
+/* Gives the chunk back without taking another: for a thread that ends early, so that its records
+ * count. */
 void tool_chunks_give_back(struct tool_chunks *chunks, struct tool_chunk *chunk);
 
 /*
@@ -83,13 +84,14 @@ void tool_chunks_stop(struct tool_chunks *chunks);
 /* Records of all chunks given back. */
 uint64_t tool_chunks_records(const struct tool_chunks *chunks);
 
-/* Records that were passed over, being longer than the source's record_max; they count among the records. Where
- * there are any, `name` becomes the input of the first and `line` its number there. */
+/* Records that were passed over, being longer than the source's record_max; they count among the
+ * records. Where there are any, `name` becomes the input of the first and `line` its number
+ * there. */
 uint64_t tool_chunks_too_long(const struct tool_chunks *chunks, const char **name, uint64_t *line);
 
-/* The number of a record in its input, counted from 1: of record `record`, counted from 0, of chunk `number`.
- * When all chunks have been given back; 0 where one before it was not split to its end, or with record_max where
- * it is not the last one that was taken. */
+/* The number of a record in its input, counted from 1: of record `record`, counted from 0, of chunk
+ * `number`. When all chunks have been given back; 0 where one before it was not split to its end,
+ * or with record_max where it is not the last one that was taken. */
 uint64_t tool_chunks_line(const struct tool_chunks *chunks, uint64_t number, uint64_t record);
 
 /* Releases everything but the threads' chunks. True where all inputs were read to their end;

@@ -15,8 +15,9 @@ enum { TOOL_SPLIT_SLACK = 64 };
 
 /*
  * Takes up to `most` records out of [*from, end) and moves *from behind the last one. The byte
- * before `end` is a delimiter, so all records are whole; nothing at or behind `end` is read. Returns
- * how many there are; 0 where *from is `end`. `keys` has room for `most` + TOOL_SPLIT_SLACK.
+ * before `end` is a delimiter, so all records are whole; nothing at or behind `end` is read.
+ * Returns how many there are; 0 where *from is `end`. `keys` has room for `most` +
+ * TOOL_SPLIT_SLACK.
  */
 size_t tool_split(const unsigned char **from, const unsigned char *end, unsigned char delimiter,
                   bloomery_key *keys, size_t most);

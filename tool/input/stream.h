@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes of an open descriptor: read(2) that goes on after signals, counts, can be woken, and tells when it waits. */
+/* Bytes of an open descriptor: read(2) that goes on after signals, counts, can be woken, and tells
+ * when it waits. */
 #ifndef BLOOMERY_TOOL_STREAM_H
 #define BLOOMERY_TOOL_STREAM_H
 

@@ -4,7 +4,8 @@
  * (bloomery_rule_apply, src/rule.c, which has the order of the steps and worked examples). Here a
  * record goes through it twice if its key is not text, since people are shown what it was as text:
  *
- *     record ── crlf, comment, field, trim ──> text ── case, hex, numbers, utf16, skip-empty ──> key
+ *     record ── crlf, comment, field, trim ──> text ── case, hex, numbers, utf16, skip-empty ──>
+ *     key
  *
  * Most keys are spans of their records and cost no copy. The others lie in a scratch buffer, one
  * behind the other, which has room for all of a batch: what the library may need for each of them.
@@ -84,7 +85,8 @@ static void note_malformed(struct tool_made *made, const struct tool_chunk *chun
 
 /* ---- All steps ------------------------------------------------------------------------------- */
 
-/* The two halves of a rule; the first is all of it where no key differs from its text but in case. */
+/* The two halves of a rule; the first is all of it where no key differs from its text but in
+ * case. */
 struct steps {
     bloomery_key_rule to_text;
     bloomery_key_rule to_key;

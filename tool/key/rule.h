@@ -151,7 +151,8 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
                       const bloomery_filter *filter, bool queries, bloomery_key_rule *rule);
 
-/* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes bytes. */
+/* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes
+ * bytes. */
 bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
 
 /* ---- Keys of records ------------------------------------------------------------------------- */
@@ -163,7 +164,8 @@ struct tool_tally {
     uint64_t open_quotes; /* records that end within quotes; they have a key all the same */
     uint64_t passed_over; /* all without a key: comments, empty keys, and the first two */
 
-    /* The first that no key can be made of, in the order of the input; valid where malformed > 0. */
+    /* The first that no key can be made of, in the order of the input; valid where malformed >
+     * 0. */
     uint64_t chunk_number;
     uint64_t record;   /* in its chunk */
     uint64_t line;     /* in its input, from 1 on; 0: not known */
@@ -218,8 +220,8 @@ void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
                     const char *consequence);
 
-/* False after an error where there is not one key because no record had the field that it is in: the
- * field or the delimiter is a mistake then. `keys`: how many there were. */
+/* False after an error where there is not one key because no record had the field that it is in:
+ * the field or the delimiter is a mistake then. `keys`: how many there were. */
 bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
                          uint64_t keys);
 

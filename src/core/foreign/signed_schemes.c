@@ -5,7 +5,8 @@
  *
  *     FLIPPED_SUM_64        c = s32(lo) (2^31 - 1) + (i + 1) s32(lo >> 32)     ~c if c < 0
  *     FLIPPED_SUM_64_KEPT   the same, but the next sum goes on from ~c
- *     ABSOLUTE_DOUBLE       c = lo + i hi                                      the remainder, without
+ *     ABSOLUTE_DOUBLE       c = lo + i hi                                      the remainder,
+ *                           without
  *                                                                              the sign of c
  *
  * The first multiplies so that sums of two numbers of 32 bits reach past 2^31, and hardly ever pass

@@ -11,12 +11,12 @@
  *     4 to 8     x = first four bytes + last four << 32  ^  S(0);  x = n + (x ^ x >> 51) Q1;
  *                end((x ^ x >> 47) P2)
  *     9 to 16    a = first word ^ S(0);  b = last word ^ S(8);  end(n + a + b + fold(a, b))
- *     17 to 128  end(n P1 + a fold of 16 bytes from both ends, and again 16 further in while they do
- *                not meet, each with 16 bytes of secret of its own)
+ *     17 to 128  end(n P1 + a fold of 16 bytes from both ends, and again 16 further in while they
+ *                do not meet, each with 16 bytes of secret of its own)
  *     to 240     the same with pieces from the front: eight, an end(), and what follows, with the
  *                secret from byte 3 on, and the last 16 bytes with the secret at 119
- *     longer     stripes of 64 bytes in eight sums, sixteen stripes to a block, after which the sums
- *                are scrambled; then the last 64 bytes, if they are not a stripe by themselves
+ *     longer     stripes of 64 bytes in eight sums, sixteen stripes to a block, after which the
+ *                sums are scrambled; then the last 64 bytes, if they are not a stripe by themselves
  *
  *     end(x):    x = (x ^ x >> 37) P3;  x ^ x >> 32
  *

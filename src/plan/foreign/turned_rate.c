@@ -12,7 +12,8 @@
  * meaning "negative", position i is, modulo m and with w = 2^W mod m,
  *
  *     +(a + i b) + o_i,  o_i = -n_i w                  or if it is negative
- *     -(a + i b) + o_i,  o_i = (n_i + 1) w - 1       (flipped; without the 1 for an absolute value).
+ *     -(a + i b) + o_i,  o_i = (n_i + 1) w - 1       (flipped; without the 1 for an absolute
+ *     value).
  *
  * a and b modulo m are independent of A and B: m is much smaller than 2^W. So for each point (A,
  * B), of a set that is spread evenly, signs and o_i are given, and what two positions share depends

@@ -31,8 +31,8 @@ static uint64_t batch_cost(uint64_t batch)
            bloomery_sieve_index_bytes(bucket_bits(batch));
 }
 
-/* The largest batch whose areas take at most `bytes`: by halves, since the cost rises with it. Positions in it have
- * 32 bits. */
+/* The largest batch whose areas take at most `bytes`: by halves, since the cost rises with it.
+ * Positions in it have 32 bits. */
 static uint64_t largest_batch(uint64_t bytes)
 {
     uint64_t low = 0;
@@ -81,8 +81,9 @@ bool bloomery_sieve_split(uint64_t memory, uint32_t partitions, uint32_t leases,
         .fixed = OWN_BYTES + (uint64_t)partitions * PARTITION_BYTES +
                  (uint64_t)leases * LEASE_BYTES + MANIFEST_BYTES + AREA_BYTES,
     };
-    /* By halves. The batch does not rise with the memory everywhere: where buffers or cache double it shrinks.
-     * But that is where it has more than half of the memory, far more than the least. */
+    /* By halves. The batch does not rise with the memory everywhere: where buffers or cache double
+     * it shrinks. But that is where it has more than half of the memory, far more than the
+     * least. */
     uint64_t low = budget->fixed;
     uint64_t high = low + 2 * (uint64_t)partitions * BLOOMERY_SIEVE_BUFFER_MIN + (1 << 20);
     while (low < high) {

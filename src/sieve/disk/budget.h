@@ -5,11 +5,12 @@
  *     fixed      tables of partitions, leases, areas to read and write frames in
  *     buffers    one a partition, where pending keys gather until they are written as a frame
  *     cache      fingerprints that were decided lately
- *     batch      what deciding a partition needs: its pending fingerprints sorted, two bits for each (known
- *                already; first of its key and new), and an index by their first bits
+ *     batch      what deciding a partition needs: its pending fingerprints sorted, two bits for
+ *                each (known already; first of its key and new), and an index by their first bits
  *
- * Of what is not fixed, buffers get up to a quarter and the cache up to an eighth, both in powers of two; the batch gets
- * the rest, since all reading and writing of the seen-set is divided by it (sieve_plan.c).
+ * Of what is not fixed, buffers get up to a quarter and the cache up to an eighth, both in powers
+ * of two; the batch gets the rest, since all reading and writing of the seen-set is divided by it
+ * (sieve_plan.c).
  */
 #ifndef BLOOMERY_SIEVE_BUDGET_H
 #define BLOOMERY_SIEVE_BUDGET_H
@@ -37,12 +38,13 @@ struct bloomery_sieve_budget {
     uint64_t total; /* bytes, all parts together */
 };
 
-/* Splits `memory` bytes for so many partitions (a power of two, 1 to 256) and leases. False: it is less than
- * `least`, the bytes that are needed (always set). Then `budget` is undefined. O(1). */
+/* Splits `memory` bytes for so many partitions (a power of two, 1 to 256) and leases. False: it is
+ * less than `least`, the bytes that are needed (always set). Then `budget` is undefined. O(1). */
 bool bloomery_sieve_split(uint64_t memory, uint32_t partitions, uint32_t leases,
                           struct bloomery_sieve_budget *budget, uint64_t *least);
 
-/* Bytes of the batch's areas: one of fingerprints, two of bits (in words of 8 bytes), one of the index. */
+/* Bytes of the batch's areas: one of fingerprints, two of bits (in words of 8 bytes), one of the
+ * index. */
 static inline uint64_t bloomery_sieve_batch_bytes(uint64_t batch)
 {
     return batch * 8;
@@ -56,7 +58,8 @@ static inline uint64_t bloomery_sieve_index_bytes(uint32_t bucket_bits)
     return (((uint64_t)1 << bucket_bits) + 1) * 4;
 }
 
-/* The partitions for so many distinct keys, where the caller does not choose: about 2^24 keys each, 16 to 256. */
+/* The partitions for so many distinct keys, where the caller does not choose: about 2^24 keys each,
+ * 16 to 256. */
 uint32_t bloomery_sieve_partitions(uint64_t keys);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New entries to the queue, one partition after the other; in the order of the pushes over all of them: decide_ordered.c.
+ * New entries to the queue, one partition after the other; in the order of the pushes over all of
+ * them: decide_ordered.c.
  */
 #include "sieve/disk/disk.h"
 

@@ -2,17 +2,18 @@
 /*
  * New entries to the queue in the order of the pushes over all partitions.
  *
- * Each partition is staged by itself and leaves its verdicts in a file, since the memory that they were found in is
- * needed for the next one. Then the logs are read side by side, and the entry with the least push number comes next.
- * Of each partition there are three windows:
+ * Each partition is staged by itself and leaves its verdicts in a file, since the memory that they
+ * were found in is needed for the next one. Then the logs are read side by side, and the entry with
+ * the least push number comes next. Of each partition there are three windows:
  *
  *     verdicts   in the place of the values, which are done with, behind the table of partitions
  *     records    in the partition's buffer, which is empty
  *     body       behind them in the buffer
  *
- * A frame that fits in the buffer is read once and checked there. Another one, written when buffers were larger, is
- * checked first, in the area that all share, and then read window by window. An entry that is longer than its window
- * is read into that area, and one that is longer than the area into memory of its own: one at a time.
+ * A frame that fits in the buffer is read once and checked there. Another one, written when buffers
+ * were larger, is checked first, in the area that all share, and then read window by window. An
+ * entry that is longer than its window is read into that area, and one that is longer than the area
+ * into memory of its own: one at a time.
  */
 #include "sieve/disk/disk.h"
 
@@ -229,7 +230,8 @@ static bloomery_status settle_long(struct order *order, struct cursor *cursor,
     return status;
 }
 
-/* An entry of the body that begins at `place` and is whole in the window; `*bytes`: up to the window's end. */
+/* An entry of the body that begins at `place` and is whole in the window; `*bytes`: up to the
+ * window's end. */
 static const uint8_t *whole_entry(const struct cursor *cursor, size_t *bytes)
 {
     const struct window *window = &cursor->body;
@@ -239,7 +241,8 @@ static const uint8_t *whole_entry(const struct cursor *cursor, size_t *bytes)
     return from != NULL && bloomery_entry_get(from, *bytes, &entry) > 0 ? from : NULL;
 }
 
-/* The entry that comes next: in the window as it is, or read anew from there on, or else in the area. */
+/* The entry that comes next: in the window as it is, or read anew from there on, or else in the
+ * area. */
 static bloomery_status settle_next(struct order *order, struct cursor *cursor,
                                    struct bloomery_tally *tally, bloomery_error *error)
 {
@@ -267,8 +270,8 @@ static bloomery_status settle_next(struct order *order, struct cursor *cursor,
 
 /* ---- Deciding ------------------------------------------------------------------------------ */
 
-/* Stages a partition piece by piece, and keeps its verdicts: they begin at a whole word, `*at` bytes behind the header of
- * their file. */
+/* Stages a partition piece by piece, and keeps its verdicts: they begin at a whole word, `*at`
+ * bytes behind the header of their file. */
 static bloomery_status stage_partition(struct order *order, uint32_t number, bool merge,
                                        uint64_t *at, bloomery_error *error)
 {

@@ -254,7 +254,8 @@ static uint64_t *cache_set(const struct bloomery_disk *disk, uint64_t fingerprin
     return disk->cache + ((fingerprint >> 16) & disk->cache_mask) * BLOOMERY_CACHE_WAYS;
 }
 
-/* Whether it is there; it is moved to the front then. 0 is an empty place, so that fingerprint is never cached. */
+/* Whether it is there; it is moved to the front then. 0 is an empty place, so that fingerprint is
+ * never cached. */
 static bool cached(const struct bloomery_disk *disk, uint64_t fingerprint)
 {
     uint64_t *set = cache_set(disk, fingerprint);
@@ -278,7 +279,8 @@ static void remember(const struct bloomery_disk *disk, uint64_t fingerprint)
     set[0] = fingerprint;
 }
 
-/* First batches are of different sizes, so that partitions, which fill evenly, are not all full at once for ever. */
+/* First batches are of different sizes, so that partitions, which fill evenly, are not all full at
+ * once for ever. */
 static uint64_t threshold(const struct bloomery_disk *disk, uint32_t number)
 {
     if (disk->partition[number].seen_entries > 0 || disk->stride > 8)
@@ -386,7 +388,8 @@ static uint32_t cheapest(const struct bloomery_disk *disk)
     return best;
 }
 
-/* One partition. A damaged one does not keep the others from being decided: it is told of afterwards. */
+/* One partition. A damaged one does not keep the others from being decided: it is told of
+ * afterwards. */
 static bloomery_status decide_one(bloomery_sieve *sieve, uint32_t number, bool merge,
                                   bloomery_error *damage, bloomery_error *error)
 {

@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The disk engine: what was seen is P partitions of sorted fingerprints; what was pushed waits in P logs.
+ * The disk engine: what was seen is P partitions of sorted fingerprints; what was pushed waits in P
+ * logs.
  *
  *     fingerprint = 64 bits of a keyed hash of the key
  *                   partition | the rest: uniform within the partition
  *
- *     cache      of recent fingerprints, 4 ways: what is in it was pushed before, so SEEN, and nothing else is done
- *     log        of a partition, "pending": frames of (fingerprints | entries), gathered in a buffer
+ *     cache      of recent fingerprints, 4 ways: what is in it was pushed before, so SEEN, and
+ *                nothing else is done
+ *     log        of a partition, "pending": frames of (fingerprints | entries), gathered in a
+ *                buffer
  *                | decided ......... | not decided ....... |  buffer
  *     seen-set   of a partition: seen.h
  *
- * Deciding a partition reads the fingerprints of its log, sorts them, and finds which are in the seen-set, in one of
- * two ways, whichever reads and writes less: it merges them into the seen-set, which is written anew and makes the
- * log empty; or it probes for each, and then the log stays, its entries decided, until there are enough for a merge. Then
- * the log is read once more, with the keys, and the first entry of each fingerprint that was not seen goes to the queue.
+ * Deciding a partition reads the fingerprints of its log, sorts them, and finds which are in the
+ * seen-set, in one of two ways, whichever reads and writes less: it merges them into the seen-set,
+ * which is written anew and makes the log empty; or it probes for each, and then the log stays, its
+ * entries decided, until there are enough for a merge. Then the log is read once more, with the
+ * keys, and the first entry of each fingerprint that was not seen goes to the queue.
  *
- * A log with more entries than a batch holds, written when the sieve had more memory, is merged in pieces:
+ * A log with more entries than a batch holds, written when the sieve had more memory, is merged in
+ * pieces:
  *
- *     | piece 1 ............ | piece 2 ............ | the rest |       whole frames, at most a batch of entries each
+ *     | piece 1 ............ | piece 2 ............ | the rest |       whole frames, at most a
+ *     batch of entries each
  *       merged: seen-set anew, its entries decided    ...        the last one makes the log empty
  *
- * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole: fingerprints that are in
- * the seen-set and in the decided part of the log as well do no harm, since both mean "seen".
+ * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole:
+ * fingerprints that are in the seen-set and in the decided part of the log as well do no harm,
+ * since both mean "seen".
  *
- * With n distinct keys, T pushes and batches of r fingerprints in P partitions, merging reads and writes T/r times
- * on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together; the log and the queue move each key four times.
+ * With n distinct keys, T pushes and batches of r fingerprints in P partitions, merging reads and
+ * writes T/r times on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together; the log and the queue
+ * move each key four times.
  */
 #ifndef BLOOMERY_SIEVE_DISK_H
 #define BLOOMERY_SIEVE_DISK_H
@@ -78,8 +86,9 @@ struct bloomery_disk {
     uint32_t partitions;
     unsigned partition_bits;
     unsigned width; /* bytes of a fingerprint in the seen-set */
-    unsigned
-        stride; /* bytes of a record in a log: fingerprint, and if ordered the push's number less the frame's first */
+    /* Bytes of a record in a log: fingerprint, and if ordered the push's number less the frame's
+     * first. */
+    unsigned stride;
     struct bloomery_partition *partition;
     uint8_t *buffers;
     uint64_t *cache;
@@ -136,7 +145,8 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
                                                           uint32_t count, bloomery_error *error),
                                   void *context, bloomery_error *error);
 
-/* The frame at `offset`, with its keys: in `area`, or in memory of its own that _release gives back. */
+/* The frame at `offset`, with its keys: in `area`, or in memory of its own that _release gives
+ * back. */
 struct bloomery_log_frame {
     uint64_t offset;
     struct bloomery_frame frame;
@@ -166,25 +176,28 @@ struct bloomery_piece {
     uint64_t waiting; /* its entries that are not decided */
     uint64_t before;  /* entries of the log, decided or in pieces before this one */
     bool last;
-    /* Verdicts of the piece before that share a word with the first ones of this piece: so many bits of it. */
+    /* Verdicts of the piece before that share a word with the first ones of this piece: so many
+     * bits of it. */
     unsigned carried;
     uint64_t carry;
 };
 
-/* Before the first piece of a partition, whose buffer is empty. `merge`: the decided part of the log is merged too. */
+/* Before the first piece of a partition, whose buffer is empty. `merge`: the decided part of the
+ * log is merged too. */
 struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge);
 /* The next one. BLOOMERY_CORRUPT: a damaged frame, or other entries than the manifest counts. */
 bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
                                     struct bloomery_piece *piece, bloomery_error *error);
 
-/* Sorts a piece against the seen-set: disk->verdicts afterwards has a bit for each entry that is not decided, behind
- * those carried. With `merge`, writes a new seen-set and syncs it; where one is staged already, from that one. Without,
- * the log is one piece. On failure nothing of the partition is staged. */
+/* Sorts a piece against the seen-set: disk->verdicts afterwards has a bit for each entry that is
+ * not decided, behind those carried. With `merge`, writes a new seen-set and syncs it; where one is
+ * staged already, from that one. Without, the log is one piece. On failure nothing of the partition
+ * is staged. */
 bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
                                const struct bloomery_piece *piece, bool merge,
                                bloomery_error *error);
-/* Takes over what was staged up to the end of this piece: calls its entries decided; after a merge of the last one,
- * forgets the log. `decided`: entries that were not before. */
+/* Takes over what was staged up to the end of this piece: calls its entries decided; after a merge
+ * of the last one, forgets the log. `decided`: entries that were not before. */
 void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
                           const struct bloomery_piece *piece, uint64_t decided);
 /* Or removes it. */
@@ -198,7 +211,8 @@ struct bloomery_tally {
     uint64_t new_keys;
 };
 
-/* An entry with its verdict, whether it is the first of its key and that was not seen: to the queue, or not. */
+/* An entry with its verdict, whether it is the first of its key and that was not seen: to the
+ * queue, or not. */
 bloomery_status bloomery_settle(bloomery_sieve *sieve, struct bloomery_entry *entry, bool first,
                                 struct bloomery_tally *tally, bloomery_error *error);
 void bloomery_tally_count(bloomery_sieve *sieve, const struct bloomery_tally *tally);

@@ -2,11 +2,12 @@
 /*
  * The logs of pending entries. A frame in a buffer:
  *
- *     0           records: fingerprint u64, and in ordered sieves the push's number less the frame's first, u32
+ *     0           records: fingerprint u64, and in ordered sieves the push's number less the
+ *                 frame's first, u32
  *     body        entries (entry.h), back to back
  *
- * One system call writes both. Where `body` is, is guessed from the entries of the frame before: the frame is full when
- * either part is.
+ * One system call writes both. Where `body` is, is guessed from the entries of the frame before:
+ * the frame is full when either part is.
  */
 #include "sieve/disk/disk.h"
 

@@ -3,13 +3,16 @@
  * The seen-set of a partition: its fingerprints, sorted, in a file that is written once.
  *
  *     0        the file's header, 64 bytes
- *     64       frames of 4096 bytes: a checksum (u64), then the next fingerprints: 511 of 8 bytes, or 681 of 6 bytes
- *              (the upper ones, the lower 16 bits being zero); the last frame is as short as it can be
+ *     64       frames of 4096 bytes: a checksum (u64), then the next fingerprints: 511 of 8 bytes,
+ *              or 681 of 6 bytes (the upper ones, the lower 16 bits being zero); the last frame is
+ *              as short as it can be
  *
- * How many fingerprints there are stands in the manifest. 8 bytes of each 4096 are not fingerprints: 8.016 bytes a key.
+ * How many fingerprints there are stands in the manifest. 8 bytes of each 4096 are not
+ * fingerprints: 8.016 bytes a key.
  *
- * Fingerprints are uniform, so where one lies is guessed to within about sqrt(n) / 2 places, that is a few frames: asking
- * for one reads two or three frames. New ones are merged in by writing the file anew.
+ * Fingerprints are uniform, so where one lies is guessed to within about sqrt(n) / 2 places, that
+ * is a few frames: asking for one reads two or three frames. New ones are merged in by writing the
+ * file anew.
  */
 #ifndef BLOOMERY_SIEVE_SEEN_H
 #define BLOOMERY_SIEVE_SEEN_H
@@ -42,8 +45,9 @@ void bloomery_seen_begin(struct bloomery_seen_reader *reader, struct bloomery_st
                          const struct bloomery_store_file *file, uint64_t entries, unsigned width,
                          uint8_t *area);
 
-/* The values of the next frame (BLOOMERY_SEEN_PER_FRAME at most) and their number: 0 at the end. Damage is
- * BLOOMERY_CORRUPT, its text says which frame and what it held; the reader then stands behind it. */
+/* The values of the next frame (BLOOMERY_SEEN_PER_FRAME at most) and their number: 0 at the end.
+ * Damage is BLOOMERY_CORRUPT, its text says which frame and what it held; the reader then stands
+ * behind it. */
 bloomery_status bloomery_seen_next(struct bloomery_seen_reader *reader, uint64_t *values,
                                    size_t *count, bloomery_error *error);
 
@@ -68,8 +72,8 @@ bloomery_status bloomery_seen_put(struct bloomery_seen_writer *writer, const uin
                                   size_t count, bloomery_error *error);
 bloomery_status bloomery_seen_finish(struct bloomery_seen_writer *writer, bloomery_error *error);
 
-/* Whether `value` is in a file of fingerprints whose first `skip_bits` bits are all equal. `area`: BLOOMERY_SEEN_FRAME
- * bytes and BLOOMERY_SEEN_PER_FRAME values. */
+/* Whether `value` is in a file of fingerprints whose first `skip_bits` bits are all equal. `area`:
+ * BLOOMERY_SEEN_FRAME bytes and BLOOMERY_SEEN_PER_FRAME values. */
 struct bloomery_seen_probe {
     struct bloomery_store *store;
     const struct bloomery_store_file *file;

@@ -2,15 +2,16 @@
 /*
  * Radix sort in place, from the top bits down, for values that are spread evenly.
  *
- *     spread    count how often each digit occurs; that tells where each digit's values belong; swap every value to
- *               the next free place of its digit. Digits are as wide as leaves about MEAN values each after one or two
- *               rounds: 9 and 8 bits for 2^20 values, and what the second round moves stays in the nearest cache.
+ *     spread    count how often each digit occurs; that tells where each digit's values belong;
+ *               swap every value to the next free place of its digit. Digits are as wide as leaves
+ *               about MEAN values each after one or two rounds: 9 and 8 bits for 2^20 values, and
+ *               what the second round moves stays in the nearest cache.
  *     insert    few values of one digit lie together: one insertion pass over all of them ends it.
  *
- * Where values are not spread evenly a digit has many values, and is spread again by the bits behind it; from DEPTH
- * on, where only values made for it come, bit by bit (`part`), which takes little stack. The first bits in which the values
- * differ are looked for each time, so equal values and long common beginnings cost one look. In all, a value is moved at
- * most 64 times.
+ * Where values are not spread evenly a digit has many values, and is spread again by the bits
+ * behind it; from DEPTH on, where only values made for it come, bit by bit (`part`), which takes
+ * little stack. The first bits in which the values differ are looked for each time, so equal values
+ * and long common beginnings cost one look. In all, a value is moved at most 64 times.
  */
 #include "sieve/disk/sort.h"
 
@@ -46,8 +47,8 @@ static uint64_t difference(const uint64_t *values, size_t count)
     return sum;
 }
 
-/* Bit by bit, the highest that differs first. It calls itself for the values that have the bit, and goes on with the
- * others: 64 deep at most, since the highest bit is a lower one each time. */
+/* Bit by bit, the highest that differs first. It calls itself for the values that have the bit, and
+ * goes on with the others: 64 deep at most, since the highest bit is a lower one each time. */
 static void part(uint64_t *values, size_t count)
 {
     while (count > FEW) {
@@ -73,7 +74,8 @@ static void part(uint64_t *values, size_t count)
     insert(values, count);
 }
 
-/* How wide the digit is: about 2^MEAN_BITS values each when all rounds are done, in rounds of even width. */
+/* How wide the digit is: about 2^MEAN_BITS values each when all rounds are done, in rounds of even
+ * width. */
 static unsigned digit_bits(size_t count)
 {
     const unsigned all = 63 - (unsigned)__builtin_clzll((uint64_t)count);
@@ -103,8 +105,9 @@ static bool count_digits(const uint64_t *values, size_t count, unsigned shift, u
     return shift + bits >= 64 || differ >> (shift + bits) == 0;
 }
 
-/* Swaps every value to where it belongs. One pass after the other over the values that are not there yet: neighbours
- * are independent of each other, so that the processor has many swaps under way, unlike along a cycle. */
+/* Swaps every value to where it belongs. One pass after the other over the values that are not
+ * there yet: neighbours are independent of each other, so that the processor has many swaps under
+ * way, unlike along a cycle. */
 static void swap_all(uint64_t *values, unsigned shift, unsigned bits, struct places *places)
 {
     const uint64_t mask = ((uint64_t)1 << bits) - 1;

@@ -2,13 +2,15 @@
 /*
  * Which entries of a partition's log are new.
  *
- *     values     the fingerprints of the log, sorted, each once   (merging: all; asking: those not decided)
+ *     values     the fingerprints of the log, sorted, each once   (merging: all; asking: those not
+ *                decided)
  *     index      where those with the same first bits begin: a value is found in about 5 steps
  *     marks      known already: in the decided part of the log, or in the seen-set
- *     verdicts   then, entry by entry in the order of the pushes: is it the first of its value, and that not marked?
+ *     verdicts   then, entry by entry in the order of the pushes: is it the first of its value, and
+ *                that not marked?
  *
- * No order of entries is kept beside the values, which so take 8 bytes each and not 12: the log is read twice, and what
- * comes back in the second reading is in the order of the pushes by itself.
+ * No order of entries is kept beside the values, which so take 8 bytes each and not 12: the log is
+ * read twice, and what comes back in the second reading is in the order of the pushes by itself.
  *
  * All of it is done for a piece of the log (disk.h), which most times is the whole.
  */
@@ -77,8 +79,8 @@ static bloomery_status other_count(const struct batch *batch, bloomery_error *er
                          batch->sieve->path, batch->number);
 }
 
-/* Walks headers until the batch is full, but for a word: verdicts that are carried need room before those of the
- * piece. A batch has room for more than one frame. */
+/* Walks headers until the batch is full, but for a word: verdicts that are carried need room before
+ * those of the piece. A batch has room for more than one frame. */
 static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
                             bloomery_error *error)
 {
@@ -186,8 +188,9 @@ static bloomery_status mark_decided(void *context, const uint8_t *records, uint3
     return BLOOMERY_OK;
 }
 
-/* The values of the piece, or where nothing is merged of what is not decided. What was decided and is not in the
- * seen-set is known: merging, that of the piece itself, since the pieces before are merged. */
+/* The values of the piece, or where nothing is merged of what is not decided. What was decided and
+ * is not in the seen-set is known: merging, that of the piece itself, since the pieces before are
+ * merged. */
 static bloomery_status load(struct batch *batch, bool merge, bloomery_error *error)
 {
     struct bloomery_disk *disk = batch->disk;

@@ -70,8 +70,8 @@ void bloomery_queue_free(struct bloomery_queue *queue)
 
 /* ---- Writing frames ---------------------------------------------------------------------- */
 
-/* Leaves a full segment, cut to its frames and on the disk: from now on its length says where it ends. Where that
- * fails the segment just becomes longer. */
+/* Leaves a full segment, cut to its frames and on the disk: from now on its length says where it
+ * ends. Where that fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)
 {
     if (queue->tail.offset < queue->segment_bytes)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue: entries in, items out, in the order they came; what was handed out and not acknowledged comes again.
+ * The queue: entries in, items out, in the order they came; what was handed out and not
+ * acknowledged comes again.
  *
  *     head: read here                                              tail: appended here
  *     | frame | frame | frame | ... segment ends | frame | ... | frame |  buffer
  *
- * Entries gather in a buffer, which is written as a frame (store.h) when it is full, sealed, or about to be read. With a
- * directory frames lie in segments, files of about 64 MiB that are removed when they were read and nothing in them is
- * leased; without, in memory. Each entry has a number, 1 the first, also those that are no items (NOTED).
+ * Entries gather in a buffer, which is written as a frame (store.h) when it is full, sealed, or
+ * about to be read. With a directory frames lie in segments, files of about 64 MiB that are removed
+ * when they were read and nothing in them is leased; without, in memory. Each entry has a number, 1
+ * the first, also those that are no items (NOTED).
  *
- * A lease is where an item lies (frame and place in it), its number, and when it ends; they are kept in the order of
- * their numbers.
+ * A lease is where an item lies (frame and place in it), its number, and when it ends; they are
+ * kept in the order of their numbers.
  *
  * queue_inside.h tells how it works.
  */
@@ -30,15 +32,16 @@ enum {
 
 struct bloomery_queue;
 
-/* `memory_max` bounds what a queue without directory may take for frames (0: nothing does): then BLOOMERY_FULL.
- * Takes 3 areas of BLOOMERY_QUEUE_BUFFER and a little, and the leases. */
+/* `memory_max` bounds what a queue without directory may take for frames (0: nothing does): then
+ * BLOOMERY_FULL. Takes 3 areas of BLOOMERY_QUEUE_BUFFER and a little, and the leases. */
 bloomery_status bloomery_queue_make(struct bloomery_store *store, uint32_t leases,
                                     uint64_t memory_max, struct bloomery_queue **made,
                                     bloomery_error *error);
 void bloomery_queue_free(struct bloomery_queue *queue);
 
-/* The state for the manifest, of everything that was sealed (the buffer is empty): first BLOOMERY_QUEUE_STATE bytes, then
- * BLOOMERY_LEASE_BYTES a lease. Returns the bytes written; `to` has room for all leases. */
+/* The state for the manifest, of everything that was sealed (the buffer is empty): first
+ * BLOOMERY_QUEUE_STATE bytes, then BLOOMERY_LEASE_BYTES a lease. Returns the bytes written; `to`
+ * has room for all leases. */
 size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to);
 
 /* Takes over a state: checks every number in it, opens and cuts the tail segment, looks that all
@@ -49,24 +52,25 @@ bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8
                                        size_t bytes, bool keep_leases, double latest, bool *ended,
                                        bloomery_error *error);
 
-/* Whether the state names segment `number`: from the head on, or with leases in it. Others are litter of a crash, but for
- * those that a caller wished to keep. */
+/* Whether the state names segment `number`: from the head on, or with leases in it. Others are
+ * litter of a crash, but for those that a caller wished to keep. */
 bool bloomery_queue_has_segment(const struct bloomery_queue *queue, uint64_t number);
 
 /* Appends. On failure nothing has changed. */
 bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
                                       const struct bloomery_entry *entry, bloomery_error *error);
 
-/* Makes sure that entries whose bounds (bloomery_entry_bound) add up to `bytes` can be appended without fail: seals where the
- * buffer has no room for them. More than BLOOMERY_QUEUE_BUFFER is for one entry: then memory or a file must be there. */
+/* Makes sure that entries whose bounds (bloomery_entry_bound) add up to `bytes` can be appended
+ * without fail: seals where the buffer has no room for them. More than BLOOMERY_QUEUE_BUFFER is for
+ * one entry: then memory or a file must be there. */
 bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t bytes,
                                        bloomery_error *error);
 
 /* Writes out the buffer. */
 bloomery_status bloomery_queue_seal(struct bloomery_queue *queue, bloomery_error *error);
 
-/* A state to come back to: taken right after a seal; going back undoes all appending since (files made since are removed).
- * In between nothing is popped. */
+/* A state to come back to: taken right after a seal; going back undoes all appending since (files
+ * made since are removed). In between nothing is popped. */
 struct bloomery_queue_mark {
     uint64_t segment;
     uint64_t offset;
@@ -80,24 +84,26 @@ void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_q
 /* Makes durable what was sealed: to be called before a commit. */
 bloomery_status bloomery_queue_sync(struct bloomery_queue *queue, bloomery_error *error);
 
-/* Removes segments that the state no longer names and that lie before `keep_segment` (UINT64_MAX: no such wish): to be called
- * after a commit. */
+/* Removes segments that the state no longer names and that lie before `keep_segment` (UINT64_MAX:
+ * no such wish): to be called after a commit. */
 void bloomery_queue_tidy(struct bloomery_queue *queue, uint64_t keep_segment);
 
-/* As bloomery_sieve_pop, without deciding anything: ended leases first (`now`: seconds since 1970, leases run until now + lease).
- * NOTED entries are passed over. */
+/* As bloomery_sieve_pop, without deciding anything: ended leases first (`now`: seconds since 1970,
+ * leases run until now + lease). NOTED entries are passed over. */
 bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, double lease,
                                    bloomery_sieve_item *items, size_t room, size_t *count,
                                    bloomery_error *error);
-/* Ends leases: acknowledged, or (again) to come at once. Returns how many of the numbers are not leased. */
+/* Ends leases: acknowledged, or (again) to come at once. Returns how many of the numbers are not
+ * leased. */
 size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers, size_t count,
                           bool again);
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 
-/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on, popped or not (segment 0: from the
- * first one that is still there), NOTED ones too, without changing anything. Non-zero ends it and is returned;
- * BLOOMERY_CORRUPT also where a frame between is missing. Without directory: from the head only. */
+/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on, popped or
+ * not (segment 0: from the first one that is still there), NOTED ones too, without changing
+ * anything. Non-zero ends it and is returned; BLOOMERY_CORRUPT also where a frame between is
+ * missing. Without directory: from the head only. */
 struct bloomery_queue_position {
     uint64_t segment;
     uint64_t offset;
@@ -110,7 +116,8 @@ int bloomery_queue_each(struct bloomery_queue *queue,
 /* Where the next frame will be written: to be asked right after a seal. */
 struct bloomery_queue_position bloomery_queue_tail(const struct bloomery_queue *queue);
 
-/* Reads every frame that the state names, popped ones with leases in them too; reports damage, counts it. */
+/* Reads every frame that the state names, popped ones with leases in them too; reports damage,
+ * counts it. */
 bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,
                                       void *context, uint64_t *damaged, bloomery_error *error);
 

@@ -4,10 +4,12 @@
  *
  *     tail = {segment, offset}: where the buffer will lie once it is sealed
  *
- * So the head may read entries out of the buffer, and leases may name them, while the buffer still grows; sealing
- * changes nothing for them. A segment is left right after the frame that fills it, never before a frame.
+ * So the head may read entries out of the buffer, and leases may name them, while the buffer still
+ * grows; sealing changes nothing for them. A segment is left right after the frame that fills it,
+ * never before a frame.
  *
- * Without a directory each frame is a segment of its own, {segment, 64}, and lies in a ring of memory.
+ * Without a directory each frame is a segment of its own, {segment, 64}, and lies in a ring of
+ * memory.
  *
  *     queue.c         the tail: append, seal, mark and rewind, sync; facts
  *     queue_read.c    frames by their place, checked; walking; each, verify
@@ -35,9 +37,9 @@ struct bloomery_lease {
 };
 
 /*
- * In the order of the numbers, so also of the places. Dead ones stay until there are enough of them to be worth
- * moving the others together. least[i] is at most the least end among the living of chunk i: what has not ended is
- * passed over by chunks.
+ * In the order of the numbers, so also of the places. Dead ones stay until there are enough of them
+ * to be worth moving the others together. least[i] is at most the least end among the living of
+ * chunk i: what has not ended is passed over by chunks.
  */
 struct bloomery_leases {
     struct bloomery_lease *list;
@@ -130,8 +132,8 @@ struct bloomery_queue {
     uint32_t head_index; /* entries */
     uint32_t head_at;    /* bytes; not known while head_at == UINT32_MAX */
     uint64_t head_number;
-    uint64_t
-        queued; /* items from the head on; after damage at most so many, until the head is at the tail */
+    /* Items from the head on; after damage at most so many, until the head is at the tail. */
+    uint64_t queued;
     uint64_t acked;
 
     /* The frame read last, unless its segment is 0; a long one lies in memory of its own. */
@@ -193,8 +195,9 @@ void bloomery_queue_finish_head(struct bloomery_queue *queue);
 void bloomery_queue_move_head(struct bloomery_queue *queue, struct bloomery_queue_position place);
 
 /* ---- queue_read.c */
-/* The frame at a place, whole and checked, with the entries that it claims. What it points to lasts until the next
- * one. On BLOOMERY_CORRUPT area_headed tells whether area_frame is its sound header. */
+/* The frame at a place, whole and checked, with the entries that it claims. What it points to lasts
+ * until the next one. On BLOOMERY_CORRUPT area_headed tells whether area_frame is its sound
+ * header. */
 bloomery_status bloomery_queue_load(struct bloomery_queue *queue,
                                     struct bloomery_queue_position place,
                                     struct bloomery_queue_view *view, bloomery_error *error);
@@ -205,8 +208,8 @@ uint32_t bloomery_queue_walk(struct bloomery_queue *queue, struct bloomery_queue
 bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
                                     struct bloomery_queue_position *place, uint32_t body_bytes,
                                     bloomery_error *error);
-/* From a frame that could not be read to where reading can go on: the place, and the number of its first entry, at
- * least `number` before. */
+/* From a frame that could not be read to where reading can go on: the place, and the number of its
+ * first entry, at least `number` before. */
 void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                          uint64_t *number);
 /* Whether a queue whose next number is `next` may have written a frame with such a header: a sound

@@ -2,7 +2,8 @@
 /*
  * Leases. What is asked of them, and what it costs with n of them:
  *
- *     append       amortised O(1): a quarter more room than leases, and moving together once that is used up
+ *     append       amortised O(1): a quarter more room than leases, and moving together once that
+ *                  is used up
  *     find, kill   O(log n): binary search by number, which the dead keep
  *     what ended   O(n / 256 + what is in chunks where something may have ended)
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The queue's head. A pop copies items into the arena, so that what it gave out stays while frames come and go: first
- * those whose lease has ended, in the order of their numbers, then from the head on. An item longer than the arena
- * comes alone, in the memory that its frame was read into.
+ * The queue's head. A pop copies items into the arena, so that what it gave out stays while frames
+ * come and go: first those whose lease has ended, in the order of their numbers, then from the head
+ * on. An item longer than the arena comes alone, in the memory that its frame was read into.
  */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"
@@ -32,7 +32,8 @@ static bloomery_key copied(struct bloomery_queue *queue, bloomery_key key)
     return bloomery_key_of(to, key.bytes);
 }
 
-/* The only item of a long frame: takes over its memory, or copies it where that belongs to the ring. */
+/* The only item of a long frame: takes over its memory, or copies it where that belongs to the
+ * ring. */
 static bloomery_status hold(struct bloomery_queue *queue, const struct bloomery_queue_view *view,
                             struct bloomery_entry *entry, bloomery_error *error)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading frames by their place. What comes from a file is checked before anybody looks at it: the header's
- * checksum, the body's, that it has as many entries as it says, and that they end where it ends. So whoever walks
- * a frame need not fear its bytes.
+ * Reading frames by their place. What comes from a file is checked before anybody looks at it: the
+ * header's checksum, the body's, that it has as many entries as it says, and that they end where it
+ * ends. So whoever walks a frame need not fear its bytes.
  */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"
@@ -186,8 +186,8 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
         return BLOOMERY_OK;
     }
     next.offset += BLOOMERY_FRAME_HEADER + (uint64_t)body_bytes;
-    /* A segment without frames is what recovery leaves of one that is lost. One that can't be opened
-     * is for whoever reads its first frame. */
+    /* A segment without frames is what recovery leaves of one that is lost. One that can't be
+     * opened is for whoever reads its first frame. */
     for (bool same = true; next.segment < queue->tail.segment; same = false) {
         const struct bloomery_store_file *file = NULL;
         uint64_t end = 0;

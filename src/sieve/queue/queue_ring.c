@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of a queue without directory, by number, in a ring of pointers that doubles when it is full. */
+/* Frames of a queue without directory, by number, in a ring of pointers that doubles when it is
+ * full. */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"
 

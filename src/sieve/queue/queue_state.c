@@ -12,8 +12,9 @@
  *     72   leases                               u64
  *     80   a lease: number, segment and offset of its frame u64, when it ends f64
  *
- * Segments from the head's to the tail's are there, and before the head's those with leases in them. All but the
- * tail's end where their file ends; the tail's is cut to its offset. At offset 64 it need not exist.
+ * Segments from the head's to the tail's are there, and before the head's those with leases in
+ * them. All but the tail's end where their file ends; the tail's is cut to its offset. At offset 64
+ * it need not exist.
  */
 #include "base/bytes.h"
 #include "base/error.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings of a recovery, and what is set aside in its folder before it is overwritten (recover.h). */
+/* Findings of a recovery, and what is set aside in its folder before it is overwritten
+ * (recover.h). */
 #include "sieve/recover/recover.h"
 
 #include "base/error.h"

@@ -6,8 +6,8 @@
  *     payload length          varint, only with BLOOMERY_ENTRY_PAYLOAD
  *     key, payload
  *
- * A varint is 7 bits a byte, the least significant first, the top bit set on all bytes but the last. Lengths are at
- * most BLOOMERY_SIEVE_ITEM_MAX together, so a prefix is at most 4 + 3 bytes.
+ * A varint is 7 bits a byte, the least significant first, the top bit set on all bytes but the
+ * last. Lengths are at most BLOOMERY_SIEVE_ITEM_MAX together, so a prefix is at most 4 + 3 bytes.
  */
 #ifndef BLOOMERY_SIEVE_ENTRY_H
 #define BLOOMERY_SIEVE_ENTRY_H

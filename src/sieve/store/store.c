@@ -9,10 +9,11 @@
  *     24   generation       u64
  *     32   id of the sieve  16 bytes
  *     48   0                u64
- *     56   checksum of bytes 0 to 55, seed 0: a sound header of another file is told from a damaged one
+ *     56   checksum of bytes 0 to 55, seed 0: a sound header of another file is told from a damaged
+ *          one
  *
- * Nothing here remembers where a file ends: callers say where they write. So a write that failed half way, on
- * a full disk, needs no undoing; it is simply done again at the same place.
+ * Nothing here remembers where a file ends: callers say where they write. So a write that failed
+ * half way, on a full disk, needs no undoing; it is simply done again at the same place.
  */
 #include "sieve/store/store.h"
 
@@ -371,8 +372,8 @@ bloomery_status bloomery_store_cut(struct bloomery_store *store, struct bloomery
 
 /* ---- Durability ------------------------------------------------------------------------------ */
 
-/* After a failed sync the kernel may have dropped what it could not write: a second sync would succeed and
- * mean nothing. */
+/* After a failed sync the kernel may have dropped what it could not write: a second sync would
+ * succeed and mean nothing. */
 static bloomery_status refuse(const struct bloomery_store *store, bloomery_error *error)
 {
     return bloomery_fail(error, BLOOMERY_IO_FAILED, 0,

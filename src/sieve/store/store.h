@@ -4,11 +4,12 @@
  *
  * All files lie in one directory, so that syncing it makes every name durable. A file is
  *
- *     0    header, 64 bytes: magic, version, what it is, its number and generation, the sieve's id, checksum
+ *     0    header, 64 bytes: magic, version, what it is, its number and generation, the sieve's id,
+ *          checksum
  *     64   frames or other content
  *
- * and is only appended to, or written once. How much of it counts is for the manifest to say: what lies behind
- * that was written after the last commit, and is cut off at opening. A frame is
+ * and is only appended to, or written once. How much of it counts is for the manifest to say: what
+ * lies behind that was written after the last commit, and is cut off at opening. A frame is
  *
  *     0    entries         u32
  *     4    fixed bytes     u32    of the fixed part: one or two arrays of numbers
@@ -20,8 +21,9 @@
  *     40   checksum of bytes 0 to 39    u64
  *     48   fixed part, then body
  *
- * little-endian. Checksums are XXH3-64, their seed made of the sieve's id, the file's kind, number and generation, and
- * the frame's offset: a frame that lands in another place is damaged, not valid.
+ * little-endian. Checksums are XXH3-64, their seed made of the sieve's id, the file's kind, number
+ * and generation, and the frame's offset: a frame that lands in another place is damaged, not
+ * valid.
  */
 #ifndef BLOOMERY_SIEVE_STORE_H
 #define BLOOMERY_SIEVE_STORE_H
@@ -81,9 +83,9 @@ bloomery_status bloomery_store_create(struct bloomery_store *store, enum bloomer
                                       uint64_t number, uint64_t generation,
                                       struct bloomery_store_file *file, bloomery_error *error);
 
-/* Opens a file whose first `bytes` bytes count (the header's included): checks that they are there and that the header
- * is sound, and, with `cut` and unless the store is only read, cuts off what follows.
- * BLOOMERY_CORRUPT, naming the file. */
+/* Opens a file whose first `bytes` bytes count (the header's included): checks that they are there
+ * and that the header is sound, and, with `cut` and unless the store is only read, cuts off what
+ * follows. BLOOMERY_CORRUPT, naming the file. */
 bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_file_kind kind,
                                     uint64_t number, uint64_t generation, uint64_t bytes, bool cut,
                                     struct bloomery_store_file *file, bloomery_error *error);
@@ -101,13 +103,13 @@ bloomery_status bloomery_store_write_header(struct bloomery_store *store,
 /* Closes it; file -1 is fine. Does not sync. */
 void bloomery_store_close(struct bloomery_store_file *file);
 
-/* Removes a file's name; one that is not there is fine. Failures are left to the next opening, which removes what the
- * manifest does not name. */
+/* Removes a file's name; one that is not there is fine. Failures are left to the next opening,
+ * which removes what the manifest does not name. */
 void bloomery_store_remove(struct bloomery_store *store, enum bloomery_file_kind kind,
                            uint64_t number, uint64_t generation);
 
-/* All of it, or BLOOMERY_IO_FAILED (a full disk among others: then what was written of it does not count) or
- * BLOOMERY_CORRUPT (the file ends before). */
+/* All of it, or BLOOMERY_IO_FAILED (a full disk among others: then what was written of it does not
+ * count) or BLOOMERY_CORRUPT (the file ends before). */
 bloomery_status bloomery_store_write(struct bloomery_store *store, struct bloomery_store_file *file,
                                      uint64_t offset, const void *data, size_t bytes,
                                      bloomery_error *error);
@@ -119,8 +121,8 @@ bloomery_status bloomery_store_read(struct bloomery_store *store,
 bloomery_status bloomery_store_cut(struct bloomery_store *store, struct bloomery_store_file *file,
                                    uint64_t bytes, bloomery_error *error);
 
-/* Makes durable what was written; nothing to do where it is not dirty or the sieve does not sync. A failure sets
- * store->failed, and then all later ones fail too. */
+/* Makes durable what was written; nothing to do where it is not dirty or the sieve does not sync. A
+ * failure sets store->failed, and then all later ones fail too. */
 bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomery_store_file *file,
                                     bloomery_error *error);
 bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery_error *error);
@@ -152,7 +154,8 @@ bloomery_status bloomery_frame_write(struct bloomery_store *store, struct bloome
                                      uint64_t offset, struct bloomery_frame *frame,
                                      const void *fixed, const void *body, bloomery_error *error);
 
-/* Reads and checks a frame's header; `end` is where the file's counted bytes end, which the frame must not pass. */
+/* Reads and checks a frame's header; `end` is where the file's counted bytes end, which the frame
+ * must not pass. */
 bloomery_status bloomery_frame_header(struct bloomery_store *store,
                                       const struct bloomery_store_file *file, uint64_t offset,
                                       uint64_t end, struct bloomery_frame *frame,
@@ -166,7 +169,8 @@ bloomery_status bloomery_frame_find(struct bloomery_store *store,
                                     uint64_t end, uint64_t *offset, struct bloomery_frame *frame,
                                     bloomery_error *error);
 
-/* Reads and checks one part, which must fit: the caller looks at fixed_bytes or body_bytes before. */
+/* Reads and checks one part, which must fit: the caller looks at fixed_bytes or body_bytes
+ * before. */
 bloomery_status bloomery_frame_fixed(struct bloomery_store *store,
                                      const struct bloomery_store_file *file, uint64_t offset,
                                      const struct bloomery_frame *frame, void *fixed,
@@ -176,7 +180,8 @@ bloomery_status bloomery_frame_body(struct bloomery_store *store,
                                     const struct bloomery_frame *frame, void *body,
                                     bloomery_error *error);
 
-/* For the memory queue, which keeps the same frames: seals and checks one that lies whole in memory. */
+/* For the memory queue, which keeps the same frames: seals and checks one that lies whole in
+ * memory. */
 void bloomery_frame_seal(struct bloomery_frame *frame, uint64_t seed, const void *fixed,
                          const void *body, uint8_t header[BLOOMERY_FRAME_HEADER]);
 

@@ -5,9 +5,9 @@
  * In order: what can be refused without reading; the locks, of the state before that of the file to
  * append to, so that two of us never wait for each other; filter or table; what counts as seen; the
  * inputs. A state is written last, when everything that it holds was delivered: whatever ends the
- * command before leaves the old one, and what was printed since comes again. A command that lost its
- * reader (SIGPIPE) ends so, too. A first signal that asks it to end (interrupt.c) ends the input, and
- * the state is written.
+ * command before leaves the old one, and what was printed since comes again. A command that lost
+ * its reader (SIGPIPE) ends so, too. A first signal that asks it to end (interrupt.c) ends the
+ * input, and the state is written.
  *
  * How lines are compared: dedupe.c. What they are remembered in: dedupe_start.c. What happens when
  * there is no more room: seen.c.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of two equal lines is the first depends on all lines before, so one thing can't be shared out:
- * keys are added in the order of the input. One thread does nothing else, and the others do the rest,
- * each for its own chunk.
+ * Which of two equal lines is the first depends on all lines before, so one thing can't be shared
+ * out: keys are added in the order of the input. One thread does nothing else, and the others do
+ * the rest, each for its own chunk.
  *
  *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
  *     adder                                      | ADD 0 | ADD 1 |                       ...
@@ -10,8 +10,8 @@
  *
  * The adder takes what is posted in the order of the chunks, and printing goes round in that order
  * too, with giving the chunk back (chunks.h); so the output is the same whatever the number of
- * threads. Where each worker added its own chunk in its turn, two threads were slower than one: what
- * was seen last moved from core to core. With one thread there is no adder.
+ * threads. Where each worker added its own chunk in its turn, two threads were slower than one:
+ * what was seen last moved from core to core. With one thread there is no adder.
  *
  * The kept lines are closed up within the chunk that they came in: each run of them is moved to the
  * left over what was dropped before it, and then the chunk's beginning is the text to print.
@@ -21,9 +21,9 @@
  *     text    a1 \n b1 \n c1 \n d1 \n
  *
  * Records and keys. Mostly a record is its key. With a rule some records have none: they are kept,
- * since dropping what one can't tell apart would lose it. And what another filter may have (against)
- * is dropped without being added. The others are candidates; hashes and answers are of these alone,
- * in their order, and a bit a record says which they are.
+ * since dropping what one can't tell apart would lose it. And what another filter may have
+ * (against) is dropped without being added. The others are candidates; hashes and answers are of
+ * these alone, in their order, and a bit a record says which they are.
  *
  * Each chunk is written at once: whoever reads at the other end of a pipe gets what there is, also
  * while the next line is long in coming.
@@ -340,8 +340,8 @@ static void find_kept(struct worker *worker)
         worker->without_key++;
 }
 
-/* Copies the records whose bit is `value` to `to`, which may be where they are: each goes to the left,
- * or stays. Returns how many bytes they are, delimiters included. */
+/* Copies the records whose bit is `value` to `to`, which may be where they are: each goes to the
+ * left, or stays. Returns how many bytes they are, delimiters included. */
 static size_t gather(const struct worker *worker, bool value, unsigned char *to)
 {
     const size_t limit = worker->limit;
@@ -427,8 +427,9 @@ static void work(void *context, uint32_t number)
     }
 }
 
-/* Threads: one that adds, and others for all else, of which each waits for the adder in every chunk;
- * so there are two at least, for one processor. Where there is none to be had, one thread does all. */
+/* Threads: one that adds, and others for all else, of which each waits for the adder in every
+ * chunk; so there are two at least, for one processor. Where there is none to be had, one thread
+ * does all. */
 static void start_threads(struct run *run)
 {
     run->threads = tool_chunks_threads(run->chunks);

@@ -42,8 +42,8 @@ struct tool_dedupe {
     struct tool_out out;
 };
 
-/* Takes all records of a source for seen, and prints nothing. False where an input could not be read
- * (the messages have been printed), or where it stopped. */
+/* Takes all records of a source for seen, and prints nothing. False where an input could not be
+ * read (the messages have been printed), or where it stopped. */
 bool tool_dedupe_learn(struct tool_dedupe *dedupe, const struct tool_source *source);
 
 /* Prints the first occurrences, and adds them. False as above, or where something could not be

@@ -2,9 +2,9 @@
 /*
  * What dedupe remembers lines in, before it begins: how large, and what is in it already.
  *
- * The number of lines comes from -n; or from the sizes of the inputs, taking all lines for different
- * ones; or, of a pipe, from nowhere: then a filter for a million is made, which grows. Only a filter
- * that can't grow wants to be told.
+ * The number of lines comes from -n; or from the sizes of the inputs, taking all lines for
+ * different ones; or, of a pipe, from nowhere: then a filter for a million is made, which grows.
+ * Only a filter that can't grow wants to be told.
  */
 #include "command/dedupe/dedupe_command.h"
 
@@ -155,8 +155,8 @@ static bool create_table(struct tool_dedupe_command *command)
     return false;
 }
 
-/* Whether the filter that is there is what -n and -p would make. A plan's rate is a little below the
- * one that was asked for, so what was asked for is planned again. */
+/* Whether the filter that is there is what -n and -p would make. A plan's rate is a little below
+ * the one that was asked for, so what was asked for is planned again. */
 static bool is_as_asked(const struct tool_dedupe_command *command, const bloomery_info *info,
                         const bloomery_layer_info *first)
 {
@@ -240,8 +240,8 @@ static bool open_state(struct tool_dedupe_command *command)
                             &command->dedupe.rule);
 }
 
-/* Locks the file that has this name when it is locked, or -1 with errno: ENOENT also where it lost its
- * name while we waited. */
+/* Locks the file that has this name when it is locked, or -1 with errno: ENOENT also where it lost
+ * its name while we waited. */
 static int lock_named(const char *path, struct stat *held)
 {
     struct stat named;
@@ -357,8 +357,8 @@ static bool is_filter(const char *path)
     return file.origin.ours || file.origin.dialect != NULL;
 }
 
-/* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that nothing in
- * it was seen. */
+/* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that
+ * nothing in it was seen. */
 static bool is_list(const struct tool_dedupe_command *command, const char *path)
 {
     unsigned char chunk[4096];

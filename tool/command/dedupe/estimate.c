@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of each of the first files, four places that are spread over it are looked at; of further ones only
- * the size, at the mean length of those. An estimate that is too low costs a filter that grows, one
- * that is too high some memory; reading all of the input once more, to count, would cost more.
+ * Of each of the first files, four places that are spread over it are looked at; of further ones
+ * only the size, at the mean length of those. An estimate that is too low costs a filter that
+ * grows, one that is too high some memory; reading all of the input once more, to count, would cost
+ * more.
  */
 #include "command/dedupe/estimate.h"
 

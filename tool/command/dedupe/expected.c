@@ -7,25 +7,26 @@
  *     D(a, b) = integral from a to b of f(x) dx          are expected to be dropped, and
  *     K(a, b) = (b - a) - D(a, b)                        to be kept.
  *
- * A dropped key sets no bit, which it would not have done either had it been added: x counts it, and
- * f is that of a filter to which all x keys were added. Most of them come while the filter is nearly
- * full: f rises about as x^(kL), with some ten to thirty bits kL of a key. A filter planned for 1 in a
- * million and filled to its plan has so dropped not one key in a million, but one in twenty million.
+ * A dropped key sets no bit, which it would not have done either had it been added: x counts it,
+ * and f is that of a filter to which all x keys were added. Most of them come while the filter is
+ * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. A filter planned
+ * for 1 in a million and filled to its plan has so dropped not one key in a million, but one in
+ * twenty million.
  *
  * How many keys are in it is not counted by calls of add, which the same keys make again, but by
  * those that were kept: K is known exactly, and b follows from K(a, b), which rises with b.
  *
- * In a chain a key is first looked for in the older layers, which are full and have rates r_1, r_2, ...
- * that no longer change; together R = 1 - (1 - r_1)(1 - r_2)... Only a part 1 - R of the new keys
- * comes through to the newest layer, so where that layer has got b - a keys,
+ * In a chain a key is first looked for in the older layers, which are full and have rates r_1, r_2,
+ * ... that no longer change; together R = 1 - (1 - r_1)(1 - r_2)... Only a part 1 - R of the new
+ * keys comes through to the newest layer, so where that layer has got b - a keys,
  *
  *     (b - a) / (1 - R)    new keys came,
  *     (b - a) R / (1 - R)  of them were dropped by the older layers, and
  *     D(a, b)              by the newest.
  *
  * These are summed over the layers that were the newest one after the other. Where a layer ended (a
- * little behind the keys that it was planned for) and what its rate is now is read off its bits; the
- * newest one has what is left of those that were kept.
+ * little behind the keys that it was planned for) and what its rate is now is read off its bits;
+ * the newest one has what is left of those that were kept.
  *
  * f is smooth, so sixteen points of the rule of Gauss give the integral to more digits than the
  * report shows; few keys are summed one by one.
@@ -35,7 +36,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* ---- One layer -------------------------------------------------------------------------------- */
+/* ---- One layer
+ * -------------------------------------------------------------------------------- */
 
 /* The rate with a number of keys that need not be whole. */
 static double rate_with(const bloomery_plan *plan, double keys)
@@ -74,7 +76,8 @@ static double expected_drops(const bloomery_plan *plan, double from, double to)
         return 0;
     if (to - from <= 32)
         return sum_drops(plan, from, to);
-    /* Half a key less: the first of these keys comes when `from` others are in, not half a one more. */
+    /* Half a key less: the first of these keys comes when `from` others are in, not half a one
+     * more. */
     const double middle = (from + to) / 2 - 0.5, half = (to - from) / 2;
     double sum = 0;
     for (unsigned i = 0; i < 8; i++)
@@ -88,8 +91,8 @@ double tool_expected_new(const bloomery_plan *plan, double from, double to)
     return to > from ? to - from - expected_drops(plan, from, to) : 0;
 }
 
-/* Newton's steps: the derivative of K by its end is 1 - f. A filter of which hardly anything is kept
- * any more could not say how many keys it has; there the search ends. */
+/* Newton's steps: the derivative of K by its end is 1 - f. A filter of which hardly anything is
+ * kept any more could not say how many keys it has; there the search ends. */
 double tool_expected_keys(const bloomery_plan *plan, double from, double kept)
 {
     double keys = from + kept;

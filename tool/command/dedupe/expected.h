@@ -25,8 +25,8 @@ struct tool_chain {
 /* As the filter is: keys and rates read off its bits. */
 void tool_chain_read(const bloomery_filter *filter, struct tool_chain *chain);
 
-/* As it became, when it was `before` and `kept` keys were then found new. Only layers that became full
- * since are scanned. */
+/* As it became, when it was `before` and `kept` keys were then found new. Only layers that became
+ * full since are scanned. */
 void tool_chain_follow(const bloomery_filter *filter, const struct tool_chain *before,
                        uint64_t kept, struct tool_chain *chain);
 

@@ -11,22 +11,22 @@
  * A fingerprint stands in its home or, where that is taken, in the next free slot behind it. Homes
  * rise with fingerprints, so nothing that is looked for needs more than one walk to the right; the
  * last homes' walks end in the tail, and there is no way round to the front. At most three quarters
- * of the slots are taken, which makes the walk for a new key 8.5 slots long on average: with 64 bits
- * that is one line of cache and often the next. Lines are fetched WINDOW keys ahead, so that the
- * memory's latency is waited for once in many keys.
+ * of the slots are taken, which makes the walk for a new key 8.5 slots long on average: with 64
+ * bits that is one line of cache and often the next. Lines are fetched WINDOW keys ahead, so that
+ * the memory's latency is waited for once in many keys.
  *
- * The table grows where it stands. The system gives it more pages behind its end (mremap, which moves
- * no byte), and then every cluster is taken out and put back by its new homes, from the last one to the
- * first. With s <= s' slots a home only moves to the right, f * s' >> 64 >= f * s >> 64, so what was at
- * [a, b) comes to a or later: over slots that have been dealt with, never over those that have not. Both
- * sweeps run through memory in order. No second table exists at any time, so a budget of memory can be
- * used to its end, and doubling costs about as much as copying.
+ * The table grows where it stands. The system gives it more pages behind its end (mremap, which
+ * moves no byte), and then every cluster is taken out and put back by its new homes, from the last
+ * one to the first. With s <= s' slots a home only moves to the right, f * s' >> 64 >= f * s >> 64,
+ * so what was at [a, b) comes to a or later: over slots that have been dealt with, never over those
+ * that have not. Both sweeps run through memory in order. No second table exists at any time, so a
+ * budget of memory can be used to its end, and doubling costs about as much as copying.
  *
- * The tail is TAIL slots long, more than the longest cluster among billions of honest hashes, and is
- * made longer where it does not suffice: who makes keys collide on purpose makes this slow, as every
- * table whose hash has no secret. More slots need no longer tail: with s' for s, the fingerprints whose
- * homes are in the last part of the slots have more room there, and as many are behind the end as before,
- * or one more by rounding.
+ * The tail is TAIL slots long, more than the longest cluster among billions of honest hashes, and
+ * is made longer where it does not suffice: who makes keys collide on purpose makes this slow, as
+ * every table whose hash has no secret. More slots need no longer tail: with s' for s, the
+ * fingerprints whose homes are in the last part of the slots have more room there, and as many are
+ * behind the end as before, or one more by rounding.
  */
 #include "command/dedupe/fingerprints.h"
 

@@ -26,9 +26,10 @@ void tool_fingerprints_free(struct tool_fingerprints *set);
 uint64_t tool_fingerprints_bytes_for(uint32_t bits, uint64_t keys);
 
 /*
- * Adds fingerprints of `count` hashes, one after the other. Bit i of `answers` (room for a bit each)
- * is set where number i was not there before. Returns how many it came to: fewer than `count` where
- * the next new one found no room, and the set could not grow. It may be asked for more all the same.
+ * Adds fingerprints of `count` hashes, one after the other. Bit i of `answers` (room for a bit
+ * each) is set where number i was not there before. Returns how many it came to: fewer than `count`
+ * where the next new one found no room, and the set could not grow. It may be asked for more all
+ * the same.
  */
 size_t tool_fingerprints_add(struct tool_fingerprints *set, const bloomery_hash *hashes,
                              size_t count, uint64_t *answers);

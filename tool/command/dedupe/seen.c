@@ -11,11 +11,11 @@
  *     warn_at   it holds what it was planned for: a warning, and on it goes
  *     full_at   its rate is twice the one that was asked for; then
  *                 stop   this was the last line: an error, with all that was kept delivered
- *                 pass   nothing is remembered any more. Lines that the filter does not have are let
- *                        pass, again and again; its rate stays what it is
+ *                 pass   nothing is remembered any more. Lines that the filter does not have are
+ *                        let pass, again and again; its rate stays what it is
  *
- * A filter that grows comes to neither: it gets another layer, and its rate stays below its target. It
- * is full where the next layer would take more memory than allowed or there is; a table of
+ * A filter that grows comes to neither: it gets another layer, and its rate stays below its target.
+ * It is full where the next layer would take more memory than allowed or there is; a table of
  * fingerprints likewise, which has no rate that rises. These stop, or pass.
  *
  * New keys are counted, and not calls of add: lines come again, and a file that is fed twice fills

@@ -44,9 +44,9 @@ struct tool_seen {
 void tool_seen_start(struct tool_seen *seen, double target);
 
 /*
- * Adds keys by their hashes, in order. Bit i of `answers` is set where key i is new. Returns how many
- * were dealt with: all, or those before the one with which it stopped, `full` being set. Prints the
- * warnings.
+ * Adds keys by their hashes, in order. Bit i of `answers` is set where key i is new. Returns how
+ * many were dealt with: all, or those before the one with which it stopped, `full` being set.
+ * Prints the warnings.
  */
 size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                      uint64_t *answers);

@@ -137,7 +137,8 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
                        info->live_rate > info->planned_rate * allowed_factor(info);
 }
 
-/* ---- Files that can't be opened --------------------------------------------------------------- */
+/* ---- Files that can't be opened
+ * --------------------------------------------------------------- */
 
 /* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as
  * a finding. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `inspect` was asked and what it found, for text (cmd_inspect.c) and JSON (inspect_json.c). */
+/* What `inspect` was asked and what it found, for text (cmd_inspect.c) and JSON
+ * (inspect_json.c). */
 #ifndef BLOOMERY_TOOL_INSPECT_H
 #define BLOOMERY_TOOL_INSPECT_H
 

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line for each key by this rule, in a chain one for each layer: the positions, separated by blanks,
- * a tab, and the record. `asked` becomes the number of keys. False after a message. */
+/* A line for each key by this rule, in a chain one for each layer: the positions, separated by
+ * blanks, a tab, and the record. `asked` becomes the number of keys. False after a message. */
 bool tool_positions_of_keys(const bloomery_filter *filter, const bloomery_key_rule *rule,
                             const char *const *keys, size_t count, unsigned char delimiter,
                             struct tool_out *out, uint64_t *queried);

@@ -2,9 +2,10 @@
 /*
  * A batch of records becomes a batch of keys, by the filter's rule (rule.c), or is one already. A
  * batch of keys becomes words of answers, one bit a key; several filters are the OR of their
- * words and -v is its complement. (Where a rule has left out records, the answers to keys are spread
- * over the records first, and a record without a key is on neither side.) What is printed are runs of ones: the keys of a batch lie one
- * behind another in the chunk that they came with, delimiters between them, so a run is one copy.
+ * words and -v is its complement. (Where a rule has left out records, the answers to keys are
+ * spread over the records first, and a record without a key is on neither side.) What is printed
+ * are runs of ones: the keys of a batch lie one behind another in the chunk that they came with,
+ * delimiters between them, so a run is one copy.
  *
  *     keys       a1 \n b1 \n x \n a2 \n ...
  *     selected    1     1    0    1            two runs: "a1\nb1\n", "a2\n..."
@@ -209,8 +210,8 @@ static bool found_none(const struct querier *querier)
     return hits == 0;
 }
 
-/* The first keys of the input, for the hint. Chunk 0 is one thread's alone, so the keys that are kept are
- * the same however many threads there are. */
+/* The first keys of the input, for the hint. Chunk 0 is one thread's alone, so the keys that are
+ * kept are the same however many threads there are. */
 static void keep_first_keys(struct querier *querier, size_t count)
 {
     const struct tool_made *made = querier->made[0];
@@ -259,8 +260,8 @@ static void append_with_names(struct querier *querier, size_t count)
 }
 
 /*
- * Each selected line behind its count. A key whose lines coincide may be surely absent though none of
- * its counters is 0: its count is 0 then, and it is taken back.
+ * Each selected line behind its count. A key whose lines coincide may be surely absent though none
+ * of its counters is 0: its count is 0 then, and it is taken back.
  */
 static void append_with_counts(struct querier *querier, size_t count)
 {

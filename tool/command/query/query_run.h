@@ -50,7 +50,8 @@ struct tool_question {
     struct tool_out out;
 };
 
-/* Asks for keys that are C strings; of the rules trim, case and hex apply. False where no more need to be asked. */
+/* Asks for keys that are C strings; of the rules trim, case and hex apply. False where no more need
+ * to be asked. */
 bool tool_query_keys(struct tool_question *question, const char *const *keys, size_t count);
 
 /* Asks for all records of a source, whose delimiter is the question's. False where an input could

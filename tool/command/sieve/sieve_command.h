@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the command `sieve` share. Each of its subcommands is a struct tool_command of its own, named
- * "sieve push" and so on, so that messages and --help are those of the subcommand; cmd_sieve.c lists them.
+ * What the parts of the command `sieve` share. Each of its subcommands is a struct tool_command of
+ * its own, named "sieve push" and so on, so that messages and --help are those of the subcommand;
+ * cmd_sieve.c lists them.
  *
  *     struct tool_sieve_command command;
  *     tool_sieve_start(&command);
- *     ... options: tool_sieve_option takes those that all have, tool_sieve_make_option those that make a sieve ...
+ *     ... options: tool_sieve_option takes those that all have, tool_sieve_make_option those that
+ *     make a sieve ...
  *     if (!tool_sieve_operand(&command, argc, argv) || !tool_sieve_open(&command))
  *         return TOOL_ERROR;
  *     ... command.sieve ...
@@ -143,8 +145,8 @@ enum {
     "                       (and the parameters sorted), or none (default)\n"            \
     "      --leases N       maximum number of leased keys. Default 4096\n"
 
-/* One option that tool_getopt returned. False where it is none of these ('?', whose message was printed), or
- * after a message. */
+/* One option that tool_getopt returned. False where it is none of these ('?', whose message was
+ * printed), or after a message. */
 bool tool_sieve_option(struct tool_sieve_command *command, int option);
 bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
 
@@ -159,8 +161,9 @@ bool tool_sieve_no_more(int argc, char **argv);
 
 /* ---- The sieve ------------------------------------------------------------------------------- */
 
-/* Opens it. Where --memory was given, the sieve gets that, less the command's share (TOOL_SIEVE_SHARE). False after
- * a message, which says the least memory that works where that is the matter. */
+/* Opens it. Where --memory was given, the sieve gets that, less the command's share
+ * (TOOL_SIEVE_SHARE). False after a message, which says the least memory that works where that is
+ * the matter. */
 bool tool_sieve_open(struct tool_sieve_command *command);
 
 /* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails

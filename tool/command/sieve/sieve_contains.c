@@ -2,9 +2,9 @@
 /*
  * sieve contains: grep with what was seen for a pattern.
  *
- * A line is seen, or surely not, or that is not known yet: it is not among what was decided, and something is pending that
- * it may be one of. Such a line is printed neither as seen nor, with -v, as unseen; what can't be answered is an error
- * (exit code 2), and --flush is the way to an answer.
+ * A line is seen, or surely not, or that is not known yet: it is not among what was decided, and
+ * something is pending that it may be one of. Such a line is printed neither as seen nor, with -v,
+ * as unseen; what can't be answered is an error (exit code 2), and --flush is the way to an answer.
  */
 #include "base/bits.h"
 #include "base/numbers.h"

@@ -2,17 +2,18 @@
 /*
  * Lines into a sieve, by one thread: a sieve takes keys in an order, which is that of the input.
  *
- * Memory is bounded (--memory): chunks.c keeps nothing of chunks that are done with, and passes over lines that are
- * longer than a key may be. A line that can't be pushed is no reason to leave out those after it: it is counted, told
- * at the end, and the exit code is that of an error.
+ * Memory is bounded (--memory): chunks.c keeps nothing of chunks that are done with, and passes
+ * over lines that are longer than a key may be. A line that can't be pushed is no reason to leave
+ * out those after it: it is counted, told at the end, and the exit code is that of an error.
  *
- * What is printed. The memory engine says NEW at once, and the key is written as it was given, each chunk by itself, so
- * that whoever reads at the other end of a pipe gets what there is. The disk engine decides in batches: here all that was
- * pending before is decided first; then comes the input; then everything is decided, and what the queue holds behind the
- * items that it held before is what was new, in the order of the queue and in the form in which it will be popped.
+ * What is printed. The memory engine says NEW at once, and the key is written as it was given, each
+ * chunk by itself, so that whoever reads at the other end of a pipe gets what there is. The disk
+ * engine decides in batches: here all that was pending before is decided first; then comes the
+ * input; then everything is decided, and what the queue holds behind the items that it held before
+ * is what was new, in the order of the queue and in the form in which it will be popped.
  *
- * A pipe with nothing to say makes no calls, and without calls a sieve does not commit: so that is done when the
- * input has been silent for as long as commits are apart.
+ * A pipe with nothing to say makes no calls, and without calls a sieve does not commit: so that is
+ * done when the input has been silent for as long as commits are apart.
  */
 #include "command/sieve/sieve_feed.h"
 
@@ -179,8 +180,8 @@ static bool is_fingerprint(bloomery_key key)
     return key.bytes == FINGERPRINT_DIGITS;
 }
 
-/* Of a requests.seen: its fingerprints, without what some systems put at a line's end. A crash may have cut the last
- * line, which is none then. */
+/* Of a requests.seen: its fingerprints, without what some systems put at a line's end. A crash may
+ * have cut the last line, which is none then. */
 static void push_fingerprints(struct run *run, const struct tool_chunk *chunk, size_t count)
 {
     size_t kept = 0;
@@ -386,7 +387,8 @@ int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
     run->feed = feed;
     feed->good = true;
     open_inputs(run);
-    /* The sieve is opened when something came: whoever feeds us through a pipe may be using it until then, as in
+    /* The sieve is opened when something came: whoever feeds us through a pipe may be using it
+     * until then, as in
      * 'pop | find links | push'. */
     const bool more = tool_chunks_take(run->chunks, &chunk);
     *opened = tool_sieve_open(feed->command);

@@ -30,8 +30,9 @@ struct tool_sieve_feed {
     bool good; /* every record was read and became a push, or was to be none */
 };
 
-/* Reads all inputs and pushes their lines into the sieve, which it opens and closes. Returns the exit code; messages were
- * printed where it is TOOL_ERROR. False in `opened`: there is nothing to report. */
+/* Reads all inputs and pushes their lines into the sieve, which it opens and closes. Returns the
+ * exit code; messages were printed where it is TOOL_ERROR. False in `opened`: there is nothing to
+ * report. */
 int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened);
 
 #endif /* BLOOMERY_TOOL_SIEVE_FEED_H */

@@ -2,10 +2,11 @@
 /*
  * The options of `sieve`, and how it is opened.
  *
- * --memory is what the process may take as a whole, since that is what a machine has to have. The command takes a share
- * of it for itself, TOOL_SIEVE_SHARE: libraries, code, stack, buffers for input and output. The sieve gets the rest,
- * so that the same --memory is the same sieve, in every run, every subcommand and `plan --sieve`. Measuring what the
- * process has taken instead (VmHWM) gives a little more, and another number in each run.
+ * --memory is what the process may take as a whole, since that is what a machine has to have. The
+ * command takes a share of it for itself, TOOL_SIEVE_SHARE: libraries, code, stack, buffers for
+ * input and output. The sieve gets the rest, so that the same --memory is the same sieve, in every
+ * run, every subcommand and `plan --sieve`. Measuring what the process has taken instead (VmHWM)
+ * gives a little more, and another number in each run.
  */
 #include "base/numbers.h"
 #include "command/sieve/sieve_command.h"
@@ -198,8 +199,8 @@ bool tool_sieve_no_more(int argc, char **argv)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* The least memory of the sieve itself, which depends on partitions and leases that only the library
- * knows, by its sentence; 0 where that says none. */
+/* The least memory of the sieve itself, which depends on partitions and leases that only the
+ * library knows, by its sentence; 0 where that says none. */
 static uint64_t min_memory(const bloomery_error *error)
 {
     static const char before[] = "needs at least ";
@@ -226,8 +227,9 @@ static int refuse_memory(struct tool_sieve_command *command, const bloomery_erro
     return TOOL_ERROR;
 }
 
-/* Long items come and go in memory of their own. The C library learns to keep what is freed of such sizes, up to four
- * times a long item, and memory that is kept counts: here it goes back to the system at once. */
+/* Long items come and go in memory of their own. The C library learns to keep what is freed of such
+ * sizes, up to four times a long item, and memory that is kept counts: here it goes back to the
+ * system at once. */
 static void give_back_what_is_freed(void)
 {
 #ifdef __GLIBC__

@@ -49,7 +49,8 @@ enum {
     "  -p, --rate RATE      of the filter in memory that it is compared with; default\n" \
     "                       1e-6\n"
 
-/* What a process of `sieve` takes beside its sieve, with room to spare: tests/cli/test_sieve_memory.py measures it. */
+/* What a process of `sieve` takes beside its sieve, with room to spare:
+ * tests/cli/test_sieve_memory.py measures it. */
 enum { TOOL_SIEVE_SHARE = 4000000 };
 
 /* One of these options. False after a message, or where it is none of them. */

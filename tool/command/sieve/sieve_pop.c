@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sieve pop: the next lines to visit, which are leased until they are acknowledged. sieve ack: they are done, or come
- * again.
+ * sieve pop: the next lines to visit, which are leased until they are acknowledged. sieve ack: they
+ * are done, or come again.
  *
- * Nothing is acknowledged, nor stays leased, that was not delivered: items are written out before --done acknowledges
- * them, and where that fails, as with a reader that went away, they are given back to the queue. So a reader that goes
- * away must not end the process: its signal is ignored until that is done.
+ * Nothing is acknowledged, nor stays leased, that was not delivered: items are written out before
+ * --done acknowledges them, and where that fails, as with a reader that went away, they are given
+ * back to the queue. So a reader that goes away must not end the process: its signal is ignored
+ * until that is done.
  *
  *     pop -> commit -> write to stdout -> flushed? --yes-------------------> next
  *                                            \----no--> give back, end
@@ -459,7 +460,8 @@ static bool take_line(struct ack *ack, bloomery_key record)
     return false;
 }
 
-/* All lines of standard input. The sieve is opened when they have ended: whoever they come from may be using it
+/* All lines of standard input. The sieve is opened when they have ended: whoever they come from may
+ * be using it
  * until then, as in 'pop | visit | ack'. */
 static bool take_lines(struct ack *ack)
 {

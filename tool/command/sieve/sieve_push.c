@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve push, sieve mark and sieve import: lines into a sieve, which is made where there is none. How: sieve_feed.c. */
+/* sieve push, sieve mark and sieve import: lines into a sieve, which is made where there is none.
+ * How: sieve_feed.c. */
 #include "base/numbers.h"
 #include "command/sieve/sieve_feed.h"
 
@@ -18,8 +19,8 @@ static const char push_help[] =
     "                       they were given. Disk engine: when the inputs have ended\n"
     "                       and all is decided, in the order and form in which they\n"
     "                       will be popped. They stay in the queue\n"
-    "      --force          queue lines that were seen as well, to visit them again\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "      --force          queue lines that were seen as well, to visit them again\n" /* and */
+    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
     "  -0, --null           input and output lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object: on standard output, or on\n"

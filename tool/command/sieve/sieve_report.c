@@ -27,8 +27,8 @@ static const char status_help[] =
     "expected, bytes part by part, and what a flush would cost.\n"
     "\n"
     "      --json           one JSON object, numbers unrounded. \"memory\" and\n"
-    "                       \"memory_budget\" are those of this command alone\n" TOOL_SIEVE_MEMORY_HELP
-        TOOL_SIEVE_WAIT_HELP;
+    "                       \"memory_budget\" are those of this command alone\n" /* and */
+    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP;
 
 static const char export_help[] =
     "bloomery sieve export [OPTION...] DIR\n"
@@ -96,8 +96,8 @@ static bool flush(struct tool_sieve_command *command)
     return false;
 }
 
-/* Options and operand of a subcommand that has none of its own. False where there is nothing more to do, and then
- * `*code` is the exit code. */
+/* Options and operand of a subcommand that has none of its own. False where there is nothing more
+ * to do, and then `*code` is the exit code. */
 static bool read_plain(struct tool_sieve_command *command, int argc, char **argv,
                        const char *letters, const struct option *options, int *code)
 {
