@@ -21,7 +21,7 @@ Run by itself it shows all that without Scrapy:
 
     BLOOMERY_LIBRARY=build/src/libbloomery.so python3 examples/scrapy_filter.py
 
-Introduces: bloomery_sieve_open, _note, _note_batch, _info_get, _commit, _close from another language.
+Introduces: bloomery_sieve_open, _mark_seen, _mark_seen_batch, _info_get, _commit, _close from another language.
 """
 
 import ctypes
@@ -49,10 +49,11 @@ class Key(ctypes.Structure):
 
 
 class Options(ctypes.Structure):
-    """bloomery_sieve_options, with the allocator's three fields at the second place"""
+    """bloomery_sieve_options, with the allocator's four fields at the second place"""
     _fields_ = [
         ("struct_bytes", ctypes.c_size_t),
         ("allocate", ctypes.c_void_p), ("release", ctypes.c_void_p), ("context", ctypes.c_void_p),
+        ("allocate_zeroed", ctypes.c_void_p),
         ("directory", ctypes.c_char_p), ("engine", ctypes.c_int), ("memory", ctypes.c_uint64),
         ("keys", ctypes.c_uint64), ("rate", ctypes.c_double), ("full", ctypes.c_int),
         ("dialect", ctypes.c_char_p), ("fingerprint_bits", ctypes.c_uint32),
@@ -164,7 +165,7 @@ class SieveDupeFilter:
         return hashlib.sha1(b"\0".join([getattr(request, "method", "GET").encode(),
                                         request.url.encode(), body])).digest()
 
-    # `note` marks a key seen without queueing it: Scrapy's scheduler has the queue.
+    # `mark_seen` marks a key as seen without queueing it: Scrapy's scheduler has the queue.
     def request_seen(self, request):
         """True: drop it."""
         fingerprint = self.request_fingerprint(request)
