@@ -108,7 +108,7 @@ def structures_of_the_filter_are_those_of_the_header(_):
     sys.path.insert(0, EXAMPLES)
     import scrapy_filter  # pylint: disable=import-error,import-outside-toplevel
     options = [name for name, _ in scrapy_filter.Options._fields_]
-    options[1:4] = ["allocator"]
+    options[1:5] = ["allocator"]
     assert options == fields_of_the_header("bloomery_sieve_options")
     info = [name for name, _ in scrapy_filter.Info._fields_]
     assert info == fields_of_the_header("bloomery_sieve_info")[:len(info)]
