@@ -87,12 +87,12 @@ bloomery_status bloomery_checksums_verify(const uint8_t *payload, uint64_t paylo
                                           const uint8_t *checksums, uint64_t seed,
                                           uint64_t payload_offset, bloomery_error *error);
 
-/* The same of spans [from, to), of BLOOMERY_CHECKSUM_SPAN bytes each; the checksums themselves
- * where `from` is 0. */
+/* The same of spans [first, end), of BLOOMERY_CHECKSUM_SPAN bytes each; the checksums themselves
+ * if `first` is 0. */
 bloomery_status bloomery_checksums_verify_spans(const uint8_t *payload, uint64_t payload_bytes,
                                                 const uint8_t *checksums, uint64_t seed,
-                                                uint64_t payload_offset, uint64_t from, uint64_t to,
-                                                bloomery_error *error);
+                                                uint64_t payload_offset, uint64_t first,
+                                                uint64_t end, bloomery_error *error);
 
 /* Checks that no bit past the last cell is set in any layer: spare bits are zero in every file we
  * write. */

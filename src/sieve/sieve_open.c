@@ -11,6 +11,7 @@
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -392,6 +393,7 @@ static bloomery_status open_as(const bloomery_sieve_options *options, int direct
             close(directory);
         return status;
     }
+    assert(*made != NULL && (*made)->store.directory < 0);
     (*made)->store.directory = directory;
     return options->directory != NULL ? open_in(*made, options, error)
                                       : make_new(*made, options, error);
