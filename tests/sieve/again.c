@@ -423,7 +423,7 @@ static void recovery_keeps_its_lock_to_the_end(void **state)
     scene.options.allocator.release = release;
     must_recover();
     assert_true(scene.locked && !scene.let_go);
-    scene.options.allocator = (bloomery_allocator){NULL};
+    scene.options.allocator = (bloomery_allocator){0};
     must_close(must_open());
     scene_free();
 }
