@@ -145,8 +145,8 @@ static struct test_bytes manifest_of(const char *path)
  * comes next opens the sieve, and then the power is cut. */
 static int reopen(const char *path, const char *later)
 {
-    const struct test_bytes before = manifest_of(path);
-    const struct test_bytes after = manifest_of(later);
+    struct test_bytes before = manifest_of(path);
+    struct test_bytes after = manifest_of(later);
     const size_t quarter = after.bytes / QUARTERS;
     char name[400];
     static bloomery_sieve *sieve; /* the power goes before it is closed: that is no leak */
@@ -159,6 +159,8 @@ static int reopen(const char *path, const char *later)
     if (file < 0 || before.bytes != after.bytes || at >= after.bytes ||
         pwrite(file, after.data + at, quarter, (off_t)at) != (ssize_t)quarter || close(file) != 0)
         return 1;
+    test_bytes_free(&before);
+    test_bytes_free(&after);
     options.directory = path;
     options.existing = true;
     return bloomery_sieve_open(&options, &sieve, NULL) == BLOOMERY_OK ? 0 : 2;
