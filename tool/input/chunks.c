@@ -83,6 +83,8 @@ struct tool_chunks {
     /* The baton's. */
     struct tool_input input;
     bool first_record; /* none has been handed out of this input */
+    struct tool_columns columns;
+    char columns_error[160];
     bool failed;
     bool ends_long;    /* what follows the last chunk is a record that is too long */
     bool dropping;     /* what is read belongs to a record that is too long */
@@ -351,19 +353,42 @@ static bool is_marked(const struct tool_chunks *chunks, const unsigned char *tex
            bytes >= MARK_BYTES && memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
 }
 
+/* The first record of a chunk's text. */
+static bloomery_key first_record(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
+{
+    const unsigned char *stop =
+        memchr(chunk->from, chunks->source.delimiter, (size_t)(chunk->end - chunk->from));
+    assert(stop != NULL);
+    return bloomery_key_of(chunk->from, (size_t)(stop - chunk->from));
+}
+
 /* Looks at the first record of an input for what comes of other systems' text files. */
 static void warn_of_returns(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
 {
-    const unsigned char *text = chunk->from;
-    const unsigned char *stop = memchr(text, chunk->delimiter, (size_t)(chunk->end - chunk->from));
-    assert(stop != NULL);
-    if (stop > text && chunk->delimiter == '\n' && stop[-1] == '\r')
+    if (chunk->delimiter == '\n' &&
+        tool_source_key_ends_in_return(&chunks->source, first_record(chunks, chunk)))
         tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
                      tool_path_said(chunks->input.name));
 }
 
-/* The chunk's records end before `end`. */
-static void set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end)
+/* The columns of an input, by its header. False after a message. */
+static bool find_columns(struct tool_chunks *chunks, const struct tool_chunk *chunk)
+{
+    const struct tool_layout *layout = chunks->source.layout;
+    if (!chunks->first_record || layout == NULL || layout->field_count == 0)
+        return true;
+    const char *error =
+        tool_layout_find_columns(layout, first_record(chunks, chunk), &chunks->columns,
+                                 chunks->columns_error, sizeof(chunks->columns_error));
+    if (error == NULL)
+        return true;
+    chunks->input.error = error;
+    fail_input(chunks);
+    return false;
+}
+
+/* The chunk's records end before `end`. False after an error in what the first one has to say. */
+static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end)
 {
     assert(end > 0 && end <= chunk->capacity + 1);
     chunk->from = chunk->buffer;
@@ -377,7 +402,12 @@ static void set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     assert(chunk->from < chunk->end);
     if (chunks->first_record && !chunks->source.unwarned && !chunks->source.returns_taken)
         warn_of_returns(chunks, chunk);
+    if (!find_columns(chunks, chunk))
+        return false;
+    chunk->layout = chunks->source.layout;
+    chunk->columns = chunks->columns;
     chunks->first_record = false;
+    return true;
 }
 
 static void set_rest_aside(struct tool_chunks *chunks, const unsigned char *rest, size_t bytes)
@@ -459,8 +489,7 @@ static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     }
     chunks->ends_long = good < end;
     set_rest_aside(chunks, chunk->buffer + end, chunks->ends_long ? 0 : used - end);
-    set_records(chunks, chunk, good);
-    return true;
+    return set_records(chunks, chunk, good);
 }
 
 /* Reads until there is a whole record. The chunk has `used` bytes already, in the first of which up
@@ -506,7 +535,8 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
         used = 0;
     if (used > 0) { /* what is left is a record without a delimiter */
         chunk->buffer[used] = chunks->source.delimiter;
-        set_records(chunks, chunk, used + 1);
+        if (!set_records(chunks, chunk, used + 1))
+            return false;
     }
     end_input(chunks);
     return used > 0;

@@ -178,3 +178,17 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
         input->error = strerror(errno);
     return -1;
 }
+
+bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record)
+{
+    const struct tool_layout *layout = source->layout;
+    const bloomery_key_rule rule = {.field = source->cuts.field,
+                                    .delimiter = source->cuts.delimiter};
+    bloomery_key text = {NULL, 0};
+    bloomery_error error;
+    if (layout != NULL && (layout->jsonl || layout->field_count > 0))
+        return false;
+    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, &error) ==
+               BLOOMERY_RECORD_KEY &&
+           text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
+}
