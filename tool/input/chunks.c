@@ -32,7 +32,6 @@
 
 #include "base/numbers.h"
 #include "base/progress.h"
-#include "base/team.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -42,10 +41,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
- * 128 KiB to 1 MiB take the same time within 5 %. */
-enum { CHUNK_BYTES = 1 << 18 };
 
 struct past {
     uint64_t records; /* UNKNOWN where the chunk was not split to its end, or not yet */
@@ -95,42 +90,17 @@ struct tool_chunks {
     struct tool_progress progress;
 };
 
-/* Tests want chunks that are full after some lines. */
-static size_t wanted_chunk_bytes(void)
-{
-#ifdef BLOOMERY_TOOL_SWITCH
-    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
-    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
-    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
-        return wanted;
-#endif
-    return CHUNK_BYTES;
-}
-
-/* Of packed files more chunks come than their size says, but unpacking is one thread's work. */
-static uint32_t useful_threads(const struct tool_chunks *chunks)
-{
-    uint32_t threads = chunks->source.threads;
-    if (threads == 0)
-        threads = bloomery_threads();
-    if (threads > TOOL_THREADS_MAX)
-        threads = TOOL_THREADS_MAX;
-    if (chunks->total > 0 && chunks->total / chunks->chunk_bytes < threads)
-        threads = (uint32_t)(chunks->total / chunks->chunk_bytes) + 1;
-    return threads;
-}
-
 struct tool_chunks *tool_chunks_open(const struct tool_source *source, const char *verb)
 {
     struct tool_chunks *chunks = tool_allocate(sizeof(*chunks));
     memset(chunks, 0, sizeof(*chunks));
     chunks->source = *source;
-    chunks->chunk_bytes = wanted_chunk_bytes();
+    chunks->chunk_bytes = tool_input_chunk_bytes();
     chunks->line_max = source->record_max > 0 ? SIZE_MAX - 1
                        : source->line_max > 0 ? source->line_max
                                               : TOOL_LINE_MAX;
     chunks->total = tool_source_bytes(source);
-    chunks->threads = useful_threads(chunks);
+    chunks->threads = tool_source_threads(source, chunks->total, chunks->chunk_bytes);
     chunks->wake[0] = chunks->wake[1] = -1;
     if (source->interrupt != NULL) {
         chunks->wake[0] = tool_interrupt_read_end(source->interrupt);
