@@ -73,7 +73,8 @@ static bloomery_status differ(const char *one, const char *other, bloomery_error
                          other);
 }
 
-static bloomery_status compare_flags(uint32_t one, uint32_t other, bloomery_error *error)
+/* What a key is has to be the same. How records are laid out (BLOOMERY_RULE_OF_KEY) need not be. */
+static bloomery_status compare_rules(uint32_t one, uint32_t other, bloomery_error *error)
 {
     static const struct {
         uint32_t flag;
@@ -84,9 +85,6 @@ static bloomery_status compare_flags(uint32_t one, uint32_t other, bloomery_erro
         {BLOOMERY_RULE_LOWER, "letters made lower case", "not made lower case"},
         {BLOOMERY_RULE_UPPER, "letters made upper case", "not made upper case"},
         {BLOOMERY_RULE_HEX, "hexadecimal digits made bytes", "digits kept"},
-        {BLOOMERY_RULE_CRLF, "a carriage return at the end removed", "carriage returns kept"},
-        {BLOOMERY_RULE_SKIP_EMPTY, "empty records are no keys", "they are"},
-        {BLOOMERY_RULE_CSV, "fields quoted as in CSV", "fields not quoted"},
         {BLOOMERY_RULE_INT64, "numbers made 8 bytes", "numbers not made 8 bytes"},
         {BLOOMERY_RULE_INT32, "numbers made 4 bytes", "numbers not made 4 bytes"},
         {BLOOMERY_RULE_UTF16, "text made UTF-16", "not made UTF-16"},
@@ -96,45 +94,6 @@ static bloomery_status compare_flags(uint32_t one, uint32_t other, bloomery_erro
             return differ((one & words[i].flag) != 0 ? words[i].yes : words[i].no,
                           (other & words[i].flag) != 0 ? words[i].yes : words[i].no, error);
     return BLOOMERY_OK;
-}
-
-static bloomery_status compare_fields(const bloomery_key_rule *one, const bloomery_key_rule *other,
-                                      bloomery_error *error)
-{
-    if ((one->field == 0) != (other->field == 0))
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             one->field == 0
-                                 ? "the key rules differ: whole records, and field %d of each"
-                                 : "the key rules differ: field %d of each record, and whole ones",
-                             one->field == 0 ? other->field : one->field);
-    if (one->field != other->field)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "the key rules differ: field %d, and field %d (-1 is the last)",
-                             one->field, other->field);
-    if (one->delimiter != other->delimiter)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "the key rules differ: fields end with byte %u, and with byte %u",
-                             one->delimiter, other->delimiter);
-    return BLOOMERY_OK;
-}
-
-static bloomery_status compare_rules(const bloomery_key_rule *one, const bloomery_key_rule *other,
-                                     bloomery_error *error)
-{
-    bloomery_status status = compare_fields(one, other, error);
-    if (status == BLOOMERY_OK)
-        status = compare_flags(one->flags, other->flags, error);
-    if (status != BLOOMERY_OK || one->comment == other->comment)
-        return status;
-    if (one->comment != 0 && other->comment != 0)
-        return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                             "the key rules differ: comments begin with byte %u, and with byte %u",
-                             one->comment, other->comment);
-    return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
-                         one->comment == 0
-                             ? "the key rules differ: no comments, and comments after byte %u"
-                             : "the key rules differ: comments after byte %u, and no comments",
-                         one->comment + other->comment);
 }
 
 /* ---- Geometry ------------------------------------------------------------------------------- */
@@ -209,7 +168,7 @@ bloomery_status bloomery_compatible(const bloomery_filter *one, const bloomery_f
     if (status == BLOOMERY_OK)
         status = compare_hashes(&one->shape, &other->shape, error);
     if (status == BLOOMERY_OK)
-        status = compare_rules(&one->rule, &other->rule, error);
+        status = compare_rules(one->rule.flags, other->rule.flags, error);
     if (status == BLOOMERY_OK)
         status = compare_geometry(one, other, error);
     return status;

@@ -238,6 +238,9 @@ enum {
     /* All of the above. Of lower, upper, hex, int64 and int32 a rule has at most one, and so of
      * hex, int64, int32 and utf16. */
     BLOOMERY_RULE_KNOWN = 1023,
+    /* The flags that say what a key is. The others, and field, delimiter and comment, say how
+     * records are laid out: filters whose rules differ only there can be merged and compared. */
+    BLOOMERY_RULE_OF_KEY = 911,
 };
 
 /* What bloomery_rule_apply makes of a record. Only KEY is a key. */
@@ -925,10 +928,10 @@ BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 /*
  * Whether two filters are compatible. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that names the
  * first field that differs and both its values. These must be the same, and are compared in this
- * order: kind, cell bits, dialect, hash, seed, secret (by its fingerprint), key rule, blocks per
- * key and probes. The sizes must be equal, or the larger one must fold to the smaller one. In
- * scalable filters each layer has its own blocks per key, probes and size: those need not be the
- * same.
+ * order: kind, cell bits, dialect, hash, seed, secret (by its fingerprint), what the key rule says
+ * of keys (BLOOMERY_RULE_OF_KEY), blocks per key and probes. The sizes must be equal, or the larger
+ * one must fold to the smaller one. In scalable filters each layer has its own blocks per key,
+ * probes and size: those need not be the same.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     const bloomery_filter *other,

@@ -245,14 +245,14 @@ static void what_is_passed_over_is_counted_by_reason(void **unused)
     assert_int_equal(made->tally.without_field, 3);
     assert_int_equal(made->tally.open_quotes, 2);
     assert_int_equal(made->tally.passed_over, 7);
-    assert_int_equal(made->tally.chunk_number, 7);
-    assert_string_equal(made->tally.input, "here");
+    assert_int_equal(made->tally.malformed_at.chunk_number, 7);
+    assert_string_equal(made->tally.malformed_at.input, "here");
     assert_string_equal(made->tally.shown, "x,4");
     assert_memory_equal(made->texts[1].data, "4b", 2);
 
     /* The first of several threads is the one of the earliest chunk. */
     struct tool_tally sum = {0}, early = made->tally;
-    early.chunk_number = 3;
+    early.malformed_at.chunk_number = 3;
     memcpy(early.shown, "early", 6);
     tool_tally_add(&sum, &made->tally);
     tool_tally_add(&sum, &early);

@@ -184,7 +184,7 @@ static int add_locked(const struct addition *addition)
     }
     bool agreed =
         tool_rule_settle(&addition->choice, addition->path, filter, origin.dialect != NULL, &rule);
-    source.returns_taken = agreed && (rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    tool_source_lay_out(&source, &addition->choice, &rule);
     if (!agreed || !tool_lines_add(&source, &rule, filter, addition->path, "adding",
                                    addition->quiet, &change)) {
         tool_say("nothing was added to %s", addition->path);
@@ -242,7 +242,6 @@ static int add_main(int argc, char **argv)
     if (optind == argc)
         return tool_usage("which filter? Name its file, as in 'bloomery add seen.bloom new.txt'");
     addition.path = argv[optind++];
-    addition.source.keep_bom = addition.choice.keep_bom;
     addition.source.paths = argv + optind;
     addition.source.count = (size_t)(argc - optind);
 

@@ -488,8 +488,7 @@ static int build_main(int argc, char **argv)
     if (!tool_rule_complete(&build.choice))
         return TOOL_ERROR;
     build.options.rule = build.choice.rule;
-    build.source.keep_bom = build.choice.keep_bom;
-    build.source.returns_taken = (build.choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    tool_source_lay_out(&build.source, &build.choice, &build.choice.rule);
     build.source.paths = argv + optind;
     build.source.count = (size_t)(argc - optind);
     if (build.dialect.dialect != NULL)

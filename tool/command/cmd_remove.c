@@ -167,13 +167,13 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
 {
     struct tool_source source = removal->source;
     source.threads = 1;
-    source.returns_taken = (rule->flags & BLOOMERY_RULE_CRLF) != 0;
+    tool_source_lay_out(&source, &removal->choice, rule);
     struct tool_chunks *chunks = tool_chunks_open(&source, removal->quiet ? NULL : "removing");
     struct worker *worker = tool_allocate(sizeof(*worker));
     worker->filter = filter;
     worker->outcome = outcome;
     worker->chunk = (struct tool_chunk){0};
-    worker->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
+    worker->made = tool_records_are_keys(rule, &source) ? NULL : tool_made_new();
     while (all_well_formed(worker) && tool_chunks_take(chunks, &worker->chunk))
         remove_chunk(worker, rule);
     struct tool_tally tally = {0};
@@ -354,7 +354,6 @@ static int remove_main(int argc, char **argv)
         return tool_usage(
             "which filter? Name its file, as in 'bloomery remove members.bloom left.txt'");
     removal.path = argv[optind++];
-    removal.source.keep_bom = removal.choice.keep_bom;
     removal.source.paths = argv + optind;
     removal.source.count = (size_t)(argc - optind);
 

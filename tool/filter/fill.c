@@ -20,14 +20,15 @@ static const char no_key[] = "no key can be made of it";
 struct counting {
     struct tool_chunks *chunks;
     const bloomery_key_rule *rule;
+    bool passes_over;
     atomic_bool ended;
     struct tool_tally *tallies; /* of each thread */
 };
 
 /* Whether there may be fewer keys than records. */
-static bool passes_over(const bloomery_key_rule *rule)
+static bool passes_over(const bloomery_key_rule *rule, const struct tool_source *source)
 {
-    return rule->field != 0 || rule->comment != 0 ||
+    return !tool_layout_is_none(source->layout) || rule->field != 0 || rule->comment != 0 ||
            (rule->flags & (TOOL_RULE_FORMS | BLOOMERY_RULE_SKIP_EMPTY)) != 0;
 }
 
@@ -63,7 +64,7 @@ static void count_keys(struct counting *counting, struct tool_tally *tally)
 static void count_chunks(void *context, uint32_t number)
 {
     struct counting *counting = context;
-    if (passes_over(counting->rule))
+    if (counting->passes_over)
         count_keys(counting, &counting->tallies[number]);
     else
         count_records(counting);
@@ -79,8 +80,8 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     }
     struct tool_source once = *source;
     once.unwarned = true;
-    struct counting counting = {tool_chunks_open(&once, quiet ? NULL : "counting"), rule, false,
-                                NULL};
+    struct counting counting = {tool_chunks_open(&once, quiet ? NULL : "counting"), rule,
+                                passes_over(rule, source), false, NULL};
     const uint32_t threads = tool_chunks_threads(counting.chunks);
     counting.tallies = tool_allocate(threads * sizeof(*counting.tallies));
     memset(counting.tallies, 0, threads * sizeof(*counting.tallies));
@@ -94,7 +95,7 @@ bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule 
     tool_tally_place(&first, counting.chunks);
     bool all_read = tool_chunks_close(counting.chunks);
     /* What else there is to say is said when the keys are added. */
-    first.without_field = first.open_quotes = 0;
+    first.without_field = first.open_quotes = first.broken = 0;
     first.malformed = first.malformed > 0;
     return tool_tally_say(&first, rule, no_key) && all_read;
 }
@@ -156,11 +157,11 @@ static size_t next_keys(void *context, uint32_t thread, const bloomery_key **key
     }
 }
 
-static struct adder *adder_new(const bloomery_key_rule *rule)
+static struct adder *adder_new(const bloomery_key_rule *rule, const struct tool_source *source)
 {
     struct adder *adder = tool_allocate(sizeof(struct adder));
     memset(&adder->chunk, 0, sizeof(struct tool_chunk));
-    adder->made = tool_rule_is_none(rule) ? NULL : tool_made_new();
+    adder->made = tool_records_are_keys(rule, source) ? NULL : tool_made_new();
     return adder;
 }
 
@@ -180,7 +181,7 @@ static void begin(struct adding *adding, const struct tool_source *source,
     adding->threads = tool_chunks_threads(adding->chunks);
     adding->adders = tool_allocate(adding->threads * sizeof(struct adder *));
     for (uint32_t i = 0; i < adding->threads; i++)
-        adding->adders[i] = adder_new(rule);
+        adding->adders[i] = adder_new(rule, source);
 }
 
 /* Fills what the change knows of records. False where there was an error in the input, after

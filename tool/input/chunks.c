@@ -32,7 +32,6 @@
 
 #include "base/numbers.h"
 #include "base/progress.h"
-#include "base/team.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -42,10 +41,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
- * 128 KiB to 1 MiB take the same time within 5 %. */
-enum { CHUNK_BYTES = 1 << 18 };
 
 struct past {
     uint64_t records; /* UNKNOWN where the chunk was not split to its end, or not yet */
@@ -83,6 +78,8 @@ struct tool_chunks {
     /* The baton's. */
     struct tool_input input;
     bool first_record; /* none has been handed out of this input */
+    struct tool_columns columns;
+    char columns_error[160];
     bool failed;
     bool ends_long;    /* what follows the last chunk is a record that is too long */
     bool dropping;     /* what is read belongs to a record that is too long */
@@ -93,42 +90,17 @@ struct tool_chunks {
     struct tool_progress progress;
 };
 
-/* Tests want chunks that are full after some lines. */
-static size_t wanted_chunk_bytes(void)
-{
-#ifdef BLOOMERY_TOOL_SWITCH
-    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
-    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
-    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
-        return wanted;
-#endif
-    return CHUNK_BYTES;
-}
-
-/* Of packed files more chunks come than their size says, but unpacking is one thread's work. */
-static uint32_t useful_threads(const struct tool_chunks *chunks)
-{
-    uint32_t threads = chunks->source.threads;
-    if (threads == 0)
-        threads = bloomery_threads();
-    if (threads > TOOL_THREADS_MAX)
-        threads = TOOL_THREADS_MAX;
-    if (chunks->total > 0 && chunks->total / chunks->chunk_bytes < threads)
-        threads = (uint32_t)(chunks->total / chunks->chunk_bytes) + 1;
-    return threads;
-}
-
 struct tool_chunks *tool_chunks_open(const struct tool_source *source, const char *verb)
 {
     struct tool_chunks *chunks = tool_allocate(sizeof(*chunks));
     memset(chunks, 0, sizeof(*chunks));
     chunks->source = *source;
-    chunks->chunk_bytes = wanted_chunk_bytes();
+    chunks->chunk_bytes = tool_input_chunk_bytes();
     chunks->line_max = source->record_max > 0 ? SIZE_MAX - 1
                        : source->line_max > 0 ? source->line_max
                                               : TOOL_LINE_MAX;
     chunks->total = tool_source_bytes(source);
-    chunks->threads = useful_threads(chunks);
+    chunks->threads = tool_source_threads(source, chunks->total, chunks->chunk_bytes);
     chunks->wake[0] = chunks->wake[1] = -1;
     if (source->interrupt != NULL) {
         chunks->wake[0] = tool_interrupt_read_end(source->interrupt);
@@ -351,19 +323,42 @@ static bool is_marked(const struct tool_chunks *chunks, const unsigned char *tex
            bytes >= MARK_BYTES && memcmp(text, "\xef\xbb\xbf", MARK_BYTES) == 0;
 }
 
+/* The first record of a chunk's text. */
+static bloomery_key first_record(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
+{
+    const unsigned char *stop =
+        memchr(chunk->from, chunks->source.delimiter, (size_t)(chunk->end - chunk->from));
+    assert(stop != NULL);
+    return bloomery_key_of(chunk->from, (size_t)(stop - chunk->from));
+}
+
 /* Looks at the first record of an input for what comes of other systems' text files. */
 static void warn_of_returns(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
 {
-    const unsigned char *text = chunk->from;
-    const unsigned char *stop = memchr(text, chunk->delimiter, (size_t)(chunk->end - chunk->from));
-    assert(stop != NULL);
-    if (stop > text && chunk->delimiter == '\n' && stop[-1] == '\r')
+    if (chunk->delimiter == '\n' &&
+        tool_source_key_ends_in_return(&chunks->source, first_record(chunks, chunk)))
         tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
                      tool_path_said(chunks->input.name));
 }
 
-/* The chunk's records end before `end`. */
-static void set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end)
+/* The columns of an input, by its header. False after a message. */
+static bool find_columns(struct tool_chunks *chunks, const struct tool_chunk *chunk)
+{
+    const struct tool_layout *layout = chunks->source.layout;
+    if (!chunks->first_record || layout == NULL || layout->field_count == 0)
+        return true;
+    const char *error =
+        tool_layout_find_columns(layout, first_record(chunks, chunk), &chunks->columns,
+                                 chunks->columns_error, sizeof(chunks->columns_error));
+    if (error == NULL)
+        return true;
+    chunks->input.error = error;
+    fail_input(chunks);
+    return false;
+}
+
+/* The chunk's records end before `end`. False after an error in what the first one has to say. */
+static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end)
 {
     assert(end > 0 && end <= chunk->capacity + 1);
     chunk->from = chunk->buffer;
@@ -377,7 +372,12 @@ static void set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     assert(chunk->from < chunk->end);
     if (chunks->first_record && !chunks->source.unwarned && !chunks->source.returns_taken)
         warn_of_returns(chunks, chunk);
+    if (!find_columns(chunks, chunk))
+        return false;
+    chunk->layout = chunks->source.layout;
+    chunk->columns = chunks->columns;
     chunks->first_record = false;
+    return true;
 }
 
 static void set_rest_aside(struct tool_chunks *chunks, const unsigned char *rest, size_t bytes)
@@ -459,8 +459,7 @@ static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     }
     chunks->ends_long = good < end;
     set_rest_aside(chunks, chunk->buffer + end, chunks->ends_long ? 0 : used - end);
-    set_records(chunks, chunk, good);
-    return true;
+    return set_records(chunks, chunk, good);
 }
 
 /* Reads until there is a whole record. The chunk has `used` bytes already, in the first of which up
@@ -506,7 +505,8 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
         used = 0;
     if (used > 0) { /* what is left is a record without a delimiter */
         chunk->buffer[used] = chunks->source.delimiter;
-        set_records(chunks, chunk, used + 1);
+        if (!set_records(chunks, chunk, used + 1))
+            return false;
     }
     end_input(chunks);
     return used > 0;

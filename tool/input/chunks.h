@@ -40,11 +40,13 @@ struct tool_chunk {
     const unsigned char *from; /* what has not been split yet: [from, end) */
     const unsigned char *end;
     unsigned char delimiter;
-    uint64_t number;   /* from 0 on, in the order of the input */
-    uint64_t records;  /* that were taken out of it */
-    const char *input; /* what it was read from: a path of the source */
-    bool begins_input; /* it is the first one of that */
-    bool open;         /* taken and not yet given back */
+    uint64_t number;                  /* from 0 on, in the order of the input */
+    uint64_t records;                 /* that were taken out of it */
+    const char *input;                /* what it was read from: a path of the source */
+    bool begins_input;                /* it is the first one of that */
+    const struct tool_layout *layout; /* the source's */
+    struct tool_columns columns;      /* of this input */
+    bool open;                        /* taken and not yet given back */
 };
 
 /* Opens nothing yet; `source` and its paths must stay until tool_chunks_close. `verb`: of the
@@ -72,6 +74,13 @@ static inline size_t tool_chunk_keys(struct tool_chunk *chunk, bloomery_key *key
     size_t count = tool_split(&chunk->from, chunk->end, chunk->delimiter, keys, TOOL_BATCH_KEYS);
     chunk->records += count;
     return count;
+}
+
+/* Whether the first of the `count` records that were just taken out of a chunk is a header. */
+static inline bool tool_chunk_has_header(const struct tool_chunk *chunk, size_t count)
+{
+    return chunk != NULL && chunk->layout != NULL && chunk->layout->header && chunk->begins_input &&
+           chunk->records == count && count > 0;
 }
 
 /* Waits until all chunks before this one have been given back; every thread must then wait so for

@@ -2,12 +2,14 @@
 #include "input/input.h"
 
 #include "base/numbers.h"
+#include "base/team.h"
 #include "input/unpack.h"
 #include "tool.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -177,4 +179,48 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
     else
         input->error = strerror(errno);
     return -1;
+}
+
+bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record)
+{
+    const struct tool_layout *layout = source->layout;
+    const bloomery_key_rule rule = {.field = source->cuts.field,
+                                    .delimiter = source->cuts.delimiter};
+    bloomery_key text = {NULL, 0};
+    bloomery_error error;
+    if (layout != NULL && (layout->jsonl || layout->field_count > 0))
+        return false;
+    return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, &error) ==
+               BLOOMERY_RECORD_KEY &&
+           text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
+}
+
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+/* A quarter of a core's second-level cache, where a chunk stays until it is done with. Chunks of
+ * 128 KiB to 1 MiB take the same time within 5 %. */
+enum { CHUNK_BYTES = 1 << 18 };
+
+/* Tests want chunks that are full after some lines. */
+size_t tool_input_chunk_bytes(void)
+{
+#ifdef BLOOMERY_TOOL_SWITCH
+    const char *text = getenv("BLOOMERY_BLOCK_BYTES");
+    size_t wanted = text != NULL ? strtoul(text, NULL, 10) : 0;
+    if (wanted >= TOOL_INPUT_LEAST_ROOM && wanted <= CHUNK_BYTES)
+        return wanted;
+#endif
+    return CHUNK_BYTES;
+}
+
+uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes)
+{
+    uint32_t threads = source->threads;
+    if (threads == 0)
+        threads = bloomery_threads();
+    if (threads > TOOL_THREADS_MAX)
+        threads = TOOL_THREADS_MAX;
+    if (bytes > 0 && bytes / chunk_bytes < threads)
+        threads = (uint32_t)(bytes / chunk_bytes) + 1;
+    return threads;
 }

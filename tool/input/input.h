@@ -13,6 +13,7 @@
 #define BLOOMERY_TOOL_INPUT_H
 
 #include "base/interrupt.h"
+#include "input/layout.h"
 #include "input/stream.h"
 
 #include <getopt.h>
@@ -32,9 +33,12 @@ struct tool_source {
                                 the first failure ends the input */
     bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
     bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
-    bool unwarned;           /* no warnings about the inputs, as in a pass that only counts */
-    bool stoppable;          /* who reads may stop early */
-    bool settled;            /* and then nothing may be said of what comes later: an input is
+    const struct tool_layout *layout; /* where keys lie in records, beyond a key rule; NULL: a key
+                                         rule says it all */
+    bloomery_key_rule cuts;           /* the key rule's field, whose end the warning looks at */
+    bool unwarned;  /* no warnings about the inputs, as in a pass that only counts */
+    bool stoppable; /* who reads may stop early */
+    bool settled;   /* and then nothing may be said of what comes later: an input is
                                 opened, or a failure told, when all chunks before are given back */
     const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
                                                there; NULL: nothing does */
@@ -113,6 +117,17 @@ void tool_input_close(struct tool_input *input);
 
 /* The bytes of all inputs as far as they are regular files, for progress; 0 where one is not. */
 uint64_t tool_source_bytes(const struct tool_source *source);
+
+/* Whether the key of a record, where the source says that it lies, has a carriage return at its
+ * end. Of several fields that is not looked at. */
+bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record);
+
+/* How many bytes a chunk of an input begins with. */
+size_t tool_input_chunk_bytes(void);
+
+/* How many threads are of use for a source of so many bytes (0: not known) in chunks of so many. Of
+ * packed files more chunks come than their size says, but unpacking is one thread's work. */
+uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes);
 
 /* Whether all inputs can be read twice, being files. What can't be opened is left to the reading,
  * which says why. `culprit` is the first that can't. */

@@ -69,17 +69,30 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
 }
 
 /* `left`: how many records of the batch come from this one on, itself included. */
+static struct tool_place place_of(const struct tool_chunk *chunk, size_t left)
+{
+    if (chunk == NULL)
+        return (struct tool_place){.placed = true};
+    return (struct tool_place){
+        .chunk_number = chunk->number, .record = chunk->records - left, .input = chunk->input};
+}
+
+/* A thread's chunks come in the order of the input, so its first places are its earliest. */
+static void note_broken(struct tool_tally *tally, struct tool_place place)
+{
+    if (tally->broken < TOOL_TALLY_PLACES)
+        tally->broken_at[tally->broken] = place;
+    tally->broken++;
+}
+
 static void note_malformed(struct tool_made *made, const struct tool_chunk *chunk,
                            bloomery_key record, size_t left)
 {
     struct tool_tally *tally = &made->tally;
     made->malformed++;
-    /* A thread's chunks come in the order of the input, so its first is its earliest. */
     if (tally->malformed++ > 0)
         return;
-    tally->chunk_number = chunk != NULL ? chunk->number : 0;
-    tally->record = chunk != NULL ? chunk->records - left : 0;
-    tally->input = chunk != NULL ? chunk->input : NULL;
+    tally->malformed_at = place_of(chunk, left);
     tool_show_bytes(tally->shown, sizeof(tally->shown), record.data, record.bytes);
 }
 
@@ -92,12 +105,20 @@ struct steps {
     bloomery_key_rule to_key;
     bool text_is_record;
     bool key_is_text;
+    const struct tool_layout *layout; /* NULL, or where the text is that `to_text` begins with */
+    uint32_t comment;                 /* then */
 };
 
-static struct steps steps_of(const bloomery_key_rule *rule)
+static struct steps steps_of(const bloomery_key_rule *rule, const struct tool_chunk *chunk)
 {
     const uint32_t last = TOOL_RULE_CHANGES | BLOOMERY_RULE_SKIP_EMPTY;
     struct steps steps = {.to_text = *rule};
+    if (chunk != NULL && chunk->layout != NULL &&
+        (chunk->layout->jsonl || chunk->layout->field_count > 0)) {
+        steps.layout = chunk->layout;
+        steps.comment = rule->comment;
+        steps.to_text = (bloomery_key_rule){.flags = rule->flags & ~(uint32_t)BLOOMERY_RULE_CRLF};
+    }
     if ((rule->flags & TOOL_RULE_FORMS) != 0) {
         steps.to_text.flags &= ~last;
         steps.to_key.flags = rule->flags & last;
@@ -132,12 +153,34 @@ static bool count_odd(int result, const struct tool_chunk *chunk, bloomery_key r
     return result == BLOOMERY_RECORD_KEY;
 }
 
+/* From a record to the text that its layout says. False if there is none: that is counted. */
+static bool take_text(const struct steps *steps, const struct tool_chunk *chunk, size_t left,
+                      unsigned char **scratch, struct tool_made *made, bloomery_key *text)
+{
+    const bloomery_key record = *text;
+    bool open_quote = false;
+    if (steps->comment != 0 && record.bytes > 0 &&
+        *(const unsigned char *)record.data == steps->comment)
+        return false;
+    const enum tool_text found =
+        tool_layout_text(steps->layout, &chunk->columns, record, *scratch, text, &open_quote);
+    *scratch += tool_layout_room(steps->layout, record.bytes);
+    assert(*scratch <= made->scratch + made->capacity);
+    made->tally.open_quotes += open_quote;
+    made->tally.without_field += found == TOOL_TEXT_MISSING;
+    if (found == TOOL_TEXT_BROKEN)
+        note_broken(&made->tally, place_of(chunk, left));
+    return found == TOOL_TEXT_FOUND;
+}
+
 /* Whether the record has a key, which is then behind the others. */
 static bool make_key(const struct steps *steps, const struct tool_chunk *chunk, bloomery_key record,
                      size_t left, unsigned char **scratch, struct tool_made *made)
 {
     bloomery_key key = record;
     int result = BLOOMERY_RECORD_KEY;
+    if (steps->layout != NULL && !take_text(steps, chunk, left, scratch, made, &key))
+        return false;
     if (!steps->text_is_record)
         result = apply(&steps->to_text, &key, scratch, made);
     if (result != BLOOMERY_RECORD_KEY && !count_odd(result, chunk, record, left, made))
@@ -153,17 +196,23 @@ static bool make_key(const struct steps *steps, const struct tool_chunk *chunk, 
 }
 
 /* Room for what all keys of a batch may take; none where all of them are spans of their records. */
-static unsigned char *scratch_for(const bloomery_key_rule *rule, const bloomery_key *records,
-                                  size_t count, struct tool_made *made)
+static unsigned char *scratch_for(const bloomery_key_rule *rule, const struct tool_layout *layout,
+                                  const bloomery_key *records, size_t count, struct tool_made *made)
 {
     static const uint32_t longer = BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16;
-    size_t bytes = 0;
-    if ((rule->flags & (BLOOMERY_RULE_CSV | TOOL_RULE_CHANGES)) == 0)
+    const bool changes = (rule->flags & (BLOOMERY_RULE_CSV | TOOL_RULE_CHANGES)) != 0;
+    size_t bytes = 0, texts = 0;
+    if (!changes && layout == NULL)
         return NULL;
-    for (size_t i = 0; i < count; i++)
-        bytes += 2 * records[i].bytes;
+    for (size_t i = 0; i < count; i++) {
+        const size_t text =
+            layout != NULL ? tool_layout_room(layout, records[i].bytes) : records[i].bytes;
+        texts += layout != NULL ? text : 0;
+        bytes += changes ? 2 * text : 0;
+    }
     if ((rule->flags & longer) != 0) /* quotes off, case changed, two bytes for each; or a number */
         bytes = 2 * bytes + 8 * count;
+    bytes += texts;
     if (bytes > made->capacity || made->scratch == NULL) {
         free(made->scratch);
         made->capacity = bytes + bytes / 2;
@@ -176,13 +225,16 @@ size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *c
                        const bloomery_key *records, size_t count, struct tool_made *made)
 {
     assert(count <= TOOL_BATCH_KEYS);
-    const struct steps steps = steps_of(rule);
-    unsigned char *scratch = scratch_for(rule, records, count, made);
+    const struct steps steps = steps_of(rule, chunk);
+    unsigned char *scratch = scratch_for(rule, steps.layout, records, count, made);
+    const bool header = tool_chunk_has_header(chunk, count);
     made->count = 0;
     made->malformed = 0;
+    made->tally.headers += header;
+    made->tally.layout = steps.layout;
     for (size_t first = 0; first < count; first += 64) {
         uint64_t word = 0;
-        for (size_t i = first; i < count && i < first + 64; i++)
+        for (size_t i = first + (header && first == 0); i < count && i < first + 64; i++)
             word |= (uint64_t)make_key(&steps, chunk, records[i], count - i, &scratch, made)
                     << i % 64;
         made->with_key[first / 64] = word;
@@ -214,14 +266,46 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
+static size_t places_of(const struct tool_tally *tally)
+{
+    return tally->broken < TOOL_TALLY_PLACES ? (size_t)tally->broken : TOOL_TALLY_PLACES;
+}
+
+/* Those that have been placed are of inputs before these. */
+static bool is_before(const struct tool_place *one, const struct tool_place *other)
+{
+    if (one->placed != other->placed)
+        return one->placed;
+    if (one->chunk_number != other->chunk_number)
+        return one->chunk_number < other->chunk_number;
+    return one->record < other->record;
+}
+
+/* Merges two ordered lists, and keeps the first places of both. */
+static void add_places(struct tool_tally *into, const struct tool_tally *from)
+{
+    struct tool_place all[TOOL_TALLY_PLACES];
+    const size_t one_count = places_of(into), other_count = places_of(from);
+    size_t one = 0, other = 0, count = 0;
+    while (count < TOOL_TALLY_PLACES && (one < one_count || other < other_count)) {
+        bool first = other == other_count ||
+                     (one < one_count && is_before(&into->broken_at[one], &from->broken_at[other]));
+        all[count++] = first ? into->broken_at[one++] : from->broken_at[other++];
+    }
+    memcpy(into->broken_at, all, count * sizeof(*all));
+}
+
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from)
 {
-    if (from->malformed > 0 && (into->malformed == 0 || from->chunk_number < into->chunk_number)) {
-        into->chunk_number = from->chunk_number;
-        into->record = from->record;
-        into->input = from->input;
+    if (from->malformed > 0 && (into->malformed == 0 || from->malformed_at.chunk_number <
+                                                            into->malformed_at.chunk_number)) {
+        into->malformed_at = from->malformed_at;
         memcpy(into->shown, from->shown, sizeof(into->shown));
     }
+    add_places(into, from);
+    into->broken += from->broken;
+    into->headers += from->headers;
+    into->layout = from->layout != NULL ? from->layout : into->layout;
     into->without_field += from->without_field;
     into->malformed += from->malformed;
     into->open_quotes += from->open_quotes;

@@ -50,7 +50,10 @@
 /* What the command line says of keys. Begins as zeros. */
 struct tool_rule_choice {
     bloomery_key_rule rule;
+    struct tool_layout layout; /* what no rule can say; for tool_source.layout */
+    bool field_given;          /* with -F; 0 is the whole record */
     bool delimiter_given;
+    bool comment_given;
     bool keep_bom; /* for tool_source.keep_bom */
 };
 
@@ -68,6 +71,8 @@ enum {
     TOOL_OPTION_INT64,
     TOOL_OPTION_INT32,
     TOOL_OPTION_UTF16,
+    TOOL_OPTION_HEADER,
+    TOOL_OPTION_JSONL,
 };
 
 #define TOOL_RULE_LETTERS "d:F:"
@@ -75,6 +80,8 @@ enum {
 #define TOOL_RULE_OPTIONS                                                                 \
     {"delimiter", required_argument, NULL, 'd'}, {"field", required_argument, NULL, 'F'}, \
         {"csv", no_argument, NULL, TOOL_OPTION_CSV},                                      \
+        {"header", no_argument, NULL, TOOL_OPTION_HEADER},                                \
+        {"jsonl", required_argument, NULL, TOOL_OPTION_JSONL},                            \
         {"crlf", no_argument, NULL, TOOL_OPTION_CRLF},                                    \
         {"trim", no_argument, NULL, TOOL_OPTION_TRIM},                                    \
         {"lower", no_argument, NULL, TOOL_OPTION_LOWER},                                  \
@@ -96,8 +103,14 @@ enum {
     "                       not kept: give it each time\n"                                 \
     "      --crlf           remove one carriage return from the end of a line\n"           \
     "      --comment C      lines that begin with this byte have no key\n"                 \
-    "  -F, --field N        the key is field N of a line, -1 the last. Lines without\n"    \
-    "                       it are passed over, and counted in a warning\n"                \
+    "  -F, --field N[,N...] the key is field N of a line, -1 the last, 0 the line;\n"      \
+    "                       several fields are joined in this order. Lines\n"              \
+    "                       without them have no key, and a warning counts them\n"         \
+    "      --header         the first line of each input names its fields, also\n"         \
+    "                       for -F; it has no key and stays in the output\n"               \
+    "      --jsonl PATH     lines are JSON; the key is the string or number at PATH,\n"    \
+    "                       such as url or meta.id. Not kept, as --header and\n"           \
+    "                       several fields: give them each time\n"                         \
     "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
     "                       --csv a comma\n"                                               \
     "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
@@ -119,13 +132,20 @@ bool tool_rule_option(struct tool_rule_choice *choice, int option);
  * together. */
 bool tool_rule_complete(struct tool_rule_choice *choice);
 
+/* Whether a filter can keep all that the options say; false after a message. For commands that read
+ * no records but say of a filter how its keys are made. */
+bool tool_rule_is_kept(const struct tool_rule_choice *choice);
+
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
 /* What the flags are called: row i is the flag 1 << i. */
 enum { TOOL_RULE_NAMES = 10 };
 extern const char *const tool_rule_names[TOOL_RULE_NAMES];
 
-/* Those that make other bytes of a key, and of these those that not every text can be made. */
+/* Those that say what a key is, those of them that make other bytes of it, and of these those that
+ * not every text can be made. The others, field, delimiter and comment say how an input is laid
+ * out: a filter keeps them as what is meant if nothing else is said. */
+#define TOOL_RULE_OF_KEY BLOOMERY_RULE_OF_KEY
 #define TOOL_RULE_FORMS \
     (BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
 #define TOOL_RULE_CHANGES (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | TOOL_RULE_FORMS)
@@ -136,20 +156,36 @@ static inline bool tool_rule_is_none(const bloomery_key_rule *rule)
     return rule->flags == 0 && rule->field == 0 && rule->comment == 0;
 }
 
+/* Whether records of a source are the keys as they are. */
+static inline bool tool_records_are_keys(const bloomery_key_rule *rule,
+                                         const struct tool_source *source)
+{
+    return tool_rule_is_none(rule) && tool_layout_is_none(source->layout);
+}
+
 bool tool_rule_equal(const bloomery_key_rule *one, const bloomery_key_rule *other);
 
 /* "field 3, delimited by tab; trim, lower" in `text`; "" for none. Returns `text`. */
 enum { TOOL_RULE_TEXT_BYTES = 200 };
 const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RULE_TEXT_BYTES]);
 
+/* A filter's rule with the layout of the options, if they have one: see tool_rule_settle. */
+bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
+                                     const bloomery_key_rule *kept);
+
 /*
- * The rule for keys of a filter that is there: its own. Options that were given must agree with it;
- * those that were not go without saying. A filter without a rule takes that of the options where
- * the command only `asks`, since whoever asks says what his lines look like; adding by a rule that
- * the file does not keep is refused. False after a message that names what differs.
+ * The rule for keys of a filter that is there. What a key is (TOOL_RULE_OF_KEY) the filter's own
+ * rule says, and options must agree with it. How the input is laid out the options say, and if they
+ * do not, the filter's rule. A filter without a rule takes all of the options if the command only
+ * `queries`; adding keys of a form that the file does not keep is refused. False after a message
+ * that names what differs.
  */
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
                       const bloomery_filter *filter, bool queries, bloomery_key_rule *rule);
+
+/* Tells a source what it has to know of the keys that are made of it by this rule. */
+void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choice *choice,
+                         const bloomery_key_rule *rule);
 
 /* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes
  * bytes. */
@@ -157,20 +193,32 @@ bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
 
 /* ---- Keys of records ------------------------------------------------------------------------- */
 
+enum { TOOL_TALLY_PLACES = 10 };
+
+/* Of a record. */
+struct tool_place {
+    uint64_t chunk_number;
+    uint64_t record;   /* in its chunk */
+    bool placed;       /* the line has been looked for */
+    uint64_t line;     /* in its input, from 1 on; 0: not known */
+    const char *input; /* its name; NULL: -k */
+};
+
 /* Records that gave no key without being told to (as comments and empty keys are). */
 struct tool_tally {
     uint64_t without_field;
+    uint64_t broken;      /* no JSON */
     uint64_t malformed;   /* no hexadecimal digits, no number, no UTF-8 */
     uint64_t open_quotes; /* records that end within quotes; they have a key all the same */
-    uint64_t passed_over; /* all without a key: comments, empty keys, and the first two */
+    uint64_t headers;
+    uint64_t passed_over; /* all without a key: comments, empty keys, and those above but the open
+                             quotes */
+    const struct tool_layout *layout; /* of the records; NULL: the rule's */
 
-    /* The first that no key can be made of, in the order of the input; valid where malformed >
-     * 0. */
-    uint64_t chunk_number;
-    uint64_t record;   /* in its chunk */
-    uint64_t line;     /* in its input, from 1 on; 0: not known */
-    const char *input; /* its name; NULL: -k */
-    char shown[80];    /* the record, escaped and cut */
+    struct tool_place broken_at[TOOL_TALLY_PLACES]; /* the first that are no JSON */
+    struct tool_place
+        malformed_at; /* the first that no key can be made of; valid if there is one */
+    char shown[80];   /* that record, escaped and cut */
 };
 
 /* What a batch of records was made into. One thread's. */

@@ -28,14 +28,37 @@ static bool take_byte(const char *option, const char *text, uint32_t *byte)
     return true;
 }
 
-static bool take_field_number(const char *text, int32_t *field)
+/* One number goes into the rule, which a filter can keep. 0 is the whole record. */
+static bool take_fields(struct tool_rule_choice *choice, const char *text)
 {
-    uint32_t number;
-    bool from_end = text[0] == '-';
-    if (!tool_option_small("-F", text + from_end, 1, INT32_MAX, &number))
+    if (choice->field_given) {
+        tool_usage("-F is given twice; the fields of a key are named together, as in -F 1,3");
         return false;
-    *field = from_end ? -(int32_t)number : (int32_t)number;
+    }
+    choice->field_given = true;
+    choice->rule.field = 0;
+    if (strcmp(text, "0") == 0)
+        return true;
+    if (!tool_layout_take_fields(&choice->layout, text))
+        return false;
+    if (choice->layout.field_count == 1 && choice->layout.fields[0].number != 0) {
+        choice->rule.field = choice->layout.fields[0].number;
+        choice->layout.field_count = 0;
+    }
     return true;
+}
+
+static bool take_path(struct tool_layout *layout, const char *text)
+{
+    if (layout->jsonl) {
+        tool_usage("--jsonl is given twice; a key is one member of a line");
+        return false;
+    }
+    layout->jsonl = true;
+    if (tool_json_path_parse(text, &layout->path))
+        return true;
+    tool_usage("--jsonl '%s': is no path to a member, such as url or meta.id", text);
+    return false;
 }
 
 bool tool_rule_option(struct tool_rule_choice *choice, int option)
@@ -46,9 +69,16 @@ bool tool_rule_option(struct tool_rule_choice *choice, int option)
         choice->delimiter_given = true;
         return take_byte("-d", optarg, &rule->delimiter);
     case 'F':
-        return take_field_number(optarg, &rule->field);
+        return take_fields(choice, optarg);
+    case TOOL_OPTION_HEADER:
+        choice->layout.header = true;
+        return true;
+    case TOOL_OPTION_JSONL:
+        return take_path(&choice->layout, optarg);
     case TOOL_OPTION_COMMENT:
-        return take_byte("--comment", optarg, &rule->comment);
+        choice->comment_given = true;
+        rule->comment = 0;
+        return optarg[0] == '\0' || take_byte("--comment", optarg, &rule->comment);
     case TOOL_OPTION_CSV:
         rule->flags |= BLOOMERY_RULE_CSV;
         return true;
@@ -87,6 +117,28 @@ bool tool_rule_option(struct tool_rule_choice *choice, int option)
     }
 }
 
+/* Several fields, and names, are the layout's; the rule then has none. */
+static bool complete_layout(struct tool_rule_choice *choice)
+{
+    bloomery_key_rule *rule = &choice->rule;
+    struct tool_layout *layout = &choice->layout;
+    for (uint32_t i = 0; i < layout->field_count; i++)
+        if (layout->fields[i].number == 0 && !layout->header) {
+            tool_usage("-F %.*s: fields have numbers; with --header, which takes the first line "
+                       "of an input for their names, they have names too",
+                       (int)layout->fields[i].bytes, layout->fields[i].name);
+            return false;
+        }
+    layout->delimiter = rule->delimiter;
+    layout->flags = rule->flags & (BLOOMERY_RULE_CSV | BLOOMERY_RULE_CRLF);
+    if (layout->field_count > 0) {
+        rule->field = 0;
+        rule->delimiter = 0;
+        rule->flags &= ~(uint32_t)BLOOMERY_RULE_CSV;
+    }
+    return true;
+}
+
 bool tool_rule_complete(struct tool_rule_choice *choice)
 {
     bloomery_key_rule *rule = &choice->rule;
@@ -101,7 +153,17 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
         tool_usage("--utf16 is for texts: it excludes --hex, --int64 and --int32");
         return false;
     }
-    if (rule->field == 0 && (choice->delimiter_given || csv)) {
+    const bool fields = rule->field != 0 || choice->layout.field_count > 0;
+    if (choice->layout.jsonl &&
+        (choice->field_given || choice->delimiter_given || csv || choice->layout.header)) {
+        tool_usage("--jsonl names a member of JSON lines, which have no fields for %s",
+                   choice->field_given                             ? "-F"
+                   : choice->delimiter_given                       ? "-d"
+                   : (choice->rule.flags & BLOOMERY_RULE_CSV) != 0 ? "--csv"
+                                                                   : "--header");
+        return false;
+    }
+    if (!fields && (choice->delimiter_given || csv)) {
         tool_usage("%s is about fields; -F N says which of them is the key", csv ? "--csv" : "-d");
         return false;
     }
@@ -109,9 +171,20 @@ bool tool_rule_complete(struct tool_rule_choice *choice)
         tool_usage("-d '\"': with --csv the double quote can't delimit fields");
         return false;
     }
-    if (rule->field != 0 && !choice->delimiter_given)
+    if (fields && !choice->delimiter_given)
         rule->delimiter = csv ? ',' : '\t';
-    return true;
+    return complete_layout(choice);
+}
+
+bool tool_rule_is_kept(const struct tool_rule_choice *choice)
+{
+    if (tool_layout_is_none(&choice->layout))
+        return true;
+    tool_usage("%s tells how an input is laid out, and no filter keeps it",
+               choice->layout.jsonl    ? "--jsonl"
+               : choice->layout.header ? "--header"
+                                       : "-F with several fields");
+    return false;
 }
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
@@ -163,20 +236,33 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
 /* What an option says that the filter's rule does not; NULL where they agree. */
 static const char *difference(const struct tool_rule_choice *choice, const bloomery_key_rule *kept)
 {
-    const bloomery_key_rule *queried = &choice->rule;
     static char option[32];
     for (size_t i = 0; i < TOOL_RULE_NAMES; i++)
-        if ((queried->flags & ~kept->flags) >> i & 1) {
+        if ((choice->rule.flags & TOOL_RULE_OF_KEY & ~kept->flags) >> i & 1) {
             snprintf(option, sizeof(option), "--%s", tool_rule_names[i]);
             return option;
         }
-    if (queried->field != 0 && queried->field != kept->field) {
-        snprintf(option, sizeof(option), "-F %d", (int)queried->field);
-        return option;
+    return NULL;
+}
+
+bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
+                                     const bloomery_key_rule *kept)
+{
+    const uint32_t csv = BLOOMERY_RULE_CSV;
+    bloomery_key_rule rule = *kept;
+    if (choice->field_given || choice->layout.jsonl)
+        rule.field = choice->rule.field;
+    /* Another field, of records that are cut as before. */
+    const bool cut_as_before =
+        kept->field != 0 && !choice->delimiter_given && (choice->rule.flags & csv) == 0;
+    if (rule.field == 0 || !cut_as_before) {
+        rule.delimiter = rule.field != 0 ? choice->rule.delimiter : 0;
+        rule.flags = (rule.flags & ~csv) | (rule.field != 0 ? choice->rule.flags & csv : 0);
     }
-    if (choice->delimiter_given && queried->delimiter != kept->delimiter)
-        return "-d";
-    return queried->comment != 0 && queried->comment != kept->comment ? "--comment" : NULL;
+    if (choice->comment_given)
+        rule.comment = choice->rule.comment;
+    rule.flags |= choice->rule.flags & (BLOOMERY_RULE_CRLF | BLOOMERY_RULE_SKIP_EMPTY);
+    return rule;
 }
 
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
@@ -185,9 +271,7 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     char text[TOOL_RULE_TEXT_BYTES];
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
-    *rule = info.rule;
-    if (tool_rule_is_none(&choice->rule))
-        return true;
+    *rule = tool_rule_laid_out(choice, &info.rule);
     if (tool_rule_is_none(&info.rule) && queries) {
         *rule = choice->rule;
         return true;
@@ -196,7 +280,8 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     if (what == NULL)
         return true;
     if (tool_rule_is_none(&info.rule))
-        tool_error("%s: %s: its keys are whole lines; a filter's rule is given when it is built",
+        tool_error("%s: %s: its keys are whole lines; what becomes of keys is said when a filter "
+                   "is built",
                    path, what);
     else
         tool_error("%s: %s: its keys are made by another rule: %s. Leave the option out: the rule "
@@ -205,12 +290,30 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     return false;
 }
 
+void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choice *choice,
+                         const bloomery_key_rule *rule)
+{
+    source->keep_bom = choice->keep_bom;
+    source->returns_taken = (rule->flags & BLOOMERY_RULE_CRLF) != 0;
+    source->cuts = *rule;
+    source->layout = &choice->layout;
+}
+
 /* ---- What was passed over -------------------------------------------------------------------- */
+
+static void place(struct tool_place *place, const struct tool_chunks *chunks)
+{
+    if (!place->placed && place->input != NULL)
+        place->line = tool_chunks_line(chunks, place->chunk_number, place->record);
+    place->placed = true;
+}
 
 void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks)
 {
-    if (tally->malformed > 0 && tally->input != NULL)
-        tally->line = tool_chunks_line(chunks, tally->chunk_number, tally->record);
+    if (tally->malformed > 0)
+        place(&tally->malformed_at, chunks);
+    for (size_t i = 0; i < TOOL_TALLY_PLACES && i < tally->broken; i++)
+        place(&tally->broken_at[i], chunks);
 }
 
 static const char *wrong_form(const bloomery_key_rule *rule)
@@ -224,15 +327,53 @@ static const char *wrong_form(const bloomery_key_rule *rule)
     return "is no UTF-8";
 }
 
+/* "a.jsonl: 12 lines are no JSON and were passed over: 3, 7, b.jsonl:2 and 9 more" */
+static void say_broken(const struct tool_tally *tally)
+{
+    char number[TOOL_NUMBER_BYTES], list[400] = "";
+    const char *input = tally->broken_at[0].input;
+    size_t used = 0, told = 0;
+    for (; told < TOOL_TALLY_PLACES && told < tally->broken && used < sizeof(list) - 60; told++) {
+        const struct tool_place *at = &tally->broken_at[told];
+        const bool other = at->input != NULL && input != NULL && strcmp(at->input, input) != 0;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.30s%s%llu",
+                                 told > 0 ? ", " : "", other ? tool_path_said(at->input) : "",
+                                 other ? ":" : "", (unsigned long long)at->line);
+    }
+    if (told < tally->broken)
+        snprintf(list + used, sizeof(list) - used, " and %s more",
+                 tool_format_count(number, tally->broken - told));
+    tool_warning("%s: %s line%s no JSON and %s no key: %s",
+                 input != NULL ? tool_path_said(input) : "a key",
+                 tool_format_count(number, tally->broken), tally->broken == 1 ? " is" : "s are",
+                 tally->broken == 1 ? "has" : "have", list);
+}
+
+static void say_without_field(const struct tool_tally *tally, const bloomery_key_rule *rule)
+{
+    char number[TOOL_NUMBER_BYTES], text[TOOL_LAYOUT_TEXT_BYTES];
+    const bool one = tally->without_field == 1;
+    tool_format_count(number, tally->without_field);
+    if (tally->layout != NULL && tally->layout->jsonl)
+        tool_warning("%s line%s no string and no number at %s and %s no key", number,
+                     one ? " has" : "s have", tool_layout_describe(tally->layout, text),
+                     one ? "has" : "have");
+    else if (tally->layout != NULL)
+        tool_warning("%s record%s had no %s and %s passed over", number, one ? "" : "s",
+                     tool_layout_describe(tally->layout, text), one ? "was" : "were");
+    else
+        tool_warning("%s record%s had no field %d and %s passed over", number, one ? "" : "s",
+                     (int)rule->field, one ? "was" : "were");
+}
+
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
                     const char *consequence)
 {
     char number[TOOL_NUMBER_BYTES];
+    if (tally->broken > 0)
+        say_broken(tally);
     if (tally->without_field > 0)
-        tool_warning("%s record%s had no field %d and %s passed over",
-                     tool_format_count(number, tally->without_field),
-                     tally->without_field == 1 ? "" : "s", (int)rule->field,
-                     tally->without_field == 1 ? "was" : "were");
+        say_without_field(tally, rule);
     if (tally->open_quotes > 0)
         tool_warning("%s record%s within quotes: a quoted field that goes over several lines is "
                      "not supported, each line was taken for a record",
@@ -245,10 +386,11 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
         snprintf(more, sizeof(more), " (nor %s %s more)", tally->malformed == 2 ? "is" : "are",
                  tool_format_count(number, tally->malformed - 1));
     char line[TOOL_NUMBER_BYTES + 8] = "";
-    if (tally->line > 0)
-        snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)tally->line);
-    tool_error("%s%s%s'%s' %s%s; %s", tally->input != NULL ? tool_path_said(tally->input) : "",
-               tally->input != NULL ? ": " : "", line, tally->shown, wrong_form(rule), more,
+    const struct tool_place *at = &tally->malformed_at;
+    if (at->line > 0)
+        snprintf(line, sizeof(line), "line %llu: ", (unsigned long long)at->line);
+    tool_error("%s%s%s'%s' %s%s; %s", at->input != NULL ? tool_path_said(at->input) : "",
+               at->input != NULL ? ": " : "", line, tally->shown, wrong_form(rule), more,
                consequence);
     return false;
 }
@@ -259,8 +401,15 @@ bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule
     char delimiter[16];
     const unsigned char byte = (unsigned char)rule->delimiter;
     const bool tab = byte == '\t';
-    if (keys > 0 || tally->without_field == 0)
+    if (keys > 0 || tally->without_field + tally->broken == 0)
         return true;
+    if (tally->layout != NULL) {
+        char text[TOOL_LAYOUT_TEXT_BYTES];
+        tool_error("no record has %s%s, so there is no key",
+                   tally->layout->jsonl ? "a string or a number at " : "",
+                   tool_layout_describe(tally->layout, text));
+        return false;
+    }
     tool_error("no record has a field %d, so there is no key; fields are delimited by %s%s%s (-d)",
                (int)rule->field, tab ? "" : "'",
                tab ? "tabs" : tool_show_bytes(delimiter, sizeof(delimiter), &byte, 1),

@@ -241,6 +241,10 @@ static bool fits_together(const struct tool_dedupe_command *command)
         return !tool_usage("--state needs a file; '-' is none");
     if (command->secret_file != NULL && command->state == NULL && command->against_given == 0)
         return !tool_usage("--secret-file is for the filters of --state and --against");
+    if (command->append != NULL && command->choice.layout.header)
+        return !tool_usage(
+            "--append would add the header to FILE again in each run; leave --header "
+            "out, and the first lines off with tail -n +2");
     if (command->append != NULL && tool_path_is_stdin(command->append))
         return !tool_usage("--append needs a file; what is kept is printed on standard output");
     if (command->state != NULL && command->append != NULL &&
@@ -408,7 +412,6 @@ static int dedupe_main(int argc, char **argv)
     }
     command->source.paths = argv + optind;
     command->source.count = (size_t)(argc - optind);
-    command->source.keep_bom = command->choice.keep_bom;
     if (option == TOOL_OPTION_HELP)
         code = TOOL_FOUND;
     else if (option == -1 && tool_rule_complete(&command->choice) && fits_together(command))

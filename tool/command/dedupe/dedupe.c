@@ -238,6 +238,13 @@ static size_t record_of(const struct worker *worker, size_t index)
     return record;
 }
 
+/* Whether the first record that was dealt with is a header, which is no line of the report. */
+static bool has_header(const struct worker *worker)
+{
+    const struct tool_layout *layout = worker->chunk.layout;
+    return layout != NULL && layout->header && worker->chunk.begins_input && worker->limit > 0;
+}
+
 /* Adds a worker's candidates, which are next in the order of the input. False: it stops here. */
 static bool add_candidates(struct worker *worker)
 {
@@ -248,7 +255,7 @@ static bool add_candidates(struct worker *worker)
     worker->limit = stop ? record_of(worker, worker->answered) : worker->count;
     dedupe->stopped = dedupe->stopped || stop;
     if (!worker->run->learns)
-        dedupe->lines += worker->limit;
+        dedupe->lines += worker->limit - has_header(worker);
     return !stop;
 }
 
@@ -338,6 +345,11 @@ static void find_kept(struct worker *worker)
     for (size_t i = tool_next_bit(worker->keyed, 0, worker->limit, false); i < worker->limit;
          i = tool_next_bit(worker->keyed, i + 1, worker->limit, false))
         worker->without_key++;
+    if (!has_header(worker))
+        return;
+    worker->without_key--;
+    if (worker->chunk.number > 0) /* that of the first input stands for all */
+        worker->kept[0] &= ~UINT64_C(1);
 }
 
 /* Copies the records whose bit is `value` to `to`, which may be where they are: each goes to the
@@ -399,9 +411,10 @@ static bool deliver_chunk(struct worker *worker)
     const struct tool_dedupe *dedupe = worker->run->dedupe;
     size_t bytes = 0;
     find_kept(worker);
-    uint64_t kept = tool_ones_in(worker->kept, worker->limit);
-    worker->kept_count += kept;
-    worker->dropped_count += worker->limit - kept;
+    const uint64_t kept = tool_ones_in(worker->kept, worker->limit);
+    const bool header = has_header(worker), first = worker->chunk.number == 0;
+    worker->kept_count += kept - (header && first);
+    worker->dropped_count += worker->limit - kept - (header && !first);
     if (dedupe->count_only && dedupe->appended == NULL)
         return true;
     if (dedupe->appended != NULL && dedupe->invert)
@@ -471,7 +484,8 @@ static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *sou
     stoppable.interrupt = learns ? NULL : dedupe->interrupt;
     struct run run = {.dedupe = dedupe, .learns = learns};
     const bool told = dedupe->tally.malformed > 0; /* of other chunks than these */
-    run.plain = tool_rule_is_none(&dedupe->rule) && (learns || dedupe->against_count == 0);
+    run.plain =
+        tool_records_are_keys(&dedupe->rule, source) && (learns || dedupe->against_count == 0);
     run.chunks = tool_chunks_open(&stoppable, silent ? NULL : learns ? "reading" : "comparing");
     start_threads(&run);
     tool_team_run(run.threads, work, &run);

@@ -425,8 +425,9 @@ void tool_dedupe_settle_rules(struct tool_dedupe_command *command)
         struct tool_against *against = &command->dedupe.against[i];
         bloomery_info info = BLOOMERY_INFO;
         bloomery_info_get(against->filter, false, &info);
-        against->rule = tool_rule_is_none(&info.rule) ? command->dedupe.rule : info.rule;
+        against->rule = tool_rule_is_none(&info.rule)
+                            ? command->dedupe.rule
+                            : tool_rule_laid_out(&command->choice, &info.rule);
     }
-    if (command->dedupe.rule.flags & BLOOMERY_RULE_CRLF)
-        command->source.returns_taken = true;
+    tool_source_lay_out(&command->source, &command->choice, &command->dedupe.rule);
 }

@@ -263,7 +263,7 @@ static int inspect_main(int argc, char **argv)
         if (!take_option(&request, option))
             return TOOL_ERROR;
     }
-    if (!tool_rule_complete(&request.choice))
+    if (!tool_rule_complete(&request.choice) || !tool_rule_is_kept(&request.choice))
         return TOOL_ERROR;
     if (argc - optind != 1)
         return tool_usage("one filter must be named");

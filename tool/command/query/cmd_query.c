@@ -208,13 +208,13 @@ static bool open_filters(struct query *query)
     return query->confirm == NULL || query->question.confirm != NULL;
 }
 
-/* Carriage returns are warned about where one of the filters takes them for part of a key. */
-static bool returns_are_taken(const struct tool_question *question)
+/* Carriage returns are warned about if one of the filters takes them for part of a key. */
+static const bloomery_key_rule *rule_that_warns(const struct tool_question *question)
 {
     for (size_t r = 0; r < question->rule_count; r++)
         if ((question->rules[r].flags & BLOOMERY_RULE_CRLF) == 0)
-            return false;
-    return true;
+            return &question->rules[r];
+    return &question->rules[0];
 }
 
 /* What is said when all has been asked. False where some of it could not be. */
@@ -265,14 +265,13 @@ static int print_positions(struct query *query, const struct tool_source *source
 
 static int run_query(struct query *query, char **inputs, size_t input_count)
 {
-    const struct tool_source source = {.paths = inputs,
-                                       .count = input_count,
-                                       .delimiter = query->question.delimiter,
-                                       .keep_going = true,
-                                       .keep_bom = query->choice.keep_bom,
-                                       .returns_taken = returns_are_taken(&query->question),
-                                       .threads = query->threads,
-                                       .line_max = query->line_max};
+    struct tool_source source = {.paths = inputs,
+                                 .count = input_count,
+                                 .delimiter = query->question.delimiter,
+                                 .keep_going = true,
+                                 .threads = query->threads,
+                                 .line_max = query->line_max};
+    tool_source_lay_out(&source, &query->choice, rule_that_warns(&query->question));
     if (query->positions)
         return print_positions(query, &source);
 

@@ -51,7 +51,8 @@ struct querier {
     bloomery_key keys[TOOL_BATCH_ROOM]; /* the records */
 };
 
-static void make_room_for_rules(struct querier *querier, const bloomery_key_rule *rules)
+static void make_room_for_rules(struct querier *querier, const bloomery_key_rule *rules,
+                                const struct tool_layout *layout)
 {
     const size_t count = querier->question->rule_count;
     assert(count >= 1);
@@ -59,14 +60,14 @@ static void make_room_for_rules(struct querier *querier, const bloomery_key_rule
     querier->plain = querier->question->confirm == NULL;
     querier->made = tool_allocate(count * sizeof(struct tool_made *));
     for (size_t r = 0; r < count; r++) {
-        bool none = tool_rule_is_none(&rules[r]);
+        bool none = tool_rule_is_none(&rules[r]) && tool_layout_is_none(layout);
         querier->made[r] = none ? NULL : tool_made_new();
         querier->plain = querier->plain && none;
     }
 }
 
 static struct querier *querier_new(const struct tool_question *question,
-                                   const bloomery_key_rule *rules)
+                                   const bloomery_key_rule *rules, const struct tool_layout *layout)
 {
     struct querier *querier = tool_allocate(sizeof(*querier));
     memset(querier, 0, sizeof(*querier));
@@ -74,7 +75,7 @@ static struct querier *querier_new(const struct tool_question *question,
     querier->hits = tool_allocate(question->filter_count * sizeof(*querier->hits));
     memset(querier->hits, 0, question->filter_count * sizeof(*querier->hits));
     querier->answers = tool_allocate(question->filter_count * sizeof(*querier->answers));
-    make_room_for_rules(querier, rules);
+    make_room_for_rules(querier, rules, layout);
     return querier;
 }
 
@@ -302,6 +303,9 @@ static bool answer(struct querier *querier, size_t count)
         return hits == 0;
     if (question->count_only)
         return true;
+    if (querier->chunk.open && querier->chunk.number == 0 &&
+        tool_chunk_has_header(&querier->chunk, count))
+        append(querier, querier->keys[0].data, querier->keys[0].bytes + 1);
     if (question->counts)
         append_with_counts(querier, count);
     else if (question->with_filename)
@@ -328,7 +332,7 @@ bool tool_query_keys(struct tool_question *question, const char *const *keys, si
     bloomery_key_rule *rules = tool_allocate(question->rule_count * sizeof(*rules));
     for (size_t r = 0; r < question->rule_count; r++)
         rules[r] = tool_rule_of_keys(&question->rules[r]);
-    struct querier *querier = querier_new(question, rules);
+    struct querier *querier = querier_new(question, rules, NULL);
     bool more = true;
     size_t bytes = 0;
     for (size_t i = 0; i < count; i++)
@@ -396,7 +400,7 @@ bool tool_query_source(struct tool_question *question, const struct tool_source 
     struct querying querying = {question, chunks,
                                 tool_allocate(threads * sizeof(struct querier *))};
     for (uint32_t i = 0; i < threads; i++)
-        querying.queriers[i] = querier_new(question, question->rules);
+        querying.queriers[i] = querier_new(question, question->rules, source->layout);
     tool_team_run(threads, answer_chunks, &querying);
     for (uint32_t i = 0; i < threads; i++)
         querier_free(querying.queriers[i], question);

@@ -127,7 +127,7 @@ static void query_chunk(struct querying *querying, struct tool_chunks *chunks,
     size_t count;
     while (!querying->ended && (count = tool_chunk_keys(chunk, querying->records)) > 0) {
         tool_rule_apply(&querying->choice.rule, chunk, querying->records, count, made);
-        if (made->tally.malformed > 0 && made->tally.line == 0)
+        if (made->tally.malformed + made->tally.broken > 0)
             tool_tally_place(&made->tally, chunks);
         const bool together = query_together(querying, made);
         size_t key = 0;
@@ -314,8 +314,7 @@ static int contains_main(int argc, char **argv)
     if (read_options(querying, argc, argv, &code)) {
         querying->source.paths = argv + optind;
         querying->source.count = (size_t)(argc - optind);
-        querying->source.keep_bom = querying->choice.keep_bom;
-        querying->source.returns_taken = (querying->choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
+        tool_source_lay_out(&querying->source, &querying->choice, &querying->choice.rule);
         code = run(querying);
     }
     free(querying->keys);

@@ -32,6 +32,7 @@ struct run {
     struct tool_made *made; /* NULL: records are the keys */
     struct tool_made *paid; /* the payloads; NULL: none */
     bloomery_key_rule payload_rule;
+    struct tool_layout payload_layout;
     bloomery_key *payloads;
     struct tool_out *out;   /* NULL: nothing is printed while it runs */
     const char *list;       /* the input that is a requests.seen; NULL: the present one is none */
@@ -146,7 +147,9 @@ static void push_keys(struct run *run, const struct tool_chunk *chunk, const blo
 static void find_payloads(struct run *run, const struct tool_chunk *chunk, size_t count)
 {
     size_t key = 0, paid = 0;
-    tool_rule_apply(&run->payload_rule, chunk, run->records, count, run->paid);
+    struct tool_chunk laid_out = *chunk; /* as the payload lies, not the key */
+    laid_out.layout = &run->payload_layout;
+    tool_rule_apply(&run->payload_rule, &laid_out, run->records, count, run->paid);
     for (size_t i = 0; i < count; i++) {
         const bool has = tool_bit(run->paid->with_key, i);
         if (tool_bit(run->made->with_key, i))
@@ -160,7 +163,7 @@ static void push_made(struct run *run, const struct tool_chunk *chunk, size_t co
 {
     struct tool_made *made = run->made;
     tool_rule_apply(&run->feed->choice.rule, chunk, run->records, count, made);
-    if (made->tally.malformed > 0 && made->tally.line == 0)
+    if (made->tally.malformed + made->tally.broken > 0)
         tool_tally_place(&made->tally, run->chunks);
     if (run->paid != NULL)
         find_payloads(run, chunk, count);
@@ -268,22 +271,21 @@ static void open_inputs(struct run *run)
     const double sync = feed->command->options.sync;
     feed->source.threads = 1;
     feed->source.record_max = BLOOMERY_SIEVE_ITEM_MAX;
-    feed->source.keep_bom = feed->choice.keep_bom;
-    feed->source.returns_taken =
-        feed->finds_lists || (feed->choice.rule.flags & BLOOMERY_RULE_CRLF) != 0;
+    tool_source_lay_out(&feed->source, &feed->choice, &feed->choice.rule);
+    feed->source.returns_taken = feed->source.returns_taken || feed->finds_lists;
     feed->source.interrupt = tool_interrupt_take();
     feed->source.idle = commit_when_idle;
     feed->source.idle_context = run;
     feed->source.idle_milliseconds = sync > 0 && sync < 1e6 ? (int)(sync * 1000) + 1 : 1000;
-    if (!tool_rule_is_none(&feed->choice.rule))
+    if (!tool_records_are_keys(&feed->choice.rule, &feed->source))
         run->made = tool_made_new();
     if (feed->payload != 0) {
         run->paid = tool_made_new();
         run->payloads = tool_allocate(TOOL_BATCH_ROOM * sizeof(*run->payloads));
         run->payload_rule = (bloomery_key_rule){.field = feed->payload,
-                                                .delimiter = feed->choice.rule.delimiter,
-                                                .flags = feed->choice.rule.flags &
-                                                         (BLOOMERY_RULE_CSV | BLOOMERY_RULE_CRLF)};
+                                                .delimiter = feed->choice.layout.delimiter,
+                                                .flags = feed->choice.layout.flags};
+        run->payload_layout.header = feed->choice.layout.header;
     }
     run->chunks = tool_chunks_open(&feed->source, feed->command->quiet ? NULL : feed->verb);
 }

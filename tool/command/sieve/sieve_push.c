@@ -234,7 +234,7 @@ static bool take_option(struct tool_sieve_feed *feed, int option)
 static bool fits_together(const struct tool_sieve_feed *feed)
 {
     const bloomery_sieve_options *options = &feed->command->options;
-    if (feed->payload != 0 && feed->choice.rule.field == 0)
+    if (feed->payload != 0 && feed->choice.rule.field == 0 && feed->choice.layout.field_count == 0)
         return !tool_usage("--payload is a field beside the key's: it goes with -F");
     if (options->engine == BLOOMERY_SIEVE_DISK &&
         (options->rate > 0 || options->full != BLOOMERY_SIEVE_GROW || options->dialect != NULL))

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the text of a key lies in a record, beyond the one field that a key rule can name: several
+ * fields, fields by the names of a header, a member of a line of JSON. It belongs to an input, not
+ * to a filter, and no file keeps it.
+ *
+ *     -F 3,1       850101,Ada,Paris        text  Paris,850101     (with --csv: byte 31 between)
+ *     --jsonl id   {"id": "x", "n": 1}     text  x
+ */
+#ifndef BLOOMERY_TOOL_LAYOUT_H
+#define BLOOMERY_TOOL_LAYOUT_H
+
+#include "input/json_line.h"
+
+#include <bloomery/bloomery.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    TOOL_LAYOUT_FIELDS = 16,     /* at most */
+    TOOL_LAYOUT_SEPARATOR = 31,  /* "unit separator": between the fields of a CSV record */
+    TOOL_LAYOUT_NAME_BYTES = 64, /* of a name shown in messages */
+};
+
+struct tool_layout {
+    uint32_t field_count; /* 0: the key rule names the field, or there is none */
+    struct {
+        int32_t number;   /* as in a key rule; 0: by name */
+        const char *name; /* of the header; not NUL-terminated */
+        size_t bytes;
+    } fields[TOOL_LAYOUT_FIELDS];
+    bool header; /* the first record of an input names its fields, and has no key */
+    bool jsonl;
+    struct tool_json_path path;
+
+    /* How records are cut into fields. */
+    uint32_t delimiter;
+    uint32_t flags; /* BLOOMERY_RULE_CSV, BLOOMERY_RULE_CRLF */
+};
+
+/* The numbers of an input's fields: those that were named are looked up in its header. */
+struct tool_columns {
+    int32_t numbers[TOOL_LAYOUT_FIELDS];
+};
+
+/* Whether a layout says more than a key rule: NULL says nothing. */
+static inline bool tool_layout_is_none(const struct tool_layout *layout)
+{
+    return layout == NULL || (layout->field_count == 0 && !layout->jsonl && !layout->header);
+}
+
+/* Takes the value of -F that is more than one number. False after a message. */
+bool tool_layout_take_fields(struct tool_layout *layout, const char *text);
+
+/* Finds the columns of an input in its header. Those with numbers need none. Returns NULL, or a
+ * sentence in `error` that names the column that is missing. */
+const char *tool_layout_find_columns(const struct tool_layout *layout, bloomery_key header,
+                                     struct tool_columns *columns, char *error, size_t room);
+
+/* How many bytes tool_layout_text may write for a record of so many. */
+size_t tool_layout_room(const struct tool_layout *layout, size_t bytes);
+
+enum tool_text {
+    TOOL_TEXT_FOUND,
+    TOOL_TEXT_MISSING, /* no such field or member, or it is no string and no number */
+    TOOL_TEXT_BROKEN,  /* no JSON */
+};
+
+/* The text of the key: a span of the record or of `to`. `open_quote`: the record ends within
+ * quotes. */
+enum tool_text tool_layout_text(const struct tool_layout *layout,
+                                const struct tool_columns *columns, bloomery_key record,
+                                unsigned char *to, bloomery_key *text, bool *open_quote);
+
+/* What messages call the wanted text: "fields 3,1", "'meta.id'". Returns `text`. */
+enum { TOOL_LAYOUT_TEXT_BYTES = 160 };
+const char *tool_layout_describe(const struct tool_layout *layout,
+                                 char text[TOOL_LAYOUT_TEXT_BYTES]);
+
+#endif /* BLOOMERY_TOOL_LAYOUT_H */
