@@ -80,7 +80,11 @@ static void no_counts_are_refused(void **state)
         "inf",
         "nan",
         "1e30",
-        "1,000",
+        "1,00",
+        "1,0000",
+        "1000,000",
+        ",100",
+        "1,000,00",
         "1.2.3",
         "1%",
         "1k_0",
@@ -123,10 +127,15 @@ static void sizes_are_read_exactly(void **state)
         {"2T", UINT64_C(1) << 41},
         {"1e3", 1000},
         {"1e3MB", 1000000000},
+        {"36.5 MiB", UINT64_C(73) << 19},
+        {"1,024 KiB", UINT64_C(1) << 20},
         {"1_000", 1000},
+        {"1,000", 1000},
+        {"12,345,678", 12345678},
     };
-    static const char *const bad[] = {"",     "-1",  "1i",    "1KI", "1KiBs",        "1BB",   "1iB",
-                                      "1KBi", "MiB", "1 MiB", "1XB", "99999999999T", "1.5.5B"};
+    static const char *const bad[] = {"",    "-1",  "1i",           "1KI",   "1KiBs",
+                                      "1BB", "1iB", "1KBi",         "MiB",   "1  MiB",
+                                      "1 ",  "1XB", "99999999999T", "1.5.5B"};
     (void)state;
     for (size_t i = 0; i < LENGTH(good); i++) {
         uint64_t value = UNTOUCHED;
@@ -157,6 +166,8 @@ static void rates_are_read_to_the_last_bit(void **state)
         {"1/1k", 1.0 / 1000},
         {"2/1e6", 2.0 / 1000000},
         {"1/1_000", 1.0 / 1000},
+        {"1 in 12,500", 1.0 / 12500},
+        {"1 %", 0.01},
         {"0.1000000000000000055511151231257827", 0.1},
         {"0.3", 0.3},
         {"0", 0},

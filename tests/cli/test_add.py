@@ -97,10 +97,30 @@ def filter_past_its_plan_is_warned_about(c):
     c.run("add f.bloom", stdin=numbers(500, 500), stderr=has("f.bloom: added 500 keys, "))
     _, stderr = c.run("add -q f.bloom", stdin="")
     c.expect(stderr == b"", f"{stderr}")
-    c.run("add -q f.bloom", stdin=numbers(1000, 1000),
+    c.run("add -q --force f.bloom", stdin=numbers(1000, 1000),
           stderr=has("warning: f.bloom: holds about ", " keys and was planned for 1,000: its rate is "
                      "now 1 in ", ", not 1 in 10"))
     c.run("query -c f.bloom", stdin=numbers(0, 2000), stdout="2000\n")
+
+
+@case
+def what_ruins_the_rate_is_refused_before_it_is_written(c):
+    c.run("build -q -n 1000 -p 0.01 -o f.bloom", stdin=numbers(0, 900))
+    before = c.read("f.bloom")
+    refused = has("f.bloom: with these it would hold about ", "; twice the planned one is 1 in 5", "; build a larger one",
+                  "nothing was added to f.bloom\n")
+    c.run("add f.bloom", stdin=numbers(1000, 2000), code=2, stderr=refused)
+    c.run("add f.bloom", stdin=numbers(1000, 200_000), code=2,
+          stderr=has("f.bloom: with these it would be full, every bit set; twice the planned one is 1 in 5"))
+    c.run("add --max-rate 0.011 f.bloom", stdin=numbers(1000, 500), code=2, stderr=has("; --max-rate is 1 in 90.9"))
+    c.expect(c.read("f.bloom") == before, "the filter was changed")
+    # As many as it was planned for, and some more, are no ruin; nor is what changes nothing.
+    c.run("add -q f.bloom", stdin=numbers(900, 250), stderr=has("warning"))
+    c.run("add -q --max-rate 0.9 f.bloom", stdin=numbers(2000, 3000), stderr=has("warning"))
+    c.run("add -q f.bloom", stdin=numbers(2000, 3000), stderr=has("warning"))
+    c.run("add -q --force f.bloom", stdin=numbers(10_000, 50_000), stderr=has("warning"))
+    c.run("build -q --kind scalable -n 1000 -p 0.01 -o g.bloom", stdin=numbers(0, 900))
+    c.run("add -q g.bloom", stdin=numbers(1000, 50_000))
 
 
 @case

@@ -305,10 +305,10 @@ def json_says_what_was_written(c):
              == (1, "build", "f.bloom", 20_000), f"{report}")
     c.expect(9_900 < report["estimated_new_keys"] < 10_100, f"{report}")
     c.expect(report["estimated_new_keys"] == report["estimated_keys"], f"{report}")
-    c.expect(report["new_bits"] == inspected["bits_set"] and report["planned_keys"] == 20_000,
+    c.expect(report["new_bits"] == inspected["bits_set"] and report["planned_keys"] == 10_000,
              f"{report}")
     c.expect(report["file_bytes"] == os.path.getsize(c.path("f.bloom")), f"{report}")
-    c.expect(0 < report["predicted_rate"] < report["planned_rate"] <= 0.01, f"{report}")
+    c.expect(0 < report["predicted_rate"] <= 1.02 * report["planned_rate"] <= 1.02 * 0.01, f"{report}")
     for name in ("bytes", "planned_keys", "planned_rate", "estimated_keys", "predicted_rate"):
         c.expect(report[name] == inspected[name], f"{name}: {report[name]}, {inspected[name]}")
     c.run("build --json -o - keys", code=2, stderr=has("--json and '-o -'"))

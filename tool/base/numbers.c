@@ -29,13 +29,25 @@ static bool is_digit(char letter)
     return letter >= '0' && letter <= '9';
 }
 
-/* One run of digits, underscores allowed between two of them. */
+/* Whether the comma at `text` groups digits as our own output does: behind one to three, or another
+ * group, and before exactly three. `group`: digits since the last comma. */
+static bool is_grouping(const char *text, int group, bool first)
+{
+    return *text == ',' && (first ? group >= 1 && group <= 3 : group == 3) && is_digit(text[1]) &&
+           is_digit(text[2]) && is_digit(text[3]) && !is_digit(text[4]);
+}
+
+/* One run of digits. Between two of them an underscore is allowed, between thousands a comma. */
 static const char *read_digits(const char *text, struct decimal *number, int *count)
 {
+    int group = 0;
+    bool first = true;
     *count = 0;
-    while (is_digit(*text) ||
+    while (is_digit(*text) || is_grouping(text, group, first) ||
            (*text == '_' && *count > 0 && is_digit(text[-1]) && is_digit(text[1]))) {
-        if (*text != '_') {
+        group = *text == ',' ? 0 : group + 1;
+        first = first && *text != ',';
+        if (*text != '_' && *text != ',') {
             uint64_t digit = (uint64_t)(*text - '0');
             if (__builtin_mul_overflow(number->digits, 10, &number->digits) ||
                 __builtin_add_overflow(number->digits, digit, &number->digits))
@@ -47,7 +59,8 @@ static const char *read_digits(const char *text, struct decimal *number, int *co
     return text;
 }
 
-/* "12", "1_000", "1.5", ".5", "2e9", "1.5e+3". Returns the first letter after it, or NULL. */
+/* "12", "1_000", "1,000", "1.5", ".5", "2e9", "1.5e+3". Returns the first letter behind, or NULL.
+ */
 static const char *read_decimal(const char *text, struct decimal *number)
 {
     int whole = 0, fraction = 0;
@@ -128,6 +141,7 @@ bool tool_parse_size(const char *text, uint64_t *value)
     text = read_decimal(text, &number);
     if (text == NULL)
         return false;
+    text += text[0] == ' ' && text[1] != '\0'; /* "36.2 MiB", as it is printed */
     int power = power_of(*text);
     text += power > 0 ? 1 : 0;
     uint64_t base = 1024;
@@ -160,6 +174,13 @@ bool tool_parse_rate(const char *text, double *value)
     const char *slash = strchr(text, '/');
     if (slash != NULL)
         return parse_fraction(text, slash, value);
+    uint64_t odds;
+    if (strncmp(text, "1 in ", 5) == 0) { /* as it is printed */
+        if (!tool_parse_count(text + 5, &odds) || odds == 0)
+            return false;
+        *value = 1 / (double)odds;
+        return true;
+    }
 
     /* What strtod would also take: blanks, signs, hexadecimal, "inf", "nan". */
     size_t plain = strspn(text, "0123456789.eE+-");
@@ -169,6 +190,8 @@ bool tool_parse_rate(const char *text, double *value)
     double parsed = strtod(text, &end);
     if (end != text + plain || plain == 0 || !isfinite(parsed))
         return false;
+    if (end[0] == ' ' && end[1] == '%')
+        end++;
     if (*end == '%') {
         parsed /= 100;
         end++;

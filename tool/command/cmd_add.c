@@ -41,6 +41,9 @@ static const char help[] =
     "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
     "                       them; files with a magic need no name. Such a file\n"
     "                       keeps no rule for keys: give the rule each time\n"
+    "      --max-rate RATE  refuse what would bring the rate over this, instead of\n"
+    "                       twice the planned rate\n"
+    "      --force          add whatever the rate becomes\n"
     "  -q, --quiet          do not report what was added\n"
     "      --json           report on standard output as one JSON object, numbers\n"
     "                       unrounded\n"
@@ -53,8 +56,9 @@ static const char help[] =
     "if given, they must agree with it. If every line lacks the field of the rule,\n"
     "that is an error and nothing is added.\n"
     "\n"
-    "A filter can take more keys than it was planned for, but its rate rises; a\n"
-    "warning then says how far.\n"
+    "A filter can take more keys than it was planned for, but its rate rises, and a\n"
+    "warning says how far. What would bring the rate over twice the planned one is\n"
+    "refused before the file is written.\n"
     "\n"
     "  bloomery add seen.bloom today.txt\n"
     "  zcat log.gz | cut -f 3 | bloomery add seen.bloom\n";
@@ -66,10 +70,19 @@ struct addition {
     struct tool_dialect_choice dialect;
     struct tool_rule_choice choice;
     struct tool_source source;
+    double max_rate; /* 0: twice the planned one */
+    bool force;      /* any */
     bool quiet, json;
 };
 
-enum { OPTION_SECRET_FILE = TOOL_OPTION_OWN, OPTION_MEMORY, OPTION_DIALECT, OPTION_JSON };
+enum {
+    OPTION_SECRET_FILE = TOOL_OPTION_OWN,
+    OPTION_MEMORY,
+    OPTION_DIALECT,
+    OPTION_JSON,
+    OPTION_MAX_RATE,
+    OPTION_FORCE
+};
 
 static const struct option options[] = {
     {"threads", required_argument, NULL, 'j'},
@@ -80,6 +93,8 @@ static const struct option options[] = {
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"max-rate", required_argument, NULL, OPTION_MAX_RATE},
+    {"force", no_argument, NULL, OPTION_FORCE},
     TOOL_LINE_OPTIONS,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
@@ -165,6 +180,35 @@ static bool save(const struct addition *addition, const struct tool_origin *orig
     return false;
 }
 
+#define OVERFULL_RATE 2.0 /* times the planned rate */
+
+/* Whether the filter may be written with what was added. False after saying what would help. */
+static bool rate_is_allowed(const struct addition *addition, const bloomery_info *info)
+{
+    const bool planned = addition->max_rate == 0;
+    const double most = planned ? OVERFULL_RATE * info->planned_rate : addition->max_rate;
+    char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], limit[TOOL_NUMBER_BYTES];
+    if (addition->force || most == 0 || info->live_rate <= most)
+        return true;
+    /* A few keys in a small filter may fall so that its rate is higher than planned. */
+    if (planned && info->estimated_keys <= (double)info->planned_keys)
+        return true;
+    const char *what = planned ? "twice the planned one" : "--max-rate";
+    const char *advice = info->dialect == 0 && !info->can_grow
+                             ? "; build a larger one, or one with --kind scalable, which grows"
+                             : "";
+    tool_format_odds(limit, most);
+    if (info->live_rate >= 1 || !(info->estimated_keys < 1e15))
+        tool_error("%s: with these it would be full, every bit set; %s is %s%s. --force adds them",
+                   addition->path, what, limit, advice);
+    else
+        tool_error("%s: with these it would hold about %s keys at a rate of %s; %s is %s%s. "
+                   "--max-rate RATE or --force adds them",
+                   addition->path, tool_format_count(keys, (uint64_t)(info->estimated_keys + 0.5)),
+                   tool_format_odds(rate, info->live_rate), what, limit, advice);
+    return false;
+}
+
 static int add_locked(const struct addition *addition)
 {
     struct tool_origin origin;
@@ -188,12 +232,48 @@ static int add_locked(const struct addition *addition)
     if (!agreed || !tool_lines_add(&source, &rule, filter, addition->path, "adding",
                                    addition->quiet, &change)) {
         tool_say("nothing was added to %s", addition->path);
-    } else if (change.records == 0 || save(addition, &origin, filter)) {
+    } else {
         tool_change_find(&before, filter, &change);
-        code = report(addition, filter, &change);
+        if (change.new_bits > 0 && !rate_is_allowed(addition, &change.info))
+            tool_say("nothing was added to %s", addition->path);
+        else if (change.records == 0 || save(addition, &origin, filter))
+            code = report(addition, filter, &change);
     }
     bloomery_free(filter);
     return code;
+}
+
+static bool take_option(struct addition *addition, int option)
+{
+    switch (option) {
+    case 'j':
+        return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &addition->source.threads);
+    case '0':
+        addition->source.delimiter = 0;
+        return true;
+    case 'q':
+        addition->quiet = true;
+        return true;
+    case OPTION_SECRET_FILE:
+        addition->secret_file = optarg;
+        return true;
+    case OPTION_MEMORY:
+        return tool_option_size("--memory", optarg, &addition->memory);
+    case OPTION_DIALECT:
+        return tool_dialect_option("--dialect", optarg, &addition->dialect);
+    case OPTION_JSON:
+        addition->json = true;
+        return true;
+    case OPTION_MAX_RATE:
+        return tool_option_rate("--max-rate", optarg, &addition->max_rate);
+    case OPTION_FORCE:
+        addition->force = true;
+        return true;
+    case TOOL_OPTION_MAX_LINE:
+        return tool_option_max_line(optarg, &addition->source.line_max);
+    default:
+        return tool_rule_option(&addition->choice, option);
+    }
 }
 
 static int add_main(int argc, char **argv)
@@ -201,41 +281,10 @@ static int add_main(int argc, char **argv)
     struct addition addition = {.source = {.delimiter = '\n'}};
     int option;
     while ((option = tool_getopt(argc, argv, "j:0q" TOOL_RULE_LETTERS, options)) != -1) {
-        switch (option) {
-        case 'j':
-            if (!tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &addition.source.threads))
-                return TOOL_ERROR;
-            break;
-        case '0':
-            addition.source.delimiter = 0;
-            break;
-        case 'q':
-            addition.quiet = true;
-            break;
-        case OPTION_SECRET_FILE:
-            addition.secret_file = optarg;
-            break;
-        case OPTION_MEMORY:
-            if (!tool_option_size("--memory", optarg, &addition.memory))
-                return TOOL_ERROR;
-            break;
-        case OPTION_DIALECT:
-            if (!tool_dialect_option("--dialect", optarg, &addition.dialect))
-                return TOOL_ERROR;
-            break;
-        case OPTION_JSON:
-            addition.json = true;
-            break;
-        case TOOL_OPTION_MAX_LINE:
-            if (!tool_option_max_line(optarg, &addition.source.line_max))
-                return TOOL_ERROR;
-            break;
-        case TOOL_OPTION_HELP:
+        if (option == TOOL_OPTION_HELP)
             return TOOL_FOUND;
-        default:
-            if (!tool_rule_option(&addition.choice, option))
-                return TOOL_ERROR;
-        }
+        if (!take_option(&addition, option))
+            return TOOL_ERROR;
     }
     if (!tool_rule_complete(&addition.choice))
         return TOOL_ERROR;

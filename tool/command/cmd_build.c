@@ -36,8 +36,8 @@ static const char help[] =
     "FILE is written whole at the end; an existing filter is replaced.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"
-    "  -n, --keys N         the keys to plan for. Default: as many as there are,\n"
-    "                       repeated ones included. Until the input has been read,\n"
+    "  -n, --keys N         the keys to plan for. Default: as many different ones as\n"
+    "                       there are, by an estimate. Until the input has been read,\n"
     "                       8 bytes of each key are kept (16 if keyed, 24 for rates\n"
     "                       below 1e-7 and for --memory without -p), past 256 MiB\n"
     "                       in a file in TMPDIR or /tmp\n"
@@ -342,8 +342,7 @@ static void wipe_key(struct build *build)
     build->options.secret = build->key = NULL;
 }
 
-/* ---- The result
- * ------------------------------------------------------------------------------- */
+/* ---- The result ------------------------------------------------------------------------------ */
 
 static bool save(const struct build *build, const bloomery_filter *filter)
 {
@@ -398,7 +397,7 @@ static double wanted_rate(const struct build *build)
     return build->rate == 0 && build->memory == 0 ? TOOL_RATE_DEFAULT : build->rate;
 }
 
-/* They are read first, and the filter is made for as many as they are. */
+/* They are read first, and the filter is made for as many different ones as they are. */
 static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hasher,
                                    bloomery_plan *plan, struct tool_change *change)
 {
@@ -408,7 +407,7 @@ static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hash
         !tool_lines_hash(&build->source, &build->options.rule, hasher, build->quiet, change))
         return NULL;
     /* An empty input makes an empty filter, but no plan is for nothing. */
-    build->keys = change->records > 0 ? change->records : 1;
+    build->keys = change->records > 0 ? tool_hasher_different_keys(hasher) : 1;
     bloomery_filter *filter = solve(build, plan) ? create(build, plan) : NULL;
     if (filter == NULL ||
         tool_hasher_build(hasher, filter, plan->hash, build->output, build->quiet))

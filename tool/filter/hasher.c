@@ -20,6 +20,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RATE_FOR_NARROW 1e-7
 
@@ -71,6 +72,8 @@ bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
                       const bloomery_create_options *options, double rate, uint64_t memory)
 {
     hasher->count = 0;
+    hasher->threads = 0;
+    hasher->distinct = NULL;
     atomic_init(&hasher->keys, 0);
     if (hash != BLOOMERY_HASH_DEFAULT)
         return add_part(hasher, options, hash, UINT64_MAX);
@@ -84,6 +87,9 @@ bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
 void tool_hasher_start(struct tool_hasher *hasher, uint32_t threads)
 {
     size_t bytes = 0;
+    hasher->threads = threads;
+    hasher->distinct = tool_allocate(threads * sizeof(*hasher->distinct));
+    memset(hasher->distinct, 0, threads * sizeof(*hasher->distinct));
     for (size_t i = 0; i < hasher->count; i++)
         bytes += hash_bytes(hasher->parts[i].hash);
     for (size_t i = 0; i < hasher->count; i++) {
@@ -107,6 +113,8 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
                 bloomery_hash_batch(part->filter, keys + from, now, hashes);
             assert(status == BLOOMERY_OK);
             (void)status;
+            for (size_t j = 0; i == 0 && j < now; j++)
+                tool_distinct_add(&hasher->distinct[thread], hashes[j].hi);
             if (!tool_hash_store_keep(part->store, thread, hashes, now))
                 return false;
         }
@@ -128,6 +136,17 @@ void tool_hasher_say(const struct tool_hasher *hasher)
         tool_hash_store_say(hasher->parts[i].store);
 }
 
+uint64_t tool_hasher_different_keys(struct tool_hasher *hasher)
+{
+    const uint64_t keys = atomic_load(&hasher->keys);
+    double deviation = 0;
+    for (uint32_t i = 1; i < hasher->threads; i++)
+        tool_distinct_merge(&hasher->distinct[0], &hasher->distinct[i]);
+    const double estimate = tool_distinct_estimate(&hasher->distinct[0], &deviation);
+    const double above = estimate + 4 * deviation;
+    return above < (double)keys ? (uint64_t)ceil(above) : keys;
+}
+
 bool tool_hasher_build(struct tool_hasher *hasher, bloomery_filter *filter, bloomery_hash_id hash,
                        const char *name, bool quiet)
 {
@@ -146,6 +165,11 @@ bool tool_hasher_build(struct tool_hasher *hasher, bloomery_filter *filter, bloo
 
 void tool_hasher_close(struct tool_hasher *hasher)
 {
+    for (uint32_t i = 0; i < hasher->threads; i++)
+        tool_distinct_free(&hasher->distinct[i]);
+    free(hasher->distinct);
+    hasher->distinct = NULL;
+    hasher->threads = 0;
     for (size_t i = 0; i < hasher->count; i++) {
         tool_hash_store_free(hasher->parts[i].store);
         bloomery_free(hasher->parts[i].filter);

@@ -15,6 +15,7 @@
 #ifndef BLOOMERY_TOOL_HASHER_H
 #define BLOOMERY_TOOL_HASHER_H
 
+#include "filter/distinct.h"
 #include "filter/hash_store.h"
 
 #include <bloomery/bloomery.h>
@@ -36,7 +37,9 @@ struct tool_hasher_part {
 
 struct tool_hasher {
     struct tool_hasher_part parts[TOOL_HASHER_PARTS];
-    size_t count; /* of parts */
+    size_t count;                   /* of parts */
+    struct tool_distinct *distinct; /* of each thread */
+    uint32_t threads;
     _Atomic uint64_t keys;
 };
 
@@ -56,6 +59,13 @@ bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomer
 /* Whether any could not, and a message that says why. */
 bool tool_hasher_failed(const struct tool_hasher *hasher);
 void tool_hasher_say(const struct tool_hasher *hasher);
+
+/*
+ * How many different keys there are, from above: the number of keys itself, or what an estimate
+ * says with four of its standard deviations more, if that is less. A filter for so many keeps its
+ * rate. The same whatever the threads. When no thread takes any more.
+ */
+uint64_t tool_hasher_different_keys(struct tool_hasher *hasher);
 
 /* Adds all to the filter, which has this hash; see tool_hash_store_build. */
 bool tool_hasher_build(struct tool_hasher *hasher, bloomery_filter *filter, bloomery_hash_id hash,
