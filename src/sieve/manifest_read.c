@@ -211,6 +211,10 @@ static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery
     status = read_copy(sieve, &newest, error);
     if (status != BLOOMERY_OK)
         return status;
+    /* Whoever has no lock may meet a copy that is being written. */
+    if (!newest.sound || newest.generation != best->generation)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, newest.offset,
+                             "%s/MANIFEST was changed while it was read", sieve->path);
     status = check_slots(sieve, &choice, copies, error);
     if (older != NULL) {
         *older = status != BLOOMERY_OK;
