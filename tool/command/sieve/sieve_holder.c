@@ -10,9 +10,33 @@
 #include "command/sieve/sieve_command.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+struct lock {
+    long pid;
+    unsigned long major, minor;
+    unsigned long long inode;
+};
+
+/* False where a line is none of a lock that is held alone, or of one that is waited for. */
+static bool read_lock(const char *line, struct lock *lock)
+{
+    char *at = strstr(line, " WRITE ");
+    if (at == NULL || strstr(line, "FLOCK ") == NULL || strstr(line, "->") != NULL)
+        return false;
+    lock->pid = strtol(at + strlen(" WRITE "), &at, 10);
+    lock->major = strtoul(at, &at, 16);
+    if (*at != ':')
+        return false;
+    lock->minor = strtoul(at + 1, &at, 16);
+    if (*at != ':')
+        return false;
+    lock->inode = strtoull(at + 1, &at, 10);
+    return *at == ' ' && lock->pid > 0;
+}
 
 /* Some file systems lock under another device than stat names. An inode alone is taken for the
  * directory only where no line has both. */
@@ -24,16 +48,12 @@ static long find_pid(const struct stat *facts)
     if (locks == NULL)
         return 0;
     while (found == 0 && fgets(line, sizeof(line), locks) != NULL) {
-        long pid;
-        unsigned device_major, device_minor;
-        unsigned long long inode;
-        if (sscanf(line, "%*s FLOCK %*s WRITE %ld %x:%x:%llu", &pid, &device_major, &device_minor,
-                   &inode) != 4 ||
-            inode != facts->st_ino || pid <= 0)
+        struct lock lock;
+        if (!read_lock(line, &lock) || lock.inode != facts->st_ino)
             continue;
-        if (device_major == major(facts->st_dev) && device_minor == minor(facts->st_dev))
-            found = pid;
-        likely = pid;
+        if (lock.major == major(facts->st_dev) && lock.minor == minor(facts->st_dev))
+            found = lock.pid;
+        likely = lock.pid;
     }
     fclose(locks);
     return found > 0 ? found : likely;
