@@ -420,12 +420,32 @@ typedef struct bloomery_sieve_info {
     uint64_t bytes_written;
     uint64_t commits;
     double flush_bytes; /* about what a flush would read and write now */
+
+    uint64_t planned; /* the `keys` that the sieve was made for, of either engine */
 } bloomery_sieve_info;
 
 #define BLOOMERY_SIEVE_INFO BLOOMERY_SIZED(bloomery_sieve_info)
 
 /* O(partitions), and O(1) with the memory engine, whose filter is not read. */
 BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
+
+/*
+ * The facts of a sieve that need not be open: what its last commit says. Another process may have
+ * it open and commit at the same time; no lock is taken, nothing is changed, and neither waits for
+ * the other. Of the options `directory` and `allocator` count. Reads MANIFEST alone, whatever the
+ * engine and its size. All figures are of one commit, so `synced` is `pushed`; what the other
+ * process did since is not in them.
+ *
+ * `queue_bytes`, and `seen_bytes` of the memory engine, are the lengths of files that are there
+ * now, without memory. Not known, and 0: `memory`, `memory_budget`, and the work since an opening.
+ * Not known of the memory engine: `distinct`, which is UINT64_MAX, and `live_rate`, 1.
+ *
+ * BLOOMERY_BAD_ARGUMENT (no directory); others as _open, without BLOOMERY_BUSY and
+ * BLOOMERY_MISMATCH. A copy of the commit that is being written is read again.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_sieve_info_read(const bloomery_sieve_options *options,
+                                                         bloomery_sieve_info *info,
+                                                         bloomery_error *error);
 
 /* How many different keys were seen, O(1). Memory engine: estimated from the bits that pushes set,
  * infinity if every bit is set. Disk engine: the fingerprints in the seen-set. */

@@ -150,6 +150,39 @@ bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *ki
     return strcmp(exact, name) == 0;
 }
 
+/* False at the first file that only a sieve has. */
+static bool is_foreign(void *context, const char *name)
+{
+    enum bloomery_file_kind kind;
+    uint64_t number, generation;
+    (void)context;
+    return !bloomery_directory_take_apart(name, &kind, &number, &generation);
+}
+
+bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve, bool existing,
+                                                    bloomery_error *error)
+{
+    bool beginning = false, foreign = true;
+    bloomery_status status =
+        bloomery_directory_each(sieve, bloomery_directory_is_beginning, NULL, &beginning, error);
+    if (status == BLOOMERY_OK && !beginning)
+        status = bloomery_directory_each(sieve, is_foreign, NULL, &foreign, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (!foreign)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "%s/MANIFEST is missing: other files of a sieve are there, and which "
+                             "of them count only it says",
+                             sieve->path);
+    if (!beginning)
+        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                             "%s is no sieve and not empty: there are other things in it",
+                             sieve->path);
+    return existing ? bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
+                                    "%s is no sieve: it has no MANIFEST", sieve->path)
+                    : BLOOMERY_OK;
+}
+
 /* Segments that the memory engine has yet to read again, if they were popped too. */
 static bool segment_counts(const bloomery_sieve *sieve, uint64_t number)
 {

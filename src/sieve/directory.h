@@ -32,4 +32,9 @@ bool bloomery_directory_is_litter(const bloomery_sieve *sieve, const char *name)
 /* Removes litter; what is not ours is left alone. */
 bloomery_status bloomery_directory_tidy(bloomery_sieve *sieve, bloomery_error *error);
 
+/* There is no MANIFEST. BLOOMERY_OK: a sieve can be made here. BLOOMERY_NOT_A_FILTER: it cannot, or
+ * only what exists was asked for; whether this was a sieve is told. */
+bloomery_status bloomery_directory_without_manifest(const bloomery_sieve *sieve, bool existing,
+                                                    bloomery_error *error);
+
 #endif

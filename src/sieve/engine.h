@@ -51,6 +51,7 @@ enum {
     BLOOMERY_SIEVE_COUNTERS = 7,
     BLOOMERY_SIEVE_LEASE_SECONDS = 3600, /* where the caller does not choose */
     BLOOMERY_SIEVE_PORTION = 256,        /* keys that are hashed at a time */
+    BLOOMERY_SIEVE_BUDGET = 64 << 20,    /* bytes of the disk engine, where nobody says */
     BLOOMERY_CANON_ROOM = 16,            /* what a canonicaliser may add to a key */
     /* Bytes of a portion's canonical keys that need no memory of their own. */
     BLOOMERY_CANON_STACK = 32 * 1024,

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/io.h"
+#include "sieve/directory.h"
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
 
@@ -211,6 +212,10 @@ static bloomery_status choose_state(bloomery_sieve *sieve, bool *older, bloomery
     status = read_copy(sieve, &newest, error);
     if (status != BLOOMERY_OK)
         return status;
+    /* Whoever has no lock may meet a copy that is being written. */
+    if (!newest.sound || newest.generation != best->generation)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, newest.offset,
+                             "%s/MANIFEST was changed while it was read", sieve->path);
     status = check_slots(sieve, &choice, copies, error);
     if (older != NULL) {
         *older = status != BLOOMERY_OK;
@@ -294,8 +299,7 @@ static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomer
     sieve->manifest.file =
         openat(sieve->store.directory, "MANIFEST", access | O_CLOEXEC | O_NOFOLLOW);
     if (sieve->manifest.file < 0 && errno == ENOENT)
-        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
-                             sieve->path);
+        return bloomery_directory_without_manifest(sieve, true, error);
     if (sieve->manifest.file < 0 || fstat(sieve->manifest.file, &facts) != 0)
         return bloomery_fail_system(error, errno, "opening %s/MANIFEST", sieve->path);
     const uint64_t bytes = (uint64_t)facts.st_size;

@@ -452,6 +452,7 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->bytes_read = sieve->store.bytes_read;
     info->bytes_written = sieve->store.bytes_written;
     info->commits = sieve->commits;
+    info->planned = settings->keys;
     sieve->engine->info(sieve, info);
 }
 

@@ -24,7 +24,6 @@ enum {
     LEASES_MAX = 1000000,
     KEYS = 1000000,
 };
-static const uint64_t memory_default = (uint64_t)64 << 20;
 static const double rate_default = 1e-6;
 
 /* ---- Options ----------------------------------------------------------------------------- */
@@ -236,7 +235,7 @@ static bloomery_status make_parts(bloomery_sieve *sieve, bloomery_error *error)
     sieve->engine = disk ? &bloomery_sieve_disk : &bloomery_sieve_memory;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
     if (disk && sieve->memory == 0)
-        sieve->memory = memory_default;
+        sieve->memory = BLOOMERY_SIEVE_BUDGET;
     bloomery_status status = choose_hash(sieve, error);
     if (status == BLOOMERY_OK)
         status = sieve->engine->make(sieve, error);
@@ -299,7 +298,6 @@ static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_optio
                                bloomery_error *error)
 {
     struct stat facts;
-    bool beginning = false;
     bloomery_status status =
         bloomery_directory_enter(sieve, options->existing || options->read_only, error);
     if (status != BLOOMERY_OK)
@@ -309,17 +307,8 @@ static bloomery_status open_in(bloomery_sieve *sieve, const bloomery_sieve_optio
     if (errno != ENOENT)
         return bloomery_fail_system(error, errno, "looking for %s/MANIFEST", sieve->path);
     status =
-        bloomery_directory_each(sieve, bloomery_directory_is_beginning, NULL, &beginning, error);
-    if (status != BLOOMERY_OK)
-        return status;
-    if (!beginning)
-        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
-                             "%s is no sieve and not empty: there are other things in it",
-                             sieve->path);
-    if (options->existing || options->read_only)
-        return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0, "%s is no sieve: it has no MANIFEST",
-                             sieve->path);
-    return make_new(sieve, options, error);
+        bloomery_directory_without_manifest(sieve, options->existing || options->read_only, error);
+    return status == BLOOMERY_OK ? make_new(sieve, options, error) : status;
 }
 
 void bloomery_sieve_destroy(bloomery_sieve *sieve)

@@ -332,8 +332,8 @@ def a_silent_input_is_committed_too(c):
 @case
 def a_second_process_is_refused(c):
     process = start_with(c, f"sieve push {DISK} s", b"a\n")
-    for line in ("push", "pop", "status", "ack"):
-        c.run(f"sieve {line} --wait 0 s", code=2, stderr=has(f"bloomery: sieve {line}: s: ", "another process"))
+    for line in ("push", "pop", "ack", "flush", "verify", "recover"):
+        c.run(f"sieve {line} --wait 0 s", code=2, stderr=has(f"bloomery: sieve {line}: s: another process is using it"))
     waiting = c.start("sieve pop --done s", stdin=subprocess.DEVNULL)
     process.communicate()
     c.expect(waiting.communicate(timeout=60)[0] == b"a\n", "it waits until the first is done")

@@ -27,7 +27,7 @@ def commands_of_the_guide_work(c):
         c.expect(done.returncode == 0, f"{piece}: {done.returncode}: {done.stderr}")
         said.append(done.stdout)
     c.expect(said[1] == "http://example.org/\nhttp://example.org/a\n", said[1])
-    c.expect(re.search(r"acknowledged +3\n", said[2]) is not None, said[2])
+    c.expect(re.search(r"  done +3  acknowledged\n", said[2]) is not None, said[2])
     c.expect(c.read("seen.txt").splitlines() == [
         b"HTTP://Example.org", b"http://example.org/a", b"http://example.org/b", b"http://example.org/a#top",
         b"http://example.org/old"], c.read("seen.txt"))

@@ -141,7 +141,7 @@ def status_shows_no_numbers_of_its_own_command(c):
     out, _ = c.run("sieve status s", stdout=None)
     c.expect(b"memory" not in out and b"64.0 MiB" not in out, f"{out!r}")
     c.run("sieve push -q --engine memory m", stdin="a\n")
-    c.run("sieve status m", stdout=has("capacity                          none  it grows\n"))
+    c.run("sieve status m", stdout=has("planned for                  1,000,000  it grows\n"))
 
 
 @case
@@ -173,7 +173,7 @@ def status_counts_everything(c):
     c.run("sieve push -q --engine memory -n 1000 -p 1e-3 m", stdin="a\nb\n")
     report = status(c, "m")
     c.expect(report["engine"] == "memory" and report["new"] == 2 and report["live_rate"] < 1e-3 and report["partitions"] is None, f"{report}")
-    c.run("sieve status m", stdout=has("m: memory engine\n", "capacity", "rate now"))
+    c.run("sieve status m", stdout=has("m: memory engine\n", "planned for                      1,000  it grows\n", "rate now"))
 
 
 # ---- In and out ------------------------------------------------------------------------------------------------
@@ -345,11 +345,12 @@ def a_full_memory_engine_says_so(c):
 
 @case
 def wrong_options_are_refused_before_anything_is_made(c):
-    for options, words in (("--engine disc", "--engine is memory or disk, not 'disc'; did you mean 'disk'?"), ("--full fill", "--full is grow, stop or warn"),
+    for options, words in (("--engine disc", "--engine is memory or disk, not 'disc'; did you mean 'disk'?"), ("--full fill", "--on-full is grow, stop or warn"),
                            ("--canon urls", "--canon is none, url or url-query, not 'urls'; did you mean 'url'?"), ("--fingerprint-bits 32", "must be 64 or 48"),
                            ("--partitions 3", "must be a power of two"), ("--partitions 2048", "--partitions 2048"), ("--sync soon", "--sync is always, never"),
-                           ("--sync 0", "--sync 0: must be a number of seconds"), ("--sync 1x", "--sync 1x"), ("--memory 0", "--memory 0"), ("--leases 0", "--leases 0"),
-                           ("--engine disk -p 0.1", "-p, --full and --dialect are for --engine memory"), ("--wait -1", "--wait -1"),
+                           ("--sync 0", "--sync 0: must be a number of seconds over 0"), ("--wait -5", "--wait -5: must be 0, a number of seconds"),
+                           ("--wait 5x", "--wait 5x: must be 0"), ("--sync 0h", "--sync 0h"), ("--wait 1e9d", "--wait 1e9d"), ("--sync 1x", "--sync 1x"), ("--memory 0", "--memory 0"), ("--leases 0", "--leases 0"),
+                           ("--engine disk -p 0.1", "-p, --on-full and --dialect are for --engine memory"), ("--wait -1", "--wait -1"),
                            ("--engine memory --ordered", "are for --engine disk"), ("--prnt", "did you mean '--print'?")):
         c.run(f"sieve push {options} s", stdin="a\n", code=2, stderr=has("bloomery: sieve push: ", words, "try 'bloomery sieve push --help'"))
     c.run("sieve pop --done --lease 5 s", code=2, stderr=has("leaves nothing for --lease"))

@@ -154,11 +154,8 @@ static bloomery_status open_files(bloomery_sieve *sieve, uint32_t number, bloome
     return status;
 }
 
-static bloomery_status restore_partition(bloomery_sieve *sieve, uint32_t number,
-                                         const uint8_t *from, bloomery_error *error)
+static void load_row(struct bloomery_partition *partition, const uint8_t *from)
 {
-    struct bloomery_disk *disk = sieve->disk;
-    struct bloomery_partition *partition = &disk->partition[number];
     partition->log_generation = bloomery_load_u64(from);
     partition->log_bytes = bloomery_load_u64(from + 8);
     partition->log_entries = bloomery_load_u64(from + 16);
@@ -166,6 +163,14 @@ static bloomery_status restore_partition(bloomery_sieve *sieve, uint32_t number,
     partition->decided_entries = bloomery_load_u64(from + 32);
     partition->seen_generation = bloomery_load_u64(from + 40);
     partition->seen_entries = bloomery_load_u64(from + 48);
+}
+
+static bloomery_status restore_partition(bloomery_sieve *sieve, uint32_t number,
+                                         const uint8_t *from, bloomery_error *error)
+{
+    struct bloomery_disk *disk = sieve->disk;
+    struct bloomery_partition *partition = &disk->partition[number];
+    load_row(partition, from);
     partition->committed_log = partition->log_generation;
     partition->committed_seen = partition->seen_generation;
     if (!sound(partition))
@@ -463,24 +468,47 @@ static double estimate_disk(const bloomery_sieve *sieve)
     return keys;
 }
 
-static void info_disk(bloomery_sieve *sieve, bloomery_sieve_info *info)
+static void add_partition(const struct bloomery_disk *disk,
+                          const struct bloomery_partition *partition, bloomery_sieve_info *info)
 {
-    const struct bloomery_disk *disk = sieve->disk;
-    for (uint32_t i = 0; i < disk->partitions; i++) {
-        const struct bloomery_partition *partition = &disk->partition[i];
-        info->distinct += partition->seen_entries;
-        if (partition->seen_entries > 0)
-            info->seen_bytes += bloomery_seen_bytes(partition->seen_entries, disk->width);
-        info->pending_bytes += partition->log_bytes;
-        if (partition->log_entries + partition->entries > 0)
-            info->flush_bytes += bloomery_stage_cost(disk, partition, true) +
-                                 (double)(partition->log_bytes - partition->decided_bytes);
-    }
-    info->cache_hits = disk->cache_hits;
-    info->decisions = disk->decisions;
+    info->distinct += partition->seen_entries;
+    if (partition->seen_entries > 0)
+        info->seen_bytes += bloomery_seen_bytes(partition->seen_entries, disk->width);
+    info->pending_bytes += partition->log_bytes;
+    if (partition->log_entries + partition->entries > 0)
+        info->flush_bytes += bloomery_stage_cost(disk, partition, true) +
+                             (double)(partition->log_bytes - partition->decided_bytes);
     const double n = (double)info->distinct;
     /* Pairs of keys with one fingerprint. */
     info->expected_drops = n * n / 2 / (disk->width == 8 ? 0x1p64 : 0x1p48);
+}
+
+static void info_disk(bloomery_sieve *sieve, bloomery_sieve_info *info)
+{
+    const struct bloomery_disk *disk = sieve->disk;
+    for (uint32_t i = 0; i < disk->partitions; i++)
+        add_partition(disk, &disk->partition[i], info);
+    info->cache_hits = disk->cache_hits;
+    info->decisions = disk->decisions;
+}
+
+bool bloomery_disk_rows_info(const struct bloomery_sieve_settings *settings, uint64_t memory,
+                             const uint8_t *rows, bloomery_sieve_info *info)
+{
+    struct bloomery_sieve_budget budget;
+    uint64_t least = 0;
+    if (!bloomery_sieve_split(memory, settings->partitions, settings->leases, &budget, &least))
+        (void)bloomery_sieve_split(least, settings->partitions, settings->leases, &budget, &least);
+    const struct bloomery_disk disk = {.batch = budget.batch,
+                                       .width = settings->fingerprint_bits / 8};
+    for (uint32_t i = 0; i < settings->partitions; i++) {
+        struct bloomery_partition partition = {.log = {.file = -1}};
+        load_row(&partition, rows + (size_t)i * BLOOMERY_PARTITION_STATE);
+        if (!sound(&partition))
+            return false;
+        add_partition(&disk, &partition, info);
+    }
+    return true;
 }
 
 const struct bloomery_sieve_engine_row bloomery_sieve_disk = {

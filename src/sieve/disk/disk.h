@@ -125,6 +125,13 @@ static inline uint64_t bloomery_partition_waiting(const struct bloomery_partitio
     return partition->log_entries - partition->decided_entries + partition->entries;
 }
 
+/* ---- disk.c: facts of a sieve that is not open ---- */
+
+/* Adds what the manifest's rows, one for each partition, say. `memory`: what a flush is to have of
+ * it. False: a row does not add up. */
+bool bloomery_disk_rows_info(const struct bloomery_sieve_settings *settings, uint64_t memory,
+                             const uint8_t *rows, bloomery_sieve_info *info);
+
 /* ---- log.c: writing logs ---- */
 
 /* Where entries begin in a buffer whose entries are about `body` bytes long. */

@@ -116,6 +116,16 @@ int bloomery_queue_each(struct bloomery_queue *queue,
 /* Where the next frame will be written: to be asked right after a seal. */
 struct bloomery_queue_position bloomery_queue_tail(const struct bloomery_queue *queue);
 
+/* What a state says, with no file looked at. False: its numbers do not fit together. */
+struct bloomery_queue_facts {
+    struct bloomery_queue_position tail;
+    uint64_t queued;
+    uint64_t leased;
+    uint64_t acked;
+};
+bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
+                               struct bloomery_queue_facts *facts);
+
 /* Reads every frame that the state names, popped ones with leases in them too; reports damage,
  * counts it. */
 bloomery_status bloomery_queue_verify(struct bloomery_queue *queue, bloomery_sieve_report report,

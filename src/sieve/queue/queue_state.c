@@ -58,6 +58,23 @@ size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to)
     return (size_t)(next - to);
 }
 
+/* ---- Facts without a queue --------------------------------------------------------------- */
+
+bool bloomery_queue_state_read(const uint8_t *from, size_t bytes,
+                               struct bloomery_queue_facts *facts)
+{
+    if (bytes < BLOOMERY_QUEUE_STATE)
+        return false;
+    facts->tail.segment = bloomery_load_u64(from + 32);
+    facts->tail.offset = bloomery_load_u64(from + 40);
+    facts->queued = bloomery_load_u64(from + 56);
+    facts->acked = bloomery_load_u64(from + 64);
+    facts->leased = bloomery_load_u64(from + 72);
+    return facts->leased == (bytes - BLOOMERY_QUEUE_STATE) / BLOOMERY_LEASE_BYTES &&
+           facts->queued < most && facts->acked < most && facts->tail.segment < most &&
+           facts->tail.offset < most;
+}
+
 /* ---- Restore ----------------------------------------------------------------------------- */
 
 static bloomery_status wrong(const struct bloomery_queue *queue, const char *what,

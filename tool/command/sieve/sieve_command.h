@@ -36,6 +36,7 @@ struct tool_sieve_command {
     uint64_t memory; /* of the whole process, as --memory gave it; 0: it did not */
     double wait;     /* seconds for another process that has the sieve */
     bool quiet, json;
+    bool passes_busy;       /* one that is in use is no error: `status` says so, at once */
     bloomery_sieve *sieve;  /* NULL: not open */
     bloomery_status status; /* of opening it */
     bool io_failed;         /* and was reported: once is enough */
@@ -63,11 +64,12 @@ enum {
 };
 
 /* Of all of them. */
-#define TOOL_SIEVE_ALL_OPTIONS                                     \
-    {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY}, \
-        {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT}, \
-    {                                                              \
-        "json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON          \
+#define TOOL_SIEVE_ALL_OPTIONS                                                 \
+    {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},             \
+        {"process-memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY}, \
+        {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT},             \
+    {                                                                          \
+        "json", no_argument, NULL, TOOL_SIEVE_OPTION_JSON                      \
     }
 
 /* Of those that change something and report it. */
@@ -83,6 +85,7 @@ enum {
 #define TOOL_SIEVE_MAKE_OPTIONS                                                            \
     {"keys", required_argument, NULL, 'n'}, {"rate", required_argument, NULL, 'p'},        \
         {"engine", required_argument, NULL, TOOL_SIEVE_OPTION_ENGINE},                     \
+        {"on-full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                      \
         {"full", required_argument, NULL, TOOL_SIEVE_OPTION_FULL},                         \
         {"dialect", required_argument, NULL, TOOL_SIEVE_OPTION_DIALECT},                   \
         {"preset", required_argument, NULL, TOOL_SIEVE_OPTION_PRESET},                     \
@@ -101,18 +104,20 @@ enum {
     "                       also take the window that the input was packed with: up\n"  \
     "                       to 8 MiB as a rule, 64 with xz -9, 128 with zstd --long.\n" \
     "                       Default: 64 MiB for the sieve alone; memory engine: as\n"   \
-    "                       much as it takes\n"
+    "                       much as it takes. --process-memory is the same\n"
 
-#define TOOL_SIEVE_WAIT_HELP                                                          \
-    "      --wait SECONDS   wait so long if another process has the sieve. Default\n" \
-    "                       10; 0: do not wait\n"
+#define TOOL_SIEVE_WAIT_HELP                                                            \
+    "      --wait TIME      if another process has the sieve, wait so long: seconds,\n" \
+    "                       or with a unit (500ms, 30s, 5m, 1h). Default 10; 0: do\n"   \
+    "                       not wait\n"
 
-#define TOOL_SIEVE_SYNC_HELP                                                             \
-    "      --sync WHEN      when work survives a crash of the machine: always (with\n"   \
-    "                       each batch of lines), a number of seconds (default 1), or\n" \
-    "                       never (left to the system; a power cut may damage the\n"     \
-    "                       sieve). When a command has ended, its work survives,\n"      \
-    "                       except with never\n"
+#define TOOL_SIEVE_SYNC_HELP                                                            \
+    "      --sync WHEN      when work survives a crash of the machine: always (with\n"  \
+    "                       each batch of lines), a number of seconds or a time with\n" \
+    "                       a unit (500ms, 5m; default 1s), or never (left to the\n"    \
+    "                       system; a power cut may damage the sieve). When a\n"        \
+    "                       command has ended, its work survives, except with\n"        \
+    "                       never\n"
 
 #define TOOL_SIEVE_MAKE_HELP                                                             \
     "How a sieve is made. An existing sieve keeps what it was made with; only\n"         \
@@ -126,20 +131,21 @@ enum {
     "                       engine has no limit, and chooses its partitions by it\n"     \
     "  -p, --rate RATE      false-positive rate of the memory engine: how often it\n"    \
     "                       drops a new key as seen. Default 1e-6\n"                     \
-    "      --full=WHAT      what the memory engine does when it has its -n keys: grow\n" \
+    "      --on-full=WHAT   what the memory engine does when it has its -n keys: grow\n" \
     "                       (default; the rate holds), stop (new keys are refused) or\n" \
-    "                       warn (once; the rate rises)\n"                               \
+    "                       warn (once; the rate rises). --full is the older name\n"     \
     "      --dialect NAME   memory engine: use the filter of another system. With\n"     \
-    "                       --full=stop or --full=warn\n"                                \
+    "                       --on-full=stop or --on-full=warn\n"                          \
     "      --preset lineage the queue that this one follows: --engine memory\n"          \
-    "                       --full=warn -p 0.01 --dialect sieve-murmur3, its filter\n"   \
-    "                       bit for bit; -n is its capacity\n"                           \
+    "                       --on-full=warn -p 0.01 --dialect sieve-murmur3, its\n"       \
+    "                       filter bit for bit; -n is its capacity\n"                    \
     "      --fingerprint-bits B\n"                                                       \
     "                       disk engine: 64 (default), or 48 for 6 bytes a key. Of\n"    \
     "                       1e9 keys some 1,800 are then dropped wrongly, else 0.03\n"   \
     "      --partitions P   disk engine: a power of two up to 256\n"                     \
-    "      --ordered        keys come out in the order of their first pushes over all\n" \
-    "                       partitions; without it within each partition\n"              \
+    "      --ordered        keys come out in the order of their first pushes: first\n"   \
+    "                       in, first out, as a breadth-first crawl. Without it so\n"    \
+    "                       in each partition, and a key's partition is chance\n"        \
     "      --canon NAME     bring keys into one form first: url (scheme and host in\n"   \
     "                       lower case, without default port and fragment), url-query\n" \
     "                       (and the parameters sorted), or none (default)\n"            \
@@ -150,8 +156,15 @@ enum {
 bool tool_sieve_option(struct tool_sieve_command *command, int option);
 bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
 
-/* A number of seconds over 0. False after a message. */
-bool tool_sieve_seconds(const char *option, const char *text, double *seconds);
+/* A number of seconds of `min` at least, or of another unit: 500ms, 30s, 5m, 1h, 2d. False after a
+ * message. */
+#define TOOL_SIEVE_SOME 1e-9
+bool tool_sieve_seconds(const char *option, const char *text, double min, double *seconds);
+
+/* Options and operand of a subcommand that has none of its own. False where there is nothing more
+ * to do, and then `*code` is the exit code. */
+bool tool_sieve_read_plain(struct tool_sieve_command *command, int argc, char **argv,
+                           const char *letters, const struct option *options, int *code);
 
 /* The first operand is the directory; optind then stands behind it. False after a message. */
 bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv);
@@ -172,6 +185,17 @@ int tool_sieve_close(struct tool_sieve_command *command, int code);
 
 /* A message of a call that failed, with the directory's name. Returns TOOL_ERROR. */
 int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error);
+
+/* Who has a sieve's lock, as far as /proc says it. */
+struct tool_sieve_holder {
+    long pid;          /* 0: nobody is known */
+    char command[160]; /* its words, without what would disturb a terminal; "": not known */
+};
+struct tool_sieve_holder tool_sieve_find_holder(const char *directory);
+const char *tool_sieve_format_holder(const struct tool_sieve_holder *holder, char text[240]);
+
+/* The message of a call that found it in use, and by whom. Returns TOOL_ERROR. */
+int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error);
 
 bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command);
 

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct run {
     struct tool_sieve_feed *feed;
@@ -381,6 +382,19 @@ static int close_sieve(struct tool_sieve_feed *feed)
     return feed->good ? TOOL_FOUND : TOOL_ERROR;
 }
 
+/* Nothing came. For inputs that are empty a sieve is made, for those that failed none is. */
+static bool is_in_vain(struct run *run)
+{
+    const char *name;
+    uint64_t line;
+    if (access(run->feed->command->directory, F_OK) == 0 ||
+        tool_chunks_too_long(run->chunks, &name, &line) > 0)
+        return false;
+    const bool whole = tool_chunks_close(run->chunks);
+    run->chunks = tool_chunks_open(&run->feed->source, NULL); /* and nothing is read of them */
+    return !whole;
+}
+
 int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
 {
     struct run *run = tool_allocate(sizeof(*run));
@@ -393,7 +407,7 @@ int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
      * until then, as in
      * 'pop | find links | push'. */
     const bool more = tool_chunks_take(run->chunks, &chunk);
-    *opened = tool_sieve_open(feed->command);
+    *opened = (more || !is_in_vain(run)) && tool_sieve_open(feed->command);
     if (*opened)
         run_all(run, &chunk, more);
     tool_chunks_give_back(run->chunks, &chunk);

@@ -63,17 +63,34 @@ static int take_name(const char *option, const char *text, const char *const *na
     return -1;
 }
 
-bool tool_sieve_seconds(const char *option, const char *text, double *seconds)
+/* What a unit stands for; 0: there is none of this name. */
+static double seconds_of(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1},     {"s", 1},    {"ms", 1e-3}, {"m", 60},
+                 {"min", 60}, {"h", 3600}, {"d", 86400}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
+bool tool_sieve_seconds(const char *option, const char *text, double min, double *seconds)
 {
     char *end = NULL;
-    const double value =
-        isdigit((unsigned char)text[0]) || text[0] == '.' ? strtod(text, &end) : -1;
-    if (end != NULL && end != text && *end == '\0' && strpbrk(text, "xX") == NULL && value > 0 &&
-        value <= 1e9) {
-        *seconds = value;
+    const bool number = isdigit((unsigned char)text[0]) || text[0] == '.';
+    const double value = number && strpbrk(text, "xX") == NULL ? strtod(text, &end) : -1;
+    const double found = end != NULL && end != text ? value * seconds_of(end) : -1;
+    const bool known = end != NULL && end != text && seconds_of(end) > 0;
+    if (known && found >= min && (found > 0 || min == 0) && found <= 1e9) {
+        *seconds = found;
         return true;
     }
-    return !tool_usage("%s %s: must be a number of seconds, over 0 and up to 1e9", option, text);
+    return !tool_usage("%s %s: must be %sa number of seconds over 0 and up to 1e9, or with a unit: "
+                       "500ms, 30s, 5m, 1h, 2d",
+                       option, text, min == 0 ? "0, " : "");
 }
 
 static bool take_sync(struct tool_sieve_command *command, const char *text)
@@ -83,9 +100,11 @@ static bool take_sync(struct tool_sieve_command *command, const char *text)
     else if (strcmp(text, "never") == 0)
         command->options.sync = BLOOMERY_SYNC_NEVER;
     else if (isdigit((unsigned char)text[0]) || text[0] == '.')
-        return tool_sieve_seconds("--sync", text, &command->options.sync);
+        return tool_sieve_seconds("--sync", text, TOOL_SIEVE_SOME, &command->options.sync);
     else
-        return !tool_usage("--sync is always, never or a number of seconds, not '%s'", text);
+        return !tool_usage("--sync is always, never or a number of seconds (2, 500ms, 1m), "
+                           "not '%s'",
+                           text);
     return true;
 }
 
@@ -100,8 +119,7 @@ bool tool_sieve_option(struct tool_sieve_command *command, int option)
     case TOOL_SIEVE_OPTION_SYNC:
         return take_sync(command, optarg);
     case TOOL_SIEVE_OPTION_WAIT:
-        command->wait = 0;
-        return strcmp(optarg, "0") == 0 || tool_sieve_seconds("--wait", optarg, &command->wait);
+        return tool_sieve_seconds("--wait", optarg, 0, &command->wait);
     case TOOL_SIEVE_OPTION_JSON:
         command->json = true;
         return true;
@@ -148,7 +166,7 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
         options->engine = name == 0 ? BLOOMERY_SIEVE_MEMORY : BLOOMERY_SIEVE_DISK;
         return name >= 0;
     case TOOL_SIEVE_OPTION_FULL:
-        name = take_name("--full", optarg, fulls, 3);
+        name = take_name("--on-full", optarg, fulls, 3);
         options->full = name > 0 ? (bloomery_sieve_full)name : BLOOMERY_SIEVE_GROW;
         return name >= 0;
     case TOOL_SIEVE_OPTION_CANON:
@@ -179,6 +197,21 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option)
     default:
         return tool_sieve_option(command, option);
     }
+}
+
+bool tool_sieve_read_plain(struct tool_sieve_command *command, int argc, char **argv,
+                           const char *letters, const struct option *options, int *code)
+{
+    int option;
+    tool_sieve_start(command);
+    *code = TOOL_ERROR;
+    while ((option = tool_getopt(argc, argv, letters, options)) != -1) {
+        if (option == TOOL_OPTION_HELP)
+            *code = TOOL_FOUND;
+        if (option == TOOL_OPTION_HELP || !tool_sieve_option(command, option))
+            return false;
+    }
+    return tool_sieve_operand(command, argc, argv) && tool_sieve_no_more(argc, argv);
 }
 
 bool tool_sieve_operand(struct tool_sieve_command *command, int argc, char **argv)
@@ -249,7 +282,8 @@ bool tool_sieve_open(struct tool_sieve_command *command)
         give_back_what_is_freed();
     }
     bloomery_status status = bloomery_sieve_open(&command->options, &command->sieve, &error);
-    for (double waited = 0; status == BLOOMERY_BUSY && waited < command->wait;
+    for (double waited = 0;
+         status == BLOOMERY_BUSY && !command->passes_busy && waited < command->wait;
          waited += LOOK_AGAIN) {
         usleep((useconds_t)(LOOK_AGAIN * 1e6));
         status = bloomery_sieve_open(&command->options, &command->sieve, &error);
@@ -258,7 +292,11 @@ bool tool_sieve_open(struct tool_sieve_command *command)
         return true;
     command->sieve = NULL;
     command->status = status;
-    if (status == BLOOMERY_BAD_ARGUMENT && command->memory > 0)
+    if (status == BLOOMERY_BUSY && command->passes_busy)
+        return false;
+    if (status == BLOOMERY_BUSY)
+        tool_sieve_say_busy(command, &error);
+    else if (status == BLOOMERY_BAD_ARGUMENT && command->memory > 0)
         refuse_memory(command, &error);
     else
         tool_sieve_error(command, &error);
@@ -281,6 +319,17 @@ int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *e
 {
     command->io_failed = command->io_failed || error->status == BLOOMERY_IO_FAILED;
     return tool_library_error(command->directory, error);
+}
+
+int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error)
+{
+    char text[240];
+    const struct tool_sieve_holder holder = tool_sieve_find_holder(command->directory);
+    if (holder.pid <= 0)
+        return tool_sieve_error(command, error);
+    tool_error("%s: another process is using it: %s", command->directory,
+               tool_sieve_format_holder(&holder, text));
+    return TOOL_ERROR;
 }
 
 bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command)

@@ -45,8 +45,8 @@ static const char pop_help[] =
     "                       redelivery, except after a crash, which brings the last\n"
     "                       ones again (see --sync)\n"
     "      --queued         only what is queued: nothing that is pending is decided\n"
-    "      --lease SECONDS  lease duration; a key not acknowledged in time is\n"
-    "                       redelivered. Default 3600\n"
+    "      --lease TIME     lease duration: seconds, or with a unit (90s, 5m, 1h). A\n"
+    "                       key not acknowledged in time is redelivered. Default 1h\n"
     "      --payload        print a tab and the payload behind each key that has one\n"
     "      --skip-damaged   if a frame of the queue is damaged, give up the items in\n"
     "                       it and go on behind it; by default it is an error\n"
@@ -58,6 +58,11 @@ static const char pop_help[] =
     "If the queue is empty and keys are pending (disk engine), they are decided until\n"
     "there is something, unless --queued is given. Leases go on from one command to\n"
     "the next.\n"
+    "\n"
+    "Order: redelivered keys first. Then, of a sieve made with 'push --ordered' or of\n"
+    "the memory engine, the order of first pushes: first in, first out. By default\n"
+    "the disk engine keeps that order within each partition alone, and which\n"
+    "partition comes next is chance.\n"
     "\n"
     "Exit code: 0 something was popped, 1 nothing is queued or pending now (leased\n"
     "keys may come back), 2 an error; that all leases are taken is one. The lines of\n"
@@ -369,7 +374,7 @@ static bool take_pop_option(struct pop *pop, int option)
         pop->queued = true;
         return true;
     case OPTION_LEASE:
-        return tool_sieve_seconds("--lease", optarg, &pop->command.options.lease);
+        return tool_sieve_seconds("--lease", optarg, TOOL_SIEVE_SOME, &pop->command.options.lease);
     case OPTION_PAYLOAD:
         pop->payload = true;
         return true;

@@ -13,13 +13,16 @@ static const char push_help[] =
     "\n"
     "Pushes each line of the inputs into the sieve in DIR, which is made if it does\n"
     "not exist. A line that was never pushed before is queued; any other is dropped.\n"
+    "Lines come out in the order of their first pushes with --ordered (first in,\n"
+    "first out) and from the memory engine; by default in each partition alone.\n"
     "No INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
     "\n"
     "      --print          print the lines that are new. Memory engine: at once, as\n"
     "                       they were given. Disk engine: when the inputs have ended\n"
     "                       and all is decided, in the order and form in which they\n"
     "                       will be popped. They stay in the queue\n"
-    "      --force          queue lines that were seen as well, to visit them again\n" /* and */
+    "      --requeue        queue lines that were seen as well, to visit them again.\n"
+    "                       --force is the older name\n" /* and */
     TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
     "  -0, --null           input and output lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
@@ -38,8 +41,9 @@ static const char push_help[] =
     "push the same input again, and nothing is queued twice.\n"
     "\n"
     "  bloomery sieve push crawl seeds.txt\n"
-    "  urls-of page.html | bloomery sieve push --canon url crawl\n"
-    "  bloomery sieve push --memory 18MB -n 1e9 crawl urls.gz\n"
+    "  urls-of page.html | bloomery sieve push crawl\n"
+    "  bloomery sieve push --canon url --ordered site seeds.txt\n"
+    "  bloomery sieve push --memory 18MB -n 1e9 large urls.gz\n"
     "  bloomery sieve push --print --engine memory seen < urls.txt\n";
 
 static const char mark_help[] =
@@ -79,6 +83,7 @@ enum {
 
 static const struct option push_options[] = {
     {"print", no_argument, NULL, OPTION_PRINT},
+    {"requeue", no_argument, NULL, OPTION_FORCE},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"payload", required_argument, NULL, OPTION_PAYLOAD},
     {"null", no_argument, NULL, '0'},
@@ -137,11 +142,18 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
     if (feed->feeding == TOOL_FEED_MARK)
         tool_say("%s: marked %s", name_of(feed), pushed);
     else if (feed->feeding == TOOL_FEED_FORCE)
-        tool_say("push: forced %s; %s pending, %s queued", pushed, pending, queued);
-    else
-        tool_say("push: pushed %s; decided %s new and %s seen; %s pending, %s queued", pushed,
-                 tool_format_count(fresh, after->new_keys - before->new_keys), seen, pending,
-                 queued);
+        tool_say("push: forced %s; %s undecided, %s queued in all", pushed, pending, queued);
+    else {
+        /* What was undecided before became new or seen as well: so the sum is right. */
+        char earlier[2 * TOOL_NUMBER_BYTES] = "";
+        char number[TOOL_NUMBER_BYTES];
+        if (before->pending > 0)
+            snprintf(earlier, sizeof(earlier), "; with %s undecided before",
+                     tool_format_count(number, before->pending));
+        tool_say("push: pushed %s%s: %s new, %s seen, %s undecided; %s queued in all", pushed,
+                 earlier, tool_format_count(fresh, after->new_keys - before->new_keys), seen,
+                 pending, queued);
+    }
 }
 
 static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_sieve_info *before,
@@ -162,6 +174,7 @@ static json_t *json_report(const struct tool_sieve_feed *feed, const bloomery_si
                   feed->print ? tool_json_count(feed->printed) : tool_json_null());
     tool_json_add(object, "too_long", tool_json_count(feed->too_long));
     tool_json_add(object, "pending", tool_json_count(after->pending));
+    tool_json_add(object, "undecided", tool_json_count(after->pending));
     tool_json_add(object, "queued", tool_json_count(after->queued));
     tool_json_add(object, "last_push", tool_json_count(after->pushed));
     tool_json_add(object, "complete", tool_json_bool(feed->good));
@@ -238,8 +251,9 @@ static bool fits_together(const struct tool_sieve_feed *feed)
         return !tool_usage("--payload is a field beside the key's: it goes with -F");
     if (options->engine == BLOOMERY_SIEVE_DISK &&
         (options->rate > 0 || options->full != BLOOMERY_SIEVE_GROW || options->dialect != NULL))
-        return !tool_usage("-p, --full and --dialect are for --engine memory; the disk engine has "
-                           "no filter");
+        return !tool_usage(
+            "-p, --on-full and --dialect are for --engine memory; the disk engine has "
+            "no filter");
     if (options->engine == BLOOMERY_SIEVE_MEMORY &&
         (options->fingerprint_bits > 0 || options->partitions > 0 || options->ordered))
         return !tool_usage("--fingerprint-bits, --partitions and --ordered are for --engine disk");

@@ -112,7 +112,8 @@ static int run(struct recover *recover)
     if (status == BLOOMERY_OK)
         return report(recover, &found);
     tool_out_finish(&recover->out, TOOL_ERROR);
-    return tool_sieve_error(&recover->command, &error);
+    return status == BLOOMERY_BUSY ? tool_sieve_say_busy(&recover->command, &error)
+                                   : tool_sieve_error(&recover->command, &error);
 }
 
 static int recover_main(int argc, char **argv)

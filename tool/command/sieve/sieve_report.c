@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve flush, status, export and verify: what looks at a sieve as a whole. */
+/* sieve flush, export and verify: what looks at a sieve as a whole. sieve_status.c has status. */
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +17,6 @@ static const char flush_help[] =
     "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n";
-
-static const char status_help[] =
-    "bloomery sieve status [OPTION...] DIR\n"
-    "\n"
-    "Prints what is in a sieve and what it takes: pushes and what became of them, the\n"
-    "queue, what was seen, how many keys were dropped wrongly as far as can be\n"
-    "expected, bytes part by part, and what a flush would cost.\n"
-    "\n"
-    "      --json           one JSON object, numbers unrounded. \"memory\" and\n"
-    "                       \"memory_budget\" are those of this command alone\n" /* and */
-    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_WAIT_HELP;
 
 static const char export_help[] =
     "bloomery sieve export [OPTION...] DIR\n"
@@ -96,29 +84,12 @@ static bool flush(struct tool_sieve_command *command)
     return false;
 }
 
-/* Options and operand of a subcommand that has none of its own. False where there is nothing more
- * to do, and then `*code` is the exit code. */
-static bool read_plain(struct tool_sieve_command *command, int argc, char **argv,
-                       const char *letters, const struct option *options, int *code)
-{
-    int option;
-    tool_sieve_start(command);
-    *code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, letters, options)) != -1) {
-        if (option == TOOL_OPTION_HELP)
-            *code = TOOL_FOUND;
-        if (option == TOOL_OPTION_HELP || !tool_sieve_option(command, option))
-            return false;
-    }
-    return tool_sieve_operand(command, argc, argv) && tool_sieve_no_more(argc, argv);
-}
-
 static int flush_main(int argc, char **argv)
 {
     static const struct option options[] = {TOOL_SIEVE_OPTIONS, {NULL, 0, NULL, 0}};
     struct tool_sieve_command command;
     int code;
-    if (!read_plain(&command, argc, argv, TOOL_SIEVE_LETTERS, options, &code))
+    if (!tool_sieve_read_plain(&command, argc, argv, TOOL_SIEVE_LETTERS, options, &code))
         return code;
     if (!tool_sieve_open(&command))
         return TOOL_ERROR;
@@ -127,181 +98,6 @@ static int flush_main(int argc, char **argv)
         return TOOL_ERROR;
     const bloomery_sieve_info after = tool_sieve_info(&command);
     return report_flush(&command, &before, &after, tool_sieve_close(&command, TOOL_FOUND));
-}
-
-/* ---- status ---------------------------------------------------------------------------------- */
-
-static void line_of_count(struct tool_out *out, const char *name, uint64_t count, const char *note)
-{
-    char number[TOOL_NUMBER_BYTES];
-    tool_out_format(out, "  %-18s%20s%s%s\n", name, tool_format_count(number, count),
-                    note[0] != '\0' ? "  " : "", note);
-}
-
-static void line_of_size(struct tool_out *out, const char *name, uint64_t bytes, const char *note)
-{
-    char size[TOOL_NUMBER_BYTES];
-    tool_out_format(out, "  %-18s%20s%s%s\n", name, tool_format_size(size, bytes),
-                    note[0] != '\0' ? "  " : "", note);
-}
-
-static const char *format_drops(char *text, double drops)
-{
-    if (drops > 0 && drops < 0.01)
-        snprintf(text, TOOL_NUMBER_BYTES, "less than 0.01");
-    else if (drops >= 1000 && drops < 1e15)
-        tool_format_count(text, (uint64_t)(drops + 0.5));
-    else
-        tool_format_rate(text, drops);
-    return text;
-}
-
-static void print_queue(struct tool_out *out, const bloomery_sieve_info *info)
-{
-    tool_out_text(out, "pushes\n");
-    line_of_count(out, "pushed", info->pushed, "");
-    line_of_count(out, "durable", info->synced, "");
-    line_of_count(out, "new", info->new_keys, "");
-    line_of_count(out, "seen", info->seen, "");
-    line_of_count(out, "pending", info->pending,
-                  info->engine == BLOOMERY_SIEVE_DISK ? "not decided yet" : "");
-    line_of_count(out, "forced", info->forced, "");
-    line_of_count(out, "marked", info->marked, "");
-    tool_out_text(out, "queue\n");
-    line_of_count(out, "queued", info->queued, "");
-    line_of_count(out, "leased", info->leased, "popped, not acknowledged");
-    line_of_count(out, "acknowledged", info->acked, "");
-}
-
-static void print_seen(struct tool_out *out, const bloomery_sieve_info *info)
-{
-    char text[TOOL_NUMBER_BYTES], note[2 * TOOL_NUMBER_BYTES];
-    const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
-    tool_out_text(out, "seen\n");
-    if (info->distinct == UINT64_MAX) /* of a filter whose bits are all set */
-        tool_out_format(out, "  %-18s%20s\n", "different keys", "too many to tell");
-    else
-        line_of_count(out, "different keys", info->distinct,
-                      disk ? "merged into the seen-set so far" : "estimated");
-    if (!disk) {
-        snprintf(note, sizeof(note), "%s%s", tool_format_odds(text, info->live_rate),
-                 info->over_capacity ? "; over its capacity" : "");
-        if (info->capacity > 0)
-            line_of_count(out, "capacity", info->capacity, "");
-        else
-            tool_out_format(out, "  %-18s%20s  it grows\n", "capacity", "none");
-        tool_out_format(out, "  %-18s%20s  %s\n", "rate now",
-                        tool_format_rate(text, info->live_rate), note);
-    }
-    tool_out_format(out, "  %-18s%20s  new keys that were dropped, expected\n", "wrong drops",
-                    format_drops(text, info->expected_drops));
-}
-
-static void print_bytes(struct tool_out *out, const bloomery_sieve_info *info)
-{
-    char note[2 * TOOL_NUMBER_BYTES];
-    const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
-    tool_out_text(out, "bytes\n");
-    if (disk && info->distinct > 0)
-        snprintf(note, sizeof(note), "on disk, %.3g a key",
-                 (double)info->seen_bytes / (double)info->distinct);
-    else
-        snprintf(note, sizeof(note), "%s", disk ? "on disk" : "in memory");
-    line_of_size(out, "what was seen", info->seen_bytes, note);
-    line_of_size(out, "pending", info->pending_bytes, "on disk");
-    line_of_size(out, "queue", info->queue_bytes, "on disk");
-    line_of_size(out, "leases", info->lease_bytes, "");
-    if (disk)
-        line_of_size(out, "a flush now", (uint64_t)info->flush_bytes, "read and written, about");
-}
-
-static int print_status(const struct tool_sieve_command *command, const bloomery_sieve_info *info,
-                        int code)
-{
-    struct tool_out out;
-    tool_out_start(&out);
-    if (info->engine == BLOOMERY_SIEVE_DISK)
-        tool_out_format(&out, "%s: disk engine, fingerprints of %u bits, %u partition%s%s",
-                        command->directory, info->fingerprint_bits, info->partitions,
-                        info->partitions == 1 ? "" : "s", info->ordered ? ", ordered" : "");
-    else
-        tool_out_format(&out, "%s: memory engine", command->directory);
-    if (info->canon[0] != '\0' && strcmp(info->canon, "none") != 0)
-        tool_out_format(&out, ", keys in the form '%s'", info->canon);
-    tool_out_text(&out, "\n");
-    print_queue(&out, info);
-    print_seen(&out, info);
-    print_bytes(&out, info);
-    return tool_out_finish(&out, code);
-}
-
-static void add_pushes(json_t *object, const bloomery_sieve_info *info)
-{
-    tool_json_add(object, "pushed", tool_json_count(info->pushed));
-    tool_json_add(object, "synced", tool_json_count(info->synced));
-    tool_json_add(object, "new", tool_json_count(info->new_keys));
-    tool_json_add(object, "seen", tool_json_count(info->seen));
-    tool_json_add(object, "pending", tool_json_count(info->pending));
-    tool_json_add(object, "forced", tool_json_count(info->forced));
-    tool_json_add(object, "noted", tool_json_count(info->marked));
-    tool_json_add(object, "marked", tool_json_count(info->marked));
-    tool_json_add(object, "queued", tool_json_count(info->queued));
-    tool_json_add(object, "leased", tool_json_count(info->leased));
-    tool_json_add(object, "acked", tool_json_count(info->acked));
-}
-
-static json_t *json_status(const struct tool_sieve_command *command,
-                           const bloomery_sieve_info *info)
-{
-    const bool disk = info->engine == BLOOMERY_SIEVE_DISK;
-    json_t *object = tool_json_report("sieve status");
-    tool_json_add(object, "directory", tool_json_text(command->directory));
-    tool_json_add(object, "engine", tool_json_text(disk ? "disk" : "memory"));
-    tool_json_add(object, "partitions",
-                  disk ? tool_json_count(info->partitions) : tool_json_null());
-    tool_json_add(object, "fingerprint_bits",
-                  disk ? tool_json_count(info->fingerprint_bits) : tool_json_null());
-    tool_json_add(object, "ordered", tool_json_bool(info->ordered));
-    tool_json_add(object, "canon", tool_json_text(info->canon[0] != '\0' ? info->canon : "none"));
-    add_pushes(object, info);
-    tool_json_add(object, "distinct",
-                  info->distinct < UINT64_MAX ? tool_json_count(info->distinct) : tool_json_null());
-    tool_json_add(object, "capacity",
-                  info->capacity > 0 ? tool_json_count(info->capacity) : tool_json_null());
-    tool_json_add(object, "live_rate", disk ? tool_json_null() : tool_json_number(info->live_rate));
-    tool_json_add(object, "expected_wrong_drops", tool_json_number(info->expected_drops));
-    tool_json_add(object, "over_capacity", tool_json_bool(info->over_capacity));
-    tool_json_add(object, "memory_budget",
-                  info->memory_budget > 0 ? tool_json_count(info->memory_budget)
-                                          : tool_json_null());
-    tool_json_add(object, "memory", tool_json_count(info->memory));
-    tool_json_add(object, "seen_bytes", tool_json_count(info->seen_bytes));
-    tool_json_add(object, "pending_bytes", tool_json_count(info->pending_bytes));
-    tool_json_add(object, "queue_bytes", tool_json_count(info->queue_bytes));
-    tool_json_add(object, "lease_bytes", tool_json_count(info->lease_bytes));
-    tool_json_add(object, "flush_bytes", tool_json_number(info->flush_bytes));
-    tool_json_add(object, "cache_hits", tool_json_count(info->cache_hits));
-    tool_json_add(object, "decisions", tool_json_count(info->decisions));
-    tool_json_add(object, "bytes_read", tool_json_count(info->bytes_read));
-    tool_json_add(object, "bytes_written", tool_json_count(info->bytes_written));
-    tool_json_add(object, "commits", tool_json_count(info->commits));
-    return object;
-}
-
-static int status_main(int argc, char **argv)
-{
-    static const struct option options[] = {TOOL_SIEVE_ALL_OPTIONS, {NULL, 0, NULL, 0}};
-    struct tool_sieve_command command;
-    int code;
-    if (!read_plain(&command, argc, argv, "", options, &code))
-        return code;
-    command.options.read_only = true;
-    if (!tool_sieve_open(&command))
-        return TOOL_ERROR;
-    const bloomery_sieve_info info = tool_sieve_info(&command);
-    code = tool_sieve_close(&command, TOOL_FOUND);
-    return command.json ? tool_json_print(json_status(&command, &info), code)
-                        : print_status(&command, &info, code);
 }
 
 /* ---- export ---------------------------------------------------------------------------------- */
@@ -385,6 +181,7 @@ static int export_main(int argc, char **argv)
         {"payload", no_argument, NULL, OPTION_PAYLOAD},
         {"null", no_argument, NULL, '0'},
         {"memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},
+        {"process-memory", required_argument, NULL, TOOL_SIEVE_OPTION_MEMORY},
         {"wait", required_argument, NULL, TOOL_SIEVE_OPTION_WAIT},
         {NULL, 0, NULL, 0},
     };
@@ -449,7 +246,7 @@ static int verify_main(int argc, char **argv)
     bloomery_error error = {0};
     uint64_t damaged = 0;
     int code;
-    if (!read_plain(&verify.command, argc, argv, "", options, &code))
+    if (!tool_sieve_read_plain(&verify.command, argc, argv, "", options, &code))
         return code;
     tool_out_start(&verify.out);
     verify.reports = NULL;
@@ -469,13 +266,6 @@ const struct tool_command tool_sieve_flush = {
     .run = flush_main,
     .summary = "decide all that is pending",
     .help = flush_help,
-};
-
-const struct tool_command tool_sieve_status = {
-    .name = "sieve status",
-    .run = status_main,
-    .summary = "what is in it, and what it takes",
-    .help = status_help,
 };
 
 const struct tool_command tool_sieve_export = {
