@@ -42,6 +42,9 @@ struct tool_source {
                                 opened, or a failure told, when all chunks before are given back */
     const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
                                                there; NULL: nothing does */
+    /* The bytes as they are: what an input seems to be is not looked at, and so nothing is unpacked,
+     * transcoded or refused. */
+    bool text;
     uint32_t threads; /* that take part; 0: as many as the process may run at once */
 
     /* A record that is longer makes its input fail, with its line in the message, when all chunks
@@ -99,12 +102,13 @@ struct tool_input {
     struct tool_stream stream;
     struct tool_unpack *unpack; /* NULL: plain */
     const char *error;
+    char text[160]; /* of an error that has a name in it */
 };
 
 void tool_input_start(struct tool_input *input, const struct tool_source *source, int wake);
 
-/* Opens the next input and reads its first bytes, if it is plain; `count` may be 0 of one that is
- * empty or packed. */
+/* Opens the next input and reads its first bytes; `count` may be 0 of one that is empty or packed.
+ * An input that is no text, or can't be unpacked, fails. */
 enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *buffer, size_t room,
                                       size_t *count);
 

@@ -112,6 +112,9 @@ bool tool_rule_option(struct tool_rule_choice *choice, int option)
     case TOOL_OPTION_KEEP_BOM:
         choice->keep_bom = true;
         return true;
+    case TOOL_OPTION_TEXT:
+        choice->keep_bom = choice->text = true;
+        return true;
     default:
         return false;
     }
@@ -294,6 +297,7 @@ void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choi
                          const bloomery_key_rule *rule)
 {
     source->keep_bom = choice->keep_bom;
+    source->text = choice->text;
     source->returns_taken = (rule->flags & BLOOMERY_RULE_CRLF) != 0;
     source->cuts = *rule;
     source->layout = &choice->layout;

@@ -76,8 +76,10 @@ static bool look_at(struct tool_appended *file)
     enum tool_packing packing = tool_packing_of(head, (size_t)count, &undecided);
     if (packing == TOOL_FILTER)
         return complain(file, "is a filter; --append wants a file of lines, --state a filter");
-    if (packing != TOOL_PLAIN)
+    if (tool_packing_is_stream(packing))
         return complain(file, "is compressed; lines can be appended to a plain file only");
+    if (packing != TOOL_PLAIN)
+        return complain(file, "is no text; lines can be appended to a plain file only");
     file->unended = last != file->delimiter;
     return true;
 }
