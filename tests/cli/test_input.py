@@ -138,8 +138,8 @@ def every_byte_value_is_a_key(c):
 
 @case
 def invalid_utf8_is_a_key(c):
-    answers_exactly(c, b"\xff\xfe\n\xc3\n\xed\xa0\x80\ncaf\xc3\xa9\ncaf\xe9\n",
-                    [b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", b"caf\xc3\xa9", b"caf\xe9"])
+    answers_exactly(c, b"\xff\n\xff\xfe\n\xc3\n\xed\xa0\x80\ncaf\xc3\xa9\ncaf\xe9\n",
+                    [b"\xff", b"\xff\xfe", b"\xc3", b"\xed\xa0\x80", b"caf\xc3\xa9", b"caf\xe9"])
 
 
 @case

@@ -34,6 +34,7 @@ static const char help[] =
     "Makes a filter of the lines of the inputs. No INPUT, or '-', is standard input;\n"
     "gzip, zstd, xz, bzip2, lz4, lzip, lzma and .Z are unpacked; tar, zip, cpio, 7z\n"
     "and rar give their members, one after the other. Other formats are refused.\n"
+    "UTF-16 that begins with a byte order mark is read as UTF-8.\n"
     "FILE is written whole at the end; an existing filter is replaced.\n"
     "\n"
     "  -o, --output FILE    the filter; '-' is standard output\n"

@@ -4,6 +4,7 @@
 #include "base/numbers.h"
 #include "base/team.h"
 #include "input/unpack.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -91,6 +92,9 @@ void tool_input_start(struct tool_input *input, const struct tool_source *source
 
 void tool_input_close(struct tool_input *input)
 {
+    if (input->utf16 != NULL)
+        tool_utf16_close(input->utf16);
+    input->utf16 = NULL;
     if (input->unpack != NULL)
         tool_unpack_close(input->unpack);
     input->unpack = NULL;
@@ -100,8 +104,10 @@ void tool_input_close(struct tool_input *input)
     input->name = NULL;
 }
 
-static ssize_t read_some(struct tool_input *input, unsigned char *buffer, size_t room)
+/* What is unpacked, in whatever encoding. */
+static ssize_t read_some(void *context, unsigned char *buffer, size_t room)
 {
+    struct tool_input *input = context;
     ssize_t count = input->unpack != NULL ? tool_unpack_read(input->unpack, buffer, room)
                                           : tool_stream_read(&input->stream, buffer, room);
     if (count < 0)
@@ -122,8 +128,28 @@ static bool read_first(struct tool_input *input, unsigned char *buffer, size_t r
         input->ended = more == 0;
         *count += (size_t)more;
         *packing = tool_packing_of(buffer, *count, &undecided);
+        undecided = undecided || (*count == 1 && buffer[0] == 0xfe); /* half a mark */
     }
     return true;
+}
+
+/* Text in UTF-16 becomes UTF-8, where a mark says that it is such. */
+static void recognise_text(struct tool_input *input, const unsigned char *buffer, size_t *count)
+{
+    const struct tool_source *source = input->source;
+    if (source->text)
+        return;
+    if (tool_utf16_is_marked(buffer, *count)) {
+        input->utf16 = tool_utf16_open(read_some, input, buffer, *count);
+        *count = 0;
+        input->ended = false;
+        return;
+    }
+    const char *seems = tool_utf16_seems(buffer, *count);
+    if (seems != NULL && source->delimiter != '\0' && !source->unwarned)
+        tool_warning("%s: seems to be %s without a byte order mark, and is taken as it is; "
+                     "'iconv -f %s -t UTF-8' makes lines of it",
+                     tool_path_said(input->name), seems, seems);
 }
 
 /* What is in a packed stream is text, or an archive. */
@@ -133,8 +159,10 @@ static bool recognise_inside(struct tool_input *input, unsigned char *buffer, si
     enum tool_packing packing;
     if (!read_first(input, buffer, room, count, &packing))
         return false;
-    if (packing == TOOL_PLAIN)
+    if (packing == TOOL_PLAIN) {
+        recognise_text(input, buffer, count);
         return true;
+    }
     if (packing == TOOL_TAR || packing == TOOL_CPIO) {
         input->unpack =
             tool_unpack_archive(input->unpack, packing, buffer, *count, input->source->delimiter);
@@ -158,8 +186,10 @@ static bool recognise(struct tool_input *input, unsigned char *buffer, size_t ro
         room = TOOL_UNPACK_HEAD_MAX;
     if (!read_first(input, buffer, room, count, &packing))
         return false;
-    if (packing == TOOL_PLAIN || input->source->text)
+    if (packing == TOOL_PLAIN || input->source->text) {
+        recognise_text(input, buffer, count);
         return true;
+    }
     if (packing == TOOL_FILTER) {
         input->error = "is a filter, not a list of keys";
         return false;
@@ -213,7 +243,10 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
     assert(input->name != NULL && room > 0);
     if (input->ended)
         return 0;
-    ssize_t count = read_some(input, buffer, room);
+    ssize_t count = input->utf16 != NULL ? tool_utf16_read(input->utf16, buffer, room)
+                                         : read_some(input, buffer, room);
+    if (count < 0 && input->utf16 != NULL && tool_utf16_error(input->utf16)[0] != '\0')
+        input->error = tool_utf16_error(input->utf16);
     input->ended = count == 0;
     return count;
 }

@@ -42,7 +42,7 @@ struct tool_source {
                                 opened, or a failure told, when all chunks before are given back */
     const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
                                                there; NULL: nothing does */
-    /* The bytes as they are: what an input seems to be is not looked at, and so nothing is unpacked,
+    /* The bytes as they are: what an input seems to be is not looked at. So nothing is unpacked,
      * transcoded or refused. */
     bool text;
     uint32_t threads; /* that take part; 0: as many as the process may run at once */
@@ -101,6 +101,7 @@ struct tool_input {
     bool ended;
     struct tool_stream stream;
     struct tool_unpack *unpack; /* NULL: plain */
+    struct tool_utf16 *utf16;   /* NULL: not in UTF-16 */
     const char *error;
     char text[160]; /* of an error that has a name in it */
 };

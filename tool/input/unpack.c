@@ -2,6 +2,7 @@
 #include "input/unpack.h"
 
 #include "base/load.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <archive.h>
@@ -303,11 +304,12 @@ static bool is_list(struct tool_unpack *unpack, const char *name, const unsigned
         set_error(unpack, "seems to be an Office document, not a list of keys; export it as text");
         return false;
     }
-    if (packing == TOOL_PLAIN)
+    const bool utf16 = tool_utf16_is_marked(bytes, count);
+    if (packing == TOOL_PLAIN && !utf16)
         return true;
     snprintf(unpack->error, sizeof(unpack->error),
              "has a member, %s, that is %s and not a list of keys; unpack it first", name,
-             tool_packing_name(packing));
+             utf16 ? "in UTF-16" : tool_packing_name(packing));
     return false;
 }
 

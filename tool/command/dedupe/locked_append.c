@@ -9,6 +9,7 @@
 
 #include "base/io.h"
 #include "input/unpack.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -80,6 +81,8 @@ static bool look_at(struct tool_appended *file)
         return complain(file, "is compressed; lines can be appended to a plain file only");
     if (packing != TOOL_PLAIN)
         return complain(file, "is no text; lines can be appended to a plain file only");
+    if (tool_utf16_is_marked(head, (size_t)count))
+        return complain(file, "is in UTF-16, and lines are appended in UTF-8");
     file->unended = last != file->delimiter;
     return true;
 }
