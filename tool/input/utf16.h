@@ -2,6 +2,7 @@
 /*
  * Text in UTF-16 as UTF-8, a buffer at a time. Only text that begins with a byte order mark is
  * known to be such; the mark comes out as that of UTF-8.
+ */
 #ifndef BLOOMERY_TOOL_UTF16_H
 #define BLOOMERY_TOOL_UTF16_H
 
