@@ -14,6 +14,7 @@
 
 #include "base/interrupt.h"
 #include "input/layout.h"
+#include "input/quotes.h"
 #include "input/stream.h"
 
 #include <getopt.h>
@@ -45,7 +46,8 @@ struct tool_source {
     /* The bytes as they are: what an input seems to be is not looked at. So nothing is unpacked,
      * transcoded or refused. */
     bool text;
-    uint32_t threads; /* that take part; 0: as many as the process may run at once */
+    struct tool_quotes quotes; /* in which a record may go over several lines */
+    uint32_t threads;          /* that take part; 0: as many as the process may run at once */
 
     /* A record that is longer makes its input fail, with its line in the message, when all chunks
      * before are given back: no chunk is longer than that, which bounds the memory of a thread. 0:

@@ -119,7 +119,7 @@ enum {
     "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
     "                       --csv a comma\n"                                               \
     "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
-    "                       a quoted field of several lines is not supported\n"            \
+    "                       line ends within quotes belong to the record\n"                \
     "      --trim           remove blanks and tabs from both ends of the key\n"            \
     "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
     "      --hex            the key is written in hexadecimal digits, two a byte\n"        \
@@ -191,6 +191,10 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
 /* Tells a source what it has to know of the keys that are made of it by this rule. */
 void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choice *choice,
                          const bloomery_key_rule *rule);
+
+/* The part of it about quotes: which line ends are within them. */
+void tool_source_quote(struct tool_source *source, const struct tool_rule_choice *choice,
+                       const bloomery_key_rule *rule);
 
 /* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes
  * bytes. */

@@ -272,6 +272,9 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                  .threads = query->threads,
                                  .line_max = query->line_max};
     tool_source_lay_out(&source, &query->choice, rule_that_warns(&query->question));
+    /* All filters get the same records: quotes are those of the first rule that has any. */
+    for (size_t r = 0; r < query->question.rule_count && !source.quotes.heeded; r++)
+        tool_source_quote(&source, &query->choice, &query->question.rules[r]);
     if (query->positions)
         return print_positions(query, &source);
 
