@@ -217,6 +217,35 @@ def what_is_no_list_is_refused_by_name(c):
 
 
 @case
+def a_compressed_filter_of_ours_is_told(c):
+    """Whatever takes a filter says which program unpacks it, and changes nothing."""
+    c.file("keys", "a\n")
+    c.run("build -q -p 1e-12 -o f.bloom keys")
+    packs = [(gzip.compress(c.read("f.bloom")), "gzip", "gunzip"),
+             (bz2.compress(c.read("f.bloom")), "bzip2", "bunzip2"),
+             (lzma.compress(c.read("f.bloom")), "xz", "unxz"),
+             (pack([c.read("f.bloom")], "raw", "lz4"), "lz4", "unlz4")]
+    for packed, name, program in packs:
+        c.file("packed", packed)
+        sentence = (f"packed: is a filter that is compressed with {name}: '{program}' makes a file of it "
+                    "that can be used\n")
+        for line in ("query packed keys", "add packed keys", "inspect packed", "remove packed keys",
+                     "merge -o g.bloom packed f.bloom", "convert --to dcso -o g.bloom packed",
+                     "compare packed f.bloom", "fold -o g.bloom packed", "dedupe --state packed keys",
+                     "dedupe --against packed keys"):
+            c.run(line, code=2, stderr=has(sentence))
+        c.expect(c.read("packed") == packed and "g.bloom" not in c.names(), "a file was changed")
+
+
+@case
+def lists_to_compare_with_may_be_packed_or_wide(c):
+    for content in (gzip.compress(b"a\n", mtime=0), bz2.compress(b"a\n"), "a\n".encode("utf-16"),
+                    pack([b"a\n"], "gnutar")):
+        c.file("list", content)
+        c.run("dedupe -q --against list", stdin="a\nb\n", stdout="b\n")
+
+
+@case
 def office_documents_are_no_lists(c):
     import zipfile
     buffer = io.BytesIO()
