@@ -23,8 +23,8 @@ static const char help[] =
     "with a pattern. A line that is not printed was definitely never added, as long\n"
     "as the file is undamaged (--verify). Of the lines that were never added, a\n"
     "share equal to the filter's false-positive rate is printed all the same. No\n"
-    "INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each\n"
-    "member of a zip checked by itself. If the filter was built with a rule for keys\n"
+    "INPUT, or '-', is standard input; packed inputs and archives are unpacked\n"
+    "('bloomery help build'). If the filter was built with a rule for keys\n"
     "('bloomery help build'), the query follows it; whole lines are printed.\n"
     "\n"
     "  -f, --filter FILTER   query this filter; repeat it to print the lines that are\n"
@@ -272,6 +272,9 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                  .threads = query->threads,
                                  .line_max = query->line_max};
     tool_source_lay_out(&source, &query->choice, rule_that_warns(&query->question));
+    /* All filters get the same records: quotes are those of the first rule that has any. */
+    for (size_t r = 0; r < query->question.rule_count && !source.quotes.heeded; r++)
+        tool_source_quote(&source, &query->choice, &query->question.rules[r]);
     if (query->positions)
         return print_positions(query, &source);
 
