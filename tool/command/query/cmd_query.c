@@ -25,7 +25,8 @@ static const char help[] =
     "share equal to the filter's false-positive rate is printed all the same. No\n"
     "INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each\n"
     "member of a zip checked by itself. If the filter was built with a rule for keys\n"
-    "('bloomery help build'), the query follows it; whole lines are printed.\n"
+    "('bloomery help build'), the query follows it; whole lines are printed. A line\n"
+    "of a pipe is answered at once, also while the pipe stays open.\n"
     "\n"
     "  -f, --filter FILTER   query this filter; repeat it to print the lines that are\n"
     "                        possibly in any of them\n"
@@ -81,6 +82,7 @@ static const char help[] =
     "\n"
     "  bloomery query ids.bloom asked.txt\n"
     "  bloomery query -q -k 850101312345 ids.bloom && echo possibly\n"
+    "  tail -F names.log | bloomery query listed.bloom\n"
     "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom\n";
 
 struct query {
