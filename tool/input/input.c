@@ -231,6 +231,7 @@ enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *b
         return TOOL_OPEN_FAILED;
     }
     input->stream.may_wait = !S_ISREG(facts.st_mode);
+    input->stream.is_pipe = S_ISFIFO(facts.st_mode);
     if (S_ISDIR(facts.st_mode)) {
         input->error = "is a directory, not a file of keys";
         return TOOL_OPEN_FAILED;
