@@ -174,17 +174,22 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
     return BLOOMERY_OK;
 }
 
+void bloomery_release_others(bloomery_filter *filter)
+{
+    release_grown(filter);
+    if (filter->storage == BLOOMERY_OWNED)
+        bloomery_release(&filter->allocator, filter->payload, (size_t)filter->payload_bytes,
+                         BLOOMERY_PAYLOAD_UNIT);
+    bloomery_locks_free(&filter->allocator, filter->growing, 1);
+    bloomery_unmap(&filter->map);
+}
+
 void bloomery_free(bloomery_filter *filter)
 {
     if (filter == NULL)
         return;
     bloomery_allocator allocator = filter->allocator;
-    release_grown(filter);
-    if (filter->storage == BLOOMERY_OWNED)
-        bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
-                         BLOOMERY_PAYLOAD_UNIT);
-    bloomery_locks_free(&allocator, filter->growing, 1);
-    bloomery_unmap(&filter->map);
+    bloomery_release_others(filter);
     /* The secret must not be found in freed memory. */
     explicit_bzero(&filter->secret, sizeof filter->secret);
     bloomery_release(&allocator, filter, filter->own_bytes, 64);

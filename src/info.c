@@ -3,6 +3,7 @@
 #include "chain/grow.h"
 #include "core/filter.h"
 #include "format/format.h"
+#include "options.h"
 
 #include "base/sized.h"
 #include "plan/hash_rate.h"
@@ -80,7 +81,7 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->can_add = filter->kind->adds;
     info->can_remove = filter->kind->removes;
     info->can_merge = filter->kind->merges;
-    info->can_grow = filter->kind->grows;
+    info->can_grow = info->growth > 0; /* RedisBloom has chains that never do */
     info->has_bits = filter->kind->has_bits;
 }
 
@@ -161,7 +162,7 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
                                         bloomery_layer_info *out)
 {
     const uint32_t layers = bloomery_layer_count(filter);
-    if (index >= layers)
+    if (index >= layers || bloomery_layer_info_check(out) != BLOOMERY_OK)
         return BLOOMERY_BAD_ARGUMENT;
     const struct bloomery_layer *layer = &filter->layers[index];
     bloomery_layer_info info = {

@@ -10,25 +10,52 @@
  * Each is offered to the caller's function, the filter itself last, since all pointers to the
  * others are in it. Places within a block are kept as distances from its beginning before it moves,
  * since the old block may be gone after.
+ *
+ * A block that came to lie at no multiple of its alignment is copied once more, since kernels read
+ * whole cache lines. If there is no memory for that, the block is lost and with it the filter.
  */
-#include "core/filter.h"
+#include "ways.h"
+
+#include "base/memory.h"
 
 #include <assert.h>
+#include <string.h>
 
 struct mover {
     bloomery_mover move;
     void *context;
+    bloomery_allocator allocator; /* the filter's: the filter itself may be lost */
+    bloomery_status status;
 };
 
-static void *move_block(const struct mover *mover, void *memory, uint64_t bytes, size_t alignment)
+/* Where the block is now; NULL: it is lost, and released. */
+static void *straighten(struct mover *mover, void *crooked, size_t bytes, size_t alignment)
 {
-    void *now = mover->move(mover->context, memory, (size_t)bytes, alignment);
-    assert(now != NULL && (uintptr_t)now % alignment == 0);
-    return now;
+    void *straight = bloomery_allocate(&mover->allocator, bytes, alignment);
+    if (straight != NULL)
+        memcpy(straight, crooked, bytes);
+    if (mover->status == BLOOMERY_OK || straight == NULL)
+        mover->status = straight != NULL ? BLOOMERY_BAD_ARGUMENT : BLOOMERY_OUT_OF_MEMORY;
+    explicit_bzero(crooked, bytes); /* it may hold the secret */
+    mover->allocator.release(mover->allocator.context, crooked, bytes, alignment);
+    return straight;
+}
+
+static void *offer(const struct mover *mover, void *memory, size_t bytes, size_t alignment)
+{
+    void *now = mover->move(mover->context, memory, bytes, alignment);
+    return now != NULL ? now : memory;
+}
+
+static void *move_block(struct mover *mover, void *memory, uint64_t bytes, size_t alignment)
+{
+    assert(memory != NULL && (uintptr_t)memory % alignment == 0);
+    void *now = offer(mover, memory, (size_t)bytes, alignment);
+    return (uintptr_t)now % alignment == 0 ? now : straighten(mover, now, (size_t)bytes, alignment);
 }
 
 /* The payload that the filter was made with, and the layers in it. */
-static void move_payload(const struct mover *mover, bloomery_filter *filter)
+static void move_payload(struct mover *mover, bloomery_filter *filter)
 {
     uint64_t at[BLOOMERY_CHAIN_MAX];
     const uint32_t layers = filter->shape.layer_count;
@@ -42,48 +69,78 @@ static void move_payload(const struct mover *mover, bloomery_filter *filter)
     for (uint32_t i = 0; i < layers; i++)
         if (!filter->layers[i].own_memory) {
             assert(at[i] + filter->layers[i].bytes <= filter->payload_bytes);
-            filter->layers[i].payload = filter->payload + at[i];
+            filter->layers[i].payload = filter->payload != NULL ? filter->payload + at[i] : NULL;
         }
     filter->first.payload = filter->payload;
 }
 
+/* The layers that have grown since. */
+static void move_layers(struct mover *mover, bloomery_filter *filter)
+{
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &filter->layers[i];
+        if (layer->own_memory)
+            layer->payload = move_block(mover, layer->payload, layer->bytes, BLOOMERY_PAYLOAD_UNIT);
+    }
+}
+
 /* A lock must not be copied: it ends before its memory moves, and begins anew there. */
-static void move_lock(const struct mover *mover, bloomery_filter *filter)
+static void move_lock(struct mover *mover, bloomery_filter *filter)
 {
     if (filter->growing == NULL)
         return;
     pthread_mutex_destroy(&filter->growing->mutex);
     filter->growing =
         move_block(mover, filter->growing, sizeof *filter->growing, sizeof *filter->growing);
+    if (filter->growing == NULL)
+        return;
     const int result = pthread_mutex_init(&filter->growing->mutex, NULL);
     assert(result == 0); /* it needs no memory: it only fills its struct in */
     (void)result;
 }
 
-static bloomery_filter *move_itself(const struct mover *mover, bloomery_filter *filter)
+/* A filter of any kind, but for what lies behind its layers. */
+union still {
+    bloomery_filter filter;
+    uint8_t bytes[sizeof(bloomery_filter) + BLOOMERY_CHAIN_MAX * sizeof(struct bloomery_layer)];
+};
+
+/* NULL: it is lost, and what it owned is released. */
+static bloomery_filter *move_itself(struct mover *mover, bloomery_filter *filter)
 {
+    union still still;
     const size_t extra = (size_t)(filter->extra - (uint8_t *)filter);
     const size_t note = (size_t)((uint8_t *)filter->note - (uint8_t *)filter);
-    filter = move_block(mover, filter, filter->own_bytes, 64);
-    assert(extra <= filter->own_bytes && note + filter->note_bytes < filter->own_bytes);
-    filter->shape.layers = filter->layers;
-    filter->extra = (uint8_t *)filter + extra;
-    filter->note = (char *)filter + note;
+    const size_t bytes = filter->own_bytes;
+    memcpy(still.bytes, filter, bytes < sizeof still ? bytes : sizeof still);
+    filter = move_block(mover, filter, bytes, 64);
+    if (filter != NULL) {
+        assert(extra <= bytes && note + filter->note_bytes < bytes);
+        filter->shape.layers = filter->layers;
+        filter->extra = (uint8_t *)filter + extra;
+        filter->note = (char *)filter + note;
+    } else {
+        bloomery_release_others(&still.filter);
+    }
+    explicit_bzero(&still, sizeof still);
     return filter;
 }
 
 bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move, void *context)
 {
-    const struct mover mover = {move, context};
     bloomery_filter *moving = *filter;
+    struct mover mover = {move, context, moving->allocator, BLOOMERY_OK};
     if (moving->allocator.allocate == NULL)
         return BLOOMERY_UNSUPPORTED;
     move_payload(&mover, moving);
-    for (uint32_t i = 0; i < moving->shape.layer_count; i++)
-        if (moving->layers[i].own_memory)
-            moving->layers[i].payload = move_block(&mover, moving->layers[i].payload,
-                                                   moving->layers[i].bytes, BLOOMERY_PAYLOAD_UNIT);
+    move_layers(&mover, moving);
     move_lock(&mover, moving);
-    *filter = move_itself(&mover, moving);
-    return BLOOMERY_OK;
+    moving = move_itself(&mover, moving);
+    if (mover.status == BLOOMERY_OUT_OF_MEMORY) {
+        bloomery_free(moving);
+        moving = NULL;
+    }
+    assert(moving != NULL || mover.status == BLOOMERY_OUT_OF_MEMORY);
+    *filter = moving;
+    return mover.status;
 }

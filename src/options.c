@@ -17,6 +17,7 @@ enum {
     OPEN_BYTES_FIRST = sizeof(bloomery_open_options),
     SOLVED_BYTES_FIRST = sizeof(bloomery_plan),
     COMPARISON_BYTES_FIRST = sizeof(bloomery_comparison),
+    LAYER_BYTES_FIRST = sizeof(bloomery_layer_info),
 };
 
 static bloomery_status check_allocator(const bloomery_allocator *allocator, bloomery_error *error)
@@ -34,9 +35,9 @@ static bloomery_status check_remarks(const bloomery_key_rule *rule, const char *
 {
     if (!bloomery_rule_is_sound(rule))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "no such key rule: of lower, upper and hex it has one at most, a "
-                             "delimiter and CSV only with a field, bytes from 0 to 255, and known "
-                             "flags (0x%x)",
+                             "no such key rule: of lower, upper, hex, int64 and int32 it has one "
+                             "at most, utf16 only without the last three, a delimiter and CSV "
+                             "only with a field, bytes from 0 to 255, and known flags (0x%x)",
                              rule->flags);
     if (note != NULL && strlen(note) > BLOOMERY_NOTE_BYTES)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "a note has at most %d bytes",
@@ -100,12 +101,29 @@ void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
                         given->struct_bytes == 0 ? SOLVED_BYTES_FIRST : given->struct_bytes);
 }
 
+static bloomery_status check_size(const void *given, size_t first_bytes, const char *initialiser,
+                                  bloomery_error *error)
+{
+    if (bloomery_sized_is_a_size(given, first_bytes))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "the struct does not begin with its size: initialise it with %s",
+                         initialiser);
+}
+
+bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error)
+{
+    return plan->struct_bytes == 0 ? BLOOMERY_OK
+                                   : check_size(plan, SOLVED_BYTES_FIRST, "BLOOMERY_PLAN", error);
+}
+
 bloomery_status bloomery_comparison_check(const bloomery_comparison *comparison,
                                           bloomery_error *error)
 {
-    if (comparison->struct_bytes < COMPARISON_BYTES_FIRST)
-        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "the struct does not begin with its size: initialise it with "
-                             "BLOOMERY_COMPARISON");
-    return BLOOMERY_OK;
+    return check_size(comparison, COMPARISON_BYTES_FIRST, "BLOOMERY_COMPARISON", error);
+}
+
+bloomery_status bloomery_layer_info_check(const bloomery_layer_info *info)
+{
+    return check_size(info, LAYER_BYTES_FIRST, "BLOOMERY_LAYER_INFO", NULL);
 }

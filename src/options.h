@@ -26,7 +26,10 @@ bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *pl
 /* And back: as much of it as the caller's struct has room for. Its size stays what it was. */
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given);
 
-/* Whether a struct to be filled is large enough for what version 0.1 fills. */
+/* Whether a struct to be filled begins with a size that it can have: what was never initialised
+ * begins with anything. A plan may also have 0. */
+bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error);
+bloomery_status bloomery_layer_info_check(const bloomery_layer_info *info);
 bloomery_status bloomery_comparison_check(const bloomery_comparison *comparison,
                                           bloomery_error *error);
 

@@ -225,6 +225,8 @@ static void change_case(struct span *text, unsigned char first, unsigned char **
     uint64_t word;
     const size_t bytes = text->bytes;
     size_t i = 0;
+    if (bytes == 0) /* of which there may be no room */
+        return;
     for (; bytes - i >= sizeof word; i += sizeof word) {
         memcpy(&word, from + i, sizeof word);
         word = other_case(word, first);
@@ -273,6 +275,8 @@ static bool read_number(struct span *text, size_t width, unsigned char **scratch
 static bool read_utf16(struct span *text, unsigned char **scratch)
 {
     unsigned char *to = *scratch;
+    if (text->bytes == 0)
+        return true;
     const size_t bytes = bloomery_form_utf16(text->at, text->bytes, to);
     if (bytes == BLOOMERY_FORM_NONE)
         return false;
@@ -372,7 +376,8 @@ static int make_key(const bloomery_key_rule *rule, struct span *made, unsigned c
 int bloomery_rule_apply(const bloomery_key_rule *rule, const void *record, size_t bytes, void *out,
                         size_t room, bloomery_key *key, bloomery_error *error)
 {
-    struct span text = {record, bytes};
+    static const unsigned char nothing[1]; /* what an empty record at no address points to */
+    struct span text = {record != NULL ? record : nothing, bytes};
     bool open = false;
     *key = bloomery_key_of(NULL, 0);
     const bloomery_status status = check(rule, bytes, room, error);

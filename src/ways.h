@@ -11,6 +11,9 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
                                      uint64_t payload_bytes, struct bloomery_filter **out,
                                      bloomery_error *error);
 
+/* Releases what a filter owns besides its own block (create.c). */
+void bloomery_release_others(struct bloomery_filter *filter);
+
 /* The long way, for any filter (query.c, add.c). */
 bloomery_native_query_key bloomery_query_key_any;
 bloomery_native_add_key bloomery_add_key_any;

@@ -287,9 +287,9 @@ BLOOMERY_PUBLIC int bloomery_rule_apply(const bloomery_key_rule *rule, const voi
  * way. Its memory is zero already and comes back through `release`. The library does not write
  * zeros over it, so pages that no key touches stay untouched.
  *
- * The calling thread calls them, within functions that create, open, write, save, merge or free a
- * filter, that add with several threads, or that add to a scalable filter. They must be thread-safe
- * if several threads write to one filter.
+ * The calling thread calls them, within functions that create, open, copy, move, write, save, merge
+ * or free a filter, that add with several threads, or that add to a scalable filter or clear it.
+ * They must be thread-safe if several threads write to one filter.
  */
 typedef struct bloomery_allocator {
     void *(*allocate)(void *context, size_t bytes, size_t alignment);
@@ -473,7 +473,8 @@ BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t ke
 /*
  * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
  * 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up
- * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable or `index` is not 0 to 63.
+ * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, if `index` is not 0 to 63, or if `layer`
+ * does not begin with its size, or with 0.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
                                                     bloomery_plan *layer, bloomery_error *error);
@@ -685,18 +686,19 @@ typedef struct bloomery_info {
     double estimated_keys;    /* distinct keys, from the bits; infinity if every bit is set */
     double expected_rate;     /* of this shape with that many keys */
 
-    /* What filters of this kind can do; `writable` says whether this one may be changed. */
+    /* What a filter of its kind and dialect can do; `writable` says whether this one may be
+     * changed. */
     bool can_add;    /* keys can be added one by one */
     bool can_remove; /* keys can be removed and counted */
     bool can_merge;  /* another one of the same shape can be merged into it */
-    bool can_grow;   /* it is a chain: layers are added as it fills */
+    bool can_grow;   /* layers are added as it fills: `growth` is not 0 */
     bool has_bits;   /* it is an array of cells, of which the scanned part speaks */
 } bloomery_info;
 
 #define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)
 
 /* Fills `info`; with `scan` also the scanned part, which takes some seconds per 10 GB. Cannot fail.
- * Fields past the caller's struct_bytes are left out. */
+ * Fields past the caller's struct_bytes are left out: with a size of 0, all of them. */
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
 
@@ -1044,7 +1046,8 @@ typedef struct bloomery_layer_info {
     uint64_t adds;
 
     /* Known after a scan. In a scalable filter that counts its bits as keys come they are known
-     * without one, unless a batch left some of them uncounted. Else 0. */
+     * without one, unless a batch left some of them uncounted. While other threads add batches,
+     * that may be 2,048 for each of them too many. Else 0. */
     bool bits_known;
     uint64_t bits_set;
     double estimated_keys;
@@ -1054,7 +1057,8 @@ typedef struct bloomery_layer_info {
 
 #define BLOOMERY_LAYER_INFO BLOOMERY_SIZED(bloomery_layer_info)
 
-/* The facts of layer `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT if there is no such layer. */
+/* The facts of layer `index`, 0 the oldest. BLOOMERY_BAD_ARGUMENT if there is no such layer, or if
+ * struct_bytes is not set. */
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *filter,
                                                         uint32_t index, bool scan,
                                                         bloomery_layer_info *info);
@@ -1093,7 +1097,7 @@ BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_
 enum { BLOOMERY_POSITIONS_MAX = 1024 };
 
 /* Moves a block of a filter: returns where its bytes are now, at a multiple of `alignment`. If that
- * is another address, it has copied them and released the old block. NULL is no answer. */
+ * is another address, it has copied them and released the old block. NULL: the block stays. */
 typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_t alignment);
 
 /*
@@ -1104,8 +1108,13 @@ typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_
  * Nobody else may use the filter meanwhile, not even one with `concurrent_adds`. What was pointed
  * to is valid no longer: a bloomery_inline, a layer's span, the note of an info. The block of a
  * keyed filter holds its secret: wipe it before it is released. The bytes of maps and views are not
- * the filter's and stay. BLOOMERY_UNSUPPORTED if the filter has no allocator of the caller's;
- * nothing is moved then.
+ * the filter's and stay.
+ *
+ * BLOOMERY_UNSUPPORTED if the filter has no allocator of the caller's; nothing is moved then.
+ * BLOOMERY_BAD_ARGUMENT if a block came to lie at no multiple of its alignment: the library has
+ * copied it once more, by the filter's allocator, and the filter is as before. If there is no
+ * memory for that, BLOOMERY_OUT_OF_MEMORY: the filter is lost, all of it is released, and `filter`
+ * receives NULL.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_move(bloomery_filter **filter, bloomery_mover move,
                                               void *context);

@@ -22,6 +22,11 @@ static bool is_a_size(size_t given_bytes, size_t first_bytes)
     return given_bytes >= first_bytes && given_bytes <= SIZED_BYTES_MAX;
 }
 
+bool bloomery_sized_is_a_size(const void *given, size_t first_bytes)
+{
+    return is_a_size(size_of(given), first_bytes);
+}
+
 bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes)
 {
     const size_t given_bytes = size_of(given);
@@ -56,8 +61,8 @@ bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void 
 
 void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t given_bytes)
 {
-    const size_t stays = size_of(given);
-    memcpy(given, ours, given_bytes < bytes ? given_bytes : bytes);
-    if (given_bytes >= sizeof stays)
-        memcpy(given, &stays, sizeof stays);
+    const size_t size = sizeof(size_t); /* stays */
+    const size_t end = given_bytes < bytes ? given_bytes : bytes;
+    if (end > size)
+        memcpy((uint8_t *)given + size, (const uint8_t *)ours + size, end - size);
 }

@@ -15,6 +15,9 @@
 
 #include <bloomery/bloomery.h>
 
+/* Whether a struct begins with a size that it can have. */
+bool bloomery_sized_is_a_size(const void *given, size_t first_bytes);
+
 /* Whether a struct begins with a size that it can have, and has nothing set that this version does
  * not know. */
 bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes);

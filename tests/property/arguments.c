@@ -225,6 +225,62 @@ static void plans_may_grow(void **state)
     assert_create("a plan that is too short", &sized, NULL, BLOOMERY_BAD_ARGUMENT);
 }
 
+/* What is filled in begins with its size; what was never initialised begins with anything. */
+static void structs_without_their_size_are_not_filled(void **state)
+{
+    static const size_t sizes[] = {1, 4, sizeof(size_t), 5000, SIZE_MAX};
+    bloomery_plan chain = {.kind = BLOOMERY_SCALABLE, .keys = 1000, .rate = 0.01};
+    bloomery_filter *filter = test_create(&good, NULL);
+    (void)state;
+    assert_int_equal(bloomery_plan_solve(&chain, NULL, NULL), BLOOMERY_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        bloomery_plan plan = {.struct_bytes = sizes[i]};
+        bloomery_layer_info layer = {.struct_bytes = sizes[i]};
+        bloomery_comparison comparison = {.struct_bytes = sizes[i]};
+        bloomery_info info = {.struct_bytes = sizes[i]};
+        bloomery_error error = {.text = ""};
+        assert_int_equal(bloomery_plan_layer(&chain, 1, &plan, &error), BLOOMERY_BAD_ARGUMENT);
+        assert_non_null(strstr(error.text, "BLOOMERY_PLAN"));
+        assert_int_equal(bloomery_layer_info_get(filter, 0, true, &layer), BLOOMERY_BAD_ARGUMENT);
+        assert_int_equal(bloomery_compare(filter, filter, &comparison, &error),
+                         BLOOMERY_BAD_ARGUMENT);
+        assert_true(plan.struct_bytes == sizes[i] && plan.keys == 0);
+        assert_true(layer.struct_bytes == sizes[i] && layer.bits == 0);
+        assert_true(comparison.struct_bytes == sizes[i] && !comparison.equal);
+        bloomery_info_get(filter, true, &info); /* cannot fail */
+        assert_int_equal(info.struct_bytes, sizes[i]);
+        assert_true(sizes[i] > sizeof info || info.kind == BLOOMERY_KIND_DEFAULT);
+    }
+    chain.struct_bytes = 0;
+    assert_int_equal(bloomery_plan_layer(&chain, 1, &chain, NULL), BLOOMERY_OK);
+    assert_true(chain.struct_bytes == 0 && chain.kind == BLOOMERY_BLOCKED);
+    bloomery_free(filter);
+}
+
+/* Both functions of an allocator, or none; memory that is zero already is a third, never alone. */
+static void half_an_allocator_is_refused(void **state)
+{
+    struct test_memory memory = {0};
+    const bloomery_allocator whole = test_allocator(&memory);
+    (void)state;
+    for (int has = 1; has < 8; has++) {
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+        bloomery_error error = {.text = ""};
+        bloomery_filter *filter;
+        if ((has & 3) == 3)
+            continue;
+        options.allocator.allocate = (has & 1) != 0 ? whole.allocate : NULL;
+        options.allocator.release = (has & 2) != 0 ? whole.release : NULL;
+        options.allocator.allocate_zeroed = (has & 4) != 0 ? whole.allocate : NULL;
+        opening.allocator = options.allocator;
+        assert_create("half an allocator", &good, &options, BLOOMERY_BAD_ARGUMENT);
+        assert_int_equal(bloomery_load(secret, sizeof secret, &opening, &filter, &error),
+                         BLOOMERY_BAD_ARGUMENT);
+        assert_string_equal(error.text, "an allocator needs both allocate and release");
+    }
+}
+
 /* So are columns read, and comparisons filled. */
 static void columns_and_comparisons_may_grow(void **state)
 {
@@ -443,6 +499,8 @@ int main(void)
         cmocka_unit_test(structs_may_grow),
         cmocka_unit_test(plans_may_grow),
         cmocka_unit_test(columns_and_comparisons_may_grow),
+        cmocka_unit_test(structs_without_their_size_are_not_filled),
+        cmocka_unit_test(half_an_allocator_is_refused),
         cmocka_unit_test(views_want_aligned_bytes),
         cmocka_unit_test(words_exist_for_every_number),
         cmocka_unit_test(no_keys_at_no_address_are_fine),

@@ -243,6 +243,7 @@ static void info_says_how_a_filter_grows(void **state)
         filter = test_specimen(i, NULL, &keys);
         bloomery_info_get(filter, false, &info);
         assert_true(info.growth == (info.kind == BLOOMERY_SCALABLE ? 2 : 0));
+        assert_int_equal(info.can_grow, info.growth > 0);
         assert_true((info.tightening > 0) == (info.kind == BLOOMERY_SCALABLE));
         if (i == TEST_GROWN) {
             assert_int_equal(bloomery_layer_info_get(filter, 0, false, &one), BLOOMERY_OK);
@@ -256,7 +257,16 @@ static void info_says_how_a_filter_grows(void **state)
                                              &with, NULL, &filter, NULL),
                      BLOOMERY_OK);
     bloomery_info_get(filter, false, &info);
-    assert_true(info.growth == 3 && info.tightening == 0.5);
+    assert_true(info.growth == 3 && info.tightening == 0.5 && info.can_grow);
+    bloomery_free(filter);
+    /* A chain that never grows. */
+    with = (bloomery_dialect_parameters){
+        .struct_bytes = sizeof with, .variant = "nonscaling", .keys = 700, .rate = 0.01};
+    assert_int_equal(bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM),
+                                             &with, NULL, &filter, NULL),
+                     BLOOMERY_OK);
+    bloomery_info_get(filter, false, &info);
+    assert_true(info.growth == 0 && info.tightening == 0 && !info.can_grow);
     bloomery_free(filter);
     test_keys_free(&keys);
 }

@@ -8,6 +8,7 @@
  */
 #include "../support/specimens.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { KEYS = 5000 };
@@ -148,12 +149,141 @@ static void what_the_c_library_gave_is_not_moved(void **state)
     bloomery_free(filter);
 }
 
+static void *stay(void *context, void *memory, size_t bytes, size_t alignment)
+{
+    size_t *offered = context;
+    (void)memory;
+    (void)bytes;
+    (void)alignment;
+    ++*offered;
+    return NULL;
+}
+
+static void a_block_that_is_not_moved_stays(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    (void)state;
+    for (size_t i = 0; i < 2 * TEST_SPECIMENS; i++) {
+        struct test_memory memory = {.live = 0};
+        size_t offered = 0;
+        options.concurrent_adds = i % 2 == 1;
+        options.allocator = test_allocator(&memory);
+        bloomery_filter *filter = test_specimen(i / 2, &options, &keys);
+        const bloomery_filter *before = filter;
+        assert_int_equal(bloomery_move(&filter, stay, &offered), BLOOMERY_OK);
+        assert_ptr_equal(filter, before);
+        assert_int_equal(offered, memory.live);
+        assert_int_equal(bloomery_may_contain_batch(filter, keys.keys, KEYS, NULL), KEYS);
+        test_add_all(filter, &keys);
+        bloomery_free(filter);
+        assert_true(memory.live == 0 && !memory.wrong);
+    }
+    test_keys_free(&keys);
+}
+
+/* An allocator that knows one kind of block at a wrong place: 16 bytes behind a right one. */
+enum { CROOKED = 16 };
+
+struct bender {
+    size_t live;
+    size_t offered;
+    size_t which; /* of the blocks offered, comes to lie at a wrong place */
+    bool empty;   /* there is no memory any more */
+};
+
+static void *take(void *context, size_t bytes, size_t alignment)
+{
+    struct bender *bender = context;
+    void *memory = NULL;
+    if (bender->empty || posix_memalign(&memory, alignment, bytes) != 0)
+        return NULL;
+    bender->live++;
+    return memory;
+}
+
+static void give(void *context, void *memory, size_t bytes, size_t alignment)
+{
+    struct bender *bender = context;
+    const bool crooked = (uintptr_t)memory % alignment != 0;
+    memset(memory, 0xdd, bytes);
+    free(crooked ? (uint8_t *)memory - CROOKED : memory);
+    bender->live--;
+}
+
+static void *bend(void *context, void *memory, size_t bytes, size_t alignment)
+{
+    struct bender *bender = context;
+    void *now = NULL;
+    if (bender->offered++ != bender->which)
+        return memory;
+    assert_int_equal(posix_memalign(&now, alignment, bytes + CROOKED), 0);
+    memcpy((uint8_t *)now + CROOKED, memory, bytes);
+    bender->live++;
+    give(bender, memory, bytes, alignment);
+    return (uint8_t *)now + CROOKED;
+}
+
+static bloomery_filter *bendable(size_t specimen, struct bender *bender,
+                                 const struct test_keys *keys)
+{
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    *bender = (struct bender){.live = 0};
+    options.concurrent_adds = specimen % 2 == 1;
+    options.allocator = (bloomery_allocator){take, give, bender, NULL};
+    return test_specimen(specimen / 2, &options, keys);
+}
+
+static void a_block_at_a_wrong_place_is_put_right(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    struct bender bender;
+    (void)state;
+    for (size_t i = 0; i < 2 * TEST_SPECIMENS; i++)
+        for (size_t which = 0, blocks = 1; which < blocks; which++) {
+            bloomery_filter *filter = bendable(i, &bender, &keys);
+            bloomery_filter *still = NULL;
+            assert_int_equal(bloomery_copy(filter, NULL, &still, NULL), BLOOMERY_OK);
+            blocks = bender.live;
+            bender.which = which;
+            assert_int_equal(bloomery_move(&filter, bend, &bender), BLOOMERY_BAD_ARGUMENT);
+            assert_true(bender.live == blocks && bender.offered == blocks);
+            assert_same(test_specimen_name(i / 2), still, filter);
+            test_add_all(filter, &keys);
+            bloomery_free(filter);
+            bloomery_free(still);
+            assert_int_equal(bender.live, 0);
+        }
+    test_keys_free(&keys);
+}
+
+static void without_memory_to_put_it_right_all_is_released(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    struct bender bender;
+    (void)state;
+    for (size_t i = 0; i < 2 * TEST_SPECIMENS; i++)
+        for (size_t which = 0, blocks = 1; which < blocks; which++) {
+            bloomery_filter *filter = bendable(i, &bender, &keys);
+            blocks = bender.live;
+            bender.which = which;
+            bender.empty = true;
+            assert_int_equal(bloomery_move(&filter, bend, &bender), BLOOMERY_OUT_OF_MEMORY);
+            assert_null(filter);
+            assert_int_equal(bender.live, 0);
+        }
+    test_keys_free(&keys);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_moved_filter_goes_on_as_before),
         cmocka_unit_test(views_and_maps_keep_their_bytes_where_they_are),
         cmocka_unit_test(what_the_c_library_gave_is_not_moved),
+        cmocka_unit_test(a_block_that_is_not_moved_stays),
+        cmocka_unit_test(a_block_at_a_wrong_place_is_put_right),
+        cmocka_unit_test(without_memory_to_put_it_right_all_is_released),
     };
     return test_run_group("moves", tests, NULL, NULL);
 }

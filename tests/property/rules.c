@@ -124,6 +124,30 @@ static void too_little_room_is_refused(void **state)
     assert_memory_equal(key.data, "ab", 2);
 }
 
+/* Nor is there room for a key of no bytes: it may be no address at all. */
+static void an_empty_record_may_have_no_address(void **state)
+{
+    static const uint32_t flags[] = {0,
+                                     BLOOMERY_RULE_TRIM | BLOOMERY_RULE_CRLF,
+                                     BLOOMERY_RULE_LOWER,
+                                     BLOOMERY_RULE_UPPER | BLOOMERY_RULE_UTF16,
+                                     BLOOMERY_RULE_HEX,
+                                     BLOOMERY_RULE_UTF16,
+                                     BLOOMERY_RULE_CSV | BLOOMERY_RULE_LOWER};
+    (void)state;
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        for (int32_t field = -1; field <= 1; field++) {
+            const bloomery_key_rule rule = {
+                .flags = flags[i], .field = field, .delimiter = field != 0 ? ',' : 0};
+            bloomery_key key = {"x", 1};
+            if (field == 0 && (flags[i] & BLOOMERY_RULE_CSV) != 0)
+                continue;
+            assert_int_equal(bloomery_rule_apply(&rule, NULL, 0, NULL, 0, &key, NULL),
+                             BLOOMERY_RECORD_KEY);
+            assert_int_equal(key.bytes, 0);
+        }
+}
+
 /* All rules there are over records from few letters; record and room end at a page that must not be
  * touched. */
 static void no_rule_leaves_its_record_or_its_room(void **state)
@@ -194,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_record_becomes_a_key_or_says_why_not),
         cmocka_unit_test(a_rule_that_contradicts_itself_is_refused),
         cmocka_unit_test(too_little_room_is_refused),
+        cmocka_unit_test(an_empty_record_may_have_no_address),
         cmocka_unit_test(letters_change_their_case_and_nothing_else_does),
         cmocka_unit_test(no_rule_leaves_its_record_or_its_room),
     };
