@@ -158,7 +158,7 @@ def lines_without_a_key_are_on_neither_side(c):
 
 @case
 def keys_not_records_are_counted_to_plan_a_build(c):
-    c.file("keys", "#\n" * 500 + "a\tb\n" * 100 + "a\n" * 300)
+    c.file("keys", "#\n" * 500 + "".join(f"a\tb{i}\n" for i in range(100)) + "a\n" * 300)
     for threads in (1, 4):
         c.run(f"build -q -j {threads} -F 2 --comment '#' -o f.bloom keys", stderr=no_field("build", 300, 2),
               environment={"BLOOMERY_BLOCK_BYTES": "16"})

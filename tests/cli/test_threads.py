@@ -125,7 +125,7 @@ def add_is_the_same_with_any_j(c):
     for block in BLOCKS:
         for threads in THREADS:
             c.file("a.bloom", before)
-            _, said = c.run(f"add -j {threads} a.bloom {inputs}", stdin=stdin, environment=small(block),
+            _, said = c.run(f"add --force -j {threads} a.bloom {inputs}", stdin=stdin, environment=small(block),
                             stderr=None)
             results.add((said, c.read("a.bloom")))
     c.expect(len(results) == 1, f"{len(results)} different filters or reports: "
