@@ -11,7 +11,7 @@
  * A number belongs to the call that takes it, not to a thread, so that with fewer threads than
  * requested, no key is left out.
  *
- * Positions of a classic filter are everywhere, and there are k of them: setting them aside would
+ * Positions of a classic filter are everywhere, and there are k of them. Setting them aside would
  * move 16 bytes for each, so bits are set at once, by atomic operations on single bytes. So are
  * those of filters made for concurrent adds, to which others may add meanwhile.
  */
@@ -120,9 +120,9 @@ static void *work(void *argument)
 
 /* ---- The team ------------------------------------------------------------------------------ */
 
-/* All work with as many of `count` threads as the system gives. They take no signals, for the
- * handlers of the program expect its own threads; but for those that a thread causes itself, in the
- * caller's source too, which no other thread could take. */
+/* All work with as many of `count` threads as the system gives. They take no signals, since the
+ * program's handlers expect its own threads. Signals that a thread causes itself, in the caller's
+ * source too, are the exception: no other thread could take them. */
 static void run(struct member *members, uint32_t count)
 {
     sigset_t all;

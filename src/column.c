@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Columns: checked whole, and then keys like others (keys.h). Where some are no keys, the others go
- * on as hashes, 1,024 at a time, and the answers come back to their places:
+ * Columns: checked whole, and then keys like others (keys.h). If some are no keys, the others go on
+ * as hashes, 1,024 at a time, and the answers come back to their places:
  *
  *     valid      1 1 0 1 0 0 1 1
  *     hashes     a b   c     d e   ──>   a b c d e   ──>   1 0 1 1 0
@@ -247,8 +247,8 @@ static bloomery_status add_singly(bloomery_filter *filter, const struct bloomery
     return BLOOMERY_OK;
 }
 
-/* Keys that hand out positions, or that a chain might have no room for: in both cases those before
- * one that fails are in the filter, and have their answers. */
+/* Keys with positions, or keys for which a chain might have no room. In both cases those before one
+ * that fails are in the filter, and have their answers. */
 static bloomery_status add_valid_singly(bloomery_filter *filter, const struct bloomery_keys *keys,
                                         size_t count, uint64_t *answers, uint64_t *new_bits,
                                         bloomery_error *error)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether two filters fit together. All that decides a key's cells must be the same. It is compared
- * in the order in which one would look for the mistake, and the first that differs is reported with
+ * in the order in which one would look for the mistake. The first that differs is reported with
  * both its values, in words.
  */
 #include "merge.h"

@@ -133,7 +133,7 @@ static void release_grown(bloomery_filter *filter)
                              (size_t)filter->layers[i].bytes, BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Back to the layer that the chain began with, which lies where its payload begins; a chain that
+/* Back to the layer that the chain began with, which lies where its payload begins. A chain that
  * was read has all of its layers there. Their memory is given back, where there is some for the
  * first alone. */
 static void clear_chain(bloomery_filter *filter)

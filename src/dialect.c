@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entry points of dialect.h that make and write filters: a dialect's row fills a design, and
- * here it is checked, gets memory and its bits, as core/make.c does for every filter.
+ * The entry points of dialect.h that make and write filters. A dialect's row fills a design. Here
+ * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
 #include "chain/layers.h"
 #include "design.h"

@@ -85,9 +85,9 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->has_bits = filter->kind->has_bits;
 }
 
-/* What the hash adds to a rate with so many keys: nothing in filters of other systems, whose rates
- * are those of their rules. A random hash that is a key's is among those that the bits let pass;
- * but rates of bits are those of positions, of which there are more than hashes of 64 bits. */
+/* The hash's part of a rate with so many keys: nothing in filters of other systems, whose rates are
+ * those of their schemes. A random hash that equals a key's is among those that the bits let pass.
+ * But rates of bits are those of positions, of which there are more than hashes of 64 bits. */
 static double with_hash(const bloomery_filter *filter, double keys, double rate)
 {
     return filter->foreign || !(keys < (double)BLOOMERY_KEYS_MAX)

@@ -3,7 +3,7 @@
  * What the entry points share: reading a caller's options. Each of the three copies what the caller
  * gave (NULL: defaults) into a struct of this version. Fields that the caller's struct does not
  * have are zero. BLOOMERY_BAD_ARGUMENT for a size that no version had, or for a value out of its
- * range; BLOOMERY_UNSUPPORTED if a field is set that this version does not know.
+ * range. BLOOMERY_UNSUPPORTED if a field is set that this version does not know.
  */
 #ifndef BLOOMERY_OPTIONS_H
 #define BLOOMERY_OPTIONS_H
@@ -18,8 +18,8 @@ bloomery_status bloomery_create_options_read(const bloomery_create_options *give
 bloomery_status bloomery_open_options_read(const bloomery_open_options *given,
                                            bloomery_open_options *options, bloomery_error *error);
 
-/* Copies a caller's plan into one of this version: BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED
- * as above, but for a size of 0, which is that of version 0.1. `given` and `plan` are two
+/* Copies a caller's plan into one of this version. BLOOMERY_BAD_ARGUMENT and BLOOMERY_UNSUPPORTED
+ * are as above, but for a size of 0, which is that of version 0.1. `given` and `plan` are two
  * structs. */
 bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *plan,
                                    bloomery_error *error);

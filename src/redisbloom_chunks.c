@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RedisBloom's chunks. Iterators count the bytes of bits that were handed out, plus 1: layers lie
- * in that count one behind the other, without what rounds them up in our payload.
+ * RedisBloom's chunks. Iterators count the bytes of bits that were passed on, plus 1. Layers lie in
+ * that count one behind the other, without the padding in our payload.
  *
  *     iterator asked    0        1           1+b0                1+b0+b1
  *     chunk             header | bits of 0 | bits of 1 .. 16 MiB at once .. | nothing

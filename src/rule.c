@@ -15,7 +15,7 @@
  *     6  utf16        UTF-8 becomes UTF-16; not with hex, int64 or int32
  *     7  skip-empty   what is empty now has no key
  *
- * What is no such pairs, no such number or no UTF-8 has no key, and that is told of.
+ * A record without such pairs, number or UTF-8 has no key, and that is reported.
  *
  * The order is part of the file format (docs/format.md), since two programs that differ in it ask
  * for different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
@@ -35,16 +35,16 @@
  * An empty record has one field, the empty one; after the last delimiter there is one more field,
  * which may be empty. Field -1 is the last, -2 the one before it.
  *
- * Quoting is that of RFC 4180 as far as records are lines: a field that begins with a quote goes to
+ * Quoting is that of RFC 4180 as far as records are lines. A field that begins with a quote goes to
  * the next quote that is not doubled. A quote that is still open at the end of the record ends
- * there. In files where a quoted field may contain line ends that is wrong, and what follows is
- * wrong too; so such records are counted and warned about, wherever in the record the quote is.
+ * there. In files with line ends in quoted fields that is wrong, and so is what follows. So such
+ * records are counted and warned about, wherever in the record the quote is.
  *
- * Most keys are spans of their records and cost no copy. Where bytes change (case, hex, numbers,
- * doubled quotes) the key is made in the caller's room; the record stays as it is, since another
+ * Most keys are spans of their records and cost no copy. If bytes change (case, hex, numbers,
+ * doubled quotes) the key is made in the caller's room. The record stays as it is, since another
  * filter may make another key of it. Each step that changes bytes takes room behind that of the one
- * before: at most so much as the record has, but 8 bytes for a number, and twice the record for
- * UTF-16.
+ * before. That is at most as much as the record has, but 8 bytes for a number, and twice the record
+ * for UTF-16.
  */
 #include "key_forms.h"
 
@@ -102,7 +102,7 @@ static bool field_from_back(struct span *text, int delimiter, int64_t number)
     }
 }
 
-/* Where the field that begins at `from` ends. */
+/* The end of the field that begins at `from`. */
 static const unsigned char *quoted_end(const unsigned char *from, const unsigned char *end,
                                        int delimiter, bool *open)
 {

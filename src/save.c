@@ -42,8 +42,8 @@ static bloomery_status write_to_file(struct writer *writer, const void *data, si
     return bloomery_replacement_write(writer->replacement, data, bytes, writer->error);
 }
 
-/* Where a span lies in one layer it is handed out as it is; where it passes the end of one, it is
- * put together. */
+/* If a span lies in one layer it is passed on as it is. If it passes the end of one, it is put
+ * together. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const bloomery_filter *filter = context;

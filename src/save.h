@@ -8,9 +8,9 @@
 enum { BLOOMERY_SPAN = 65536 }; /* bytes read from a source at once: those of one checksum */
 
 /*
- * Hands out `bytes` (1 to BLOOMERY_SPAN) bytes of a payload from byte `at` on, valid until the next
- * call; called front to back, with `at` a multiple of BLOOMERY_SPAN. `room` is BLOOMERY_SPAN bytes
- * that it may use.
+ * Returns `bytes` (1 to BLOOMERY_SPAN) bytes of a payload from byte `at` on, valid until the next
+ * call. It is called front to back, with `at` a multiple of BLOOMERY_SPAN. `room` is BLOOMERY_SPAN
+ * bytes that it may use.
  */
 typedef const uint8_t *bloomery_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
 
@@ -22,8 +22,8 @@ bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_span
 /* bloomery_spans over a filter's own layers; `context` is the filter. */
 const uint8_t *bloomery_filter_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
 
-/* bloomery_verify of a filter that is the map of a file and of nobody else, in little memory: what
- * was read goes back to the system. */
+/* bloomery_verify of a filter that is the map of a file and of nobody else, in little memory: pages
+ * that were read go back to the system. */
 bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_error *error);
 
 #endif

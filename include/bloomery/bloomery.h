@@ -165,7 +165,7 @@ enum {
 /* Why something failed. Belongs to the caller; may be NULL wherever one is taken. Never grows. */
 typedef struct bloomery_error {
     bloomery_status status;
-    /* Where in the file or span, in bytes. Of a column: the number of a key. Else 0. */
+    /* The place in the file or span, in bytes. Of a column: the number of a key. Else 0. */
     uint64_t offset;
     /* A sentence without a final newline, NUL-terminated, cut if it is too long. */
     char text[240];
@@ -243,7 +243,7 @@ enum {
     BLOOMERY_RULE_OF_KEY = 911,
 };
 
-/* What bloomery_rule_apply makes of a record. Only KEY is a key. */
+/* The result of bloomery_rule_apply on a record. Only KEY is a key. */
 enum {
     BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty where the rule has SKIP_EMPTY */
     BLOOMERY_RECORD_KEY = 1,      /* `key` is its key */
@@ -263,9 +263,9 @@ enum {
  * steps have a fixed order: crlf, comment, field, trim, then hex or a number or case, utf16,
  * skip_empty. The rule of a filter is in its info. A record is a line without its line feed.
  *
- * `key` receives the key: bytes of the record, which stays as it is, or of `out`, which has `room`
- * bytes; {NULL, 0} if there is none. A rule without csv, lower, upper, hex, int64, int32 and utf16
- * needs no room, and `out` may be NULL.
+ * `key` receives the key, or {NULL, 0} if there is none. Its bytes are those of the record, which
+ * stays as it is, or of `out`, which has `room` bytes. A rule without csv, lower, upper, hex,
+ * int64, int32 and utf16 needs no room, and `out` may be NULL.
  *
  * Returns BLOOMERY_RECORD_..., or BLOOMERY_BAD_ARGUMENT for a rule that contradicts itself and for
  * too little room. Any bytes may be a record. Allocates nothing; any thread; O(bytes).
@@ -277,7 +277,7 @@ BLOOMERY_PUBLIC int bloomery_rule_apply(const bloomery_key_rule *rule, const voi
 /* ---- 3  Memory ------------------------------------------------------------------------------ */
 
 /*
- * Where a filter's memory comes from. All NULL: the C library.
+ * The allocator of a filter's memory. All NULL: the C library.
  *
  * `allocate` returns `bytes` bytes at an address that is a multiple of `alignment` (a power of two,
  * at most 2 MiB), or NULL. A block at any other address is released and counts as NULL. The
@@ -328,8 +328,8 @@ typedef struct bloomery_create_options {
 
     /* Any number of threads may add and query at once. If threads add the same key concurrently, at
      * least one call returns NEW, possibly more. No key is lost. Costs an atomic OR for each bit
-     * that is newly set: batches of new keys take two to six times as long as in a plain filter,
-     * queries and keys that are already there hardly longer. */
+     * that is newly set. Batches of new keys take two to six times as long as in a plain filter,
+     * queries and repeated keys hardly longer. */
     bool concurrent_adds;
 
     /* Of a scalable filter: the bytes that its layers may take together; 0: no limit. Not kept in
@@ -359,7 +359,7 @@ enum {
     /* Read the whole file into memory, compare every checksum, and allow adding. The file itself
      * does not change. */
     BLOOMERY_OPEN_COPY = 1,
-    /* Open even if keys can't be hashed (a keyed filter without its secret): facts can be read,
+    /* Open even if keys can't be hashed (a keyed filter without its secret). Facts can be read,
      * may_contain returns true for every key, adding is BLOOMERY_SECRET_NEEDED. */
     BLOOMERY_OPEN_INSPECT = 2,
 };
@@ -453,8 +453,8 @@ typedef struct bloomery_plan {
  * bloomery_create_options bounds the filter. The rate is at least 1e-12.
  *
  * Ranges: keys 1 to 2^48, rate 1e-15 to below 1, bytes 64 to 2^47.
- * BLOOMERY_BAD_ARGUMENT if not exactly two are set, if one is out of range, or if no filter meets
- * the wish; the text then says what would. BLOOMERY_UNSUPPORTED for an unknown kind. The plan is
+ * BLOOMERY_BAD_ARGUMENT if not exactly two are set, if one is out of range, or if no plan is
+ * possible; the text then says what would be. BLOOMERY_UNSUPPORTED for an unknown kind. The plan is
  * unchanged on failure.
  *
  * The rate is the exact sum over the layout, small filters and rounding included;
@@ -506,7 +506,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_create(const bloomery_plan *plan,
  * the filter's. The layers of a scalable filter lie in one block then.
  *
  * BLOOMERY_CORRUPT if it is a map or a view and its checksums do not fit, so that damage can't get
- * new ones; BLOOMERY_SECRET_NEEDED for another secret; BLOOMERY_UNSUPPORTED for concurrent_adds in
+ * new ones. BLOOMERY_SECRET_NEEDED for another secret; BLOOMERY_UNSUPPORTED for concurrent_adds in
  * a chain of another system; BLOOMERY_OUT_OF_MEMORY. Time: that of reading and writing all bytes.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_copy(const bloomery_filter *filter,
@@ -531,7 +531,7 @@ BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
  * removed twice; see bloomery_remove. Scalable: a key that any layer may have is SEEN and not added
  * again. A new key goes to the newest layer. If that holds the keys it is planned for, this call
  * makes another layer for twice the keys. BLOOMERY_FULL if that layer would pass `memory_limit` or
- * be the 65th, BLOOMERY_OUT_OF_MEMORY if there is no memory for it: the key was not added then, and
+ * be the 65th, BLOOMERY_OUT_OF_MEMORY if there is no memory for it. The key was not added then, and
  * all others stay.
  */
 BLOOMERY_PUBLIC int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
@@ -544,14 +544,14 @@ BLOOMERY_PUBLIC bool bloomery_may_contain(const bloomery_filter *filter, bloomer
 /*
  * The same for many keys at once, and faster: the memory accesses of one key hide behind those of
  * others. `answers`, if not NULL, is an array of (count + 63) / 64 words. Bit i & 63 of word i >> 6
- * is set if key i was NEW (may be in the filter); the bits past `count` in the last word are
+ * is set if key i was NEW (possibly in the filter). The bits past `count` in the last word are
  * cleared. A key that appears twice in one batch is NEW the first time only. `new_bits`, if not
  * NULL, receives the bits newly set by the whole batch. Best in multiples of 64 keys, from some
  * hundreds on.
  *
  * bloomery_add_batch returns BLOOMERY_OK or a failure. On failure nothing was added, with one
  * exception: if a scalable filter could not grow, all keys before the one that did not fit were
- * added (bloomery_info.adds counts them), and the answers from that key on are 0.
+ * added. bloomery_info.adds counts them, and the answers from that key on are 0.
  * bloomery_may_contain_batch returns how many answers are true.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_add_batch(bloomery_filter *filter,
@@ -564,9 +564,9 @@ BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
 /* ---- 8  Files and bytes ---------------------------------------------------------------------- */
 
 /*
- * Three ways in, and one promise: whatever the bytes are, once one of these has returned
- * BLOOMERY_OK no query can read or write outside the filter's memory. Header and metadata are
- * checked entirely before anything is allocated.
+ * These are three ways in, with one promise for any bytes: after BLOOMERY_OK no query can read or
+ * write outside the filter's memory. Header and metadata are checked entirely before anything is
+ * allocated.
  *
  *   open   A file, mapped read-only: microseconds, whatever its size. The payload is not read, so
  *          damage in it shows in bloomery_verify and not here. With BLOOMERY_OPEN_COPY the whole
@@ -597,12 +597,12 @@ BLOOMERY_PUBLIC bloomery_status bloomery_load(const void *data, size_t bytes,
                                               bloomery_filter **filter, bloomery_error *error);
 
 /*
- * Writes the file beside `path`, syncs it, renames it to `path` and syncs the directory: whatever
+ * Writes the file beside `path`, syncs it, renames it to `path` and syncs the directory. Whatever
  * happens, `path` holds the old file or the new one, whole. Keeps the mode of an existing file. A
  * new file that carries a secret can be read by its owner only. Follows a symbolic link to a file.
  *
  * BLOOMERY_IO_FAILED leaves the old file and removes the new one. If only the last step fails
- * (syncing the directory), the new file is in place but might not survive a power cut, and the text
+ * (syncing the directory), the new file is in place but might not survive a power cut. The text
  * says so. `path` must be a regular file or not exist. BLOOMERY_OUT_OF_MEMORY and BLOOMERY_CORRUPT
  * as in bloomery_write.
  */
@@ -839,9 +839,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_hash_column(const bloomery_filter *filt
  * changed; BLOOMERY_UNSUPPORTED for other kinds; BLOOMERY_READ_ONLY; BLOOMERY_SECRET_NEEDED.
  * `cleared`, if not NULL, receives how many counters reached 0, the opposite of `new_bits`.
  *
- * If only keys are removed that were added, and no more often than they were, no key that is still
- * in the filter is ever lost. Counters saturate at 15 (255) and never fall after that. Removing a
- * key that was never added can cause false negatives: it is REMOVED at the filter's rate, and takes
+ * If only added keys are removed, and no more often than they were added, no key that is still in
+ * the filter is ever lost. Counters saturate at 15 (255) and never fall after that. Removing a key
+ * that was never added can cause false negatives: it is REMOVED at the filter's rate, and takes
  * from the counters of others. If threads remove a key concurrently, no more calls return REMOVED
  * than it was added times. A thread must not remove a key before the call that added it has
  * returned.
@@ -903,7 +903,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_add_parallel(bloomery_filter *filter,
  *
  * Several threads call it at once, each with a shard of its own, again and again until it returns
  * 0. Two threads never call it with one shard at a time, and nobody calls it again after 0. A
- * thread whose shard is done may go on with a shard that no thread has begun, so a source must not
+ * thread whose shard is done may go on with a shard that no thread has begun. So a source must not
  * wait for another shard. Keys and their bytes must stay until the next call with the same shard. A
  * batch of some thousand keys is best. A source that fails keeps that in mind itself and returns 0.
  * No lock is held while a source runs.
@@ -930,10 +930,10 @@ BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 /*
  * Whether two filters are compatible. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that names the
  * first field that differs and both its values. These must be the same, and are compared in this
- * order: kind, cell bits, dialect, hash, seed, secret (by its fingerprint), what the key rule says
- * of keys (BLOOMERY_RULE_OF_KEY), blocks per key and probes. The sizes must be equal, or the larger
- * one must fold to the smaller one. In scalable filters each layer has its own blocks per key,
- * probes and size: those need not be the same.
+ * order: kind, cell bits, dialect, hash, seed, secret (by its fingerprint), key rule (its part
+ * BLOOMERY_RULE_OF_KEY), blocks per key and probes. The sizes must be equal, or the larger one must
+ * fold to the smaller one. In scalable filters each layer has its own blocks per key, probes and
+ * size: those need not be the same.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_compatible(const bloomery_filter *one,
                                                     const bloomery_filter *other,
@@ -964,7 +964,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_merge(bloomery_filter *into, const bloo
  * Intersection: every key that is in both is in `into` afterwards; of two counters the lesser one
  * stays. It is not the filter to which only the common keys were added: bits that different keys
  * set in the two stay as well. Its rate for keys that are in neither is at most the lower one of
- * the two rates at the size of `into`, and about their product if the two have no keys in common.
+ * the two rates at the size of `into`. It is about their product if the two have no keys in common.
  * Keys that are in one of them alone are false positives as often as the rate of the other at that
  * size. How many common keys were added is unknown; the lesser number of adds is kept.
  * BLOOMERY_UNSUPPORTED for scalable filters, else as bloomery_merge.
@@ -974,9 +974,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect(bloomery_filter *into,
                                                    bloomery_error *error);
 
 /*
- * A filter of half the size, `times` times over (1 to 30): bit for bit the one that would have been
- * built at that size with the same probes. Its rate is higher, as bloomery_plan_rate says for the
- * fewer bits; its planned rate is that of the planned keys at the new size.
+ * A filter of half the size, `times` times over (1 to 30). It equals, bit for bit, one built at
+ * that size with the same probes. Its rate is higher, as bloomery_plan_rate says for the fewer
+ * bits; its planned rate is that of the planned keys at the new size.
  *
  * BLOOMERY_BAD_ARGUMENT if the number of blocks (classic: of bits) is not a multiple of 2^times;
  * the `folds` of bloomery_plan_options plans for it. BLOOMERY_UNSUPPORTED for scalable filters,
@@ -988,15 +988,15 @@ BLOOMERY_PUBLIC bloomery_status bloomery_fold(const bloomery_filter *filter, uin
                                               bloomery_filter **folded, bloomery_error *error);
 
 /*
- * Union or intersection of any number (1 or more) of compatible filters, at the least of their
- * sizes, written straight to a file as bloomery_save does it. The payloads pass through in pieces
- * of 64 KiB: maps of files of any size are merged in memory that does not grow with them (but for 8
- * bytes per 64 KiB, from the first filter's allocator). The file is the one that bloomery_fold,
- * bloomery_merge and bloomery_save make in memory: rule, note, plan and the place of a secret are
+ * Union or intersection of any number (1 or more) of compatible filters, at the smallest of their
+ * sizes. It is written straight to a file as by bloomery_save. The payloads pass through in pieces
+ * of 64 KiB. Beside these only 8 bytes per 64 KiB are allocated, from the first filter's allocator.
+ * So maps of files of any size can be merged. The file is the one that bloomery_fold,
+ * bloomery_merge and bloomery_save make in memory. Rule, note, plan and the place of a secret are
  * the first one's. `path` may be that of one of the filters.
  *
  * BLOOMERY_MISMATCH or BLOOMERY_CORRUPT, with the number of the filter in the text (the first is
- * 1), before anything is written; BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
+ * 1), before anything is written. BLOOMERY_UNSUPPORTED for scalable filters; else as bloomery_save.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_merge_save(const bloomery_filter *const *filters,
                                                     size_t count, const char *path,
@@ -1005,7 +1005,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_intersect_save(const bloomery_filter *c
                                                         size_t count, const char *path,
                                                         bloomery_error *error);
 
-/* What two filters have in common: estimates from the bits of both and of their union, at the
+/* The common keys of two filters: estimates from the bits of both and of their union, at the
  * smaller of the two sizes. If all bits of the union are set there, union_keys and deviation are
  * infinite, common_keys and jaccard no number. */
 typedef struct bloomery_comparison {
@@ -1063,7 +1063,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_info_get(const bloomery_filter *f
                                                         uint32_t index, bool scan,
                                                         bloomery_layer_info *info);
 
-/* The cells of layer `index`, 0 the oldest, to read: cell i of one bit is bit i & 7 of byte i >> 3,
+/* The cells of layer `index`, 0 the oldest, to read. Cell i of one bit is bit i & 7 of byte i >> 3,
  * and past the last cell all is 0. `bytes` is a multiple of 64. They are valid until the filter is
  * changed, moved or freed. BLOOMERY_BAD_ARGUMENT, NULL and 0 if there is no such layer. */
 BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filter, uint32_t index,
@@ -1101,8 +1101,8 @@ enum { BLOOMERY_POSITIONS_MAX = 1024 };
 typedef void *(*bloomery_mover)(void *context, void *memory, size_t bytes, size_t alignment);
 
 /*
- * Offers every block of memory that the filter owns to `move`, once each, the filter itself last,
- * and mends all pointers between them; `filter` receives its new address. For owners who defragment
+ * Passes every block of memory that the filter owns to `move`, once each, the filter itself last.
+ * It mends all pointers between them; `filter` receives its new address. For owners who defragment
  * their memory. A new block must be one that the `release` of the filter's allocator takes.
  *
  * Nobody else may use the filter meanwhile, not even one with `concurrent_adds`. What was pointed

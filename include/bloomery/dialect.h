@@ -17,8 +17,8 @@
  *     bloomery_add(filter, key, NULL);
  *     bloomery_dialect_write(filter, dialect, sink, context, &error);
  *
- * What the originals do wrong is done wrong here too: that is what bit for bit means.
- * bloomery_dialect_remark reports it.
+ * Faults of the originals are reproduced here: that is what bit for bit means.
+ * bloomery_dialect_remark reports them.
  *
  * Contents
  *     Stable        1. Dialects           the list, bloomery_dialect_at, _find, _get, _sniff
@@ -77,7 +77,7 @@ typedef enum bloomery_dialect_id {
 #undef BLOOMERY_DIALECT_ROW
 } bloomery_dialect_id;
 
-/* What is known of a dialect. Static storage. */
+/* The description of a dialect. Static storage. */
 typedef struct bloomery_dialect {
     /* BLOOMERY_DIALECT_..., as in bloomery_info.dialect. */
     uint32_t id;
@@ -156,12 +156,12 @@ typedef struct bloomery_dialect_parameters {
 /* ---- 3. Filters ------------------------------------------------------------------------------ */
 
 /*
- * An empty filter as the other system makes it: from keys and rate by that system's own sizing,
- * faults included, or from raw numbers (bits or bytes, and probes). `options`: allocator,
+ * An empty filter as the other system makes it. It is made from keys and rate by that system's own
+ * sizing, faults included, or from raw numbers (bits or bytes, and probes). `options`: allocator,
  * concurrent_adds, memory_limit, rule and note; seed and secret must not be set.
  * BLOOMERY_BAD_ARGUMENT if the other system would refuse the numbers or nothing sensible follows
- * from them; BLOOMERY_UNSUPPORTED if the dialect has no sizing, or if its hash needs libcrypto and
- * that is missing; BLOOMERY_OUT_OF_MEMORY.
+ * from them. BLOOMERY_UNSUPPORTED if the dialect has no sizing, or if its hash needs libcrypto and
+ * that is missing. BLOOMERY_OUT_OF_MEMORY.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_dialect_create(
     const bloomery_dialect *dialect, const bloomery_dialect_parameters *parameters,
@@ -187,8 +187,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_load(const bloomery_dialect *di
 /*
  * Sends the bytes in which the other system keeps such a filter to a sink, front to back. If
  * nothing was added since loading, these are the bytes that were loaded. `dialect` NULL: the
- * filter's own. BLOOMERY_MISMATCH if the filter's hash or geometry is not one of that dialect's;
- * the text says which, and that the filter must be built anew from its keys. BLOOMERY_UNSUPPORTED
+ * filter's own. BLOOMERY_MISMATCH if the filter's hash or geometry is not one of that dialect's.
+ * The text says which, and that the filter must be built anew from its keys. BLOOMERY_UNSUPPORTED
  * if the dialect has no bytes, or if the filter was one of many in a file too large to be kept with
  * it. BLOOMERY_IO_FAILED if the sink stops; BLOOMERY_CORRUPT if a map's own checksums do not match.
  * No memory is allocated.
@@ -210,11 +210,11 @@ BLOOMERY_PUBLIC bloomery_status bloomery_dialect_save(const bloomery_filter *fil
 /* ---- 5. Facts -------------------------------------------------------------------------------- */
 
 /*
- * What a user of this filter should know: faults of the original that concern it, with numbers
- * computed for its size, such as "this filter's rate with 1000 keys is 0.07, not the 0.001 that was
- * planned". Writes remark number `index` (0 the first) as a sentence into `text`, cut to `room`
- * bytes with its NUL, and returns true; false if there is none. O(1) in the filter's size: some ms,
- * with hundreds of probes up to a second.
+ * Faults of the original that concern this filter, with numbers computed for its size. Example:
+ * "this filter's rate with 1000 keys is 0.07, not the 0.001 that was planned". Writes remark number
+ * `index` (0 the first) as a sentence into `text`, cut to `room` bytes with its NUL, and returns
+ * true. Returns false if there is none. O(1) in the filter's size: some ms, with hundreds of probes
+ * up to a second.
  */
 BLOOMERY_PUBLIC bool bloomery_dialect_remark(const bloomery_filter *filter, uint32_t index,
                                              char *text, size_t room);
@@ -226,8 +226,8 @@ BLOOMERY_PUBLIC const char *bloomery_dialect_variant(const bloomery_filter *filt
 
 /*
  * The table by which ClickHouse and Cassandra choose bits per key and probes: a false-positive rate
- * of three digits for 2 to 20 bits and up to 14 probes; 0 if it has no entry. Its entries are
- * (1 - e^(-k/b))^k. O(1).
+ * of three digits for 2 to 20 bits and up to 14 probes. 0 if it has no entry. Its entries are (1 -
+ * e^(-k/b))^k. O(1).
  */
 BLOOMERY_PUBLIC double bloomery_table_rate(uint32_t bits_per_key, uint32_t probes);
 

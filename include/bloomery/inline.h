@@ -86,7 +86,7 @@ static inline uint64_t bloomery_inline_fold(uint64_t a, uint64_t b)
 }
 
 /* Whether the k bits of w are set in the block at `words`: one bit in each of k words from number
- * (w >> 48) & 7 on, that of word c being bit (w >> 6 c) & 63. */
+ * (w >> 48) & 7 on. That of word c is bit (w >> 6 c) & 63. */
 static inline bool bloomery_inline_hits(const uint64_t *words, uint64_t w, uint32_t probes)
 {
     const uint32_t first = (uint32_t)(w >> 48) & 7;

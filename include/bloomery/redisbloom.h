@@ -4,8 +4,8 @@
  * server.
  *
  * RedisBloom gives a filter out, and takes one, in chunks: first the header, then the bits of the
- * layers, at most 16 MiB at once and never of two layers. All chunks in a row are the bytes that
- * bloomery_dialect_load and _write of dialect "redisbloom" know (bloomery/dialect.h).
+ * layers. A chunk has at most 16 MiB and never bits of two layers. All chunks in a row are the
+ * bytes that bloomery_dialect_load and _write of dialect "redisbloom" know (bloomery/dialect.h).
  *
  *     uint64_t iterator = 0;
  *     do {
@@ -39,12 +39,12 @@ BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_scandump(
     const void **data, size_t *bytes, uint64_t *next, bloomery_error *error);
 
 /*
- * What BF.LOADCHUNK does. Iterator 1 is a header and makes a filter with all bits 0: *filter must
- * be NULL, and `options` are those of bloomery_dialect_load; a memory_limit, if not 0, is kept. Any
- * other iterator is bits that end at iterator - 1 and go into *filter. Any bytes are safe, but a
- * header alone decides how much memory is allocated. Keys that are added before all chunks are
- * loaded may be lost. Statuses are those of bloomery_dialect_load; BLOOMERY_BAD_ARGUMENT if the
- * iterator and the bytes do not fit each other; BLOOMERY_READ_ONLY.
+ * The effect of BF.LOADCHUNK. Iterator 1 is a header and makes a filter with all bits 0. *filter
+ * must be NULL, and `options` are those of bloomery_dialect_load; a memory_limit, if not 0, is
+ * kept. Any other iterator is bits that end at iterator - 1 and go into *filter. Any bytes are
+ * safe, but a header alone decides how much memory is allocated. Keys that are added before all
+ * chunks are loaded may be lost. Statuses are those of bloomery_dialect_load; BLOOMERY_BAD_ARGUMENT
+ * if the iterator and the bytes do not fit each other; BLOOMERY_READ_ONLY.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter,
                                                               uint64_t iterator, const void *data,

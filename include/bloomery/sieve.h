@@ -176,7 +176,7 @@ typedef struct bloomery_sieve_options {
 
     /* Lease duration in seconds (wall clock); an item not acknowledged in time is redelivered. 0
      * means 3600. A clock before 1970 counts as 1970. If the clock had run ahead and was set right,
-     * a lease that ends a minute later than the longest one granted now would has ended. */
+     * a lease has ended if it would end over a minute later than the longest one granted now. */
     double lease;
     /* Kept. Items that may be leased at a time, 1 to 1,000,000; 0: 4096. 32 bytes each. */
     uint32_t leases;
@@ -211,8 +211,8 @@ typedef struct bloomery_sieve_options {
  * that of reading its filter and what was queued since that was saved.
  *
  * Damage is no crash. If the last commit may be one that cannot be read any more, nothing is opened
- * or changed: BLOOMERY_CORRUPT, and the text names bloomery_sieve_recover, which goes on from
- * there. A single damaged copy of the commit is mended from the other one, with a warning.
+ * or changed: BLOOMERY_CORRUPT. The text names bloomery_sieve_recover, which goes on from there. A
+ * single damaged copy of the commit is mended from the other one, with a warning.
  *
  * BLOOMERY_BAD_ARGUMENT; BLOOMERY_MISMATCH (a kept option that differs, named); BLOOMERY_BUSY
  * (another process has it); BLOOMERY_NOT_A_FILTER (a directory with other things in it, or with
@@ -286,10 +286,9 @@ BLOOMERY_PUBLIC bloomery_status bloomery_sieve_flush(bloomery_sieve *sieve, bloo
 
 /*
  * Whether a key was seen, without pushing it. SEEN; NEW (definitely not); or PENDING: it is not
- * among the decided keys, and others of its partition are pending, of which it may be one. Keys
- * that were popped were seen. Disk engine: reads two or three frames of 4 KiB. If keys of its
- * partition were decided without a merge, it reads their fingerprints too, up to 8 bytes times the
- * batch.
+ * among the decided keys, but possibly among the pending ones of its partition. Keys that were
+ * popped were seen. Disk engine: reads two or three frames of 4 KiB. If keys of its partition were
+ * decided without a merge, it reads their fingerprints too, up to 8 bytes times the batch.
  *
  * Negative on failure: BLOOMERY_BAD_ARGUMENT (longer than BLOOMERY_SIEVE_ITEM_MAX),
  * BLOOMERY_CORRUPT, BLOOMERY_IO_FAILED, BLOOMERY_OUT_OF_MEMORY.
@@ -299,7 +298,7 @@ BLOOMERY_PUBLIC int bloomery_sieve_contains(bloomery_sieve *sieve, bloomery_key 
 
 /*
  * The same for many keys, in any order, equal ones among them too: results[i] becomes SEEN, NEW or
- * PENDING. The more keys a call has, the faster it is: the disk engine looks up 16,384 at a time in
+ * PENDING. The more keys a call has, the faster it is. The disk engine looks up 16,384 at a time in
  * the order of their fingerprints, and reads each frame once for all of them. It holds the lock for
  * so many; between two such rounds others may push. With more than 256 keys it allocates 24 bytes
  * each, of up to 16,384, while it runs; without that memory it is slower. `count` may be 0.
@@ -337,7 +336,7 @@ typedef struct bloomery_sieve_item {
  *
  * A full disk that keeps pending keys from being decided does not keep items from coming out. A
  * commit is tried first, which removes what was read and acknowledged; then it is decided again.
- * What was decided comes out. BLOOMERY_IO_FAILED if nothing was.
+ * The decided keys come out. BLOOMERY_IO_FAILED if nothing was.
  *
  * BLOOMERY_FULL: `leases` items are leased already. BLOOMERY_CORRUPT: a frame of the queue is
  * damaged; the text says which and how many items it held. bloomery_sieve_skip goes on behind it.
@@ -397,8 +396,8 @@ typedef struct bloomery_sieve_info {
     uint64_t distinct;
     uint64_t capacity;  /* memory engine: planned keys; 0: none */
     bool over_capacity; /* memory engine with BLOOMERY_SIEVE_WARN */
-    /* Memory engine: how often a new key is called seen now, from the bits that pushes set (in a
-     * flat array of bits exactly; else as is to be expected with so many). */
+    /* Memory engine: how often a new key is called seen now. It is computed from the bits that
+     * pushes set (in a flat array of bits exactly; else as expected with so many). */
     double live_rate;
     /* New keys that were dropped since the beginning, expected. Memory engine: from the share of
      * new keys among the pushes; if the filter lets hardly any through, that of the time before
@@ -457,10 +456,10 @@ BLOOMERY_PUBLIC double bloomery_sieve_estimate(bloomery_sieve *sieve);
 typedef void (*bloomery_sieve_report)(void *context, const char *text);
 
 /*
- * Reads every frame of every file of the directory that the last commit counts, and calls `report`
- * for each that is damaged, with a sentence that says which and what it held. `damaged` becomes
- * their number. BLOOMERY_OK even then; failures are those of reading. The memory engine's filter
- * counts as one frame.
+ * Reads every frame of every file of the directory that the last commit counts. It calls `report`
+ * for each damaged frame, with a sentence that says which and what it held. `damaged` becomes their
+ * number. BLOOMERY_OK even then; failures are those of reading. The memory engine's filter counts
+ * as one frame.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_verify(bloomery_sieve *sieve,
                                                       bloomery_sieve_report report, void *context,
@@ -497,11 +496,11 @@ typedef struct bloomery_sieve_recovery {
  *   a missing file              as all frames of it
  *   the memory engine's filter  only what the queue's files still hold stays seen
  *
- * Nothing is deleted. What is damaged, and what the state before the last commit does not name, is
- * put into a folder "set-aside.N" in the directory before anything is changed. `report` is called
- * for each thing found; it may be NULL. A sieve that is whole stays as it is, `damaged` 0. Time:
- * that of bloomery_sieve_verify, and of writing the damaged files anew. Space: what is set aside is
- * linked or copied, on the same file system.
+ * Nothing is deleted. Damaged files, and those that the state before the last commit does not name,
+ * are put into a folder "set-aside.N" in the directory before anything is changed. `report` is
+ * called for each thing found; it may be NULL. A sieve that is whole stays as it is, `damaged` 0.
+ * Time: that of bloomery_sieve_verify, and of writing the damaged files anew. Space: what is set
+ * aside is linked or copied, on the same file system.
  *
  * If it is interrupted or fails, the sieve is as damaged as before, or less: call it again.
  *

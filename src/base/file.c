@@ -5,7 +5,7 @@
  *     write the new file  ->  fsync it  ->  rename it over the target  ->  fsync the directory
  *
  * Without the first fsync the name could reach the disk before the content (an empty file after a
- * cut); without the second the caller would hear "saved" while the old file may come back.
+ * cut). Without the second the caller could get "saved" although the old file may come back.
  */
 #include "base/file.h"
 

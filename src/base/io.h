@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole transfers. A call of the system may move fewer bytes than it was given, and a signal may
- * interrupt it; these go on until all is done. They return 0 or an errno.
+ * Whole transfers. A system call may move fewer bytes than it was given, and a signal may interrupt
+ * it. These go on until all is done. They return 0 or an errno.
  */
 #ifndef BLOOMERY_BASE_IO_H
 #define BLOOMERY_BASE_IO_H

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Where the address of a function goes: a pointer to a pointer to a function. */
+/* Receives the address of a function: a pointer to a pointer to a function. */
 struct bloomery_wanted {
     const char *name;
     void *pointer;

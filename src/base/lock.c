@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Plain mutexes: who has to wait sleeps, which on a machine with more threads than processors is
- * the only way to wait that does not slow down the thread that is being waited for.
+ * Plain mutexes: a waiting thread sleeps. On a machine with more threads than processors only that
+ * does not slow down the thread that holds the lock.
  */
 #include "base/lock.h"
 

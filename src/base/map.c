@@ -50,9 +50,9 @@ bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t b
 }
 
 /*
- * A map that begins at a multiple of 2 MiB, as the file does: only then can the kernel serve it
- * with huge pages, where it has them for this file system (most do not, yet). Address space is
- * taken first, and the file put over it.
+ * A map that begins at a multiple of 2 MiB, as the file does. Only then can the kernel serve it
+ * with huge pages, if it has them for this file system (most do not, yet). Address space is taken
+ * first, and the file put over it.
  */
 static void *map_aligned(int file, size_t bytes)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Without an allocator of the caller's, small blocks come from the C library and large ones from
- * the kernel: those arrive as zero pages that cost nothing until they are touched, so that an empty
- * 100 GB filter is made in microseconds.
+ * Without an allocator of the caller's, small pieces of memory come from the C library and large
+ * ones from the kernel. Those arrive as zero pages that cost nothing until they are touched, so an
+ * empty 100 GB filter is made in microseconds.
  *
- * From 2 MiB on, blocks begin at a multiple of 2 MiB and the kernel is advised to use huge pages:
- * every key touches a cache line somewhere else, and with pages of 4 KiB it waits for the
- * translation of the address as well. Only whole huge pages within the block are used for it, the
- * rest stays on small ones, so that no memory is taken beyond what was requested:
+ * From 2 MiB on they begin at a multiple of 2 MiB, and the kernel is advised to use huge pages.
+ * Every key touches a cache line somewhere else, and with pages of 4 KiB it also waits for the
+ * translation of the address. Only whole huge pages are used, and the rest stays on small ones. So
+ * no memory is taken beyond what was requested:
  *
  *     |<- aligned, 2 MiB ->|<---- 2 MiB ---->|<- rest, 4 KiB pages ->|
  *     ^ block

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Many keys in one of several forms, and how they become hashes. Whatever a caller's keys look
- * like, a batch takes them eight or 64 at a time through one function, and knows hashes only from
- * there on:
+ * like, a batch takes them eight or 64 at a time through one function. From there on it knows
+ * hashes only:
  *
  *     list of keys ─┐
  *     one width ────┤

@@ -15,10 +15,10 @@
  * read when the next word is through.
  *
  * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), if defined, does for eight integers at once
- * what place() does for one: XXH3-64, first block and w, with fewer than 2^32 blocks.
+ * what place() does for one: XXH3-64, first block and w. It needs fewer than 2^32 blocks.
  *
- * A last group of fewer than eight keys is filled up with its last key: looked up or added twice it
- * changes nothing, and the answers past the end are cut off.
+ * A last group of fewer than eight keys is filled up with its last key. Querying or adding that
+ * twice changes nothing, and the answers past the end are cut off.
  */
 
 enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = WINDOW + 2 * WORD };
@@ -375,10 +375,10 @@ LEVEL_TARGET static void OF_LEVEL(add_shared)(bloomery_filter *filter,
 /* ---- Single keys ----------------------------------------------------------------------------- */
 
 /*
- * One key at a time, a program has as many keys on their way to memory as fit into what the
- * processor looks ahead: some hundred instructions. Every instruction less is a key more, hence
- * functions that neither loop nor call nor keep anything on the stack for the usual key: of 4 to 16
- * bytes, with one block. All others leave by a jump.
+ * One key at a time, a program has as many keys in flight as fit into the instructions that the
+ * processor looks ahead: some hundred. Every instruction less is one more key. So for the usual
+ * key, of 4 to 16 bytes with one block, functions neither loop nor call nor use the stack. All
+ * others leave by a jump.
  */
 
 #define USUAL(key) __builtin_expect((key).bytes - 4 <= 12, 1)

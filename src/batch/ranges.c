@@ -6,24 +6,23 @@
  *     the filter    |  range 0  |  range 1  |  range 2  |  range 3  | ...
  *                                 thread 1                thread 0      hold locks
  *
- * Each thread sets the hashes of its keys aside by range, in memory of its own that stays in its
- * second-level cache, so that no hash ever moves from core to core:
+ * Each thread sets the hashes of its keys aside by range. Its memory for that stays in its
+ * second-level cache, so no hash ever moves from core to core:
  *
  *     thread 0      |####...    |###....    |####...    |######.    | ...  room for K hashes each
  *     thread 1      |##.....    |#######    |##.....    |###....    | ...
  *
  * When half of its places are full, the thread locks the fullest range whose lock is free and adds
- * what it has for it. It knows before which range that will most likely be, and prefetches a block
- * of it with each hash that it sets aside: so the memory has work while keys are hashed, and a
- * build of two threads takes three fifths of one's time instead of three quarters. There are
- * several times more ranges than threads, so that a free one is nearly always found; if not, the
- * thread sleeps until it gets the fullest. No thread ever waits for one that waits for its keys: no
- * lock is held while hashing or while a source is called. And a thread without a processor holds up
- * one range, not all.
+ * what it has for it. It knows in advance the most likely range, and prefetches a block of it with
+ * each hash that it sets aside. So memory works while keys are hashed, and a build of two threads
+ * takes three fifths of one's time instead of three quarters. There are several times more ranges
+ * than threads, so a free one is nearly always found. If not, the thread sleeps until it gets the
+ * fullest. No thread ever waits for one that waits for its keys: no lock is held while hashing or
+ * while a source is called. And a thread without a processor holds up one range, not all.
  *
- * A key of L blocks goes to L places, one for each of its blocks, and block j of a hash in a place
- * (j, r) is what will be set from there. Since bits are only ever set, their order does not matter,
- * and the filter is the one that a single thread makes.
+ * A key of L blocks goes to L places, one for each of its blocks. Block j of a hash in a place (j,
+ * r) is what will be set from there. Since bits are only ever set, their order does not matter, and
+ * the filter is the one that a single thread makes.
  */
 #include "batch/ranges.h"
 
@@ -44,8 +43,8 @@ enum {
     THREAD_BYTES_MAX = 512 << 10,
     THREAD_BYTES_MIN = 64 << 10,
     ROOM_MIN = 64, /* fewer are not worth a lock; this decides if threads are many */
-    /* Places fill evenly, and at a distance of a power of two the ends of all of them would share a
-     * few cache lines of the first level: five lines more keep them apart. */
+    /* Places fill evenly. At a distance of a power of two the ends of all of them would share a few
+     * cache lines of the first level; five more cache lines keep them apart. */
     GAP_BYTES = 5 * 64,
 };
 

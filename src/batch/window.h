@@ -7,9 +7,9 @@
  *                   └── AHEAD words ──┘
  *
  * When a word is visited, the memory of the next two is on its way and that of the third is being
- * requested: 128 to 192 keys in flight, which is what it takes to keep a core's memory busy, and
- * the flow never stops between words as it would if a chunk were prefetched and then consumed.
- * Hashes wait in a small ring in the first-level cache.
+ * requested. That is 128 to 192 keys in flight, enough to keep a core's memory busy. The flow never
+ * stops between words, as it would if a chunk were prefetched and then consumed. Hashes wait in a
+ * small ring in the first-level cache.
  */
 #ifndef BLOOMERY_WINDOW_H
 #define BLOOMERY_WINDOW_H

@@ -9,45 +9,45 @@
  *               ├──────┤   ├───────────┤   ├─────────────────────┤
  *                  full         full            keys are added here
  *
- * An absent key is taken for a member where one of the layers does, so the rate of the chain is at
- * most the sum of the layers' rates, and
+ * An absent key is a false positive if it is one in some layer. So the rate of the chain is at most
+ * the sum of the layers' rates, and
  *
  *     p/4 (1 + 3/4 + (3/4)^2 + ...)  =  p/4 / (1 - 3/4)  =  p,
  *
- * however many layers there are. The factor is a choice between those who never grow and those who
- * grow a lot: with 1/2 the first layer would be planned for p/2 and not p/4 (a bit per key less),
- * and the eighth for p/256 and not p/30 (three bits more, for half of all keys).
+ * however many layers there are. The factor is a trade-off between little and much growth. With 1/2
+ * the first layer would be planned for p/2 and not p/4 (a bit per key less). The eighth would be
+ * planned for p/256 and not p/30 (three bits more, for half of all keys).
  *
- * Full is a layer when as many of its bits are set as n + sqrt(n) keys set on average, n being
- * those that it was planned for,
+ * A layer is full when as many of its bits are set as n + sqrt(n) keys set on average. Here n is
+ * the number of keys that it was planned for, and the number of set bits is
  *
  *     full_at = m (1 - (1 - q)^((n + sqrt(n)) L)),    q = k / (512 N),
  *
  * which each add knows without reading anything, since it knows how many bits it set itself. A
- * batch need not even look: its new keys set at most k L bits each, and only where so many might
- * make the layer full the bits are counted, from time to time first and near the end with each add.
- * Calls of add would be a wrong measure: keys come again. The next layer is made when a key that is
- * in none comes to a full one, so where layers begin depends on the sequence of the keys alone. How
- * many bits n keys set varies, by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2): without the
- * margin of four times that every other filter that gets just what it was planned for would grow,
+ * batch need not even look: its new keys set at most k L bits each. The bits are counted only if so
+ * many might make the layer full, from time to time first and near the end with each add. Calls of
+ * add would be a wrong measure: keys come again. The next layer is made when a key that is in none
+ * comes to a full one. So the sequence of the keys alone decides where layers begin. The number of
+ * bits that n keys set varies by a quarter of sqrt(n) keys (docs/mathematics.md, 9.2). Hence the
+ * margin of four times that. Without it every other filter with just its planned keys would grow,
  * to three times its memory. Layers are made large enough for n + sqrt(n), so the rate holds there
  * too.
  *
  * All layers have one hash. XXH3's 64 bits give n of them a rate of n/2^64 (plan/hash_rate.h),
- * whatever the layers are like, so a chain whose 10th doubling would make that more than 1 % of
- * what its newest layer is then planned for takes 128.
+ * whatever the layers are like. A chain takes 128 if its 10th doubling would make that more than 1
+ * % of the rate planned for its newest layer then.
  *
- * A key that an older layer may have is not added again: it would take the place of a new one, and
- * the answer for it is "maybe" already.
+ * A key that an older layer may have is not added again. It would take the place of a new one, and
+ * the answer for it is "possibly" already.
  *
- * Where several threads add, a layer is made by one of them, under a lock, and becomes visible to
- * all others with the number of layers. Layers never move. Some keys may then still go to the layer
- * that was full, one for each thread at the most: who adds a word of keys counts their bits before,
+ * If several threads add, one of them makes a layer, under a lock. It becomes visible to all others
+ * with the number of layers. Layers never move. Some keys may then still go to the layer that was
+ * full, at most one for each thread. A thread that adds a word of keys counts their bits before,
  * and takes back what they did not set. While others do so a layer can seem full some words of keys
  * early.
  *
- * Chains of other systems take the same way, with three differences. What the next layer is like
- * is said by `next_layer` in the row of their kind. A layer is full with as many new keys as it was
+ * Chains of other systems take the same way, with three differences. The row of their kind has
+ * `next_layer`, which describes the next layer. A layer is full with as many new keys as it was
  * planned for, and `adds` counts those. One thread adds, one key at a time.
  */
 #include "chain/grow.h"
@@ -152,9 +152,9 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
 }
 
 /*
- * Where each layer follows from the one before it is what the chain was planned for, to the last
- * bit. Where chains were merged it is the sum of the layers' rates and of those that are still to
- * come: r (a + a^2 + ...) = r a / (1 - a) after a last layer of rate r.
+ * If each layer follows from the one before it, the rate is the one that the chain was planned for,
+ * to the last bit. If chains were merged, it is the sum of the rates of their layers and of those
+ * still to come: r (a + a^2 + ...) = r a / (1 - a) after a last layer of rate r.
  */
 double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count)
 {
@@ -353,7 +353,7 @@ static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer 
 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
-/* Adds are counted in the layer that is the newest when they come, wherever the key is: so the
+/* Adds are counted in the layer that is the newest when they come, wherever the key is. So the
  * counts follow from the sequence of the keys too. Other systems count new keys only, and no
  * bits. */
 static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,

@@ -6,9 +6,9 @@
 
 #include "core/filter.h"
 
-/* A chain's first layer is planned for this part of the rate that the chain stays under, and each
- * further one for that part of the rate of the layer before. They add up to 1: both are exact in
- * binary. */
+/* A chain's first layer is planned for this part of the rate that the chain stays under. Each
+ * further one is planned for that part of the rate of the layer before. They add up to 1: both are
+ * exact in binary. */
 #define BLOOMERY_CHAIN_FIRST    0.25
 #define BLOOMERY_CHAIN_FACTOR   0.75
 #define BLOOMERY_CHAIN_RATE_MIN 1e-12
@@ -32,9 +32,9 @@ int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint3
 int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
                                  uint32_t *new_bits, bloomery_error *error);
 
-/* Adds up to 64 keys in order, as bloomery_chain_add does one by one: `answers` gets bit i set
- * where key i was new; `new_bits` is added to, unless NULL. False where one of them might make the
- * newest layer full: nothing was added then, and each is to be added by itself. */
+/* Adds up to 64 keys in order, as bloomery_chain_add does one by one. Bit i of `answers` is set if
+ * key i was new; `new_bits` is added to, unless NULL. False where one of them might make the newest
+ * layer full: nothing was added then, and each is to be added by itself. */
 bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                              size_t keys, uint64_t *answers, uint64_t *new_bits);
 
@@ -42,8 +42,8 @@ bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash
  * layers have the same. */
 bloomery_hash_id bloomery_chain_hash(uint64_t keys, double rate);
 
-/* The plan of a chain's first layer, from the plan of the chain; and of the layer after `newest`,
- * for the hash that the chain has. */
+/* The plan of a chain's first layer, from the plan of the chain, and that of the layer after
+ * `newest`, for the hash that the chain has. */
 bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_key, uint32_t probes,
                                      uint32_t folds, bloomery_hash_id hash, bloomery_error *error);
 bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomery_plan *plan,

@@ -7,9 +7,9 @@
  *
  * An absent key is taken for a member where one of the layers does, so the rates add up, and each
  * layer keeps its own. Keys go on to the last layer: of the two newest ones the larger is put
- * there, and of equal ones the own. The layer after it is planned from it, so the rate of the whole
- * stays under the sum of what the two chains were planned for: those of their layers so far are
- * parts of the two sums, and those to come of one of them.
+ * there, and of equal ones the own. The layer after it is planned from it. So the rate of the whole
+ * stays under the sum of the two chains' planned rates: their layers so far are parts of the two
+ * sums, and layers to come are part of one.
  *
  * Layers are copied, since the other chain remains, and all memory is taken before anything
  * changes.

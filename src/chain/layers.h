@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of a key through the layers of a filter: by its hash, or by positions, where the hash of
- * another system hands those out, which differ from layer to layer.
+ * The way of a key through the layers of a filter: by its hash, or by positions. The hash of
+ * another system may give positions, which differ from layer to layer.
  */
 #ifndef BLOOMERY_CHAIN_LAYERS_H
 #define BLOOMERY_CHAIN_LAYERS_H
@@ -21,8 +21,8 @@ static inline bool bloomery_counts_new(const bloomery_filter *filter)
     return filter->shape.count_scheme == BLOOMERY_COUNTS_NEW;
 }
 
-/* Whether keys must be added one after the other by one thread at a time: in chains, where it
- * depends on the order of keys in which layer they are, and where hashes hand out positions. */
+/* Whether keys must be added one after the other by one thread at a time. This holds in chains,
+ * where the order of keys decides their layers, and for hashes that give positions. */
 static inline bool bloomery_adds_in_order(const bloomery_filter *filter)
 {
     return filter->kind->grows || bloomery_by_positions(filter) || bloomery_counts_new(filter);

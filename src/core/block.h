@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block and a key, in plain C: what a key sets in a block (core/derive.h), and the same once more
- * for each vector unit, in files of the same form (x86/block_avx2.h, x86/block_avx512.h,
- * arm/block_neon.h). Each defines, for its unit:
+ * A block and a key, in plain C: what a key sets in a block (core/derive.h). Files of the same form
+ * do this for each vector unit (x86/block_avx2.h, x86/block_avx512.h, arm/block_neon.h). Each
+ * defines, for its unit:
  *
  *     hits(at, w, k)         whether the k bits of w are set in the block at `at`
  *     set(at, w, k)          sets them; how many were not set
  *     set_shared(at, w, k)   the same while other threads set and test bits
  *
- * All eight words are treated alike, and those that are not among the k are left out by a mask: of
- * all ones in k words from the first on, of none in the others. Masks come from a table in which
- * the pattern stands twice, so that each rotation of it is eight words in a row:
+ * All eight words are treated alike, and those that are not among the k are left out by a mask. It
+ * has all ones in k words from the first on, and no ones in the others. Masks come from a table in
+ * which the pattern stands twice, so that each rotation of it is eight words in a row:
  *
  *     k = 3     1 1 1 0 0 0 0 0 1 1 1 0 0 0 0 0
  *     r = 6         └ 1 0 0 0 0 0 1 1 ┘            from word 8 - r on: words 6, 7 and 0
  *
  * Reading while others write: a block is read by volatile loads, of which the compiler may assume
- * nothing, and no processor of today tears an aligned 64-bit word. Bits only ever appear and
- * publish nothing but themselves, so any mixture of old and new words is an answer that was true at
- * some time during the call. Writing: one atomic OR for each word that changes. A race detector
- * cannot know that this is meant, hence BLOOMERY_RACES_MEANT on whatever reads or writes so.
+ * nothing. No processor of today tears an aligned 64-bit word. Bits only ever appear and publish
+ * nothing but themselves. So any mixture of old and new words is an answer that was true at some
+ * time during the call. Writing: one atomic OR for each word that changes. A race detector cannot
+ * know that this is meant, hence BLOOMERY_RACES_MEANT on whatever reads or writes so.
  */
 #ifndef BLOOMERY_CORE_BLOCK_H
 #define BLOOMERY_CORE_BLOCK_H
@@ -48,7 +48,7 @@ static inline const uint64_t *bloomery_window(uint64_t w, uint32_t probes)
            ((BLOOMERY_BLOCK_WORDS - bloomery_first_word(w)) & (BLOOMERY_BLOCK_WORDS - 1));
 }
 
-/* ORs bits into a word that others may be writing to: returns 1 if one of them was not set, in
+/* ORs bits into a word that others may be writing to. Returns 1 if one of them was not set, in
  * exactly one of the threads that set it. */
 static inline uint32_t bloomery_or_shared(uint64_t *word, uint64_t bits)
 {

@@ -8,8 +8,8 @@
  *                   word 0       1       2       3       4       5       6       7
  *                   k = 5 words from word 6 on, a bit in each (core/derive.h)
  *
- * core/block.h has a block and a key in plain C, which is the definition of the kind's answers;
- * core/blocked_template.h a key in its blocks, once for every processor.
+ * core/block.h has a block and a key in plain C, which is the definition of the kind's answers.
+ * core/blocked_template.h has a key in its blocks, once for every processor.
  */
 #include "core/blocked.h"
 
@@ -90,9 +90,9 @@ double bloomery_blocked_expected_rate(const struct bloomery_layer *layer, uint64
 }
 
 /*
- * The live rate: an absent key's blocks are uniform and independent, and in a block b its k bits
- * are in one of eight windows of words, one bit in each word. With x_c bits set in word c they are
- * all set with probability
+ * The live rate: an absent key's blocks are uniform and independent. In a block b its k bits are in
+ * one of eight windows of words, one bit in each word. With x_c bits set in word c they are all set
+ * with probability
  *
  *     f(b) = mean over the windows of the product of x_c / 64 over its words
  *

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The blocked operations for a processor, by hashes: a template, included behind
- * core/blocked_template.h with LEVEL_NAME defined, its name for people. bloomery_blocked_LEVEL[1]
- * is for filters that several threads write.
+ * core/blocked_template.h. LEVEL_NAME is defined, its name for people. bloomery_blocked_LEVEL[1] is
+ * for filters that several threads write.
  */
 
 LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_layer *layer,
@@ -12,9 +12,9 @@ LEVEL_TARGET static bool OF_LEVEL(may_contain)(const struct bloomery_layer *laye
 }
 
 /*
- * Block by block over the whole word: most absent keys end at their first block, so only that was
- * prefetched; the others are prefetched as soon as a key survives it, and looked at when the word
- * is through.
+ * It goes block by block over the whole word. Most absent keys end at their first block, so only
+ * that was prefetched. The others are prefetched as soon as a key survives it, and read when the
+ * word is through.
  */
 LEVEL_TARGET static uint64_t OF_LEVEL(query_word)(const struct bloomery_layer *layer,
                                                   const uint8_t *payload,

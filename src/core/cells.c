@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Folding halves a filter so that it becomes, cell for cell, the one that would have been built at
- * half the size. That works because places are chosen by fastrange, whose high bits decide: a hash
+ * half the size. That works because places are chosen by fastrange, whose high bits decide. A hash
  * that picks place i of N picks place floor(i / 2) of N / 2 (docs/mathematics.md, section 7).
  *
  * Blocks: what moves is the whole block, and positions in it do not know N.
@@ -20,9 +20,9 @@
  * Folded t times, a word becomes 64 >> t bits, and 2^t words become one. From t = 6 on a word is a
  * single bit, and words are ORed before they are folded.
  *
- * ∪ is OR for bits. Counters are added, and stay at the maximum once they are there: it stands for
- * "that many or more", and so does a sum that passes it. Bits of counters are handled a byte at a
- * time in loops that compilers turn into vectors; no loop here runs over single cells.
+ * ∪ is OR for bits. Counters are added, and stay at the maximum once they are there. The maximum
+ * stands for "that many or more", and so does a sum that passes it. Bits of counters are handled a
+ * byte at a time in loops that compilers turn into vectors; no loop here runs over single cells.
  */
 #include "core/cells.h"
 
@@ -125,7 +125,7 @@ void bloomery_cells_intersect(uint32_t cell_bits, uint8_t *into, const uint8_t *
 
 typedef void unite_unit(uint8_t *into, const uint8_t *from, size_t bytes);
 
-/* A unit of 64 bytes lies in one block, whose share of it is a unit in each of the blocks that fold
+/* A unit of 64 bytes lies in one block. Its share of that is a unit in each of the blocks that fold
  * to it, a block apart. */
 static inline __attribute__((always_inline)) void
 fold_blocks_with(unite_unit *unite, size_t block_bytes, const struct bloomery_cells *cells,

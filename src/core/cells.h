@@ -27,8 +27,8 @@ struct bloomery_cells bloomery_cells_of(const struct bloomery_shape *shape,
 /* The bytes of the folded cells: a multiple of 64. */
 uint64_t bloomery_cells_bytes(const struct bloomery_cells *cells);
 
-/* A stretch of the folded cells, spare bits behind the last cell zero whatever the payload holds
- * there: in `room` (of `bytes` bytes), or in the payload itself if nothing had to be done. */
+/* A stretch of the folded cells, in `room` (of `bytes` bytes), or in the payload itself if nothing
+ * had to be done. Spare bits behind the last cell are zero whatever the payload holds there. */
 const uint8_t *bloomery_cells_read(const struct bloomery_cells *cells, uint64_t at, size_t bytes,
                                    uint8_t *room);
 

@@ -8,19 +8,19 @@
  *                      ^
  *                  counter 4 of the block is the low half of byte 2
  *
- * Blocks and positions of a key are those of core/derive.h, so that with a bit in the place of
- * every counter that is not 0 it is the blocked filter, bit for bit.
+ * Blocks and positions of a key are those of core/derive.h. So with a bit in the place of every
+ * counter that is not 0 it is the blocked filter, bit for bit.
  *
- * What a key touches. In a block its k positions are in k words, so they differ; if two of its
+ * What a key touches. In a block its k positions are in k words, so they differ. If two of its
  * blocks coincide they may not, and a counter that both name is touched twice:
  *
  *     block 0, block 7:   positions 3 70 140       +1 for counters 3, 70, 140
  *     block 1, block 2:   positions 70 150 200     +1 for counters 70, 150, 200 of another block
  *     block 1, block 7:   positions 70 150 200     if the blocks coincide: counter 70 gets 2
  *
- * Each block counts for itself because then counters are sums over blocks: a thread can add block 1
- * of a key without knowing where block 0 lies (ranges.c), and two blocks of a filter that is halved
- * are added up to what the smaller filter would have counted.
+ * Each block counts for itself, because then counters are sums over blocks. A thread can add block
+ * 1 of a key without knowing where block 0 lies (ranges.c). Two blocks of a filter that is halved
+ * add up to the counts of the smaller filter.
  *
  * Saturated counters. At its maximum a counter no longer knows what it stands for, so nothing moves
  * it from there, up or down. Below, it is exactly the sum of what the keys in the filter add to it:
@@ -33,8 +33,9 @@
  *
  * Several threads. A counter is changed with compare-and-swap of its byte, so no change is lost and
  * the sums hold. A removal first looks whether all of its counters are large enough, and only then
- * takes from them one after the other. If one has become too small meanwhile - two threads remove
- * one key that was added once - it puts back what it took, and the key was absent.
+ * takes from them one after the other. A counter may have become too small meanwhile, if two
+ * threads remove one key that was added once. The removal then puts back what it took, and the key
+ * was absent.
  */
 #include "core/counting.h"
 

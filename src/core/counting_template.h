@@ -8,14 +8,14 @@
  *     COUNTING_ATOMIC       true if several threads change counters at once
  *     COUNTING_LABEL        its name for people
  *
- * An absent key meets a counter of 0 among its first two probes most often, and those lie in one or
- * two of a block's four or eight cache lines. When a word of keys is looked up, only these two are
- * prefetched; the rest is as soon as a key survives them, and read when the word is through.
+ * An absent key mostly meets a counter of 0 among its first two probes. Those lie in one or two of
+ * a block's four or eight cache lines. When a word of keys is queried, only these two are
+ * prefetched. The rest is as soon as a key survives them, and read when the word is through.
  */
 
 #define BLOCK_BYTES ((size_t)CELLS / 8 * COUNTING_BITS)
 
-/* Where block number `which` (0 to L-1) of a key begins; `word` says which of its counters. */
+/* The begin of block number `which` (0 to L-1) of a key; `word` says which of its counters. */
 INLINE size_t COUNTING_NAME(block_of)(const struct bloomery_layer *layer, bloomery_hash hash,
                                       uint32_t which, uint64_t *word)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a hash to positions: our own scheme. It is part of the file format: if a line of it changes,
- * no old file answers. The scheme is also in: core/block.h (the bits of a word), core/x86 and
- * core/arm (the same for vector units), batch/x86/native_avx512.c (block and word of eight
- * keys), include/bloomery/inline.h (queries compiled into the caller), and the second reader,
- * tests/reference/format_reader.py, which is written from docs/format.md.
+ * no old file answers. The scheme is also in core/block.h (the bits of a word), core/x86 and
+ * core/arm (the same for vector units) and batch/x86/native_avx512.c (block and word of eight
+ * keys). include/bloomery/inline.h has queries compiled into the caller. The second reader,
+ * tests/reference/format_reader.py, is written from docs/format.md.
  *
  *     C1 = 0xBF58476D1CE4E5B9   C2 = 0x94D049BB133111EB   G = 0x9E3779B97F4A7C15
  *     fold(a, b)      = low 64 bits of a b XOR high 64 bits of a b
@@ -95,7 +95,7 @@ static inline uint64_t bloomery_block_hash(bloomery_hash hash, uint32_t which)
                : bloomery_mix_fold(hash.hi ^ which * BLOOMERY_GOLDEN, UINT64_C(0x94D049BB133111EB));
 }
 
-/* Where block number `which` (0 to L-1) of a key is: 0 to blocks-1. */
+/* The place of block number `which` (0 to L-1) of a key: 0 to blocks-1. */
 static inline uint64_t bloomery_block_of(bloomery_hash hash, uint32_t which, uint64_t blocks)
 {
     assert(blocks > 0);

@@ -88,7 +88,7 @@ bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *p
                                        bloomery_error *error);
 
 /* Whether this version can serve the shape, and whether its layers fill exactly a payload of these
- * bytes: nothing else stands between a hostile file and the memory. Allocates nothing. */
+ * bytes. Nothing else stands between a hostile file and the memory. Allocates nothing. */
 bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_t payload_bytes,
                                      bloomery_error *error);
 

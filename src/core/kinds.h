@@ -9,10 +9,10 @@
 #include "core/shape.h"
 
 /*
- * What a filter does all day, chosen once when it is made: the row's own scalar functions define
- * the answers, kernels for a processor must equal them bit for bit. In all of them `payload` is the
- * layer's own part. A word is up to 64 hashes, whose answers are the bits of the word returned;
- * bits past `count` are 0.
+ * The operations that run all day, chosen once when a filter is made. The row's own scalar
+ * functions define the answers, and kernels for a processor must equal them bit for bit. In all of
+ * them `payload` is the layer's own part. A word is up to 64 hashes, whose answers are the bits of
+ * the word returned; bits past `count` are 0.
  */
 
 /* Hashes behind one another that were set aside: both halves, or with lo = 0 the high one alone. */

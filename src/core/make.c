@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one gate between shapes and memory. Parsers only fill shapes; here a shape is checked whole -
- * every product, every range - and after that no number of a file is ever used as a size or an
- * index without a bound: positions come from fastrange(h, m), which is below m, and m is checked
- * against the payload.
+ * The one gate between shapes and memory. Parsers only fill shapes. Here a shape is checked whole -
+ * every product, every range. After that no number of a file is ever used as a size or an index
+ * without a bound: positions come from fastrange(h, m), which is below m, and m is checked against
+ * the payload.
  */
 #include "core/filter.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A shape is everything that decides answers except the bits. Whatever a filter came from - a plan,
- * our file, another system's - it arrives here as a shape, is checked once by core/make.c, and only
- * then gets memory. A dialect is values of these fields, not branches in core.
+ * our file, another system's - it arrives here as a shape. core/make.c checks it once, and only
+ * then does it get memory. A dialect is values of these fields, not branches in core.
  *
  *     shape ── kind, hash, seed, cell and block geometry, schemes
  *       └─ layers[0 .. layer_count-1] ── m, k, L, planned n and p, adds, place in the payload

@@ -12,10 +12,10 @@
  * then they are little-endian, and m and k are not. Nothing in the bytes says so: variant
  * "little-endian".
  *
- * L is m but for filters made by New(0, k): those have m = 1 and begin with L = 0, which grows to 1
- * with the first key; and for those of FromWithM, whose bitset is as long as its caller made it and
- * grows with a key past its end. The words that are not there are zeros that we allocate, so a
- * handful of bytes could ask for terabytes: more than MISSING_WORDS of them are refused as damage.
+ * L is m but for two sorts of filters. Those made by New(0, k) have m = 1 and begin with L = 0,
+ * which grows to 1 with the first key. Those of FromWithM have a bitset as long as its caller made
+ * it, which grows with a key past its end. The missing words are zeros that we allocate, so a
+ * handful of bytes could demand terabytes. More than MISSING_WORDS of them are refused as damage.
  * Sizing: m = ceil(-n ln p / ln(2)^2), k = ceil(m / n ln 2), both at least 1. Hash and positions:
  * hash/foreign/murmur3_twice.c.
  */

@@ -9,18 +9,18 @@
  *            old (up to 3.x)        words, big-endian; bit p is bit p & 63 of word p >> 6
  *
  * Keys are hashed by a murmur3 x64 128 of Cassandra's own (hash/foreign/murmur3_cassandra.c) with
- * seed 0, and probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits: old
- * filters have base h1 and step h2, new ones the reverse. Nothing in the bytes distinguishes the
- * two, so the caller must say that one is old. (Filters of versions before 1.2 are others again and
- * not known here.)
+ * seed 0. Probe i = 0 .. k-1 goes to |base + i step| mod m, the sum in signed 64 bits. Old filters
+ * have base h1 and step h2, new ones the reverse. Nothing in the bytes distinguishes the two, so
+ * the caller must say that one is old. (Filters of versions before 1.2 are others again and not
+ * known here.)
  *
- * Sizing: a table of rates (plan/foreign/rate_table.h), T[b][K] with b bits for a key and K probes,
- * gives the least b from 2 on with min over K of T[b][K] <= p, then the least K that is reached by
- * going down from the best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
+ * Sizing uses a table of rates (plan/foreign/rate_table.h), T[b][K] with b bits for a key and K
+ * probes. It takes the least b from 2 on with min over K of T[b][K] <= p. Then it takes the least K
+ * reached by going down from the best one while T[b][K] <= p still; m = 64 ceil((n b + 20) / 64).
  *
- * Known faults: where p is T[2][1] = 0.393 at least, the original means 2 bits and 1 probe, and
- * makes 1 bit and 2 probes, of which keys are many. Rates under 6.71e-05 it has none; and for a
- * rate of 1 it makes no filter but something that always says yes.
+ * Known faults: if p is at least T[2][1] = 0.393, the original means 2 bits and 1 probe, and makes
+ * 1 bit and 2 probes, of which keys are many. Rates under 6.71e-05 it has none; and for a rate of 1
+ * it makes no filter but something that always says yes.
  */
 #include "dialect/dialects.h"
 

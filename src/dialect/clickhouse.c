@@ -5,11 +5,12 @@
  *
  *     INDEX name column TYPE tokenbf_v1(BYTES, PROBES, SEED)
  *
- * m = 8 bytes, 1 to 2^30 of them. Two CityHash64 (1.0.2) of the key, one with the seed and one with
- * 845897321 seed + 217728422 mod 2^64, make all positions: (a + i b + i^2 mod 2^64) mod m for i = 0
- * .. k-1; position p is bit p & 7 of byte p >> 3. A key is a token: of tokenbf a run of letters and
- * digits and of bytes from 0x80 on, of ngrambf so many code points. A file skp_idx_NAME.idx holds
- * one filter for each granule, behind each other (dialect/clickhouse_frame.c): `index` says which.
+ * m = 8 bytes, 1 to 2^30 of them. Two CityHash64 (1.0.2) of the key make all positions, one with
+ * the seed and one with 845897321 seed + 217728422 mod 2^64. They are (a + i b + i^2 mod 2^64) mod
+ * m for i = 0 .. k-1; position p is bit p & 7 of byte p >> 3. A key is a token: of tokenbf a run of
+ * letters and digits and of bytes from 0x80 on, of ngrambf so many code points. A file
+ * skp_idx_NAME.idx holds one filter for each granule, behind each other
+ * (dialect/clickhouse_frame.c): `index` says which.
  *
  * From keys and rate: bits per key and probes as its bloom_filter index takes them
  * (plan/foreign/best_practice.h), and ceil(bits n / 8) bytes.

@@ -12,9 +12,9 @@
  *                        compressed
  *              byte 25   c - 9 bytes
  *
- * A caller with only the payload gives that, and nothing is kept if it is one filter. The two are
- * distinguished by the checksum, which nothing but a block has by accident; a first block that is
- * damaged in its checksum or in one field of its head is still seen to be one by the others.
+ * A caller with only the payload gives that, and nothing is kept if it is one filter. The checksum
+ * distinguishes the two, which nothing but a block has by accident. If a first block is damaged in
+ * its checksum or in one field of its head, the others still show it to be one.
  *
  * What is kept of the surroundings, in `extra`, little-endian:
  *
@@ -144,7 +144,7 @@ bloomery_status bloomery_clickhouse_open(const uint8_t *data, size_t data_bytes,
     return BLOOMERY_OK;
 }
 
-/* Where a byte of the payload is in the data, and how many follow it there, itself included. */
+/* The place of a byte of the payload in the data, and how many follow it there, itself included. */
 static const uint8_t *find(struct bloomery_clickhouse_payload *payload, uint64_t at, uint64_t *here)
 {
     assert(at < payload->bytes);

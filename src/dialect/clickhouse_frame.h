@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes around ClickHouse's filters: the file of a skip index, or what is in it, of which a
- * filter is a part (dialect/clickhouse_frame.c draws them). Reading finds a filter in its payload;
- * what is around it is kept with the filter, so that writing gives the same bytes, but for the
+ * The bytes around ClickHouse's filters: the file of a skip index, or its content, of which a
+ * filter is a part (dialect/clickhouse_frame.c draws them). Reading finds a filter in its payload.
+ * Everything around it is kept with the filter, so writing gives the same bytes, but for the
  * filter's own.
  */
 #ifndef BLOOMERY_DIALECT_CLICKHOUSE_FRAME_H
@@ -17,7 +17,7 @@ struct bloomery_clickhouse_payload {
     bool in_blocks;
     uint32_t block_count;
     uint64_t bytes; /* of the payload */
-    /* Where the last read was: a block that begins there in the data, and its first byte of the
+    /* The place of the last read: a block that begins there in the data, and its first byte of the
      * payload. */
     size_t block;
     uint64_t first;
@@ -37,7 +37,7 @@ void bloomery_clickhouse_read(struct bloomery_clickhouse_payload *payload, uint6
                               size_t bytes);
 
 /* The filter in the design is `bytes` bytes of the payload from byte `at` on, number `index` of
- * `count`: says where its bits are and what to keep. */
+ * `count`. Sets the place of its bits and what to keep. */
 void bloomery_clickhouse_take(struct bloomery_clickhouse_payload *payload, uint64_t at,
                               uint64_t bytes, uint64_t index, uint64_t count,
                               struct bloomery_design *design);

@@ -9,7 +9,7 @@
  *
  * Rows are the distinct values of the column that has most of them (in older releases all rows, or
  * all elements of arrays). Bits per key and the k probes follow from p
- * (plan/foreign/best_practice.h; 8 and 4 for the default p of 0.025), which is in the table's
+ * (plan/foreign/best_practice.h; 8 and 4 for the default p of 0.025). p is in the table's
  * definition and not in the bytes, like the number of columns. Filters are counted from 0 through
  * all granules: `index` is granule times columns plus column.
  *
@@ -117,8 +117,8 @@ static bloomery_status read_rows(struct bloomery_clickhouse_payload *payload,
     return BLOOMERY_OK;
 }
 
-/* One granule is all that there is: its size must be that of some whole number of bits per key, and
- * of one that ClickHouse's table has. */
+/* There is only one granule. Its size must be that of some whole number of bits per key, and of one
+ * that ClickHouse's table has. */
 static bloomery_status size_of_only(const struct bloomery_clickhouse_payload *payload,
                                     uint32_t columns, struct granule *granule,
                                     bloomery_error *error)

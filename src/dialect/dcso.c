@@ -18,9 +18,9 @@
  * (core/foreign/modular_chain.c). Sizing: m = |ceil(n ln p / ln(2)^2)|, which is the floor, since
  * what is rounded up is negative; k = ceil(m / n ln 2).
  *
- * Faults: where m = 2^j r with a small odd r the positions of a key hang together, and the rate is
- * many times the planned one (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9 make, is a
- * filter that contains everything; it is refused here.
+ * Faults: if m = 2^j r with a small odd r, the positions of a key depend on each other, and the
+ * rate is many times the planned one (plan/foreign/chain_rate.c). m = 0, which n = 1 and p = 0.9
+ * make, is a filter that contains everything; it is refused here.
  */
 #include "dialect/dialects.h"
 

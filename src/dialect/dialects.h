@@ -35,7 +35,7 @@ struct bloomery_design {
     enum bloomery_layout layout;
     const uint8_t *bits[BLOOMERY_CHAIN_MAX];
     uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
-    /* Where a layer's bits are not in one place: copies them, as ours, from wherever they are. Else
+    /* If a layer's bits are not in one place: copies them, as ours, from wherever they are. Else
      * NULL. */
     void (*gather)(const struct bloomery_design *design, uint32_t layer, uint8_t *to);
     /* What to keep: points into the bytes that were parsed, or to `small`. */
@@ -49,7 +49,7 @@ struct bloomery_design {
 void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,
                           uint64_t bits, uint32_t probes);
 
-/* Where the bytes of a filter go. */
+/* The destination of the bytes of a filter. */
 struct bloomery_emitter {
     bloomery_sink sink;
     void *context;
@@ -171,8 +171,8 @@ static inline void bloomery_store_be(uint8_t *to, uint64_t value, unsigned bytes
 }
 
 /* A remark of the usual sort, "with N keys (those it was planned for) the rate is X, not the Y it
- * was asked for", where X is the scheme's own and more than `factor` times Y; false where it is
- * not, or nothing was asked for. */
+ * was asked for". X is the scheme's own rate and more than `factor` times Y. Returns false if it is
+ * not, or if no rate is known. */
 bool bloomery_remark_rate(const bloomery_filter *filter, double factor, char *text, size_t room);
 
 #endif

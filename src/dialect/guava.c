@@ -11,14 +11,14 @@
  * Keys are hashed by murmur3 x64 128 with seed 0, as the bytes that a funnel makes of an object.
  * Neither n nor p nor the funnel is in the stream.
  *
- * Sizing (31.1): bits = trunc(-n ln p / (ln2 ln2)), n = 0 counting as 1; W = ceil(bits / 64); and k
- * = max(1, round(bits / n ln2)) from the bits before they are rounded up to words. Later releases
+ * Sizing (31.1): bits = trunc(-n ln p / (ln2 ln2)), n = 0 counting as 1; W = ceil(bits / 64). k =
+ * max(1, round(bits / n ln2)), from the bits before they are rounded up to words. Later releases
  * take k = max(1, round(-ln p / ln2)), another number for a handful of keys only; readers take what
  * the stream says.
  *
- * Known faults: MITZ_32 computes with 32 bits and leaves all bits past 2^31 empty; both strategies
- * step through the array, so a few keys in m have a step that leads back to where it began and only
- * a few positions: below rates of some 1/m that is most of the rate.
+ * Known faults: MITZ_32 computes with 32 bits and leaves all bits past 2^31 empty. Both strategies
+ * step through the array, so a few keys in m have a step that leads back to its beginning, and only
+ * a few positions. Below rates of some 1/m that is most of the rate.
  */
 #include "dialect/java.h"
 

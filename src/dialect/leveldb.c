@@ -15,15 +15,15 @@
  *     h = LevelDB's hash of 32 bits (hash/foreign/leveldb_hash.c); bit i is (h + i rotr32(h, 17)
  *     mod 2^32) mod m
  *
- * Sizing: m = max(64, n b) rounded up to whole bytes, b a whole number of bits per key; k =
- * trunc(0.69 b), at least 1 and at most 30. LevelDB answers "maybe" for any key where k is 31 or
- * more, a room for other encodings, and "no" where there are fewer than 2 bytes; the latter are
- * refused here, since that is what a file cut short looks like. Zero probes, which LevelDB takes
- * for "maybe", are refused too.
+ * Sizing: m = max(64, n b) rounded up to whole bytes, b a whole number of bits per key. k =
+ * trunc(0.69 b), at least 1 and at most 30. LevelDB answers "maybe" for any key if k is 31 or more,
+ * a room for other encodings, and "no" if there are fewer than 2 bytes. The latter are refused
+ * here, since a file cut short looks like that. Zero probes, which LevelDB takes for "maybe", are
+ * refused too.
  *
- * Known faults: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and a walk with one
- * step does not do what k independent positions do, neither in the few hundred bits that the keys
- * of 2 KiB get nor in an array of 2^17 bits and more (core/foreign/rotated_schemes.c).
+ * Known faults: n keys share 2^32 hashes, so the rate is n / 2^32 at least. And a walk with one
+ * step is worse than k independent positions. That holds in the few hundred bits of the keys of 2
+ * KiB, and in an array of 2^17 bits and more (core/foreign/rotated_schemes.c).
  */
 #include "dialect/storage.h"
 
@@ -115,7 +115,7 @@ static bloomery_status parse_filter(const uint8_t *data, size_t bytes,
     return BLOOMERY_OK;
 }
 
-/* Where filter `index` of a block is. */
+/* The place of filter `index` of a block. */
 static bloomery_status find_filter(const uint8_t *data, size_t bytes, uint64_t index, size_t *from,
                                    size_t *to, bloomery_error *error)
 {
@@ -214,7 +214,7 @@ static double promised(const struct bloomery_layer *layer, uint64_t keys)
     return bloomery_classic_rate(layer->bits, layer->probes, keys);
 }
 
-/* Where core/foreign/rotated_schemes.c counts no more. */
+/* From here on core/foreign/rotated_schemes.c counts no more. */
 static bool remark_step(const bloomery_filter *filter, char *text, size_t room)
 {
     if (filter->layers->bits <= UINT64_C(1) << 19)

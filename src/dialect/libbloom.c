@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libbloom's filters (github.com/jvirkki/libbloom). Release 1.6 has no file: its bytes are the
+ * libbloom's filters (github.com/jvirkki/libbloom). Release 1.6 has no file. Its bytes are the
  * bitmap alone, bit p being bit p & 7 of byte p >> 3, and keys and rate must be known. 2.0 saves
  * its struct as it lies in memory; on 64-bit little-endian machines:
  *
@@ -14,14 +14,14 @@
  * It does not empty a file before it writes to it, so what a longer one had may follow. The bytes
  * without meaning are kept, to be written again.
  *
- * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed;
- * positions are core/foreign/half_schemes.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing:
+ * Keys are hashed by MurmurHash2 with 32 bits twice, the second time with the first hash as seed.
+ * Positions are core/foreign/half_schemes.c's: 1.6 lets a + i b wrap at 2^32, 2.0 does not. Sizing:
  * plan/foreign/short_sizing.h, bits = trunc(entries b), which 2.0 computes with 64 bits of mantissa
  * and 1.6 with 53; 2.0 keeps k in a byte.
  *
- * Faults: the two releases place the same keys differently without telling each other's bitmaps
- * apart; from 2^26 bits on positions are spread less and less evenly, which costs a factor of 1.2
- * at 2^33 bits, 3 at 2^34 and 18 at 2^35 (plan/foreign/half_rate.c); a k above 255 loses its upper
+ * Faults: the two releases place the same keys differently, and nothing tells each other's bitmaps
+ * apart. From 2^26 bits on positions are spread less and less evenly. That costs a factor of 1.2 at
+ * 2^33 bits, 3 at 2^34 and 18 at 2^35 (plan/foreign/half_rate.c). A k above 255 loses its upper
  * bits.
  */
 #include "dialect/dialects.h"

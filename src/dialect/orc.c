@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Bloom filters of Apache ORC: the protobuf message BloomFilter, of which a stream of an ORC
- * file's row index has one for each 10,000 rows.
+ * The Bloom filters of Apache ORC: the protobuf message BloomFilter. A stream of an ORC file's row
+ * index has one for each 10,000 rows.
  *
  *     08 k                          field 1, a varint: the number of probes
  *     1a length bytes               field 3: 8 W bytes; bit p is bit p & 7 of byte p >> 3. m = 64 W
@@ -10,21 +10,21 @@
  *
  *     11 word  11 word ..           field 2: W words of 64 bits, little-endian, each with its tag
  *
- * Fields in another order, unknown ones, and varints that are longer than need be are refused: no
- * ORC writes them, and they would not be written again as they were.
+ * Fields in another order, unknown ones, and varints longer than necessary are refused. No ORC
+ * writes them, and they would not be written again as they were.
  *
  * Bytes and texts (UTF-8) are hashed by one hash, whole numbers by another
  * (hash/foreign/orc_hash.c); the bytes do not tell which. A hash h gives a and b, its low and its
- * high half as signed numbers, and probe i = 1 .. k goes to c = a + i b in 32 bits, ~c where that
- * is negative, mod m. SQL's NULL has no bytes: its hash is 2862933555777941757.
+ * high half as signed numbers. Probe i = 1 .. k goes to c = a + i b in 32 bits, ~c if that is
+ * negative, mod m. SQL's NULL has no bytes: its hash is 2862933555777941757.
  *
  * Sizing: N = trunc(-n ln p / (ln2 ln2)), n < 1 counting as 1; m = N + (64 - N mod 64); k = max(1,
  * round(m / n ln2)).
  *
- * Known faults: that m is N and 1 to 64 bits, even where N is a multiple of 64, and k follows from
- * m, so few keys get many probes (44 of one key at any rate); positions have 31 bits; and the ORC
- * for C++ 1.6.0 to 1.6.11 and 1.7.0 hashed numbers with shifts that do not copy the sign, so their
- * filters miss keys they have, which nothing in the bytes shows.
+ * Known faults: m is N and 1 to 64 bits, even if N is a multiple of 64. k follows from m, so few
+ * keys get many probes (44 of one key at any rate). Positions have 31 bits. The ORC for C++ 1.6.0
+ * to 1.6.11 and 1.7.0 hashed numbers with shifts that do not copy the sign. So their filters miss
+ * keys they have, and nothing in the bytes shows it.
  */
 #include "dialect/java.h"
 

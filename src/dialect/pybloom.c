@@ -16,19 +16,19 @@
  *     32  F times the length of a filter in bytes, 8 bytes each
  *         the filters, as above
  *
- * Which of the two it is can be seen: the ratio of a chain lies where a filter has rate and k,
- * which read as a double are next to 0. Who wrote it can't: the variants are "4" and "3" after the
- * version of pybloom_live, and "2" for pybloom 2.0, which hashes as 3 and differs in how it sizes
- * chains. Keys are counted where they set a bit.
+ * The bytes show which of the two it is: in the place of a chain's ratio a filter has rate and k,
+ * which read as a double are next to 0. They do not show the writer. The variants are "4" and "3"
+ * after the version of pybloom_live, and "2" for pybloom 2.0, which hashes as 3 and differs in how
+ * it sizes chains. Keys are counted where they set a bit.
  *
  * Keys are the UTF-8 of a str. Bytes are themselves in version 4, and under Python 3 the text of
  * their repr(), b'...', in version 3.
  *
  * Sizing: k = ceil(ln(1/p) / ln 2), s = ceil(n |ln p| / (k ln2^2)).
  *
- * Faults: pybloom_live plans the first filter of a chain for 0.9 p where the sum of all rates is p
- * only if it is 0.1 p, as in pybloom 2.0; so a chain ends at 9 p. Filters of versions 3 and 4 look
- * alike and differ where digests have 128 bits: read as the other, keys are missed.
+ * Faults: pybloom_live plans the first filter of a chain for 0.9 p. The sum of all rates is p only
+ * if it is 0.1 p, as in pybloom 2.0, so a chain ends at 9 p. Filters of versions 3 and 4 look alike
+ * and differ where digests have 128 bits: read as the other, keys are missed.
  */
 #include "dialect/dialects.h"
 

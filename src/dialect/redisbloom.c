@@ -13,14 +13,13 @@
  *                the layers' bits, one behind the other, bit p being bit p & 7 of byte p >> 3
  *
  * Keys are hashed by MurmurHash64A twice, the second time with the first hash as seed; positions
- * are (a + i b) mod 2^64 mod m. A chain begins with a layer for the capacity at half the error
- * asked for, or at that error where it does not scale; how it goes on, and how layers are sized, is
- * in core/foreign/tightened.c. An error above 0.25 counts as 0.25. Keys are counted when they set a
- * bit.
+ * are (a + i b) mod 2^64 mod m. A chain begins with a layer for the capacity at half the wanted
+ * error, or at that error if it does not scale. core/foreign/tightened.c has how it goes on, and
+ * how layers are sized. An error above 0.25 counts as 0.25. Keys are counted when they set a bit.
  *
  * Faults: the constants of the sizing are cut short, which gives a layer for error 2^-j a probe too
- * many; and few keys at a low error have a rate several times as high, since positions are steps of
- * one size (plan/foreign/step_rate.c).
+ * many. Few keys at a low error have a rate several times as high, since positions are steps of one
+ * size (plan/foreign/step_rate.c).
  *
  * What was written by old releases, with other options or n2, places keys in another way and is not
  * read.

@@ -10,8 +10,8 @@
  *     00 .. of any size from 6 on: "maybe" to every key
  *     fe ..: a Ribbon filter, which is no Bloom filter
  *
- * Legacy filters have blocks as long as the machine's caches have: 128 bytes on ARM and POWER, 256
- * on mainframes; such are read, and recognised by their N.
+ * Legacy filters have blocks as long as the machine's cache lines: 128 bytes on ARM and POWER, 256
+ * on mainframes. Such are read, and recognised by their N.
  *
  *     fast      h = XXPH3 (hash/foreign/xxph3.c), whose low half chooses the block, and whose high
  *               half x has bit x g^i mod 2^32 >> 23 there
@@ -26,11 +26,11 @@
  *     legacy    M / 1000 rounded to a whole number;  ceil(n b / 512) blocks, one more if that is
  *               even; k = trunc(0.69 b), 1 to 30
  *
- * Without keys there is the trailer alone, and the answer is "no". What RocksDB takes for "maybe"
- * because it does not know it - other first bytes, k = 0 or above 30, N that does not divide the
- * bits - is refused here.
+ * Without keys there is the trailer alone, and the answer is "no". RocksDB answers "maybe" for what
+ * it does not know: other first bytes, k = 0 or above 30, N that does not divide the bits. These
+ * are refused here.
  *
- * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least; and
+ * Known faults, of legacy filters: n keys share 2^32 hashes, so the rate is n / 2^32 at least. And
  * a walk in a block of 512 bits covers much of what others do (core/foreign/rotated_schemes.c).
  */
 #include "dialect/storage.h"

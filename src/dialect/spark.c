@@ -10,8 +10,8 @@
  *     8  W               12 W, the number of 64-bit words, 1 to 2^31 - 1
  *     12 the words       16 the words; bit p is bit p & 63 of word p >> 6. m = 64 W
  *
- * Keys are hashed twice by a murmur3 of 32 bits (hash/foreign/spark_hash.c), which gives h1 and h2;
- * texts are UTF-8, whole numbers of any width 8 bytes, the least significant first. For i = 1 .. k,
+ * Keys are hashed twice by a murmur3 of 32 bits (hash/foreign/spark_hash.c), which gives h1 and h2.
+ * Texts are UTF-8, whole numbers of any width 8 bytes, the least significant first. For i = 1 .. k,
  * in signed numbers,
  *
  *     v1         c = h1 + i h2 in 32 bits                bit (c < 0 ? ~c : c) mod m; the seed is 0
@@ -20,9 +20,9 @@
  *
  * Sizing: bits = trunc(-n ln p / (ln2 ln2)), W = ceil(bits / 64), k = max(1, round(bits / n ln2)).
  *
- * Known faults: v1 leaves all bits past 2^31 empty, which is why there is a v2; and the first
- * commits with a v2 (spring of 2025) wrote streams that nothing distinguishes from later ones
- * though their bits are others, so who has one must say variant v2-early.
+ * Known faults: v1 leaves all bits past 2^31 empty, the reason for v2. The first commits with a v2
+ * (spring of 2025) wrote streams with other bits. Nothing distinguishes these from later ones, so
+ * variant v2-early must be given.
  */
 #include "dialect/java.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The checksums behind a payload: one per 64 KiB, so that damage is found to within 64 KiB, and one
- * over those, seeded with the header's checksum, so that a header and a payload of different files
- * are not taken for one.
+ * over those. They are seeded with the header's checksum, so a header and a payload of different
+ * files never verify together.
  *
  *     c_i  = XXH3-64(payload[i * 65536 ...], seed = header checksum)    8 bytes each, little-endian
  *     last = XXH3-64(c_0 c_1 ..., seed = header checksum)

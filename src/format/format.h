@@ -38,8 +38,8 @@ struct bloomery_parsed {
     size_t note_bytes;
 };
 
-/* Whether a key rule is one that this version knows: flags and bytes in their ranges, lower, upper
- * and hex one at most, delimiter and CSV only with a field. */
+/* Whether a key rule is one that this version knows: flags and bytes in their ranges, at most one
+ * of lower, upper and hex, delimiter and CSV only with a field. */
 static inline bool bloomery_rule_is_sound(const bloomery_key_rule *rule)
 {
     static const uint32_t numbers = BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;
@@ -73,7 +73,7 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
  * than fits. */
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error);
 
-/* Where the payload begins in the filter's file form. */
+/* The offset of the payload in the filter's file form. */
 size_t bloomery_format_payload_offset(const struct bloomery_filter *filter);
 
 /* The bytes of the checksums behind a payload. */

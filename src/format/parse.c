@@ -77,7 +77,7 @@ static bloomery_status check_reserved(const struct prefix *prefix, bloomery_erro
     return BLOOMERY_OK;
 }
 
-/* Where the parts lie, and that they fit each other and the file. */
+/* The places of the parts, and that they fit each other and the file. */
 static bloomery_status check_places(const struct prefix *prefix, struct bloomery_parsed *parsed,
                                     bloomery_error *error)
 {

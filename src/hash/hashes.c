@@ -44,7 +44,7 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
 uint64_t bloomery_secret_fingerprint(const uint8_t secret[BLOOMERY_SECRET_BYTES])
 {
     /* A hash of a fixed text under the secret. A secret that hashes it to 0 (one in 2^64) shares
-     * its fingerprint with one that hashes it to 1: 0 means "not keyed" in files. */
+     * its fingerprint with one that hashes it to 1, since 0 means "not keyed" in files. */
     static const char text[] = "bloomery key fingerprint 1";
     struct bloomery_hash_secret under = {.seed = 0};
     memcpy(under.siphash, secret, sizeof under.siphash);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * XXH3, 64 bits, compiled into the caller: for short keys a call would cost as much as the hash.
- * What XXH3 makes of its secret and the seed for 4 to 16 bytes is three numbers, computed once per
- * filter; these lengths are written out here. Those up to 128 bytes are libxxhash's, with the
- * length bounded so that no more of it is compiled in; all others are called.
+ * XXH3 makes three numbers of its secret and the seed for 4 to 16 bytes, computed once per filter.
+ * These lengths are written out here. Those up to 128 bytes are libxxhash's, with the length
+ * bounded so that no more of it is compiled in; all others are called.
  *
  *     4 to 8     x = first four bytes << 32 + last four, XOR flip[0]
  *                rotations, two products (rrmxmx)

@@ -11,11 +11,11 @@
 /* A block is full, to double precision, after this many bits set per bit. */
 static const double full_load = 60;
 /* In more blocks than these the loads of a key's blocks are taken as independent, times a
- * first-order correction: the more blocks there are the less they share. */
+ * first-order correction. The more blocks there are the less they share. */
 static const uint64_t joint_blocks = 1024;
 /* Loads further from the mean than this many standard deviations weigh nothing, even at rates of
- * 1e-15, to which only crowded blocks contribute; some more loads above, for the long tail at small
- * means. */
+ * 1e-15, to which only crowded blocks contribute. Some more loads above are added, for the long
+ * tail at small means. */
 static const double deviations_below = 7;
 static const double deviations_above = 10;
 static const double spare_loads = 30;

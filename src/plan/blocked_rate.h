@@ -11,7 +11,7 @@
  *
  *     rate = sum over j of P(load = j) g(j)
  *
- * Sizing by the average load instead would be too optimistic: g is convex where it matters, so the
+ * Sizing by the average load would be too optimistic. In the range of plans g is convex, so the
  * crowded blocks cost more than the empty ones save.
  *
  * L > 1. The T = nL picks of all keys spread over the blocks. Of the absent key's own blocks d are

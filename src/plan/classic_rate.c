@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <math.h>
 
-/* The recurrence serves small arrays, for at most some milliseconds; beyond them, or once an array
- * is nearly full (where X hardly varies), the limit is good to 1e-3, or 3e-3 for 64 probes. */
+/* The recurrence serves small arrays, for at most some milliseconds. Beyond them, or once an array
+ * is nearly full (X hardly varies then), the limit is good to 1e-3, or 3e-3 for 64 probes. */
 static const uint64_t exact_bits = 4096;
 static const double exact_load = 4;
 static const double exact_throws = 8192;
@@ -16,8 +16,8 @@ static const double full_load = 60;
 
 enum { TINY_BITS = 256 };
 
-/* Fewer cells than probes: the factors of the recurrence would change sign, so the distribution of
- * X itself is stepped, as cheap with so few cells; and where there are more probes than the
+/* With fewer cells than probes the factors of the recurrence would change sign. So the distribution
+ * of X itself is stepped, as cheap with so few cells. The same goes for more probes than the
  * recurrence has moments. */
 static double tiny_rate(uint64_t bits, uint32_t probes, double throws)
 {

@@ -2,9 +2,9 @@
 /*
  * Blocks of an absent key that are one block.
  *
- * Of a block that j keys came to, let f be the share of the possible picks - a window of k words, a
- * bit in each - that find all their bits set. A block tested once passes with probability E[f],
- * tested 2, 3 or 4 times with E[f^2], E[f^3], E[f^4]: more than E[f] to that power, since f varies
+ * Of a block that has j keys, let f be the share of the possible picks - a window of k words, a bit
+ * in each - that find all their bits set. A block tested once passes with probability E[f], tested
+ * 2, 3 or 4 times with E[f^2], E[f^3], E[f^4]. That is more than E[f] to that power, since f varies
  * from block to block. How much more,
  *
  *     E[f^i] = E[f]^i exp( i (i-1)/2 d_i(j) ),      d_i close to Var[f] / E[f]^2,

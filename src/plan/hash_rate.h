@@ -10,7 +10,7 @@
  *     rate = r + c - r c
  *
  * For 1e9 keys c is 5.4e-11. A plan takes XXH3's 64 bits while that is at most 1 % of the rate, and
- * its 128 below: a hash of 128 bits adds nothing (1e-24 for the maximum number of keys).
+ * its 128 below. A hash of 128 bits adds nothing (1e-24 for the maximum number of keys).
  */
 #ifndef BLOOMERY_PLAN_HASH_RATE_H
 #define BLOOMERY_PLAN_HASH_RATE_H

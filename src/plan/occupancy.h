@@ -3,7 +3,7 @@
  * How full is an array after t throws?
  *
  * Throw t balls into m cells, each ball into a uniform cell. X_t is the number of cells that are
- * hit. An absent key that draws k positions finds all of them set with probability (X_t / m)^k, so
+ * hit. An absent key that draws k positions finds all of them set with probability (X_t / m)^k. So
  * all rates of Bloom filters are moments E[(X_t / m)^k]. Write a_i(t) for the i-th moment. One more
  * ball hits a new cell with probability 1 - X/m, hence
  *
@@ -13,8 +13,8 @@
  *
  *     a_i(t+1) = (1 - i/m) a_i(t)  +  sum over r < i of  (C(i,r) - C(i,r-1)/m) m^(r-i) a_r(t).
  *
- * While i <= m no term is negative, so the recurrence loses no precision, however small the moment:
- * an alternating sum (inclusion and exclusion) would cancel to nothing at rates like 1e-12. A step
+ * While i <= m no term is negative, so the recurrence loses no precision, however small the moment.
+ * An alternating sum (inclusion and exclusion) would cancel to nothing at rates like 1e-12. A step
  * costs i^2/2 multiplications for all moments up to i.
  *
  * The well-known (1 - e^(-t/m))^k is the limit for large m. It is too low: the moment of a

@@ -57,10 +57,10 @@ static struct pick pick_of(const struct bloomery_overlap *overlap)
     return pick;
 }
 
-/* v: Var[Z] / E[Z]^2 after so many keys. Each sort of pairs of cells - one cell twice, two of a
- * block by the distance of their words, two of different blocks - has its own chance to stay 0,
- * which is divided by the square of a single cell's. They are all close to 1, so what is summed up
- * is what they differ from it. */
+/* v: Var[Z] / E[Z]^2 after so many keys. Pairs of cells come in three sorts: one cell twice, two of
+ * a block by the distance of their words, two of different blocks. Each has its own chance to stay
+ * 0, which is divided by the square of a single cell's. They are all close to 1, so what is summed
+ * up is what they differ from it. */
 static double spread(const struct pick *pick, double keys)
 {
     const double picks = pick->count * keys;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How exact is the number of keys that two filters of one geometry have in common, if it is read
- * off the cells of the two and of their union?
+ * The number of common keys of two filters of one geometry is computed from their cells and those
+ * of their union. How exact is it?
  *
  *     common = n(A) + n(B) - n(A or B),    n = ln(Z / m) / (L ln(1 - q))
  *
@@ -12,7 +12,7 @@
  *
  *     Cov[Z_S, Z_T] / (E[Z_S] E[Z_T])  =  v(S and T)
  *
- * With C the common keys and U all of them, A and B meet in C, A and U in A, B and U in B. Of the
+ * Let C be the common keys and U all of them. A and B meet in C, A and U in A, B and U in B. Of the
  * nine terms of Var[ln Z_A + ln Z_B - ln Z_U] is left, to the first order,
  *
  *     Var[common]  =  (v(U) - v(A) - v(B) + 2 v(C)) / (L ln(1 - q))^2

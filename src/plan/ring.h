@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block of eight words in which each key sets one bit in each of k cyclically consecutive words:
- * how likely are k bits of an absent key all set after j keys?
+ * In a block of eight words each key sets one bit in each of k cyclically consecutive words. How
+ * likely are k bits of an absent key all set after j keys?
  *
  * Mark one bit in each word of a set S, and let e(S) be the chance that all of them are set. A key
  * whose window of words is W hits the mark of a word in W with probability 1/64. The marks that it
@@ -10,8 +10,8 @@
  *     e'(S) = mean over the 8 windows W of
  *                 sum over T in (W and S) of  (1/64)^(|W and S| - |T|) (63/64)^|T|  e((S - W) + T)
  *
- * No term is negative, so nothing cancels, however small the chance. All windows being alike, e(S)
- * is the same for a set that was turned round the ring or mirrored: of 256 sets only 30 differ, and
+ * No term is negative, so nothing cancels, however small the chance. All windows are alike, so e(S)
+ * is the same for a set that was turned round the ring or mirrored. Of 256 sets only 30 differ, and
  * a key costs at most 465 multiplications. The wanted chance is e of k words in a row.
  *
  * The plain form of the same numbers, with g(S) the chance that a key leaves all marks of S alone,

@@ -190,7 +190,7 @@ static struct candidate solve_blocks(const struct wish *wish, uint32_t blocks_pe
     uint32_t first = classic > 8 ? (uint32_t)(classic / 4) : 1;
     if (first > max)
         first = max;
-    /* Up to half a fill, k probes of a key have a rate of at most about 2^-k: more than the classic
+    /* Up to half a fill, k probes of a key have a rate of at most about 2^-k. More than the classic
      * optimum never meet a rate that it misses, and cost time. */
     if (wish->rate > 0 && (double)max > classic + 3)
         max = (uint32_t)(classic + 3);
@@ -316,8 +316,8 @@ uint32_t bloomery_cell_bits(const bloomery_plan *plan)
 }
 
 /*
- * The cache lines, of the `parts` that a block of eight words takes, which its k words are read
- * from, one after the other, each with the chance `go_on` of the one before. They lie in k
+ * The cache lines that its k words are read from, one after the other, of the `parts` that a block
+ * of eight words takes. Each is read with the chance `go_on` of the one before. They lie in k
  * consecutive words, so what counts is where the first is: the mean over all eight.
  */
 static double parts_read(uint32_t parts, uint32_t probes, double go_on)
@@ -340,7 +340,7 @@ static double parts_read(uint32_t parts, uint32_t probes, double go_on)
 /*
  * The cache lines that are read to answer for a key. A block of an absent key says yes with
  * probability y, the L-th root of the rate, and the next is only read then. Of counters a block of
- * the filter is 4 or 8 cache lines, and its counters are read until one is 0: the next one with
+ * the filter is 4 or 8 cache lines. Its counters are read until one is 0: the next one with
  * probability y^(1/k) or a little less. docs/mathematics.md, section 10.
  */
 static void count_reads(bloomery_plan *plan, double units)

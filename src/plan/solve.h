@@ -11,13 +11,13 @@
  *
  * and only then rounds: units up to a multiple of 16 from 256 on (so that the filter folds) or of
  * 2^folds, and k down again to the smallest that still meets the rate at the rounded size. If L is
- * free the first is taken whose memory is within 10 % of a classic filter's at the same rate, else
- * (far below 1e-12) the one that takes the least memory: one block costs one cache miss, so memory
- * must pay for each block more.
+ * free the first is taken whose memory is within 10 % of a classic filter's at the same rate. Else
+ * (far below 1e-12) it is the one that takes the least memory. One block costs one cache miss, so
+ * memory must pay for each block more.
  *
- * Eight bits in one block are the fastest, for no word of it has to be left out. So if k is free,
- * k = 8 is taken with L = 1 if it costs at most 2 % more memory than the best k: if with memory
- * given its rate is no worse than that of the best k with 2 % more keys, or if it holds at most 2 %
+ * Eight bits in one block are the fastest, for no word of it has to be left out. So if k is free, k
+ * = 8 is taken with L = 1 if it costs at most 2 % more memory than the best k. With memory given:
+ * if its rate is no worse than that of the best k with 2 % more keys, or if it holds at most 2 %
  * fewer keys.
  *
  * The hash's own rate (plan/hash_rate.h) is part of every rate. If the hash is free, a plan is

@@ -7,10 +7,10 @@
  *     GOLDEN_BLOCK     64 bytes, k bits anywhere:
  *                     | ..1......1.....................1..    bit x g^i mod 2^32 >> 23
  *
- * x is half of the hash, the other half chooses the block, so all that a block sees of a key are 32
- * bits: a key shares its bits with every key that has the same x and the same block. With j keys in
- * a block, j being Binomial(n, 1/N), and positions that are as good as independent, an absent key
- * is taken for a present one with
+ * x is half of the hash, the other half chooses the block. So a block sees only 32 bits of a key: a
+ * key shares its bits with every key that has the same x and the same block. Let j, the keys in a
+ * block, be Binomial(n, 1/N), and let positions be as good as independent. Then an absent key is a
+ * false positive with
  *
  *     SALTED_WORDS    (1 - (31/32)^j)^8         eight words, each with a bit of every key
  *     GOLDEN_BLOCK     E[(X_jk / 512)^k]         plan/foreign/scattered_rate.h

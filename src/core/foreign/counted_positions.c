@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters of keys that come as positions, in one flat array: each position counts, so that a key
- * that names a counter twice adds 2 to it, and takes 2 when it is removed:
+ * Counters of keys that come as positions, in one flat array. Each position counts, so a key that
+ * names a counter twice adds 2 to it, and takes 2 when it is removed:
  *
  *     positions 3 9 3      counter 3: +2      counter 9: +1
  *
- * All else is as in core/counting.c: saturated counters stay so; below the maximum they are exact
- * sums; and a removal is refused if a counter is less than what it would take, for then the key is
+ * All else is as in core/counting.c. Saturated counters stay so; below the maximum they are exact
+ * sums. A removal is refused if a counter is less than what it would take, since the key is then
  * not in.
  *
  * A key has up to 1024 positions. How often one of them comes up is counted by looking at all

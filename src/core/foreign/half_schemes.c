@@ -2,7 +2,7 @@
 /*
  * Double hashing with two numbers a and b of 32 bits each, as libbloom has it: probe i at a + i b,
  * mod m. Its first releases let the sum wrap at 2^32 (DOUBLE_32), the later ones do not
- * (DOUBLE_HALVES), so that the same keys set other bits once a sum passes 2^32.
+ * (DOUBLE_HALVES). So the same keys set other bits once a sum passes 2^32.
  *
  * In arrays that are no small part of 2^32 bits neither spreads its positions evenly:
  * plan/foreign/half_rate.c.

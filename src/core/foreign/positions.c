@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters whose keys come as positions: those of systems that take more than 128 bits out of a key
- * (slices of a SHA-384 digest, seven seeded hashes, a chain of MD5 digests). The hash of such a
- * system hands out k positions below m, and what is left to do here is to set them and to look at
- * them. Several in flight hide each other's way to memory; all of them are prefetched before the
- * first is needed.
+ * Filters whose keys come as positions. Their systems take more than 128 bits out of a key (slices
+ * of a SHA-384 digest, seven seeded hashes, a chain of MD5 digests). The hash of such a system
+ * gives k positions below m. All that is left here is to set and to test them. Several in flight
+ * hide each other's way to memory; all of them are prefetched before the first is needed.
  */
 #include "core/foreign/schemes.h"
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Probe i at (a + i b + i^2) mod 2^64 mod m, as ClickHouse's core filter has it. From one probe to
- * the next a step is added that grows by 2: 1 + b, 3 + b, 5 + b, so that b = 0 still gives k
- * positions; what two words cannot give, k independent ones, is priced in
- * plan/foreign/quadratic_rate.c.
+ * the next a step is added that grows by 2: 1 + b, 3 + b, 5 + b. So b = 0 still gives k positions.
+ * Two words cannot give k independent ones; plan/foreign/quadratic_rate.c computes the cost.
  */
 #include "core/foreign/schemes.h"
 

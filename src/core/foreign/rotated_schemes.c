@@ -23,13 +23,13 @@
  *     measured with 10 bits a key, is 1.1 times that of the formula at 2^17 bits, 1.9 times at
  *     2^20, 2 at 2^22, 1.5 at 2^24, and depends on what m is.
  *
- * There is no formula for what a union of walks covers. So the rates here are counted: of a block,
- * all B^2 walks are tried on its bits at once, B starting points in a word operation (`covered`);
- * of a small array, a fixed sample of hashes (`hits`). For an expected rate, the bits are those of
- * keys drawn by a generator with a fixed start: the same number every time. A sample is as exact as
- * its size: some 4 % at a rate of one in a hundred. Arrays too large to be filled for that have the
- * usual formula's rate as the expected one, which is too low, and an estimate of keys that is up to
- * 15 % too low; their live rate is counted like any other.
+ * There is no formula for what a union of walks covers. So the rates here are counted. For a block,
+ * all B^2 walks are tried on its bits at once, B starting points in a word operation (`covered`).
+ * For a small array, a fixed sample of hashes is tried (`hits`). For an expected rate, the bits are
+ * those of keys drawn by a generator with a fixed start: the same number every time. A sample is as
+ * exact as its size: some 4 % at a rate of one in a hundred. Arrays too large to be filled for that
+ * have the usual formula's rate as the expected one, which is too low. Their estimate of keys is up
+ * to 15 % too low; their live rate is counted like any other.
  */
 #include "core/foreign/schemes.h"
 
@@ -81,8 +81,9 @@ static inline uint64_t rotated_step_next(const struct bloomery_layer *layer,
 #define SCHEME rotated_step
 #include "core/foreign/scheme_template.h"
 
-/* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it,
- * several of them while that takes at most so many positions, and none that is fuller than that. */
+/* How many walks are tried. Arrays up to so many bits (64 KiB on the stack) are filled for it.
+ * Several are filled while that takes at most so many positions, and none that is fuller than
+ * that. */
 enum { WALKS = 1 << 17, SMALL_BITS = 1 << 19, POSITIONS = 1 << 18, ARRAYS_MAX = 64, FULL = 12 };
 
 static bloomery_hash draw_hash(uint64_t *state)
@@ -304,8 +305,8 @@ double bloomery_rotated_block_expected_rate(const struct bloomery_layer *layer, 
     return bloomery_rate_of_32_bits(rate, (double)keys);
 }
 
-/* The cells that a walk of k steps touches: 2^t of them, or k if those are fewer, where the step
- * has 2^t multiples, as 2^(t-1) of B steps do. */
+/* The cells that a walk of k steps touches: 2^t of them if the step has 2^t multiples, as 2^(t-1)
+ * of B steps do, or k if those are fewer. */
 static double cells_of_a_walk(uint32_t shift, uint32_t probes)
 {
     double sum = 1;

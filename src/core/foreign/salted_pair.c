@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probe i at H128(lo, salt i) mod m, H128 being CityHash's way to make one word of two and the
- * salts fifteen constants: ClickHouse's skip index. Every probe hashes anew, so positions are
+ * Probe i is at H128(lo, salt i) mod m: ClickHouse's skip index. H128 is CityHash's way to make one
+ * word of two, and the salts are fifteen constants. Every probe hashes anew. So positions are
  * independent of each other as far as two keys differ in their 64 bits, and the classic rate is the
  * rate.
  */

@@ -5,8 +5,8 @@
  *
  *     kind, block scheme, probe scheme  ->  a row: check, operations, expected rate, estimate, scan
  *
- * so that nothing else in core knows that there are others. With a hash {lo, hi}, m the cells, N
- * the blocks and s32(x) the low 32 bits as a signed number, probe i = 0 .. k-1 touches:
+ * so that nothing else in core knows that there are others. The hash is {lo, hi}, m the cells, N
+ * the blocks and s32(x) the low 32 bits as a signed number. Probe i = 0 .. k-1 touches:
  *
  *   id  probe scheme         cell
  *   1   POSITIONS          what the hash itself hands out (hash/hashes.h): 128 bits are too few
@@ -67,8 +67,8 @@ enum { /* probe schemes */
        BLOOMERY_PROBES_DOUBLE_HALVES = 17,
 };
 
-/* Repeat schemes of counters: 0, a key touches each of its counters once in a block; 1, as often as
- * a position of it comes up. */
+/* Repeat schemes of counters: with 0 a key touches each of its counters once in a block, with 1 as
+ * often as a position of it comes up. */
 enum { BLOOMERY_REPEATS_COUNT = 1 };
 
 /* Count schemes: 0, `adds` counts calls; 1, only those that set a bit. */
@@ -132,8 +132,8 @@ double bloomery_quadratic_estimate(const struct bloomery_layer *layer, uint64_t 
 void bloomery_quadratic_scan(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
                              const uint8_t *payload, struct bloomery_scan *scan);
 
-/* As far as FLIPPED_DOUBLE_32 reaches, and as evenly: cells past 2^31 always stay 0, and cells that
- * two numbers reach are set sooner than those that one reaches (plan/foreign/turned_rate.h). */
+/* As far as FLIPPED_DOUBLE_32 reaches, and as evenly. Cells past 2^31 always stay 0. Cells that two
+ * numbers reach are set sooner than those that one reaches (plan/foreign/turned_rate.h). */
 double bloomery_flipped_double_32_expected_rate(const struct bloomery_layer *layer, uint64_t keys);
 double bloomery_flipped_double_32_estimate(const struct bloomery_layer *layer, uint64_t bits_set);
 void bloomery_flipped_double_32_scan(const struct bloomery_shape *shape,
@@ -165,8 +165,8 @@ bloomery_status bloomery_golden_block_check(const struct bloomery_shape *shape,
                                             const struct bloomery_layer *layer,
                                             bloomery_error *error);
 
-/* What every scheme with one block per key requires: L = 1, whole blocks of that size, fewer than
- * 2^32 of them. */
+/* The requirements of every scheme with one block per key: L = 1, whole blocks of that size, fewer
+ * than 2^32 of them. */
 bloomery_status bloomery_blocks_check(const struct bloomery_shape *shape,
                                       const struct bloomery_layer *layer, uint32_t block_bits,
                                       bloomery_error *error);

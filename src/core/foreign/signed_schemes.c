@@ -10,9 +10,9 @@
  *                                                                              the sign of c
  *
  * The first multiplies so that sums of two numbers of 32 bits reach past 2^31, and hardly ever pass
- * 0: its positions are those of a walk that nothing turns (plan/foreign/step_rate.h), as are those
- * of the second, where at most the first sum is negative. The third passes 0 and 2^63 all the time
- * (plan/foreign/turned_rate.h).
+ * 0. Its positions are those of a walk that nothing turns (plan/foreign/step_rate.h). So are those
+ * of the second, in which at most the first sum is negative. The third passes 0 and 2^63 all the
+ * time (plan/foreign/turned_rate.h).
  */
 #include "core/foreign/schemes.h"
 
@@ -83,8 +83,8 @@ static inline struct bloomery_steps absolute_double_begin(const struct bloomery_
     return (struct bloomery_steps){.at = hash.lo, .step = hash.hi};
 }
 
-/* Java's remainder has the sign of what is divided, and its size is that of sizes divided; the size
- * of -2^63 is 2^63, which is a number here. */
+/* Java's remainder has the sign of the dividend, and its size is that of sizes divided. The size of
+ * -2^63 is 2^63, which is a number here. */
 static inline uint64_t absolute_double_next(const struct bloomery_layer *layer,
                                             struct bloomery_steps *steps, uint32_t i)
 {

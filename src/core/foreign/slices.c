@@ -6,15 +6,15 @@
  *      0         s-1 s
  *
  * They come out of the hash as positions in the whole array, so that nothing is to be done here for
- * keys (core/foreign/positions.c). What differs is how many bits are set: in each slice n keys make
- * n throws among s bits, whatever happens in the others, so that the rate is exactly
+ * keys (core/foreign/positions.c). Only the number of set bits differs: in each slice n keys make n
+ * throws among s bits, whatever happens in the others. So the rate is exactly
  *
  *     (1 - (1 - 1/s)^n)^k
  *
  * where a flat array has a moment of kn throws among m. Of a filter as it is, it is the product of
  * the slices' fills.
  *
- * And chains of them: each next layer is for `growth` times the keys of the one before, at
+ * And chains of them. Each next layer is for `growth` times the keys of the one before, at
  * `tightening` times its rate, and has its own k and s (bloomery_slices_size).
  */
 #include "core/foreign/schemes.h"

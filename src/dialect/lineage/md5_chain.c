@@ -18,13 +18,13 @@
  * Sizing: up to d the caller says m and k; from e on k = ceil(-log2 p), m = ceil(-n log2(p) / ln
  * 2).
  *
- * Counters in the place of bits (cell_bits 4 or 8) were never among the examples: +1 for each
- * position, repeats included, -1 for each when a key is removed. There are no bytes for them but
- * ours.
+ * Counters in the place of bits (cell_bits 4 or 8) were never among the examples. A key adds 1 for
+ * each position, repeats included, and takes 1 for each when it is removed. There are no bytes for
+ * them but ours.
  *
  * Faults: in b a digest is used up after 512 / log2(m) positions and all others are 0. c can't go
- * on under Python 3 where a second digest is needed. f and g pass over half of all draws where m is
- * a power of two, since they take the next one above it.
+ * on under Python 3 if a second digest is needed. f and g pass over half of all draws if m is a
+ * power of two, since they take the next one above it.
  */
 #include "dialect/dialects.h"
 

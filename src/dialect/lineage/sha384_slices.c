@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filter of the 20-million-ID experiment (Nyquest/bloom_filter, in Java): a java.util.BitSet of
- * 2^28 bits, of which a key sets the 12 that its SHA-384 names (hash/foreign/sha384_slices_hash.c).
- * The size is fixed and nothing is written but bits, in one of three forms, the variants:
+ * 2^28 bits. A key sets the 12 that its SHA-384 names (hash/foreign/sha384_slices_hash.c). The size
+ * is fixed and nothing is written but bits, in one of three forms, the variants:
  *
  *     image      32 MiB; bit p is bit p & 7 of byte p >> 3
  *     trimmed    the same without the zero bytes at its end: BitSet.toByteArray()
@@ -17,10 +17,10 @@
  *
  * Keys are the UTF-8 of a string; Java's encoder makes "?" of a surrogate without its other half.
  *
- * Faults: the helper that rounds sizes up to a power of two compares with the number of keys where
- * it should compare with the bits needed (plan/foreign/calc_utils.h). For the experiment's
- * 20,000,000 keys at 0.01 that does no harm: 2^28 is right. But the filter takes 12 probes where
- * its own formula has 10, and has 1 in 551 for the 1 in 624 that it could have.
+ * Faults: the helper that rounds sizes up to a power of two compares with the number of keys
+ * instead of the bits needed (plan/foreign/calc_utils.h). For the experiment's 20,000,000 keys at
+ * 0.01 that does no harm: 2^28 is right. But the filter takes 12 probes although its own formula
+ * has 10. It has 1 in 551 instead of 1 in 624.
  */
 #include "dialect/dialects.h"
 
@@ -46,8 +46,8 @@ enum form { IMAGE, TRIMMED, JAVA, FORMS };
 static const char variants[] = "image, trimmed, java";
 static const uint64_t bits_fixed = UINT64_C(1) << 28;
 
-/* A stream with one object, of a class with one field, of an array type; numbers as Java has them
- * in its sources: the serialVersionUIDs of BitSet and of long[]. */
+/* A stream with one object, of a class with one field, of an array type. Numbers are as in Java's
+ * sources: the serialVersionUIDs of BitSet and of long[]. */
 static const uint8_t java_begin[] = {
     0xac, 0xed, 0x00, 0x05, 's',  'r',  0x00, 0x10, 'j',  'a',  'v',  'a',  '.',  'u',
     't',  'i',  'l',  '.',  'B',  'i',  't',  'S',  'e',  't',  0x6e, 0xfd, 0x88, 0x7e,
@@ -210,7 +210,7 @@ static const char *variant(const bloomery_filter *filter)
     return names[form_of(filter, &words)];
 }
 
-/* Where the helper that rounds up goes wrong for what the filter was planned for. */
+/* If the helper that rounds up goes wrong for the filter's plan. */
 static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
 {
     struct bloomery_phrase queried, would_be;
@@ -230,7 +230,7 @@ static bool remark_helper(uint64_t keys, double rate, char *text, size_t room)
     return true;
 }
 
-/* Where another number of probes would be better by an amount that can be measured. */
+/* If another number of probes would be better by an amount that can be measured. */
 static bool remark_probes(uint64_t keys, char *text, size_t room)
 {
     struct bloomery_phrase better, is;
@@ -247,7 +247,7 @@ static bool remark_probes(uint64_t keys, char *text, size_t room)
     return true;
 }
 
-/* Where it is not known: for as many keys as there are bits the helper finds this very size. */
+/* If it is not known: for as many keys as there are bits the helper finds this very size. */
 static void remark_size(char *text, size_t room)
 {
     struct bloomery_phrase queried, rate;

@@ -10,8 +10,8 @@
  * Sizing: m = trunc(-n ln p / (ln2 ln2)), k = ceil(-ln p / ln2), k as 32 bits. Neither m nor k is
  * in the words: who loads them says both, or the keys and the rate.
  *
- * Faults: m may be 0, which makes the original stop at the first key, and k may be 0 (from rate 1
- * on), which makes it say yes to all: both are refused here. It counts the bits that are set in 32
+ * Faults: m may be 0, which makes the original stop at the first key. k may be 0 (from rate 1 on),
+ * which makes it answer yes to all. Both are refused here. It counts the bits that are set in 32
  * bits.
  */
 #include "dialect/dialects.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A crawler's filter that was posted widely (Java, class SimpleHash): a java.util.BitSet of 2^25
- * bits - its comment says 2^24, its code has 2^25 - of which a key sets the seven, or six, that its
+ * bits - its comment says 2^24, its code has 2^25. A key sets the seven, or six, that its
  * polynomials name (hash/foreign/simple_hash_seeds.c). It has no file format; the image is
  *
  *     m / 8 bytes; bit p is bit p & 7 of byte p >> 3
@@ -19,16 +19,16 @@
  *                                                              in bits 192 to 7812
  *     three units c d e       s^2 c + s d + e                  992 to 476,658
  *
- * so that filters of short keys are crowded at their beginning while the rest is empty. How crowded
- * is computed here: bit b is reached by as many keys of l characters from 32 to 126 as there are
- * ways to write b in that form, counted by trying all last characters,
+ * so that filters of short keys are crowded at their beginning while the rest is empty. The
+ * crowding is computed here. Bit b is reached by as many keys of l characters from 32 to 126 as
+ * there are ways to write b in that form. They are counted by trying all last characters,
  *
  *     ways(b, 1) = 1 for 32 <= b <= 126, else 0
  *     ways(b, l) = sum over c = b mod s of ways((b - c) / s, l - 1)
  *
  * and with each key in with chance q the bit is set with 1 - (1 - q)^(sum of ways over seeds). The
- * rate is the product over a key's bits, averaged over keys; that several of its bits may come from
- * one other key is left out, since two keys of l characters share l - 1 polynomials at most.
+ * rate is the product over a key's bits, averaged over keys. Several of its bits may come from one
+ * other key. That is left out, since two keys of l characters share at most l - 1 polynomials.
  */
 #include "dialect/dialects.h"
 

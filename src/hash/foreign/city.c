@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * CityHash 1.0.2 (Google, 2011; later versions give other numbers). Short keys are hashed from
- * words that overlap in their middle; from 65 bytes on a state of seven words takes 64 bytes at a
+ * words that overlap in their middle. From 65 bytes on a state of seven words takes 64 bytes at a
  * time:
  *
  *     x, y, z, v = (v1, v2), w = (w1, w2)
@@ -11,8 +11,8 @@
  *     x and z change places
  *
  * 64 bits begin such a state from the last 64 bytes and so need no other end. 128 bits take their
- * state from the first 16 bytes, 128 bytes at a time, and at the end up to four pieces of 32 bytes,
- * counted from the last byte, so that they reach back into what was taken before; fewer than 128
+ * state from the first 16 bytes, 128 bytes at a time. At the end come up to four pieces of 32
+ * bytes, counted from the last byte, so that they reach back into earlier ones. Fewer than 128
  * bytes go another way.
  *
  * Words are 64 bits, little-endian.

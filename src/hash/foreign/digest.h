@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MD5 and the SHA family, of libcrypto, for other systems' filters that hash by them. The library
- * is loaded when the first such filter is opened or made: a program without such filters never
+ * is loaded when the first such filter is opened or made. A program without such filters never
  * loads it, and it need not be there.
  *
- * What is called are the functions with a state in the caller's memory, although the EVP functions
- * are the ones that OpenSSL advertises: those allocate for every digest, and an answer about a key
- * must not fail for want of memory. They also cost more than the digest of a short key itself.
- * Where a libcrypto has no such functions, it counts as not there.
+ * The functions with a state in the caller's memory are called, although OpenSSL advertises the EVP
+ * functions. Those allocate for every digest, and an answer about a key must not fail for want of
+ * memory. They also cost more than the digest of a short key itself. A libcrypto that has no such
+ * functions counts as not there.
  */
 #ifndef BLOOMERY_HASH_DIGEST_H
 #define BLOOMERY_HASH_DIGEST_H

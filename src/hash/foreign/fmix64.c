@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ClickHouse's hash of a number: the finaliser of murmur3 of its value, taken as unsigned in its
- * own width (-1 in one byte is 255). A key is the number's bytes, little-endian, 1 to 8 of them; 16
- * bytes (128 bits, UUID, IPv6) are its two words XORed, 32 (256 bits) its words XORed but for the
- * highest, which ClickHouse forgets. The empty key is 0, which is also what a part without numbers
- * hashes to.
+ * own width (-1 in one byte is 255). A key is the number's bytes, little-endian, 1 to 8 of them. 16
+ * bytes (128 bits, UUID, IPv6) are its two words XORed. 32 (256 bits) are its words XORed but for
+ * the highest, which ClickHouse forgets. The empty key is 0, which is also what a part without
+ * numbers hashes to.
  *
- * ClickHouse has no numbers of other lengths; here they have zeros after them, and past 32 bytes
- * all words but the fourth count, so that every key has a hash.
+ * ClickHouse has no numbers of other lengths. Here they have zeros after them, and past 32 bytes
+ * all words but the fourth count, so every key has a hash.
  */
 #include "hash/foreign/murmur3.h"
 #include "hash/hashes.h"

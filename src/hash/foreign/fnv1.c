@@ -2,7 +2,7 @@
 /*
  * FNV-1 with 64 bits (Fowler, Noll and Vo, public domain): for each byte h = h 0x100000001b3, then
  * h ^= the byte, from 0xcbf29ce484222325 on. Not FNV-1a, which does the two the other way round,
- * and so is the better one: here the last byte of a key changes nothing but the lowest eight bits.
+ * and so is the better one. Here the last byte of a key changes only the lowest eight bits.
  *
  * DCSO's filters begin with it modulo their prime 2^64 - 59: one subtraction, if it is no less.
  */

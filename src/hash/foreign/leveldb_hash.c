@@ -6,8 +6,8 @@
  *     4 bytes at a time, as a little-endian word w:    h = (h + w) M    h ^= h >> 16
  *     the 1 to 3 bytes left, b0 b1 b2:    h = (h + b0 + (b1 << 8) + (b2 << 16)) M    h ^= h >> 24
  *
- * modulo 2^32. RocksDB takes those last bytes for signed numbers: one that is 0x80 or more is
- * 256 less, and what it borrows comes from the bytes above it. Both use one seed for filters.
+ * modulo 2^32. RocksDB takes those last bytes for signed numbers. One that is 0x80 or more is 256
+ * less, and what it borrows comes from the bytes above it. Both use one seed for filters.
  */
 #include "base/bytes.h"
 #include "hash/hashes.h"

@@ -14,7 +14,7 @@
  *     f           SHA-1, low first         digest of key    x < n                 X
  *     g           SHA-1, low first         x = 0            x < n                 X
  *
- * f and g divide by n, the power of two above m - twice m if m is one itself - and pass over
+ * f and g divide by n, the power of two above m - twice m if m is one itself. They pass over
  * remainders of m and more: about half of all draws at worst. In b numbers end: once m^i has passed
  * 2^512, x is 0 and so are all further positions. In the others a remainder taken off a quotient
  * that is little more than m is not quite uniform, which e mends.

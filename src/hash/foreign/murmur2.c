@@ -14,8 +14,8 @@
  *                          h *= m                     h *= m
  *                          h ^= h >> 47               h ^= h >> 15
  *
- * What RedisBloom and libbloom make of them is a pair: the hash of the key with a fixed seed, and
- * once more with that hash as the seed.
+ * RedisBloom and libbloom make a pair of them: the hash of the key with a fixed seed, and once more
+ * with that hash as the seed.
  */
 #include "hash/foreign/murmur2.h"
 

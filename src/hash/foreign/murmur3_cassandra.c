@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MurmurHash3 x64 128 as Cassandra has it: the last 1 to 15 bytes are signed numbers that are
+ * MurmurHash3 x64 128 as Cassandra has it. The last 1 to 15 bytes are signed numbers that are
  * widened to 64 bits before they are shifted to their places and XORed together. So a byte from
- * 0x80 on there turns over all bits above it in its word; for others, and for whole blocks of 16,
+ * 0x80 on there turns over all bits above it in its word. For others, and for whole blocks of 16,
  * nothing is different.
  *
  * Cassandra's filters up to 3.x begin at h1 and step by h2, later ones begin at h2 and step by h1:

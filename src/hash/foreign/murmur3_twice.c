@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Four words of a key: murmur3 x64 128 of it, and of it with a byte 0x01 behind, and the positions
- * that bits-and-blooms makes of them. With h[0] and h[1] of the first and h[2] and h[3] of the
- * second, position i = 0 .. k-1 is
+ * Four words of a key: murmur3 x64 128 of it, and of it with a byte 0x01 behind. bits-and-blooms
+ * makes its positions of them. With h[0] and h[1] of the first and h[2] and h[3] of the second,
+ * position i = 0 .. k-1 is
  *
  *     (h[i & 1] + i h[2 + (((i + (i & 1)) & 3) >> 1)]) mod 2^64 mod m
  *

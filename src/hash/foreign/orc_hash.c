@@ -11,7 +11,7 @@
  *
  * Of whole numbers (and dates, and the bits of a double): Thomas Wang's mix of 64 bits, but with
  * right shifts that copy the sign. A key is a number in two's complement, least significant byte
- * first; fewer than 8 bytes are widened with their sign, as ORC widens integers, and no byte past
+ * first. Fewer than 8 bytes are widened with their sign, as ORC widens integers, and no byte past
  * the 8th counts.
  */
 #include "hash/foreign/murmur3.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The positions of pybloom and pybloom_live: the filter is k slices of s bits, and slice j takes
+ * The positions of pybloom and pybloom_live. The filter is k slices of s bits, and slice j takes
  * number j of a stream of numbers, modulo s. The stream is cut out of salted digests:
  *
  *     salt i    = D(i as 4 bytes, little-endian)
@@ -14,8 +14,8 @@
  *     bits      up to 128     160      256       384       more
  *     D         MD5 or XXH3   SHA-1    SHA-256   SHA-384   SHA-512, as often as need be
  *
- * The shortest one is MD5 up to version 3 (and in pybloom 2.0), and XXH3 with 128 bits, most
- * significant byte first, from version 4 on.
+ * The shortest one is MD5 up to version 3 (and in pybloom 2.0). From version 4 on it is XXH3 with
+ * 128 bits, most significant byte first.
  */
 #include "hash/foreign/digest.h"
 #include "hash/hashes.h"

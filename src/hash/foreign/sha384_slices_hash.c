@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The 20-million-ID experiment's positions: SHA-384 has 48 bytes, twelve words of 32 bits, most
- * significant byte first, and the low 28 bits of each are a position among 2^28.
+ * The 20-million-ID experiment's positions. SHA-384 has 48 bytes, twelve words of 32 bits, most
+ * significant byte first. The low 28 bits of each are a position among 2^28.
  */
 #include "hash/foreign/digest.h"
 #include "hash/hashes.h"

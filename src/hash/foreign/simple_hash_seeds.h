@@ -12,9 +12,9 @@ enum { BLOOMERY_SIMPLE_SEEDS = 7 };
 extern const uint32_t bloomery_simple_seeds[BLOOMERY_SIMPLE_SEEDS];
 
 /* The next character of a text in UTF-8, at `*at` < bytes, which is moved behind it: its number, or
- * that of a surrogate. What is no UTF-8 counts as U+FFFD for each longest piece that could have
- * begun a character, as Java's decoder has it; but three bytes that stand for a single surrogate
- * (WTF-8) are that, so that every Java string can be a key. */
+ * that of a surrogate. Bytes that are no UTF-8 count as U+FFFD for each longest piece that could
+ * have begun a character, as in Java's decoder. But three bytes that stand for a single surrogate
+ * (WTF-8) are that, so every Java string can be a key. */
 uint32_t bloomery_decode_utf8(const uint8_t *text, size_t bytes, size_t *at);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Digests as numbers of up to 512 bits, which systems written in Python divide by the size of a
+ * Digests as numbers of up to 512 bits. Systems written in Python divide them by the size of a
  * filter again and again, each remainder being a position:
  *
  *     654321 = 40895 * 16 + 1        1
  *      40895 =  2555 * 16 + 15      15
  *       2555 =   159 * 16 + 11      11
  *
- * Schoolbook division by one 64-bit limb, from the highest on: the remainder of one limb stands
+ * Schoolbook division by one 64-bit limb, from the highest on. The remainder of one limb stands
  * before the next, and 128 bits over 64 are exact.
  */
 #ifndef BLOOMERY_HASH_WIDE_H

@@ -8,9 +8,9 @@
  *     lowest rate down, the first whose rate is above p; one probe more is the answer
  *     if no row has an answer: 19 bits, 13 probes
  *
- * The faults: a row all of whose rates are p or less has no answer, and so from 0.221 up to 0.237,
- * where every row either has only larger rates or only smaller ones, the dearest answer is given.
- * And a p below 1.09e-4 gets that too, though it does not reach it. Row 20 is never looked at.
+ * The faults: a row whose rates are all p or less has no answer. From 0.221 up to 0.237 every row
+ * has either only larger rates or only smaller ones, so the dearest answer is given. And a p below
+ * 1.09e-4 gets that too, though it does not reach it. Row 20 is never looked at.
  */
 #ifndef BLOOMERY_PLAN_BEST_PRACTICE_H
 #define BLOOMERY_PLAN_BEST_PRACTICE_H
@@ -27,8 +27,9 @@ struct bloomery_practice {
 #define BLOOMERY_PRACTICE_MIN 1.09e-4
 
 /*
- * What a rate is compared with. It matters only if the rate is an entry of the table, 0.237 say: a
- * program that writes this number has the double next to it, which is a little less or more.
+ * What a rate is compared with. It matters only if the rate is an entry of the table, for example
+ * 0.237. A program that writes this number has the double next to it, which is a little less or
+ * more.
  */
 enum bloomery_practice_literals {
     BLOOMERY_PRACTICE_DECIMAL, /* the entries themselves (the long doubles of releases of today) */
@@ -40,7 +41,7 @@ struct bloomery_practice bloomery_best_practice(double rate,
                                                 enum bloomery_practice_literals literals);
 
 /* The fewest bits, and for them the fewest probes, with which the table has this rate or a smaller
- * one: what the answer would be without the faults. The dearest one if it has none. */
+ * one: the answer without the faults. The dearest one if it has none. */
 struct bloomery_practice bloomery_sound_practice(double rate);
 
 #endif

@@ -10,15 +10,15 @@
 #include <stdint.h>
 
 /* ceil(-n ln p / (ln 2)^2), the bits for n keys at rate p. 0 if n is 0, if p is not above 0 and
- * below 1, or if the number would pass 2^62, from which on the original's next step overflows. */
+ * below 1, or if the number would pass 2^62. From there on the original's next step overflows. */
 uint64_t bloomery_calc_bits(uint64_t n, double p);
 
 /*
- * Those bits rounded up to a power of two, as the original does it: h is the highest power of two
- * in them, and the answer is n if h equals n, else 2 h. h should have been compared with the bits,
- * not with n: so an exact power of two is doubled for nothing, and if n is a power of two and the
- * bits are n to 2 n - 1 (rates from 0.383 to 0.619), n are returned, fewer than are needed. 0 if
- * the bits are.
+ * Those bits rounded up to a power of two, as the original does it. h is the highest power of two
+ * in them, and the answer is n if h equals n, else 2 h. The comparison of h should be with the
+ * bits, not with n. So an exact power of two is doubled for nothing. And if n is a power of two and
+ * the bits are n to 2 n - 1 (rates from 0.383 to 0.619), n are returned, fewer than are needed. 0
+ * if the bits are.
  */
 uint64_t bloomery_calc_aligned(uint64_t n, double p);
 

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Write m = 2^j r, r odd. Since G is odd, multiplying by it permutes the residues modulo 2^j, and
- * the residue of h G^i modulo 2^j follows from that of h alone. So a key does not draw k positions:
- * it draws a place on a ring of residues and takes the k places after it, and only modulo r its
- * positions are as good as independent:
+ * Write m = 2^j r, r odd. Since G is odd, multiplying by it permutes the residues modulo 2^j. The
+ * residue of h G^i modulo 2^j follows from that of h alone. So a key does not draw k positions. It
+ * draws a place on a ring of residues and takes the k places after it. Only modulo r its positions
+ * are as good as independent:
  *
  *     ring        .  .  s  .  .  .  .  .  .        s: where a key begins; of 2^j places
  *     takes                1  2  3  4  5           its k = 5 places, in each one of r cells
  *     another        q
  *     takes             1  2  3  4  5              has four places in common with it
  *
- * At r = 1 there is one cell to a place, and a key is a false positive once the k places after it
- * are covered by the stretches of other keys. With J keys beginning at each place, J Poisson with
- * mean l = n / 2^j, that fails only if k places in a row, of the 2k-1 that can reach, have none:
+ * At r = 1 there is one cell to a place. A key is a false positive once the k places after it are
+ * covered by the stretches of other keys. J keys begin at each place, J Poisson with mean l = n /
+ * 2^j. Then that fails only if k places in a row, of the 2k-1 that can reach, have none:
  *
  *     rate = 1 - e^-kl (1 + (k-1) (1 - e^-l))
  *
  * (65,536 bits, k = 7, n = 6000: 0.197, and not 0.0053).
  *
- * For any r let S be a set of the k places. A key that begins where it covers c of S misses all its
- * cells there with chance x^c, x = 1 - 1/r, so a place with Poisson many such keys leaves S alone
- * with chance g(c) = exp(-l (1 - x^c)), and by inclusion and exclusion
+ * For any r let S be a set of the k places. A key that covers c of S from its beginning misses all
+ * its cells there with chance x^c, x = 1 - 1/r. So a place with Poisson many such keys leaves S
+ * alone with chance g(c) = exp(-l (1 - x^c)), and by inclusion and exclusion
  *
  *     rate = sum over S of (-1)^|S| product over the 2k-1 places s of g(|S covered from s|).
  *
- * What a place covers is a beginning of the k or an end of them. With T = |S| and a the number of S
- * among the first t, the product is that of g(a) over t = 1 .. k and of g(T - a) over t = 1 .. k-1,
- * which a walk over t sums up for all S of size T at once.
+ * What a place covers is a beginning of the k or an end of them. Let T = |S| and a the number of S
+ * among the first t. The product is that of g(a) over t = 1 .. k and of g(T - a) over t = 1 .. k-1.
+ * A walk over t sums it up for all S of size T at once.
  *
  * Terms are as large as (1 + 1/2)^k in sum, so that some 1e-16 of that is lost. The sum over one
  * stretch alone,

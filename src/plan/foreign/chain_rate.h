@@ -10,8 +10,8 @@
 
 /*
  * With `keys` keys. bits >= 1, probes >= 1. 0 keys: 0. Measured, it is right to 1 per cent from
- * 64,000 bits on, and up to 4 per cent too low in smaller arrays, 15 per cent with 20 probes. With
- * more than 64 probes it is a lower bound. O(probes^3), less than a millisecond.
+ * 64,000 bits on. In smaller arrays it is up to 4 per cent too low, 15 per cent with 20 probes.
+ * With more than 64 probes it is a lower bound. O(probes^3), less than a millisecond.
  */
 double bloomery_chain_walk_rate(uint64_t bits, uint32_t probes, uint64_t keys);
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A number of 32 bits reduced to m cells is not spread evenly over them, unless m is small or
- * divides 2^32, and does not reach all of them if m is larger. Measure cells in units of 2^32:
- * there are M = m / 2^32 of them, and a, b are uniform in 0..1.
+ * divides 2^32. It does not reach all of them if m is larger. Measure cells in units of 2^32: there
+ * are M = m / 2^32 of them, and a, b are uniform in 0..1.
  *
  * Sums that wrap (m below 2^31): any two positions are independent and uniform in 0..1 before they
  * are reduced to M. Let q = floor(1 / M). A share s = 1/M - q of the cells is hit by q + 1 of the
- * 2^32 numbers, the others by q, and the rate is that of an array of two densities:
+ * 2^32 numbers, the others by q. The rate is that of an array of two densities:
  *
  *     |   s m cells: n k (q+1) / 2^32 hits    |   the others: n k q / 2^32    |
  *      a position comes here with chance s M (q+1)
  *
  * Sums that do not wrap: probe i is at (a + i b) mod M. If M is large the first probe never leaves
- * the first unit, the second never the first two, and all of them meet where a and b are small:
+ * the first unit, the second never the first two. All of them meet if a and b are small:
  *
  *     M = 4, k = 4    |#################|#########|#####|##  |     hits by cell
  *                      0                 1         2     3
  *
- * The density is counted over points (a, b) that are spread evenly, in so many bins of the array,
- * and the rate is the mean, over the same points, of the product of the shares of set bits where
- * their probes are.
+ * The density is counted over points (a, b) that are spread evenly, in so many bins of the array.
+ * The rate is the mean, over the same points, of the product of the shares of set bits at their
+ * probes.
  *
  *     1.9e10 bits for 2e9 keys, k = 7: 1 in 33 and not 1 in 100
  */
@@ -65,7 +65,7 @@ static void two_densities(struct density *density, uint64_t bits, uint32_t probe
     density->hits[1] = more * range * (whole + 1) * probes;
 }
 
-/* Where probe i of a point is: a bin. */
+/* The bin of probe i of a point. */
 static uint32_t bin_of(const struct density *density, double range, uint32_t point, uint32_t i)
 {
     assert(density->bins == BINS && density->reach > 0);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three things that k independent positions would not do, each rare and each worth more than it is
- * rare: a filter at 1 in 10^13 by the classic formula can be one at 1 in 10^5.
+ * These are three effects that k independent positions do not have, each rare and each worth more
+ * than it is rare. A filter at 1 in 10^13 by the classic formula can be one at 1 in 10^5.
  *
- * 1. A key's own positions coincide. i and j do where (j - i)(b + i + j) = 0 mod m: with chance
- *    g/m, g the power of two in j - i and m, and not 1/m. The key then needs a bit less.
- * 2. A stored key hits two positions of the queried one, i to i' and j to j', with chance g/m^2, g
- *    the power of two in j - i, j' - i' and m, and not 1/m^2.
- * 3. A stored key lies on the queried one as on a ruler, shifted by s or turned round: then r of k
+ * 1. A key's own positions coincide. i and j do if (j - i)(b + i + j) = 0 mod m. The chance is g/m,
+ *    g the power of two in j - i and m, and not 1/m. The key then needs a bit less.
+ * 2. A stored key hits two positions of the queried one, i to i' and j to j'. The chance is g/m^2,
+ *    g the power of two in j - i, j' - i' and m, and not 1/m^2.
+ * 3. A stored key lies on the queried one as on a ruler, shifted by s or turned round. Then r of k
  *    positions are the same at once, all of them for s = 0. Each of these has the chance 1/m^2,
  *    since a and b decide it, and not m^-r. There are two with r = k and four with every smaller r.
  *
- * Two of r positions that coincide were counted by 2 already, so 3 counts if three or more of the r
+ * Two of r positions that coincide were counted by 2 already. So 3 counts if three or more of the r
  * cells would otherwise be empty: e = 1 - fill, P(Bin(r, e) >= 3). The other k - r must be set
  * anyhow.
  *
- * All sums wrap at 2^64. If m is a power of two that changes nothing; else two keys lie on each
- * other only where they wrap at the same steps, but for a linear term, and two linear terms chosen
- * at random do so at r steps with the chance agree(r): floor(x + i y) for uniform x, y, up to
- * integer a + i b.
+ * All sums wrap at 2^64. If m is a power of two that changes nothing. Else two keys lie on each
+ * other only if they wrap at the same steps, but for a linear term. Two linear terms chosen at
+ * random do so at r steps with the chance agree(r): floor(x + i y) for uniform x, y, up to integer
+ * a + i b.
  */
 #include "plan/foreign/quadratic_rate.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of a flat filter whose positions are (a + i b + i^2) mod 2^64 mod m: two words a and b
+ * The rate of a flat filter whose positions are (a + i b + i^2) mod 2^64 mod m. Two words a and b
  * of a hash make all of a key's k positions (docs/mathematics.md, section 15).
  */
 #ifndef BLOOMERY_PLAN_QUADRATIC_RATE_H
@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /*
- * What is to be added to fill^k, or to the classic rate, because a key's positions depend on each
- * other, in a filter of `keys` keys a share `fill` of whose bits is set. bits >= 1, probes >= 1,
+ * The part to be added to fill^k, or to the classic rate, because a key's positions depend on each
+ * other. The filter has `keys` keys and a share `fill` of its bits set. bits >= 1, probes >= 1,
  * fill 0 to 1. The rate is good to 4 per cent for up to 7 probes from 64 bits on, to a fifth
  * beyond. O(probes).
  */

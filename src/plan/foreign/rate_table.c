@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row b has the rates with b bits for a key and 0, 1, 2 .. probes, in units of 1e-7: an entry of
- * three digits like 8.89e-05 is a whole number of them, and a quotient of two whole numbers that
+ * Row b has the rates with b bits for a key and 0, 1, 2 .. probes, in units of 1e-7. An entry of
+ * three digits like 8.89e-05 is a whole number of them. A quotient of two whole numbers that
  * doubles hold is the double next to it. 0: not in the table.
  */
 #include "plan/foreign/rate_table.h"

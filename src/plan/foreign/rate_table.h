@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of rates, to three digits, by which Cassandra and ClickHouse choose how many bits a key
- * gets and how many probes: (1 - e^(-k/b))^k with b bits for each key, for 2 to 20 bits and as many
- * probes as are worth having there, one more at times. It is copied from system to system since the
- * nineties.
+ * gets and how many probes. It has (1 - e^(-k/b))^k with b bits for each key, for 2 to 20 bits and
+ * as many probes as are worth having there, one more at times. It is copied from system to system
+ * since the nineties.
  */
 #ifndef BLOOMERY_PLAN_RATE_TABLE_H
 #define BLOOMERY_PLAN_RATE_TABLE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rate of blocks of 512 bits in which a key throws k bits anywhere, as other systems have them:
- * a block of j keys has seen jk throws, so
+ * The rate of blocks of 512 bits in which a key throws k bits anywhere, as other systems have them.
+ * A block of j keys has seen jk throws, so
  *
  *     rate = sum over j of P(load = j) E[(X_jk / 512)^k],     load Binomial(n, 1/N)
  *

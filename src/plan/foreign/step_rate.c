@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Positions x_i = a + i b have two words of chance and not k, which costs in two ways. (The classic
- * rate knows none of it, and for large m need not: all of this is of the order of 1/m. But a rate
- * of one in a million in an array of 28,800 bits, of 20 probes and 1000 keys, is nine in a million
- * if sums wrap, and 54 if they do not.)
+ * rate knows none of it, and for large m need not: all of this is of the order of 1/m. But take an
+ * array of 28,800 bits, of 20 probes and 1000 keys, with a rate of one in a million. It is nine in
+ * a million if sums wrap, and 54 if they do not.)
  *
  * Steps that lead back. Modulo m alone, let d = m / gcd(b, m) be the order of b: the key has only
  * min(d, k) positions. There are phi(d) steps of order d, so that
  *
  *     own = sum over d | m, d < k of  phi(d) / m (f^d - f^k),    f: the share of bits set.
  *
- * Keys beside each other. A key with step b, or -b, that begins t steps from where the queried key
- * begins covers x = k - |t| of its positions at once; with chance 1/m^2 each. Any two of a key's
- * positions are independent, so what is new begins with the third: a key that covers x positions
- * contributes
+ * Keys beside each other. Take a key with step b, or -b, that begins t steps from the start of the
+ * queried key. It covers x = k - |t| of its positions at once, with chance 1/m^2 each. Any two of a
+ * key's positions are independent, so what is new begins with the third: a key that covers x
+ * positions contributes
  *
  *     W(x) = f^(k-x) - f^k (1 + x g + x (x-1) / 2 g^2),               g = 1/f - 1,
  *
  * and n keys  n / m^2 sum of W(x)  over all rows of x points in the grid of k x k pairs of probes,
  * at any slope: slopes 1 and -1 are the case above, p/q is a key whose step is p/q of b.
  *
- * Sums that wrap. Modulo 2^64 first, x_i = a + i b - w_i c mod m, with c = 2^64 mod m and w_i the
- * number of times that the sum has passed 2^64: w_i = floor(A + i B) with A and B the two words as
- * fractions of 2^64, which are independent of both modulo m. If m divides 2^64, c = 0, and nothing
- * is changed. Else let m = 2^v o. Modulo 2^v, c is 0; modulo o, in units of c, x_i = a' + i b' -
- * w_i. Two probes can coincide for many pairs only if b' is a fraction w/s with a small s, one of o
- * values, and then the number of positions is that of different pairs (i mod 2^u, i w - s w_i), 2^u
- * being the order of b modulo 2^v:
+ * Sums that wrap. Sums are modulo 2^64 first: x_i = a + i b - w_i c mod m, with c = 2^64 mod m and
+ * w_i the number of times that the sum has passed 2^64. w_i = floor(A + i B) with A and B the two
+ * words as fractions of 2^64, which are independent of both modulo m. If m divides 2^64, c = 0, and
+ * nothing is changed. Else let m = 2^v o. Modulo 2^v, c is 0; modulo o, in units of c, x_i = a' + i
+ * b' - w_i. Two probes can coincide for many pairs only if b' is a fraction w/s with a small s, one
+ * of o values. Then the number of positions is that of different pairs (i mod 2^u, i w - s w_i),
+ * 2^u being the order of b modulo 2^v:
  *
  *     own = sum over s, w, u of  phi(2^u) / m (E f^different - f^k),
  *

@@ -8,17 +8,17 @@
  *              |  /\ /  \    /          position before mod m
  *           0  | /  X    \/\/
  *
- * With A and B the two words as fractions of 2^W, n_i = floor(A + i B) and a remainder from 1/2 on
- * meaning "negative", position i is, modulo m and with w = 2^W mod m,
+ * A and B are the two words as fractions of 2^W, n_i = floor(A + i B), and a remainder from 1/2 on
+ * means "negative". Position i is then, modulo m and with w = 2^W mod m,
  *
  *     +(a + i b) + o_i,  o_i = -n_i w                  or if it is negative
  *     -(a + i b) + o_i,  o_i = (n_i + 1) w - 1       (flipped; without the 1 for an absolute
  *     value).
  *
- * a and b modulo m are independent of A and B: m is much smaller than 2^W. So for each point (A,
- * B), of a set that is spread evenly, signs and o_i are given, and what two positions share depends
- * on a and b alone. With f the share of bits that is set, to the first order in 1/m, beside the
- * rate of independent positions:
+ * a and b modulo m are independent of A and B: m is much smaller than 2^W. So signs and o_i are
+ * given for each point (A, B) of a set that is spread evenly. What two positions share depends on a
+ * and b alone. With f the share of bits that is set, to the first order in 1/m, beside the rate of
+ * independent positions:
  *
  *   - a key's own. Two positions i < j of the same sign are one if (j - i) b = +-(o_i - o_j): for a
  *     few b of m. Each such b leaves d different positions and is worth (f^d - f^k) / m. Two of
@@ -35,7 +35,7 @@
  *
  *     since single ones and pairs are those of independent positions.
  *
- * And positions of 31 bits are not spread evenly over an array that is no small part of 2^31: with
+ * And positions of 31 bits are not spread evenly over an array that is no small part of 2^31. With
  * q = floor(2^31 / m), the first 2^31 - q m cells are hit by q + 1 numbers each, the others by q.
  * Past 2^31 that is none.
  */
@@ -154,8 +154,8 @@ static bool same(const struct turned *turned, const struct walk *walk, uint32_t 
 
 /* ---- A key's own ----------------------------------------------------------------------------- */
 
-/* f^d - f^k for a step that makes probes i and j one; 0 if probes that come before those in the
- * order of looking are one as well, so that each step counts once. */
+/* f^d - f^k for a step that makes probes i and j one. It is 0 if earlier probes in the order of
+ * looking are one as well, so that each step counts once. */
 static double worth_of_step(const struct turned *turned, const struct walk *walk, uint32_t i,
                             uint32_t distance, uint64_t step)
 {
@@ -246,8 +246,8 @@ static double covering(const struct turned *turned, uint32_t x)
            x * (x - 1.0) / 2 * pow(f, k - 2) * (1 - f) * (1 - f);
 }
 
-/* How another walk may lie on this one: of the same sign or the opposite, in the same direction or
- * the opposite, its step that of this one and `extra`. */
+/* The ways in which another walk may lie on this one: of the same sign or the opposite, in the same
+ * direction or the opposite. Its step is that of this one and `extra`. */
 struct relation {
     bool opposite;
     bool reversed;
@@ -305,7 +305,7 @@ static double lying_on(const struct turned *turned, const struct walk *one,
 /* ---- All of it ------------------------------------------------------------------------------- */
 
 /*
- * The mean over A and B of what a key's own positions are worth is hard to come by: most of it is
+ * The mean over A and B of the effect of a key's own positions is hard to compute. Most of it is
  * from B near 0, where walks are short, and from near 1/2, where they go to and fro. B and 1 - B
  * are the same walk from either end. So B = (1 - cos(pi u)) / 4 with u even in 0 .. 1, and pi/2
  * sin(pi u) for the weight.
