@@ -411,4 +411,31 @@ def a_filter_is_opened_once(c):
         c.expect(counts == "opens 1 stats 0 fstats 1", f"{line}: {counts}")
 
 
+@case
+def what_was_looked_at_is_used(c):
+    """Another file takes the name right before a second opening: there is none, so nothing of it is met."""
+    if os.environ.get("BLOOMERY_EMULATOR") or "BLOOMERY_COUNTED_CALLS" not in os.environ:
+        raise Skip("the library that counts was not built")
+    for line, stdin, opens, keys in (
+            ("add -q a.bloom", "a3\n", 1, "a1\na2\na3\n"), ("remove -q a.bloom", "a2\n", 1, "a1\n"),
+            ("add -q --dialect guava a.bloom", "a3\n", 1, "a1\na2\na3\n"),
+            ("dedupe -q --against a.bloom", "a1\na2\nother\n", 1, "a1\na2\n"),
+            ("merge -q -o a.bloom b.bloom b.bloom", "", 3, "b1\n"),
+            ("build -q -n 10 -o a.bloom", "b1\n", 2, "b1\n")):
+        kind = "-n 10 --dialect guava" if "guava" in line else "-n 10 --kind counting"
+        c.run(f"build -q --force {kind} -o a.bloom", stdin="a1\na2\n", stderr=None)
+        c.run(f"build -q --force {kind} -o other.bloom", stdin="other\n", stderr=None)
+        c.run("build -q --force -n 10 --kind counting -o b.bloom", stdin="b1\n")
+        environment = {"LD_PRELOAD": os.environ["BLOOMERY_COUNTED_CALLS"], "COUNTED_PATH": "a.bloom",
+                       "COUNTED_REPORT": c.path("counts")}
+        if opens == 1:
+            environment["COUNTED_OTHER"] = c.path("other.bloom")
+        out = "other\n" if line.startswith("dedupe") else ""
+        c.run(line, stdin=stdin, stdout=out, stderr=None, environment=environment)
+        counts = c.read("counts").decode()
+        c.expect(counts.split()[:2] == ["opens", str(opens)], f"{line}: {counts}")
+        c.run("query " + ("--dialect guava " if "guava" in line else "") + "a.bloom", stdin="a1\na2\na3\nother\nb1\n",
+              stdout=keys, stderr=None)
+
+
 main()

@@ -139,20 +139,20 @@ static int report(const struct addition *addition, const bloomery_filter *filter
     return tool_json_print(object, TOOL_FOUND);
 }
 
-/* The filter that is to change, and whose file it is. NULL after a message. */
-static bloomery_filter *open_filter(const struct addition *addition, struct tool_origin *origin)
+/* The filter that is to change. NULL after a message. */
+static bloomery_filter *open_file(const struct addition *addition,
+                                  const struct tool_filter_file *file)
 {
+    const struct tool_origin *origin = &file->origin;
     bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
     opening.flags = BLOOMERY_OPEN_COPY;
     opening.memory_limit = addition->memory;
-    if (!tool_may_change(addition->path))
-        return NULL;
-    bloomery_filter *filter = tool_filter_open_any(addition->path, opening, addition->secret_file,
-                                                   &addition->dialect, origin);
+    bloomery_filter *filter =
+        tool_filter_open_file(file, opening, addition->secret_file, &addition->dialect);
     const bool writable =
         filter != NULL && origin->dialect != NULL && !origin->packed && origin->dialect->writes;
     if (filter == NULL || origin->dialect == NULL ||
-        (writable && tool_foreign_is_whole(addition->path, filter, origin->dialect)))
+        (writable && tool_foreign_is_whole(file, filter, origin->dialect)))
         return filter;
     if (writable)
         tool_error("%s: has more than this filter, which would be lost; 'bloomery convert --from' "
@@ -168,6 +168,20 @@ static bloomery_filter *open_filter(const struct addition *addition, struct tool
                    addition->path, origin->dialect->name, origin->dialect->name);
     bloomery_free(filter);
     return NULL;
+}
+
+/* That of the file that is locked, and whose file it is. */
+static bloomery_filter *open_held(const struct addition *addition, int lock,
+                                  struct tool_origin *origin)
+{
+    struct tool_filter_file file;
+    if (!tool_may_change(addition->path) ||
+        !tool_filter_file_held(&file, addition->path, lock, &addition->dialect))
+        return NULL;
+    *origin = file.origin;
+    bloomery_filter *filter = open_file(addition, &file);
+    tool_filter_file_close(&file);
+    return filter;
 }
 
 static bool save(const struct addition *addition, const struct tool_origin *origin,
@@ -211,10 +225,10 @@ static bool rate_is_allowed(const struct addition *addition, const bloomery_info
     return false;
 }
 
-static int add_locked(const struct addition *addition)
+static int add_locked(const struct addition *addition, int lock)
 {
     struct tool_origin origin;
-    bloomery_filter *filter = open_filter(addition, &origin);
+    bloomery_filter *filter = open_held(addition, lock, &origin);
     if (filter == NULL)
         return TOOL_ERROR;
     bloomery_key_rule rule;
@@ -299,7 +313,7 @@ static int add_main(int argc, char **argv)
     int lock = tool_filter_lock(addition.path);
     if (lock < 0)
         return TOOL_ERROR;
-    int code = add_locked(&addition);
+    int code = add_locked(&addition, lock);
     tool_filter_unlock(lock);
     return code;
 }

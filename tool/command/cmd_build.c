@@ -357,7 +357,8 @@ static bool save(const struct build *build, const bloomery_filter *filter)
         return false;
     /* Reading may have taken hours: what stands there now is looked at, not what stood there. */
     bloomery_error error;
-    bool good = tool_may_replace(build->output, build->force);
+    bool good = lock >= 0 ? tool_may_replace_held(build->output, lock, build->force)
+                          : tool_may_replace(build->output, build->force);
     if (good && bloomery_save(filter, build->output, &error) != BLOOMERY_OK) {
         tool_library_error(build->output, &error);
         good = false;

@@ -286,12 +286,12 @@ static bool has_counters(const char *path, const bloomery_filter *filter)
     return false;
 }
 
-static int remove_locked(const struct removal *removal)
+static int remove_locked(const struct removal *removal, int lock)
 {
     if (!tool_may_change(removal->path))
         return TOOL_ERROR;
     bloomery_filter *filter =
-        tool_filter_open(removal->path, BLOOMERY_OPEN_COPY, removal->secret_file);
+        tool_filter_open_held(removal->path, lock, BLOOMERY_OPEN_COPY, removal->secret_file);
     if (filter == NULL)
         return TOOL_ERROR;
     bloomery_error error;
@@ -362,7 +362,7 @@ static int remove_main(int argc, char **argv)
     int lock = tool_filter_lock(removal.path);
     if (lock < 0)
         return TOOL_ERROR;
-    int code = remove_locked(&removal);
+    int code = remove_locked(&removal, lock);
     tool_filter_unlock(lock);
     return code;
 }

@@ -151,15 +151,6 @@ bool tool_filter_refuse(const char *path)
     return false;
 }
 
-bool tool_filter_is_file(const char *path)
-{
-    struct stat facts;
-    bool there = stat(path, &facts) == 0;
-    if (there ? S_ISREG(facts.st_mode) || S_ISDIR(facts.st_mode) : strcmp(path, "-") != 0)
-        return true;
-    return tool_filter_refuse(path);
-}
-
 /* The estimate strays by far less than this; the rate rises by more than as much again. */
 #define OVERFULL 1.05
 
@@ -191,32 +182,49 @@ void tool_warn_overfull(const char *path, const bloomery_info *info)
 
 /* ---- Locks ----------------------------------------------------------------------------------- */
 
+/* Locks what is open. Its path is looked at once more, for another file may have got the name while
+ * we waited: 1 is that it still has it, 0 that not, -1 a failure with errno. */
+static int lock_held(const char *path, int descriptor, const struct stat *held)
+{
+    struct stat named;
+    int locked;
+    do
+        locked = flock(descriptor, LOCK_EX);
+    while (locked != 0 && errno == EINTR);
+    if (locked != 0 || stat(path, &named) != 0)
+        return -1;
+    return held->st_dev == named.st_dev && held->st_ino == named.st_ino;
+}
+
 int tool_filter_lock(const char *path)
 {
-    if (!tool_filter_is_file(path))
-        return -1;
     while (true) {
-        /* O_NONBLOCK: a FIFO given by mistake must not hang here; the library then refuses it. */
-        int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        /* O_NONBLOCK: a FIFO given by mistake must not hang here. */
+        const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        struct stat held = {0};
         if (descriptor < 0)
             break;
-        int locked;
-        do
-            locked = flock(descriptor, LOCK_EX);
-        while (locked != 0 && errno == EINTR);
-
-        struct stat held, named;
-        if (locked != 0 || fstat(descriptor, &held) != 0 || stat(path, &named) != 0) {
-            int reason = errno;
+        int current = fstat(descriptor, &held) == 0 ? 0 : -1;
+        if (current == 0 && !S_ISREG(held.st_mode) && !S_ISDIR(held.st_mode)) {
             close(descriptor);
-            errno = reason;
-            break;
+            tool_filter_refuse(path);
+            return -1;
         }
-        if (held.st_dev == named.st_dev && held.st_ino == named.st_ino)
+        if (current == 0)
+            current = lock_held(path, descriptor, &held);
+        if (current > 0)
             return descriptor;
-        close(descriptor); /* replaced while we waited: what we locked is an old version */
+        const int reason = errno;
+        close(descriptor);
+        errno = reason;
+        if (current < 0)
+            break;
     }
-    tool_error("%s: %s", path, strerror(errno));
+    /* ENXIO: a socket. */
+    if (errno == ENXIO || (errno == ENOENT && strcmp(path, "-") == 0))
+        tool_filter_refuse(path);
+    else
+        tool_error("%s: %s", path, strerror(errno));
     return -1;
 }
 
@@ -259,33 +267,22 @@ bool tool_may_change(const char *path)
     return directory_takes_files(path);
 }
 
-bool tool_may_replace(const char *path, bool force)
+static bool is_for_writing(const char *path, const struct stat *facts)
 {
-    struct stat facts;
-    if (stat(path, &facts) != 0) {
-        if (errno == ENOENT)
-            return directory_takes_files(path);
-        tool_error("%s: %s", path, strerror(errno));
-        return false;
-    }
-    if (S_ISDIR(facts.st_mode)) {
+    if (S_ISDIR(facts->st_mode))
         tool_error("%s: is a directory, not a file to write to", path);
-        return false;
-    }
-    if (!S_ISREG(facts.st_mode)) {
+    else if (!S_ISREG(facts->st_mode))
         tool_error("%s: is not a regular file; '-o -' writes to stdout", path);
-        return false;
-    }
-    if (!directory_takes_files(path))
-        return false;
-    if (force || facts.st_size == 0)
-        return true;
+    return S_ISREG(facts->st_mode);
+}
 
+static bool holds_filter(const char *path, int descriptor)
+{
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     bloomery_filter *filter = NULL;
     bloomery_error error;
     options.flags = BLOOMERY_OPEN_INSPECT;
-    bloomery_status status = bloomery_open(path, &options, &filter, &error);
+    bloomery_status status = bloomery_open_descriptor(descriptor, &options, &filter, &error);
     bloomery_free(filter);
     switch (status) {
     case BLOOMERY_OK:
@@ -302,6 +299,41 @@ bool tool_may_replace(const char *path, bool force)
         tool_library_error(path, &error);
         return false;
     }
+}
+
+bool tool_may_replace_held(const char *path, int descriptor, bool force)
+{
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0) {
+        tool_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    return is_for_writing(path, &facts) && directory_takes_files(path) &&
+           (force || facts.st_size == 0 || holds_filter(path, descriptor));
+}
+
+/* What is no regular file is not opened: some devices begin to act when they are. What is then
+ * opened counts, and not what was there before. */
+bool tool_may_replace(const char *path, bool force)
+{
+    struct stat facts;
+    const bool there = stat(path, &facts) == 0;
+    if (!there && errno != ENOENT) {
+        tool_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    if ((there && !is_for_writing(path, &facts)) || !directory_takes_files(path))
+        return false;
+    if (!there || force || facts.st_size == 0)
+        return true;
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (descriptor < 0) {
+        tool_error("%s: %s", path, strerror(errno));
+        return false;
+    }
+    const bool may = tool_may_replace_held(path, descriptor, false);
+    close(descriptor);
+    return may;
 }
 
 /* The directory that a path's last name lies in. */

@@ -29,11 +29,11 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
                                        const char *secret_file);
 
-/* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there
- * is for the opening to tell. False after a message. */
-bool tool_filter_is_file(const char *path);
+/* The filter in the file that `lock` holds (tool_filter_lock), whatever has its path by now. */
+bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open_flags,
+                                       const char *secret_file);
 
-/* Says that it is one. Returns false. */
+/* Says that it is a pipe or standard input: filters are mapped. Returns false. */
 bool tool_filter_refuse(const char *path);
 
 /* Warns where a filter holds more keys than it was planned for. `info` has been scanned. */
@@ -52,6 +52,8 @@ void tool_filter_unlock(int descriptor);
  * anything else that is no regular file: never; nor where its directory takes no new file. False
  * after a message. */
 bool tool_may_replace(const char *path, bool force);
+/* The same of a file that is open: of the lock on it. */
+bool tool_may_replace_held(const char *path, int descriptor, bool force);
 
 /* Whether a filter that is there can be replaced by a changed one: its directory takes new files.
  * False after a message. */

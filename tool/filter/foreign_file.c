@@ -251,6 +251,17 @@ bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
     return true;
 }
 
+bool tool_filter_file_held(struct tool_filter_file *file, const char *path, int descriptor,
+                           const struct tool_dialect_choice *chosen)
+{
+    *file = (struct tool_filter_file){.path = path,
+                                      .descriptor = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)};
+    if (file->descriptor >= 0)
+        return look_at(file, chosen);
+    file->reason = errno;
+    return true;
+}
+
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect)
 {
     struct stat facts;
@@ -341,23 +352,47 @@ bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chos
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
+static bool is_of(const struct tool_filter_file *file, const bloomery_dialect *dialect)
+{
+    const struct tool_origin *origin = &file->origin;
+    if (!origin->packed && dialect->magic && origin->dialect == dialect)
+        return true;
+    tool_error("%s: exists%s; --force overwrites it", file->path,
+               origin->ours     ? " and is a filter of ours"
+               : dialect->magic ? ", and not as such a filter"
+                                : ", and can't be told from any other file");
+    return false;
+}
+
+bool tool_foreign_may_replace_held(const char *path, int descriptor,
+                                   const bloomery_dialect *dialect, bool force)
+{
+    struct tool_filter_file file;
+    struct stat facts;
+    if (!tool_may_replace_held(path, descriptor, true))
+        return false;
+    if (force || (fstat(descriptor, &facts) == 0 && facts.st_size == 0))
+        return true;
+    if (!tool_filter_file_held(&file, path, descriptor, NULL))
+        return false;
+    const bool may = is_of(&file, dialect);
+    tool_filter_file_close(&file);
+    return may;
+}
+
 bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force)
 {
     struct tool_filter_file file;
     struct stat facts;
-    if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0 || force)
-        return tool_may_replace(path, true);
+    if (!tool_may_replace(path, true))
+        return false;
+    if (stat(path, &facts) != 0 || facts.st_size == 0 || force)
+        return true;
     if (!tool_filter_file_open(&file, path, NULL))
         return false;
+    const bool may = is_of(&file, dialect);
     tool_filter_file_close(&file);
-    const struct tool_origin origin = file.origin;
-    if (!origin.packed && dialect->magic && origin.dialect == dialect)
-        return tool_may_replace(path, true);
-    tool_error("%s: exists%s; --force overwrites it", path,
-               origin.ours      ? " and is a filter of ours"
-               : dialect->magic ? ", and not as such a filter"
-                                : ", and can't be told from any other file");
-    return false;
+    return may;
 }
 
 struct output {
@@ -460,20 +495,16 @@ static int compare_with_file(void *context, const void *data, size_t bytes)
     return 0;
 }
 
-bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
+bool tool_foreign_is_whole(const struct tool_filter_file *file, const bloomery_filter *filter,
                            const bloomery_dialect *dialect)
 {
-    struct tool_filter_file file;
     struct reader reader;
     unsigned char more;
-    if (!tool_filter_file_open(&file, path, NULL))
-        return false;
     bool whole =
-        reader_open(&reader, &file, true) &&
+        reader_open(&reader, file, true) &&
         bloomery_dialect_write(filter, dialect, compare_with_file, &reader, NULL) == BLOOMERY_OK &&
         reader_read(&reader, &more, 1) == 0;
     reader_close(&reader);
-    tool_filter_file_close(&file);
     return whole;
 }
 

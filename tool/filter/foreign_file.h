@@ -39,6 +39,9 @@ struct tool_filter_file {
  */
 bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
                            const struct tool_dialect_choice *chosen);
+/* The same of a file that is open, at its beginning or not, and stays open: of the lock on it. */
+bool tool_filter_file_held(struct tool_filter_file *file, const char *path, int descriptor,
+                           const struct tool_dialect_choice *chosen);
 /* Standard input, as a filter of this dialect. */
 void tool_filter_file_stdin(struct tool_filter_file *file, const bloomery_dialect *dialect);
 void tool_filter_file_close(struct tool_filter_file *file);
@@ -75,6 +78,9 @@ void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
 /* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised
  * as the same dialect's, or anything with `force`. */
 bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect, bool force);
+/* The same of a file that is open: of the lock on it. */
+bool tool_foreign_may_replace_held(const char *path, int descriptor,
+                                   const bloomery_dialect *dialect, bool force);
 
 /* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout where it is "-";
  * their number is in `bytes`, where not NULL. */
@@ -84,7 +90,7 @@ bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *d
 /* Whether the file is just what this filter, which was loaded from it, would be written as: where
  * it is one of several in a file, or something else went with it that is not kept, writing it back
  * would lose the rest. */
-bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
+bool tool_foreign_is_whole(const struct tool_filter_file *file, const bloomery_filter *filter,
                            const bloomery_dialect *dialect);
 
 /*

@@ -50,6 +50,19 @@ bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options o
     return filter;
 }
 
+bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open_flags,
+                                       const char *secret_file)
+{
+    struct tool_filter_file file;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    options.flags = open_flags;
+    if (!tool_filter_file_held(&file, path, lock, NULL))
+        return NULL;
+    bloomery_filter *filter = open_ours(&file, options, secret_file, NULL);
+    tool_filter_file_close(&file);
+    return filter;
+}
+
 bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
                                        bloomery_open_options options, const char *secret_file,
                                        const struct tool_dialect_choice *chosen)

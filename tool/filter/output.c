@@ -27,6 +27,15 @@ static bool may_replace(const struct tool_output *output)
     return tool_may_replace(output->path, output->force);
 }
 
+/* What was locked, which may have taken a while. */
+static bool may_replace_held(const struct tool_output *output)
+{
+    if (output->dialect != NULL)
+        return tool_foreign_may_replace_held(output->path, output->lock, output->dialect,
+                                             output->force);
+    return tool_may_replace_held(output->path, output->lock, output->force);
+}
+
 bool tool_output_begin(struct tool_output *output)
 {
     output->lock = -1;
@@ -44,8 +53,7 @@ bool tool_output_begin(struct tool_output *output)
     if (access(output->path, R_OK) != 0)
         return true;
     output->lock = tool_filter_lock(output->path);
-    /* Waiting may have taken a while: what stands there now is looked at. */
-    return output->lock >= 0 && may_replace(output);
+    return output->lock >= 0 && may_replace_held(output);
 }
 
 void tool_output_end(struct tool_output *output)

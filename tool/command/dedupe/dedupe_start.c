@@ -8,6 +8,7 @@
  */
 #include "command/dedupe/dedupe_command.h"
 
+#include "base/io.h"
 #include "base/numbers.h"
 #include "command/dedupe/estimate.h"
 #include "filter/files.h"
@@ -346,54 +347,53 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
 
 /* ---- What counts as seen --------------------------------------------------------------------- */
 
-/* Whether a file is a filter; anything that can't be looked at without reading it away is lines. */
-static bool is_filter(const char *path)
-{
-    struct stat facts;
-    struct tool_filter_file file;
-    if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
-        return false;
-    if (!tool_filter_file_open(&file, path, NULL))
-        return false;
-    tool_filter_file_close(&file);
-    return file.origin.ours || file.origin.dialect != NULL;
-}
-
 /* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that
  * nothing in it was seen. */
-static bool is_list(const struct tool_dedupe_command *command, const char *path)
+static bool is_list(const struct tool_dedupe_command *command, const struct tool_filter_file *file)
 {
     unsigned char chunk[4096];
-    struct stat facts;
-    if (command->source.delimiter == 0 || tool_path_is_stdin(path) || stat(path, &facts) != 0 ||
-        !S_ISREG(facts.st_mode))
-        return true;
-    FILE *file = fopen(path, "rb");
-    const size_t bytes = file != NULL ? fread(chunk, 1, sizeof chunk, file) : 0;
-    if (file != NULL)
-        fclose(file);
+    uint64_t bytes = 0;
     bool undecided;
-    if (bytes == 0 || memchr(chunk, 0, bytes) == NULL || tool_utf16_is_marked(chunk, bytes) ||
-        tool_packing_of(chunk, bytes, &undecided) != TOOL_PLAIN)
+    if (command->source.delimiter == 0 || file->descriptor < 0 ||
+        tool_read_at(file->descriptor, 0, chunk, sizeof chunk, &bytes) != 0 || bytes == 0 ||
+        memchr(chunk, 0, (size_t)bytes) == NULL || tool_utf16_is_marked(chunk, (size_t)bytes) ||
+        tool_packing_of(chunk, (size_t)bytes, &undecided) != TOOL_PLAIN)
         return true;
     tool_error(
         "%s: no list of lines, for it has NUL bytes; a filter of another system is made one of "
         "ours first ('bloomery convert --from'), lines that end with NUL bytes take -0",
-        path);
+        file->path);
     return false;
 }
 
 /* Also one of another system, which has no key. */
-static bloomery_filter *open_against(const struct tool_dedupe_command *command, const char *path)
+static bool open_against(struct tool_dedupe_command *command, const struct tool_filter_file *file)
 {
     const bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
-    struct tool_filter_file file;
-    if (!tool_filter_file_open(&file, path, NULL))
-        return NULL;
-    const char *secret_file = file.origin.dialect != NULL ? NULL : command->secret_file;
-    bloomery_filter *filter = tool_filter_open_file(&file, opening, secret_file, NULL);
+    struct tool_against *against = &command->dedupe.against[command->dedupe.against_count];
+    const char *secret_file = file->origin.dialect != NULL ? NULL : command->secret_file;
+    *against = (struct tool_against){
+        .path = file->path, .filter = tool_filter_open_file(file, opening, secret_file, NULL)};
+    command->dedupe.against_count += against->filter != NULL;
+    return against->filter != NULL;
+}
+
+/* A filter or a list, as the file is that was opened. What can't be looked at without reading it
+ * away is lines, and not opened: closing a FIFO would end who writes to it. */
+static bool sort_against(struct tool_dedupe_command *command, const char *path)
+{
+    struct tool_filter_file file = {.path = path, .descriptor = -1};
+    struct stat facts;
+    const bool looks =
+        !tool_path_is_stdin(path) && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+    if (looks && !tool_filter_file_open(&file, path, NULL))
+        return false;
+    const bool filter = file.origin.ours || file.origin.dialect != NULL;
+    const bool good = filter ? open_against(command, &file) : is_list(command, &file);
     tool_filter_file_close(&file);
-    return filter;
+    if (good && !filter)
+        command->lists[command->list_count++] = path;
+    return good;
 }
 
 /* Tells the filters from the lists, opens those, and puts the file to append to before these. */
@@ -405,20 +405,9 @@ bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command)
     command->lists = tool_allocate(most * sizeof(char *));
     if (command->append != NULL)
         command->lists[command->list_count++] = command->append;
-    for (size_t i = 0; i < command->against_given; i++) {
-        const char *path = command->againsts[i];
-        if (!is_filter(path)) {
-            if (!is_list(command, path))
-                return false;
-            command->lists[command->list_count++] = path;
-            continue;
-        }
-        struct tool_against *against = &filters[command->dedupe.against_count];
-        *against = (struct tool_against){.path = path, .filter = open_against(command, path)};
-        if (against->filter == NULL)
+    for (size_t i = 0; i < command->against_given; i++)
+        if (!sort_against(command, command->againsts[i]))
             return false;
-        command->dedupe.against_count++;
-    }
     return true;
 }
 
