@@ -35,6 +35,12 @@ static const char help[] =
     "                        filters\n"
     "  -c, --count           print only the number of lines\n"
     "  -q, --quiet           print nothing; stop at the first match\n"
+    "  -n, --line-number     before each line its number in its input and a colon;\n"
+    "                        with one thread\n"
+    "  -H, --with-input      before each line the name of its input and a colon\n"
+    "  -l, --list-inputs     print only the names of inputs of which some line would\n"
+    "                        be printed; each is read to the first one\n"
+    "  -m, --max-count N     at most N lines of each input; with one thread\n"
     "  -o, --output FILE     write FILE instead of standard output, when all has been\n"
     "                        read: whole, or after an error not at all. FILE may be\n"
     "                        an input\n"
@@ -119,6 +125,10 @@ static const struct option options[] = {
     {"invert", no_argument, NULL, 'v'},
     {"count", no_argument, NULL, 'c'},
     {"quiet", no_argument, NULL, 'q'},
+    {"line-number", no_argument, NULL, 'n'},
+    {"with-input", no_argument, NULL, 'H'},
+    {"list-inputs", no_argument, NULL, 'l'},
+    {"max-count", required_argument, NULL, 'm'},
     {"output", required_argument, NULL, 'o'},
     {"key", required_argument, NULL, 'k'},
     {"counts", no_argument, NULL, OPTION_COUNTS},
@@ -339,6 +349,35 @@ static int query_filters(struct query *query, char **inputs, size_t input_count)
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
+/* What stands before lines of inputs, or in their place, goes with lines of inputs. */
+static bool grep_letters_fit(const struct query *query)
+{
+    const struct tool_question *question = &query->question;
+    const bool placed = question->input_names || question->line_numbers;
+    if (!placed && question->most == 0)
+        return true;
+    if (question->count_only || question->quiet || query->positions || query->key_count > 0)
+        return !tool_usage("-n, -H, -l and -m go with lines of inputs, without -c, -q, -k and "
+                           "--positions");
+    if (question->list_inputs && (placed || question->counts || question->with_filename))
+        return !tool_usage("-l prints names in place of lines; it does not go with -n, -H, "
+                           "--counts and --with-filename");
+    if (question->most > 0 && question->counts)
+        return !tool_usage("--counts does not go with -m");
+    return true;
+}
+
+/* -o takes lines, and nothing that is read as a filter or to confirm is replaced. */
+static bool output_fits(const struct query *query)
+{
+    if (query->output.path != NULL && (query->question.count_only || query->question.quiet))
+        return !tool_usage("-o FILE takes lines; it does not go with -c or -q");
+    if (tool_text_output_is_file(&query->output) && query->confirm != NULL &&
+        tool_same_file(query->output.path, query->confirm))
+        return !tool_usage("-o and --confirm name the same file, %s", query->confirm);
+    return true;
+}
+
 static bool fits_together(struct query *query)
 {
     if (query->json && (!query->question.count_only || query->question.quiet)) {
@@ -363,16 +402,32 @@ static bool fits_together(struct query *query)
                    "--with-filename or --confirm");
         return false;
     }
-    if (query->output.path != NULL && (query->question.count_only || query->question.quiet)) {
-        tool_usage("-o FILE takes lines; it does not go with -c or -q");
-        return false;
+    return output_fits(query) && grep_letters_fit(query) && tool_rule_complete(&query->choice);
+}
+
+/* One option as grep has it. False after a message. */
+static bool take_grep_option(struct query *query, int option)
+{
+    struct tool_question *question = &query->question;
+    switch (option) {
+    case 'n':
+        question->line_numbers = true;
+        return true;
+    case 'H':
+        question->input_names = true;
+        return true;
+    case 'l':
+        question->list_inputs = true;
+        question->most = 1;
+        return true;
+    case 'm':
+        if (!tool_option_count("-m", optarg, 1, UINT64_MAX, &question->most))
+            return false;
+        question->most = question->list_inputs ? 1 : question->most;
+        return true;
+    default:
+        return tool_rule_option(&query->choice, option);
     }
-    if (tool_text_output_is_file(&query->output) && query->confirm != NULL &&
-        tool_same_file(query->output.path, query->confirm)) {
-        tool_usage("-o and --confirm name the same file, %s", query->confirm);
-        return false;
-    }
-    return tool_rule_complete(&query->choice);
 }
 
 /* One option. False after a message. */
@@ -429,7 +484,7 @@ static bool take_option(struct query *query, int option)
     case TOOL_OPTION_MAX_LINE:
         return tool_option_max_line(optarg, &query->line_max);
     default:
-        return tool_rule_option(&query->choice, option);
+        return take_grep_option(query, option);
     }
 }
 
@@ -438,7 +493,8 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
 {
     int option;
     *code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "f:vcqo:k:j:0" TOOL_RULE_LETTERS, options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "f:vcqnHlm:o:k:j:0" TOOL_RULE_LETTERS, options)) !=
+           -1) {
         if (option == TOOL_OPTION_HELP)
             *code = TOOL_FOUND;
         if (option == TOOL_OPTION_HELP || !take_option(query, option))

@@ -42,6 +42,10 @@ struct querier {
     const bloomery_key_rule *rules;
     struct tool_made **made; /* by each rule; NULL: records are the keys */
 
+    uint64_t line;          /* records of the input before the batch */
+    uint64_t selected_here; /* of this input */
+    bool input_done;        /* its rest is left */
+
     char *text; /* to be printed */
     size_t text_bytes;
     size_t text_capacity;
@@ -233,6 +237,12 @@ static void append(struct querier *querier, const void *bytes, size_t count)
     querier->text_bytes += count;
 }
 
+static const char *input_name(const struct querier *querier)
+{
+    const char *path = querier->chunk.input;
+    return tool_path_is_stdin(path) ? "(standard input)" : path;
+}
+
 static void append_runs(struct querier *querier, size_t count)
 {
     const bloomery_key *keys = querier->keys;
@@ -248,6 +258,39 @@ static void append_runs(struct querier *querier, size_t count)
     }
 }
 
+/* What stands before a line as grep has it. */
+static void append_place(struct querier *querier, size_t at)
+{
+    char number[32];
+    if (!querier->chunk.open)
+        return;
+    if (querier->question->input_names) {
+        const char *name = input_name(querier);
+        append(querier, name, strlen(name));
+        append(querier, ":", 1);
+    }
+    if (querier->question->line_numbers) {
+        snprintf(number, sizeof(number), "%llu:", (unsigned long long)(querier->line + at + 1));
+        append(querier, number, strlen(number));
+    }
+}
+
+static void append_lines(struct querier *querier, size_t count)
+{
+    size_t at = tool_next_bit(querier->selected, 0, count, true);
+    for (; at < count; at = tool_next_bit(querier->selected, at + 1, count, true)) {
+        append_place(querier, at);
+        append(querier, querier->keys[at].data, querier->keys[at].bytes + 1);
+    }
+}
+
+static void append_input(struct querier *querier)
+{
+    const char *name = input_name(querier);
+    append(querier, name, strlen(name));
+    append(querier, &querier->question->delimiter, 1);
+}
+
 static void append_with_names(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
@@ -255,6 +298,7 @@ static void append_with_names(struct querier *querier, size_t count)
     for (; at < count; at = tool_next_bit(querier->selected, at + 1, count, true))
         for (size_t f = 0; f < question->filter_count; f++)
             if (tool_bit(querier->answers[f], at)) {
+                append_place(querier, at);
                 append(querier, question->filters[f].name, strlen(question->filters[f].name));
                 append(querier, ":", 1);
                 append(querier, querier->keys[at].data, querier->keys[at].bytes + 1);
@@ -282,6 +326,7 @@ static void append_with_counts(struct querier *querier, size_t count)
             absent++;
             continue;
         }
+        append_place(querier, at);
         snprintf(text, sizeof(text), "%u%s\t", times, times == question->counter_max ? "+" : "");
         append(querier, text, strlen(text));
         append(querier, record.data, record.bytes + 1);
@@ -290,11 +335,46 @@ static void append_with_counts(struct querier *querier, size_t count)
     querier->selected_count -= absent;
 }
 
+/* Of an input no more are selected than were asked for. Returns how many are. */
+static size_t take_most(struct querier *querier, size_t count, size_t hits)
+{
+    const uint64_t left = querier->question->most - querier->selected_here;
+    querier->input_done = hits >= left;
+    if (hits > left) {
+        size_t end = 0;
+        for (uint64_t i = 0; i < left; i++)
+            end = tool_next_bit(querier->selected, end, count, true) + 1;
+        for (hits = (size_t)left; end < count; end++)
+            querier->selected[end / 64] &= ~(UINT64_C(1) << (end % 64));
+    }
+    querier->selected_here += hits;
+    return hits;
+}
+
+/* Makes the text of a batch. */
+static void append_batch(struct querier *querier, size_t count, size_t hits)
+{
+    const struct tool_question *question = querier->question;
+    if (question->counts)
+        append_with_counts(querier, count);
+    else if (question->with_filename)
+        append_with_names(querier, count);
+    else if (question->list_inputs && hits > 0)
+        append_input(querier);
+    else if (question->input_names || question->line_numbers)
+        append_lines(querier, count);
+    else if (hits > 0)
+        append_runs(querier, count);
+    querier->line += count;
+}
+
 /* Asks for `count` of the asker's keys. False where no more need to be asked. */
 static bool answer(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
     size_t hits = query(querier, count);
+    if (question->most > 0)
+        hits = take_most(querier, count, hits);
     querier->selected_count += hits;
     if (question->hint != NULL && found_none(querier))
         keep_first_keys(querier, count);
@@ -307,12 +387,7 @@ static bool answer(struct querier *querier, size_t count)
     if (querier->chunk.open && querier->chunk.number == 0 &&
         tool_chunk_has_header(&querier->chunk, count))
         append(querier, querier->keys[0].data, querier->keys[0].bytes + 1);
-    if (question->counts)
-        append_with_counts(querier, count);
-    else if (question->with_filename)
-        append_with_names(querier, count);
-    else if (hits > 0)
-        append_runs(querier, count);
+    append_batch(querier, count, hits);
     return true;
 }
 
@@ -361,6 +436,7 @@ struct querying {
     struct tool_question *question; /* `out` belongs to whose turn it is */
     struct tool_chunks *chunks;
     struct querier **queriers;
+    const char *last_input;
 };
 
 /* One chunk. False where no more need to be asked. */
@@ -368,13 +444,18 @@ static bool answer_chunk(const struct querying *querying, struct querier *querie
 {
     const struct tool_question *question = querying->question;
     size_t count;
-    while ((count = tool_chunk_keys(&querier->chunk, querier->keys)) > 0)
+    if (querier->chunk.begins_input) {
+        querier->line = querier->selected_here = 0;
+        querier->input_done = false;
+    }
+    while (!querier->input_done && (count = tool_chunk_keys(&querier->chunk, querier->keys)) > 0)
         if (!answer(querier, count))
             return false;
     if (question->quiet || question->count_only)
         return true;
+    const bool last = querier->chunk.input == querying->last_input;
     return tool_chunks_turn(querying->chunks, &querier->chunk) &&
-           print_text(querier, querying->question);
+           print_text(querier, querying->question) && !(querier->input_done && last);
 }
 
 static void answer_chunks(void *context, uint32_t number)
@@ -392,12 +473,14 @@ bool tool_query_source(struct tool_question *question, const struct tool_source 
     struct tool_source stoppable = *source;
     stoppable.stoppable = true;
     stoppable.settled = question->quiet;
+    if (question->line_numbers || question->most > 0)
+        stoppable.threads = 1;
     assert(source->delimiter == question->delimiter);
 
     struct tool_chunks *chunks = tool_chunks_open(&stoppable, silent ? NULL : "asking");
     const uint32_t threads = tool_chunks_threads(chunks);
-    struct querying querying = {question, chunks,
-                                tool_allocate(threads * sizeof(struct querier *))};
+    struct querying querying = {question, chunks, tool_allocate(threads * sizeof(struct querier *)),
+                                tool_source_path(source, tool_source_count(source) - 1)};
     for (uint32_t i = 0; i < threads; i++)
         querying.queriers[i] = querier_new(question, question->rules, source->layout);
     tool_team_run(threads, answer_chunks, &querying);

@@ -40,7 +40,14 @@ struct tool_question {
     bool with_filename;   /* printed with the filter's name, for each filter that may have it */
     bool counts;          /* printed behind how often the one filter has the line */
     uint32_t counter_max; /* where counts end */
-    bool to_terminal;     /* a progress line would stand among the answers */
+
+    /* As grep has them. All but the names of inputs need a source of one thread. */
+    bool input_names;  /* printed behind the name of its input */
+    bool line_numbers; /* and behind its number there, from 1 on */
+    bool list_inputs;  /* instead of the first selected line of an input, its name */
+    uint64_t most;     /* lines selected of an input, whose rest is left; 0: all */
+
+    bool to_terminal; /* a progress line would stand among the answers */
 
     /* What came out so far. */
     struct tool_tally *tallies; /* of each rule */
