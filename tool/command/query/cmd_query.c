@@ -419,6 +419,13 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
     return fits_together(query);
 }
 
+/* What looks like a key was named as the only input: says how one key is queried. */
+static void hint_at_key(const char *input)
+{
+    if (strpbrk(input, "/.") == NULL && access(input, F_OK) != 0)
+        tool_say("an INPUT is a file of keys; one key is queried with -k %s", input);
+}
+
 static int query_main(int argc, char **argv)
 {
     struct query *query = tool_allocate(sizeof(*query));
@@ -442,6 +449,8 @@ static int query_main(int argc, char **argv)
             code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
         else
             code = query_filters(query, argv + optind, (size_t)(argc - optind));
+        if (code == TOOL_ERROR && query->key_count == 0 && argc - optind == 1)
+            hint_at_key(argv[optind]);
     }
     for (size_t f = 0; f < query->question.filter_count; f++)
         bloomery_free(query->question.filters[f].filter);
