@@ -38,12 +38,40 @@ static const char conclusion[] =
     "(rates). Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an\n"
     "error.\n";
 
+/* Names that other programs have for these commands, and what users try first. */
+static const struct {
+    const char *name;
+    const char *here;
+} synonyms[] = {
+    {"insert", "add"},     {"put", "add"},       {"append", "add"},        {"check", "query"},
+    {"contains", "query"}, {"exists", "query"},  {"test", "query"},        {"lookup", "query"},
+    {"search", "query"},   {"grep", "query"},    {"show", "inspect"},      {"info", "inspect"},
+    {"stats", "inspect"},  {"size", "inspect"},  {"join", "merge"},        {"union", "merge"},
+    {"create", "build"},   {"new", "build"},     {"make", "build"},        {"init", "build"},
+    {"reserve", "build"},  {"uniq", "dedupe"},   {"unique", "dedupe"},     {"distinct", "dedupe"},
+    {"delete", "remove"},  {"rm", "remove"},     {"diff", "compare"},      {"export", "convert"},
+    {"import", "convert"}, {"estimate", "plan"}, {"version", "--version"},
+};
+
+static const char *name_here(const char *name)
+{
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+        if (strcmp(synonyms[i].name, name) == 0)
+            return synonyms[i].here;
+    return NULL;
+}
+
 static const struct tool_command *find_command(const char *name)
 {
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(commands[i]->name, name) == 0)
             return commands[i];
 
+    const char *here = name_here(name);
+    if (here != NULL) {
+        tool_usage("unknown command '%s'; its name here is '%s'", name, here);
+        return NULL;
+    }
     const char *names[COMMANDS + 1];
     for (size_t i = 0; i < COMMANDS; i++)
         names[i] = commands[i]->name;

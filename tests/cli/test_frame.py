@@ -130,8 +130,34 @@ def unknown_command_suggests_the_nearest(c):
     c.run("biuld", code=2, stderr="bloomery: unknown command 'biuld'; did you mean 'build'?\n"
           "try 'bloomery --help'\n")
     c.run("qu", code=2, stderr=has("did you mean 'query'?"))
+    c.run("shw", code=2, stderr=has("unknown command 'shw'"))
     c.run("xyzzy", code=2, stderr="bloomery: unknown command 'xyzzy'\ntry 'bloomery --help'\n")
     c.run("--frobnicate", code=2, stderr=has("unknown option '--frobnicate'"))
+
+
+@case
+def names_of_other_programs_lead_to_the_command(c):
+    known = commands(c) + ["--version"]
+    for name, here in (("insert", "add"), ("check", "query"), ("show", "inspect"), ("join", "merge"),
+                       ("create", "build"), ("contains", "query"), ("info", "inspect"),
+                       ("union", "merge"), ("uniq", "dedupe"), ("new", "build"),
+                       ("version", "--version"), ("delete", "remove"), ("size", "inspect"),
+                       ("distinct", "dedupe"), ("grep", "query"), ("reserve", "build")):
+        c.expect(here in known and name not in known, f"{name} is {here}")
+        said = (f"bloomery: unknown command '{name}'; its name here is '{here}'\n"
+                "try 'bloomery --help'\n")
+        c.run(f"{name} x", code=2, stderr=said)
+        c.run(f"help {name}", code=2, stderr=said)
+
+
+@case
+def manual_and_help_say_bloom_filter(c):
+    for line in ("--help", "plan --help", "build --help", "query --help", "dedupe --help"):
+        c.run(line, stdout=has("Bloom filter"))
+    text = re.sub(r"\s+", " ", manual())
+    for section in ("NAME", "DESCRIPTION"):
+        part = text.partition(f".SH {section} ")[2].partition(".SH")[0]
+        c.expect("Bloom filter" in part, f"{section} lacks the word: {part[:100]}")
 
 
 @case

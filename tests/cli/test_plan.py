@@ -2,6 +2,7 @@
 """plan: the numbers of the table, what is refused and what is offered instead."""
 
 import json
+import math
 import os
 import shlex
 
@@ -190,6 +191,102 @@ def folds_make_sizes_that_halve(c):
     for row in plans(c, "-n 10000 -p 0.01 --folds 6").values():
         c.expect(row["bytes"] % (64 << 6) == 0, f"{row['bytes']} bytes can't be halved six times")
         c.expect(row["build"].split(" -o ")[0].endswith("--folds 6"), row["build"])
+
+
+@case
+def what_if_rates_are_those_of_the_formula(c):
+    """In the limit of many keys a classic filter's rate is (1 - e^(-k n/m))^k."""
+    for bits, probes in ((10, 3), (10, 7), (4, 12), (9.6, 6), (20, 14)):
+        row = plans(c, f"--bits-per-key {bits} --probes {probes} --kind classic")["classic", 0]
+        limit = (1 - math.exp(-probes / bits)) ** probes
+        c.expect(abs(row["rate"] / limit - 1) < 1e-4, f"{bits} bits, {probes} probes: {row['rate']}, not {limit}")
+        c.expect(row["keys"] == 1_000_000 and row["probes"] == probes, f"other numbers: {row}")
+        c.expect(abs(row["bits_per_key"] - bits) < 1e-4 and row["bits"] == 8 * row["bytes"], f"{row}")
+
+
+@case
+def what_if_table_is_exact(c):
+    c.run("plan --bits-per-key 10 --probes 3", stdout="""\
+What if 1,000,000 keys had 10 bits each and 3 probes?
+
+  kind     blocks  probes     memory  bits/key       rate            odds   best   its rate
+  blocked       1       3   1.19 MiB     10.00     0.0185         1 in 54      6    0.00973
+  blocked       2       3   1.19 MiB     10.00    0.00883        1 in 113      3    0.00883
+  blocked       3       3   1.19 MiB     10.00    0.00943        1 in 106      2    0.00861
+  blocked       4       3   1.19 MiB     10.00     0.0139       1 in 72.1      2     0.0086
+  classic       -       3   1.19 MiB     10.00     0.0174       1 in 57.4      7    0.00819
+
+best: the probes with the lowest rate at this size.
+""")
+
+
+@case
+def what_if_of_a_plan_is_that_plan(c):
+    """The rate of a plan's own size and probes is the plan's, of every kind."""
+    for kind in ("blocked", "classic", "counting"):
+        for (_, blocks), plan in plans(c, f"-n 70000 -p 0.003 --kind {kind}").items():
+            line = f"-n 70000 --memory {plan['bytes']} --probes {plan['probes']} --kind {kind}"
+            row = plans(c, line + (f" --blocks {blocks}" if blocks else ""))[kind, blocks]
+            c.expect(row["bytes"] == plan["bytes"] and row["rate"] == plan["rate"], f"{row}, {plan}")
+            c.expect(row["best_rate"] <= row["rate"], f"no best: {row}")
+
+
+@case
+def what_if_without_probes_shows_the_best(c):
+    for row in plans(c, "--bits-per-key 12 -n 5000").values():
+        c.expect(row["probes"] == row["best_probes"] and row["rate"] == row["best_rate"], f"{row}")
+        others = plans(c, f"--bits-per-key 12 -n 5000 --probes {row['probes'] + 1}")
+        other = others.get((row["kind"], row["lines"]))
+        c.expect(other is None or other["rate"] >= row["rate"], f"{row}, {other}")
+
+
+@case
+def what_if_memory_gives_the_keys(c):
+    row = plans(c, "--bits-per-key 8 --memory 1MiB --blocks 1")["blocked", 1]
+    c.expect(row["keys"] == 1 << 20 and row["bytes"] == 1 << 20, f"{row}")
+
+
+@case
+def probes_with_a_rate_give_the_memory(c):
+    rows = plans(c, "-n 1M -p 0.01 --probes 3")
+    for row in rows.values():
+        c.expect(row["probes"] == 3 and row["rate"] <= 0.01 and not row["recommended"], f"{row}")
+        c.expect("build" not in row, "a line for 'build', which chooses other probes")
+    c.expect(len(rows) == 5, f"{len(rows)} rows")
+    c.expect(list(plans(c, "-n 1M -p 0.01 --probes 9")) == [("classic", 0)], "nine probes of a block")
+    # A worse number of probes takes more memory.
+    c.expect(rows["classic", 0]["bytes"] > plans(c, "-n 1M -p 0.01")["classic", 0]["bytes"], "no more")
+
+
+@case
+def what_if_refuses_what_does_not_go_together(c):
+    for line, said in (
+            ("--bits-per-key 10 -p 0.01", "--bits-per-key decides the rate: leave out -p"),
+            ("--bits-per-key 10 -n 5 --memory 1M", "--bits-per-key takes -n or --memory, not both"),
+            ("--probes 3 -n 5 -p 0.1 --memory 1M", "two of -n, -p and --memory, not all three"),
+            ("--probes 3 -n 5 --folds 1", "do not go with --folds"),
+            ("--probes 3 --kind scalable", "filters of one layer"),
+            ("--bits-per-key 3 --grow-to 1M", "filters of one layer"),
+            ("--probes 9 --kind blocked -n 5", "a key has at most 8 probes in a block"),
+            ("--probes 9 --blocks 2 -n 5", "--blocks is for blocked filters"),
+            ("--probes 65 -n 5", "--probes 65: must be a whole number from 1 to 64"),
+            ("--probes 3", "how large? "), ("--probes 3 --table", "goes with --json and nothing else"),
+            ("--probes 3 --sieve -n 5", "none of filters"),
+            ("--bits-per-key 0", "must be a number from 0.1 to 10,000"),
+            ("--bits-per-key 1e4", "must be a number"), ("--bits-per-key -1", "must be a number"),
+            ("--bits-per-key ''", "must be a number"), ("--bits-per-key 1..2", "must be a number")):
+        c.run(f"plan {line}", code=2, stderr=has(said, TRY))
+    c.run("plan --bits-per-key 60 -n 200T", code=2, stderr=has("at most 128 TiB"))
+    c.run("plan --probes 1 -n 1M -p 1e-15 --blocks 1", code=2, stderr=has("no filter"))
+
+
+@case
+def extreme_what_ifs_end_in_an_answer(c):
+    for line in ("--bits-per-key 0.1 -n 1", "--bits-per-key 10000 -n 1", "--probes 64 --bits-per-key 10000",
+                 "-n 281474976710656 --bits-per-key 0.1", "-n 281474976710656 --memory 64 --probes 8",
+                 "--bits-per-key 0.1 --memory 1 --probes 64", "-n 1 --memory 128TiB --probes 8"):
+        for row in plans(c, line).values():
+            c.expect(0 < row["rate"] <= 1 and row["bytes"] > 0, f"{line}: {row}")
 
 
 @case

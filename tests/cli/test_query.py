@@ -55,8 +55,18 @@ def missing_input_is_an_error_and_others_are_still_read(c):
                          ("query -c a.bloom", "1\n"), ("query -vc a.bloom", "1\n")):
         c.run(f"{line} missing good", stdout=stdout, stderr=wrong, code=2)
         c.run(f"{line} good missing", stdout=stdout, stderr=wrong, code=2)
-    c.run("query a.bloom missing", stderr=wrong, code=2)
-    c.run("query -c a.bloom missing", stdout="0\n", stderr=wrong, code=2)
+    c.run("query a.bloom missing.txt", stderr=wrong.replace("missing", "missing.txt"), code=2)
+
+
+@case
+def key_in_place_of_an_input_leads_to_the_option(c):
+    set_up(c)
+    said = ("bloomery: query: missing: No such file or directory\n"
+            "an INPUT is a file of keys; one key is queried with -k missing\n")
+    c.run("query a.bloom missing", stderr=said, code=2)
+    c.run("query -c a.bloom missing", stdout="0\n", stderr=said, code=2)
+    c.run("query -k a1 a.bloom missing", stdout="a1\n", code=2,
+          stderr="bloomery: query: missing: No such file or directory\n")
 
 
 @case

@@ -8,6 +8,7 @@
 #include "base/out.h"
 #include "command/rate_tables.h"
 #include "command/sieve/sieve_plan.h"
+#include "command/what_if.h"
 #include "filter/growth.h"
 #include "tool.h"
 
@@ -17,13 +18,15 @@
 static const char help[] =
     "bloomery plan -n N [-p RATE] [--memory SIZE]\n"
     "bloomery plan -p RATE --memory SIZE\n"
+    "bloomery plan --bits-per-key B [--probes K] [-n N | --memory SIZE]\n"
     "bloomery plan --sieve -n N [--memory SIZE]\n"
     "bloomery plan --table [classic|clickhouse]\n"
     "\n"
-    "Reports what filters take, kind by kind, before one is made: memory, rate,\n"
-    "speed. Give any two of the number of keys, the rate and the memory; the third\n"
-    "is computed. -n alone plans for a rate of 1e-4. All three check whether the\n"
-    "filter fits; if not, the exit code is 2 and the message says what would fit.\n"
+    "Reports what Bloom filters take, kind by kind, before one is made: memory,\n"
+    "rate, speed. Give any two of the number of keys, the rate and the memory; the\n"
+    "third is computed. -n alone plans for a rate of 1e-4. All three check whether\n"
+    "the filter fits; if not, the exit code is 2 and the message says what would\n"
+    "fit.\n"
     "\n"
     "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
@@ -36,6 +39,11 @@ static const char help[] =
     "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
     "      --blocks L       only filters with L blocks per key, 1 to 4\n"
     "      --folds D        plan a filter that can be halved D times. Default 0\n"
+    "      --bits-per-key B what if: the rate of B bits for each key (10, 9.6). Takes\n"
+    "                       -n (default 1M) or --memory, and no -p\n"
+    "      --probes K       what if: K bits set by a key, in each block (1 to 8), or\n"
+    "                       in all of a classic filter (1 to 64). Takes\n"
+    "                       --bits-per-key, or two of -n, -p and --memory\n"
     "      --sieve          instead of filters: what a sieve takes, in memory and on\n"
     "                       disk\n"
     "      --table [NAME]   instead of a plan the rates over bits per key and\n"
@@ -53,6 +61,7 @@ static const char help[] =
     "  bloomery plan -n 20M -p 0.01\n"
     "  bloomery plan -n 1e9 --memory 2GiB\n"
     "  bloomery plan -p 1e-6 --memory 512MiB --json\n"
+    "  bloomery plan --bits-per-key 10 --probes 3\n"
     "  bloomery plan --sieve -n 1e9 --memory 18MB\n"
     "  bloomery plan --table clickhouse\n";
 
@@ -64,6 +73,7 @@ struct wish {
     bloomery_kind kind;
     uint64_t grow_to;
     uint32_t counter_bits; /* 0: not given */
+    double bits_per_key;
     bloomery_plan_options options;
     bool json;
     bool in_use;       /* an option was given that is for plans */
@@ -105,6 +115,8 @@ enum {
     OPTION_COUNTER_BITS,
     OPTION_BLOCKS,
     OPTION_FOLDS,
+    OPTION_BITS_PER_KEY,
+    OPTION_PROBES,
     OPTION_TABLE,
     OPTION_SIEVE,
     OPTION_JSON,
@@ -120,6 +132,8 @@ static const struct option options[] = {
     {"blocks", required_argument, NULL, OPTION_BLOCKS},
     {"lines", required_argument, NULL, OPTION_BLOCKS}, /* the older name */
     {"folds", required_argument, NULL, OPTION_FOLDS},
+    {"bits-per-key", required_argument, NULL, OPTION_BITS_PER_KEY},
+    {"probes", required_argument, NULL, OPTION_PROBES},
     {"table", optional_argument, NULL, OPTION_TABLE},
     {"sieve", no_argument, NULL, OPTION_SIEVE},
     TOOL_SIEVE_PLAN_OPTIONS,
@@ -130,7 +144,7 @@ static const struct option options[] = {
 static bool take_option(struct wish *wish, int option)
 {
     wish->in_use |= option != OPTION_TABLE && option != OPTION_JSON;
-    wish->for_filters |= option >= OPTION_KIND && option <= OPTION_FOLDS;
+    wish->for_filters |= option >= OPTION_KIND && option <= OPTION_PROBES;
     switch (option) {
     case 'n':
         return tool_option_count("-n", optarg, 1, TOOL_KEYS_MAX, &wish->keys);
@@ -148,6 +162,10 @@ static bool take_option(struct wish *wish, int option)
         return tool_option_small("--blocks", optarg, 1, 4, &wish->options.blocks_per_key);
     case OPTION_FOLDS:
         return tool_option_small("--folds", optarg, 0, 30, &wish->options.folds);
+    case OPTION_BITS_PER_KEY:
+        return tool_option_bits_per_key(optarg, &wish->bits_per_key);
+    case OPTION_PROBES:
+        return tool_option_small("--probes", optarg, 1, TOOL_WHAT_IF_PROBES, &wish->options.probes);
     case OPTION_TABLE:
         wish->table = optarg != NULL ? optarg : "";
         return true;
@@ -186,6 +204,8 @@ static bool fits_together(struct wish *wish)
         }
         wish->keys = wish->keys > 0 ? wish->keys : TOOL_CHAIN_KEYS;
     }
+    if (wish->bits_per_key > 0)
+        return true;
     if (wish->keys == 0 && (wish->rate == 0 || wish->memory == 0)) {
         tool_usage("how large? give two of -n, -p and --memory, or -n alone");
         return false;
@@ -384,7 +404,8 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
     tool_json_add(object, "absent_cache_lines", tool_json_number(plan->absent_cache_lines));
     tool_json_add(object, "present_lines", tool_json_number(plan->present_cache_lines));
     tool_json_add(object, "present_cache_lines", tool_json_number(plan->present_cache_lines));
-    tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
+    if (wish->options.probes == 0) /* which 'build' does not take */
+        tool_json_add(object, "build", tool_json_text(build_line(line, wish, row)));
     return object;
 }
 
@@ -410,6 +431,47 @@ static int print_json(const struct wish *wish, const struct row *rows, size_t co
         tool_json_add(report, "layers", tool_growth_json(&rows[0].plan, wish->grow_to));
     }
     return tool_json_print(report, TOOL_FOUND);
+}
+
+/* ---- What if --------------------------------------------------------------------------------- */
+
+/* Memory for a rate, or keys, with probes that the user chose: nothing is recommended. */
+static int plan_with_probes(const struct wish *wish)
+{
+    struct row rows[SHAPES];
+    const bloomery_plan none = BLOOMERY_PLAN;
+    const size_t count = solve_rows(wish, &none, rows);
+    bool any = false;
+    for (size_t i = 0; i < count; i++)
+        any |= rows[i].solved;
+    if (!any)
+        return tool_library_error(NULL, &rows[0].error);
+    return wish->json ? print_json(wish, rows, count) : print_text(wish, rows, count);
+}
+
+/* --bits-per-key and --probes. Where the size is known the rate follows; else the plan's solver
+ * looks for the size. */
+static int plan_what_if(struct wish *wish)
+{
+    struct tool_what_if what = {
+        .keys = wish->keys,
+        .memory = wish->memory,
+        .rate = wish->rate,
+        .bits_per_key = wish->bits_per_key,
+        .probes = wish->options.probes,
+        .kind = wish->kind,
+        .grows = wish->grow_to > 0,
+        .folds = wish->options.folds,
+        .json = wish->json,
+    };
+    if (!tool_what_if_fits(&what, &wish->kind) || !fits_together(wish))
+        return TOOL_ERROR;
+    if (wish->rate > 0)
+        return plan_with_probes(wish);
+    what.kind = wish->kind;
+    what.blocks = wish->options.blocks_per_key;
+    what.counter_bits = wish->counter_bits;
+    return tool_what_if(what);
 }
 
 /* ---- The answer ------------------------------------------------------------------------------ */
@@ -501,6 +563,8 @@ static int plan_main(int argc, char **argv)
         return tool_usage("'%s': plan takes no operands", argv[optind]);
     if (wish.sieve || wish.of_sieve.in_use)
         return plan_sieve(&wish);
+    if (wish.bits_per_key > 0 || wish.options.probes > 0)
+        return plan_what_if(&wish);
     if (!fits_together(&wish))
         return TOOL_ERROR;
 

@@ -20,10 +20,10 @@ static const char help[] =
     "bloomery query FILTER [INPUT...]\n"
     "bloomery query -f FILTER [-f FILTER]... [INPUT...]\n"
     "\n"
-    "Prints the lines of the inputs that are possibly in the filter, as grep does\n"
-    "with a pattern. A line that is not printed was definitely never added, as long\n"
-    "as the file is undamaged (--verify). Of the lines that were never added, a\n"
-    "share equal to the filter's false-positive rate is printed all the same. No\n"
+    "Prints the lines of the inputs that are possibly in the Bloom filter, as grep\n"
+    "does with a pattern. A line that is not printed was definitely never added, as\n"
+    "long as the file is undamaged (--verify). Of the lines that were never added,\n"
+    "a share equal to the filter's false-positive rate is printed all the same. No\n"
     "INPUT, or '-', is standard input; packed inputs and archives are unpacked\n"
     "('bloomery help build'). If the filter was built with a rule for keys\n"
     "('bloomery help build'), the query follows it; whole lines are printed. A line\n"
@@ -503,6 +503,13 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
     return fits_together(query);
 }
 
+/* What looks like a key was named as the only input: says how one key is queried. */
+static void hint_at_key(const char *input)
+{
+    if (strpbrk(input, "/.") == NULL && access(input, F_OK) != 0)
+        tool_say("an INPUT is a file of keys; one key is queried with -k %s", input);
+}
+
 static int query_main(int argc, char **argv)
 {
     struct query *query = tool_allocate(sizeof(*query));
@@ -525,6 +532,8 @@ static int query_main(int argc, char **argv)
             code = tool_usage("which filter? Name its file, as in 'bloomery query ids.bloom'");
         else
             code = query_filters(query, argv + optind, (size_t)(argc - optind));
+        if (code == TOOL_ERROR && query->key_count == 0 && argc - optind == 1)
+            hint_at_key(argv[optind]);
     }
     for (size_t f = 0; f < query->question.filter_count; f++)
         bloomery_free(query->question.filters[f].filter);

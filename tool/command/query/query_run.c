@@ -384,7 +384,7 @@ static bool answer(struct querier *querier, size_t count)
         return hits == 0;
     if (question->count_only)
         return true;
-    if (querier->chunk.open && querier->chunk.number == 0 &&
+    if (querier->chunk.open && querier->chunk.number == 0 && !question->list_inputs &&
         tool_chunk_has_header(&querier->chunk, count))
         append(querier, querier->keys[0].data, querier->keys[0].bytes + 1);
     append_batch(querier, count, hits);
