@@ -284,9 +284,29 @@ static void nearest_name_is_near_or_none(void **state)
     assert_null(tool_nearest("a word that is much longer than any name can be", names, 4));
 }
 
+static void durations_have_units(void **state)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } table[] = {{0, "0 s"},
+                 {59.9, "59 s"},
+                 {60, "1 min 0 s"},
+                 {3599, "59 min 59 s"},
+                 {7500, "2 h 5 min"},
+                 {172799, "47 h 59 min"},
+                 {356400, "4 days 3 h"},
+                 {1e300, "11574074074 days 1 h"}};
+    char buffer[TOOL_NUMBER_BYTES];
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        assert_string_equal(tool_format_duration(buffer, table[i].seconds), table[i].text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_have_units),
         cmocka_unit_test(counts_are_read_exactly),
         cmocka_unit_test(no_counts_are_refused),
         cmocka_unit_test(sizes_are_read_exactly),

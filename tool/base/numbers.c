@@ -328,6 +328,21 @@ const char *tool_format_size(char *buffer, uint64_t bytes)
     return buffer;
 }
 
+const char *tool_format_duration(char *buffer, double seconds)
+{
+    const unsigned long long whole =
+        seconds >= 1e15 ? 1000000000000000 : (unsigned long long)seconds;
+    if (whole < 60)
+        snprintf(buffer, TOOL_NUMBER_BYTES, "%llu s", whole);
+    else if (whole < 3600)
+        snprintf(buffer, TOOL_NUMBER_BYTES, "%llu min %llu s", whole / 60, whole % 60);
+    else if (whole < 48 * 3600)
+        snprintf(buffer, TOOL_NUMBER_BYTES, "%llu h %llu min", whole / 3600, whole / 60 % 60);
+    else
+        snprintf(buffer, TOOL_NUMBER_BYTES, "%llu days %llu h", whole / 86400, whole / 3600 % 24);
+    return buffer;
+}
+
 const char *tool_format_odds(char *buffer, double rate)
 {
     double one_in = 1 / rate;

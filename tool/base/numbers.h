@@ -55,6 +55,9 @@ const char *tool_format_count(char *buffer, uint64_t value);
 /* "23.6 MiB", "512 bytes", "1.00 GiB": three digits, powers of 1024. */
 const char *tool_format_size(char *buffer, uint64_t bytes);
 
+/* A time in whole seconds with units: "45 s", "3 min 20 s", "2 h 5 min", "4 days 3 h". */
+const char *tool_format_duration(char *buffer, double seconds);
+
 /* "1 in 1,000", "1 in 2.5": three digits. "never" for 0, "always" for 1. */
 const char *tool_format_odds(char *buffer, double rate);
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reading of options, and names that were nearly right. */
 #include "base/out.h"
+#include "base/progress.h"
 #include "tool.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +55,7 @@ int tool_getopt(int argc, char **argv, const char *letters, const struct option 
     size_t count = 0;
     for (; options[count].name != NULL && count < OPTIONS_MAX; count++)
         all[count] = options[count];
+    assert(options[count].name == NULL);
     all[count] = (struct option){"help", no_argument, NULL, TOOL_OPTION_HELP};
     all[count + 1] = (struct option){NULL, 0, NULL, 0};
 
@@ -66,6 +69,8 @@ int tool_getopt(int argc, char **argv, const char *letters, const struct option 
         return unknown_option(argv, all);
     if (option == ':')
         return missing_value(argv);
+    if (option == TOOL_OPTION_PROGRESS)
+        return tool_progress_choose(optarg) ? tool_getopt(argc, argv, letters, options) : '?';
     if (option != 'h' && option != TOOL_OPTION_HELP)
         return option;
 

@@ -3,10 +3,12 @@
 
 #include "base/numbers.h"
 #include "base/status_line.h"
+#include "tool.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,13 +22,40 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+static enum { AUTO, ALWAYS, NEVER } when;
+
+bool tool_progress_choose(const char *text)
+{
+    static const char *const names[] = {"auto", "always", "never"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, names[i]) == 0) {
+            when = i;
+            return true;
+        }
+    return !tool_usage("--progress is auto, always or never, not '%s'", text);
+}
+
+bool tool_progress_is_shown(bool silent)
+{
+    return when == ALWAYS || (when == AUTO && !silent);
+}
+
+bool tool_progress_is_in_the_way(bool lines)
+{
+    struct stat facts;
+    return (lines && isatty(STDOUT_FILENO) == 1) ||
+           (fstat(STDOUT_FILENO, &facts) == 0 && S_ISFIFO(facts.st_mode));
+}
+
 void tool_progress_start(struct tool_progress *progress, const char *verb, bool quiet)
 {
     const char *terminal = getenv("TERM");
     progress->verb = verb;
     progress->active =
-        !quiet && terminal != NULL && strcmp(terminal, "dumb") != 0 && isatty(STDERR_FILENO) == 1;
-    progress->next = progress->active ? now() + FIRST_AFTER : 0;
+        !quiet && tool_progress_is_shown(terminal == NULL || strcmp(terminal, "dumb") == 0 ||
+                                         isatty(STDERR_FILENO) != 1);
+    progress->start = progress->active ? now() : 0;
+    progress->next = progress->start + FIRST_AFTER;
 }
 
 void tool_progress_update(struct tool_progress *progress, uint64_t done, uint64_t part,
@@ -39,14 +68,19 @@ void tool_progress_update(struct tool_progress *progress, uint64_t done, uint64_
         return;
     progress->next = time + BETWEEN;
     tool_status_line_begin();
-    char count[TOOL_NUMBER_BYTES];
+    char count[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], left[TOOL_NUMBER_BYTES];
+    const double taken = time - progress->start,
+                 share = part < whole ? (double)part / (double)whole : 1;
     tool_format_count(count, done);
+    tool_format_count(rate, (uint64_t)((double)done / taken));
     /* Back to the first column, the text, and the rest of the line wiped. */
+    fprintf(stderr, "\r%s: %s keys", progress->verb, count);
     if (whole > 0)
-        fprintf(stderr, "\r%s: %s keys, %.0f %%\x1b[K", progress->verb, count,
-                100.0 * (double)(part < whole ? part : whole) / (double)whole);
-    else
-        fprintf(stderr, "\r%s: %s keys\x1b[K", progress->verb, count);
+        fprintf(stderr, ", %.0f %%", 100 * share);
+    fprintf(stderr, ", %s a second", rate);
+    if (whole > 0 && share > 0)
+        fprintf(stderr, ", %s left", tool_format_duration(left, taken * (1 / share - 1)));
+    fputs("\x1b[K", stderr);
 }
 
 void tool_progress_stop(struct tool_progress *progress)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One line on stderr that says how far a long job has come: only on a terminal, only after half a
- * second, at most ten times a second. Elsewhere these functions do nothing.
+ * One line on stderr that says how far a long job has come, how fast it is, and how long the rest
+ * will take: only on a terminal unless --progress says otherwise, only after half a second, at most
+ * ten times a second. Elsewhere these functions do nothing.
+ *
+ *     querying: 4,589,000 keys, 23 %, 9,120,000 a second, 2 s left
  */
 #ifndef BLOOMERY_TOOL_PROGRESS_H
 #define BLOOMERY_TOOL_PROGRESS_H
@@ -9,10 +12,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* --progress auto|always|never: its number, its row, its lines of --help. tool_getopt takes it; no
+ * command sees it. */
+enum { TOOL_OPTION_PROGRESS = 435 };
+#define TOOL_PROGRESS_OPTION                                      \
+    {                                                             \
+        "progress", required_argument, NULL, TOOL_OPTION_PROGRESS \
+    }
+#define TOOL_PROGRESS_HELP                                                            \
+    "      --progress WHEN  show how far it is, how fast, and the time left, on\n"    \
+    "                       standard error: always, never, or auto (default): on a\n" \
+    "                       terminal, unless lines go there or into a pipe\n"
+
+/* Takes its value. False after a message. */
+bool tool_progress_choose(const char *text);
+
+/* Whether a job shows its progress that does not by itself, if `silent`: --progress decides. */
+bool tool_progress_is_shown(bool silent);
+
+/* Whether a progress line would be drawn over what stdout gets: `lines` on a terminal, or anything
+ * by a pipe, whose reader may draw on the terminal. */
+bool tool_progress_is_in_the_way(bool lines);
+
 struct tool_progress {
     const char *verb; /* "adding" */
     bool active;      /* stderr is a terminal and the job is not quiet */
-    double next;      /* when to write next, in seconds of the monotonic clock */
+    double start;
+    double next; /* when to write next, in seconds of the monotonic clock */
 };
 
 void tool_progress_start(struct tool_progress *progress, const char *verb, bool quiet);

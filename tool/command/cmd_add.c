@@ -8,6 +8,7 @@
  */
 #include "base/json.h"
 #include "base/numbers.h"
+#include "base/progress.h"
 #include "base/team.h"
 #include "filter/files.h"
 #include "filter/fill.h"
@@ -43,7 +44,7 @@ static const char help[] =
     "                       keeps no rule for keys: give the rule each time\n"
     "      --max-rate RATE  refuse what would bring the rate over this, instead of\n"
     "                       twice the planned rate\n"
-    "      --force          add whatever the rate becomes\n"
+    "      --force          add whatever the rate becomes\n" TOOL_PROGRESS_HELP
     "  -q, --quiet          do not report what was added\n"
     "      --json           report on standard output as one JSON object, numbers\n"
     "                       unrounded\n"
@@ -98,6 +99,7 @@ static const struct option options[] = {
     {"max-rate", required_argument, NULL, OPTION_MAX_RATE},
     {"force", no_argument, NULL, OPTION_FORCE},
     TOOL_LINE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };

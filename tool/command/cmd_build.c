@@ -10,6 +10,7 @@
  * there.
  */
 #include "base/numbers.h"
+#include "base/progress.h"
 #include "base/team.h"
 #include "command/build_report.h"
 #include "command/dialect_build.h"
@@ -82,7 +83,7 @@ static const char help[] =
     "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
     "                       ends its input. Default 64MiB. Each thread may need a\n"
     "                       few times that much memory\n"
-    "      --force          overwrite FILE even if it is no filter\n"
+    "      --force          overwrite FILE even if it is no filter\n" TOOL_PROGRESS_HELP
     "  -q, --quiet          do not report what was written\n"
     "      --json           report on standard output as one JSON object, numbers\n"
     "                       unrounded\n"
@@ -156,6 +157,7 @@ static const struct option options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_LINE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };

@@ -22,7 +22,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] =
     "bloomery generate ids|urls|integers -n N [--seed S]\n"
@@ -40,6 +39,10 @@ static const char help[] =
     "  -n, --count N   how many lines (20M, 1e6)\n"
     "      --seed S    another seed for other lines. Default 0\n"
     "  -0, --null      end lines with NUL instead of newline\n"
+    "      --progress WHEN\n"
+    "                  show how far it is, how fast, and the time left, on standard\n"
+    "                  error: always, never, or auto (default): on a terminal, unless\n"
+    "                  lines go there or into a pipe\n"
     "\n"
     "  bloomery generate ids -n 20M > ids.txt\n"
     "  bloomery generate urls -n 1M --seed 7 | bloomery build -p 0.001 -o urls.bloom\n";
@@ -315,6 +318,7 @@ static const struct option options[] = {
     {"count", required_argument, NULL, 'n'},
     {"seed", required_argument, NULL, OPTION_SEED},
     {"null", no_argument, NULL, '0'},
+    TOOL_PROGRESS_OPTION,
     {NULL, 0, NULL, 0},
 };
 
@@ -358,7 +362,8 @@ static int generate_main(int argc, char **argv)
     struct tool_out out;
     struct tool_progress progress;
     tool_out_start(&out);
-    tool_progress_start(&progress, "generating", isatty(STDOUT_FILENO));
+    tool_progress_start(&progress, "generating",
+                        !tool_progress_is_shown(tool_progress_is_in_the_way(true)));
     bool made = generator.run(&request, &out, &progress);
     tool_progress_stop(&progress);
     return tool_out_finish(&out, made ? TOOL_FOUND : TOOL_ERROR);

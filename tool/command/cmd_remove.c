@@ -8,6 +8,7 @@
  */
 #include "base/json.h"
 #include "base/numbers.h"
+#include "base/progress.h"
 #include "filter/files.h"
 #include "input/chunks.h"
 #include "key/rule.h"
@@ -41,7 +42,7 @@ static const char help[] =
     "                       ends its input. Default 64MiB. Each thread may need a\n"
     "                       few times that much memory\n"
     "      --secret-file FILE\n"
-    "                       the secret of a filter that does not carry it\n"
+    "                       the secret of a filter that does not carry it\n" TOOL_PROGRESS_HELP
     "  -q, --quiet          do not report what was removed\n"
     "      --json           report on standard output as one JSON object, numbers\n"
     "                       unrounded\n"
@@ -85,6 +86,7 @@ static const struct option options[] = {
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_LINE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };

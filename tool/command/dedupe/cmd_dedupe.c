@@ -13,6 +13,7 @@
  * there is no more room: seen.c.
  */
 #include "base/numbers.h"
+#include "base/progress.h"
 #include "base/team.h"
 #include "command/dedupe/dedupe_command.h"
 #include "filter/files.h"
@@ -79,7 +80,7 @@ static const char help[] =
     "                       output\n"
     "      --max-line SIZE  the longest line accepted; a longer one is an error and\n"
     "                       ends its input. Default 64MiB. Each thread may need a\n"
-    "                       few times that much memory\n"
+    "                       few times that much memory\n" TOOL_PROGRESS_HELP
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object, numbers unrounded: on\n"
     "                       standard error, or with -c on standard output in place\n"
@@ -126,6 +127,7 @@ static const struct option options[] = {
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
     {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     TOOL_LINE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -421,8 +423,9 @@ static int prepare_and_run(struct tool_dedupe_command *command)
         return TOOL_ERROR;
     tool_dedupe_settle_rules(command);
     command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
-    command->dedupe.to_terminal =
-        !tool_text_output_is_file(&command->output) && isatty(STDOUT_FILENO) == 1;
+    command->dedupe.silent =
+        !tool_progress_is_shown(!tool_text_output_is_file(&command->output) &&
+                                tool_progress_is_in_the_way(!command->dedupe.count_only));
     if (!tool_text_output_begin(&command->output, &command->dedupe.out))
         return TOOL_ERROR;
     return run(command);

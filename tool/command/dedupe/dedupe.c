@@ -476,7 +476,7 @@ static void end_threads(struct run *run)
 
 static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *source, bool learns)
 {
-    const bool silent = !learns && !dedupe->count_only && dedupe->to_terminal;
+    const bool silent = !learns && dedupe->silent;
     struct tool_source stoppable = *source;
     stoppable.stoppable = true;
     stoppable.settled = dedupe->may_stop;

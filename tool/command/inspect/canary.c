@@ -50,7 +50,7 @@ bool tool_canaries_query(const char *path, const char *name, const bloomery_filt
     const struct tool_rule_choice none = {.field_given = false};
     struct tool_source source = {.paths = &input.path, .count = 1, .delimiter = '\n', .threads = 1};
     tool_source_lay_out(&source, &none, &info.rule);
-    struct tool_chunks *chunks = tool_chunks_open(&source, "asking");
+    struct tool_chunks *chunks = tool_chunks_open(&source, "querying");
     struct tool_chunk chunk = {0};
     struct tool_made *made = tool_made_new();
     struct tool_hint *hint = tool_hint_new();

@@ -48,7 +48,7 @@ static const char help[] =
     "                       --measure and --canary need it\n"
     "      --dialect D      FILTER is another system's file:\n"
     "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
-    "                       them; files with a magic need no name\n"
+    "                       them; files with a magic need no name\n" TOOL_PROGRESS_HELP
     "      --json           one JSON object, numbers unrounded\n"
     "\n"
     "A filter of ours keeps the rule by which lines of --canary become keys. For\n"
@@ -80,7 +80,7 @@ static uint64_t query_random_keys(const bloomery_filter *filter, uint64_t count,
 
     struct tool_random random = tool_random_make(seed, 20);
     struct tool_progress progress;
-    tool_progress_start(&progress, "asking", false);
+    tool_progress_start(&progress, "querying", false);
     uint64_t hits = 0;
     for (uint64_t done = 0; done < count;) {
         size_t batch = count - done < BATCH ? (size_t)(count - done) : (size_t)BATCH;
@@ -187,6 +187,7 @@ static const struct option options[] = {
     {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
     {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"json", no_argument, NULL, OPTION_JSON},
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
+#include "base/progress.h"
 #include "base/team.h"
 #include "command/query/print_positions.h"
 #include "command/query/query_run.h"
@@ -59,6 +60,9 @@ static const char help[] =
     "      --max-line SIZE   the longest line accepted; a longer one is an error and\n"
     "                        ends its input. Default 64MiB. Each thread may need a\n"
     "                        few times that much memory\n"
+    "      --progress WHEN   show how far it is, how fast, and the time left, on\n"
+    "                        standard error: always, never, or auto (default): on a\n"
+    "                        terminal, unless lines go there or into a pipe\n"
     "      --verify          first read the filters whole and compare every checksum;\n"
     "                        a damaged filter is an error\n"
     "      --secret-file FILE\n"
@@ -143,6 +147,7 @@ static const struct option options[] = {
     {"positions", no_argument, NULL, OPTION_POSITIONS},
     {"json", no_argument, NULL, OPTION_JSON},
     TOOL_LINE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -339,8 +344,9 @@ static int query_filters(struct query *query, char **inputs, size_t input_count)
         return TOOL_ERROR;
     if (!query->question.quiet && (query->question.rules[0].flags & TOOL_RULE_CHANGES) == 0)
         query->question.hint = tool_hint_new();
-    query->question.to_terminal =
-        !tool_text_output_is_file(&query->output) && isatty(STDOUT_FILENO) == 1;
+    query->question.silent = !tool_progress_is_shown(
+        query->question.quiet || (!tool_text_output_is_file(&query->output) &&
+                                  tool_progress_is_in_the_way(!query->question.count_only)));
     if (!tool_text_output_begin(&query->output, &query->question.out))
         return TOOL_ERROR;
     const int code = run_query(query, inputs, input_count);

@@ -481,7 +481,6 @@ static void answer_chunks(void *context, uint32_t number)
 
 bool tool_query_source(struct tool_question *question, const struct tool_source *source)
 {
-    bool silent = question->quiet || (question->to_terminal && !question->count_only);
     struct tool_source stoppable = *source;
     stoppable.stoppable = true;
     stoppable.settled = question->quiet;
@@ -489,7 +488,7 @@ bool tool_query_source(struct tool_question *question, const struct tool_source 
         stoppable.threads = 1;
     assert(source->delimiter == question->delimiter);
 
-    struct tool_chunks *chunks = tool_chunks_open(&stoppable, silent ? NULL : "asking");
+    struct tool_chunks *chunks = tool_chunks_open(&stoppable, question->silent ? NULL : "querying");
     const uint32_t threads = tool_chunks_threads(chunks);
     struct querying querying = {question, chunks, tool_allocate(threads * sizeof(struct querier *)),
                                 tool_source_path(source, tool_source_count(source) - 1)};

@@ -47,7 +47,7 @@ struct tool_question {
     bool list_inputs;  /* instead of the first selected line of an input, its name */
     uint64_t most;     /* lines selected of an input, whose rest is left; 0: all */
 
-    bool to_terminal; /* a progress line would stand among the answers */
+    bool silent; /* no progress line */
 
     /* What came out so far. */
     struct tool_tally *tallies; /* of each rule */

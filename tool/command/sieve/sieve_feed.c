@@ -19,6 +19,7 @@
 
 #include "base/bits.h"
 #include "base/numbers.h"
+#include "base/progress.h"
 #include "input/chunks.h"
 
 #include <assert.h>
@@ -288,7 +289,10 @@ static void open_inputs(struct run *run)
                                                 .flags = feed->choice.layout.flags};
         run->payload_layout.header = feed->choice.layout.header;
     }
-    run->chunks = tool_chunks_open(&feed->source, feed->command->quiet ? NULL : feed->verb);
+    const bool shown =
+        !feed->command->quiet &&
+        tool_progress_is_shown(feed->print && tool_progress_is_in_the_way(true));
+    run->chunks = tool_chunks_open(&feed->source, shown ? feed->verb : NULL);
 }
 
 /* What became of records that are no pushes. */

@@ -2,6 +2,7 @@
 /* sieve push, sieve mark and sieve import: lines into a sieve, which is made where there is none.
  * How: sieve_feed.c. */
 #include "base/numbers.h"
+#include "base/progress.h"
 #include "command/sieve/sieve_feed.h"
 
 #include <stdio.h>
@@ -24,7 +25,7 @@ static const char push_help[] =
     "                       will be popped. They stay in the queue\n"
     "      --requeue        queue lines that were seen as well, to visit them again.\n"
     "                       --force is the older name\n" /* and */
-    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
     "  -0, --null           input and output lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object: on standard output, or on\n"
@@ -53,7 +54,7 @@ static const char mark_help[] =
     "Marks each line of the inputs as seen without queueing it: a later push of it is\n"
     "dropped. DIR is made if it does not exist. A line that was pushed before and is\n"
     "not decided yet (disk engine) comes out all the same.\n"
-    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
     "  -0, --null           lines end with NUL instead of newline\n"
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n"
@@ -70,7 +71,7 @@ static const char import_help[] =
     "job, recognised by its first line of 40 hexadecimal digits. Of that each such\n"
     "line is a key, without a carriage return behind it; other lines, such as one\n"
     "that a crash cut off, are passed over and counted.\n"
-    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP
+    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n"
     "\n" TOOL_SIEVE_MAKE_HELP "\n"
@@ -90,6 +91,7 @@ static const struct option push_options[] = {
     {"null", no_argument, NULL, '0'},
     TOOL_SIEVE_OPTIONS,
     TOOL_SIEVE_MAKE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -98,6 +100,7 @@ static const struct option note_options[] = {
     {"null", no_argument, NULL, '0'},
     TOOL_SIEVE_OPTIONS,
     TOOL_SIEVE_MAKE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
     {NULL, 0, NULL, 0},
 };
@@ -106,6 +109,7 @@ static const struct option import_options[] = {
     {"null", no_argument, NULL, '0'},
     TOOL_SIEVE_OPTIONS,
     TOOL_SIEVE_MAKE_OPTIONS,
+    TOOL_PROGRESS_OPTION,
     {NULL, 0, NULL, 0},
 };
 
