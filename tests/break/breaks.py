@@ -374,7 +374,7 @@ BREAKS = [
           "damage/every_truncation_refused"),
 
     # The command.
-    Break("the_lock_locks_nothing", "tool_filter_lock()",
+    Break("the_lock_locks_nothing", "lock_held()",
           [("locked = flock(descriptor, LOCK_EX);",
             "locked = flock(descriptor, LOCK_SH);")],
           "cli/test_add.py/two_adders_lose_nothing", quick=True),
