@@ -10,7 +10,7 @@
 import math
 from xml.sax.saxutils import escape
 
-NAMES = (("line", "limit: a random line, same hash", "#9aa3ad"),
+NAMES = (("line", "limit: a cache line, same hash", "#9aa3ad"),
          ("blocked-1", "Bloomery, blocked, L = 1", "#b5482a"),
          ("blocked-2", "Bloomery, blocked, L = 2", "#d98b5f"),
          ("classic", "Bloomery, classic", "#e8c39e"),

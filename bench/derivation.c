@@ -206,7 +206,7 @@ static bool measure_families(const struct shape *shapes, uint64_t keys, uint64_t
 {
     bool good = true;
     printf("\nfound over expected (standard errors), %" PRIu64 " keys, %" PRIu64
-           " questions each\n%-16s",
+           " queries each\n%-16s",
            keys, queries, "keys");
     for (int i = 0; i < SHAPES; i++)
         printf("    L = %u, k = %u ", shapes[i].lines, shapes[i].probes);
@@ -269,14 +269,14 @@ int main(int argc, char **argv)
     const uint64_t keys = queries / 20;
     bool good = true;
     if (keys < 1000) {
-        fprintf(stderr, "derivation: at least 20000 questions\n");
+        fprintf(stderr, "derivation: at least 20000 queries\n");
         return 2;
     }
     for (int i = 0; i < SHAPES; i++)
         good = plan_shape(&shapes[i], keys) && good;
     good = measure_families(shapes, keys, queries) && good;
     printf("\nfirst bits of the hash held fixed: found over expected (standard errors)\n"
-           "held  k   keys  questions  expected      ratio\n");
+           "held  k   keys    queries  expected      ratio\n");
     /* The mean loads of L = 1 at 1e-2 with k = 6, and at 1e-3 with k = 8. */
     for (unsigned held = 20; held <= 32; held += 4) {
         good = measure_held(held, 6, 52, 3 * queries) && good;

@@ -175,7 +175,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     limit->blocks = plan.bytes / BLOOMERY_BLOCK_BYTES;
     limit->lines = options.blocks_per_key;
     snprintf(facts->layout, sizeof facts->layout, "%s",
-             variant == TWO_LINES ? "two random lines" : "a random line");
+             variant == TWO_LINES ? "two random cache lines" : "a random cache line");
     facts->lines = options.blocks_per_key;
     facts->probes = 0;
     facts->bytes = plan.bytes;

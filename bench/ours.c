@@ -46,7 +46,7 @@ static void fill_facts(const bloomery_filter *filter, struct bench_facts *facts)
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
     snprintf(facts->layout, sizeof facts->layout, "%s",
-             info.kind == BLOOMERY_CLASSIC ? "flat" : "512-bit lines");
+             info.kind == BLOOMERY_CLASSIC ? "flat" : "512-bit blocks");
     facts->lines = info.blocks_per_key;
     facts->probes = info.probes;
     facts->bytes = info.bytes;

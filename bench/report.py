@@ -173,7 +173,7 @@ def command_table(results):
                      size(row["asked"]) if row["asked"] else "-",
                      number(statistics.median(row["wall"]), 3),
                      number(statistics.median(row["cpu"]), 3), f"{row['memory'] / 1e6:.0f} MB"])
-    return ["program", "does", "lines", "questions", "wall s", "processor s", "peak memory"], body
+    return ["program", "does", "lines", "queries", "wall s", "processor s", "peak memory"], body
 
 
 def open_table(results):

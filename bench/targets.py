@@ -175,7 +175,7 @@ def program_targets(results, rows):
 def plan_targets(results, rows):
     """Rates and memory are those of the plan."""
     ours = [row for row in results.rows if row.role == "ours"]
-    target(rows, "rows of ours whose measured rate is not the one asked for", "all",
+    target(rows, "rows of ours whose measured rate is not the planned one", "all",
            sum(not row.rate_holds() for row in ours) if ours else None, 0, False)
     # Rows that query another row's filter have no memory of their own.
     worst = max(ours, key=lambda row: row.memory / row.bytes, default=None)

@@ -137,6 +137,7 @@ bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery
     case BLOOMERY_COLUMN_OFFSETS64:
         return take_offsets64;
     default:
+        assert(keys->form == BLOOMERY_KEYS_LIST);
         return take_list;
     }
 }
@@ -151,6 +152,7 @@ size_t bloomery_keys_compact(const struct bloomery_keys *keys, const bloomery_fi
         const size_t now = count - i < 64 ? count - i : 64;
         const uint64_t valid = bloomery_keys_valid(keys, first + i, now);
         bloomery_hash *hashes = compact->hashes + kept;
+        assert(kept <= i);
         compact->valid[i / 64] = valid;
         take(keys, filter, first + i, now, hashes);
         for (uint64_t left = valid; left != 0; left &= left - 1)

@@ -113,7 +113,7 @@ bloomery_status bloomery_chain_first(bloomery_plan *plan, uint32_t blocks_per_ke
             "take is limited where it is made");
     if (plan->keys == 0 || !(rate >= BLOOMERY_CHAIN_RATE_MIN && rate < 1))
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
-                             "a scalable filter takes the keys of its first link and a rate of at "
+                             "a scalable filter takes the keys of its first layer and a rate of at "
                              "least 1e-12 and below 1");
     if (plan->keys > BLOOMERY_KEYS_MAX)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "keys must be 1 to 2^48");
@@ -233,17 +233,17 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                           &filter->layers[i],
                           __atomic_load_n(&filter->layers[i].bits_set, __ATOMIC_RELAXED));
     if (why != NULL)
-        return bloomery_fail(error, BLOOMERY_FULL, 0, "full with %s%llu keys in %u link%s: %s",
+        return bloomery_fail(error, BLOOMERY_FULL, 0, "full with %s%llu keys in %u layer%s: %s",
                              about, (unsigned long long)keys, layers, plural, why);
     bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
     bloomery_phrase_bytes(&more, wanted);
     if (!passes_limit(filter, wanted))
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "full with %s%llu keys in %u link%s of %s; there is no memory "
-                             "for another link of %s",
+                             "full with %s%llu keys in %u layer%s of %s; there is no memory "
+                             "for another layer of %s",
                              about, (unsigned long long)keys, layers, plural, now.text, more.text);
     return bloomery_fail(error, BLOOMERY_FULL, 0,
-                         "full with %s%llu keys in %u link%s of %s; another link of %s would "
+                         "full with %s%llu keys in %u layer%s of %s; another layer of %s would "
                          "pass the limit of %s",
                          about, (unsigned long long)keys, layers, plural, now.text, more.text,
                          bloomery_phrase_bytes(&limit, filter->memory_limit));

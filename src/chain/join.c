@@ -45,7 +45,7 @@ static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_f
         if (copies[i].payload == NULL) {
             release_copies(into, copies, i);
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                                 "not enough memory for a copy of a link of %llu bytes",
+                                 "not enough memory for a copy of a layer of %llu bytes",
                                  (unsigned long long)layer->bytes);
         }
         memcpy(copies[i].payload, layer->payload, (size_t)layer->bytes);
@@ -61,16 +61,16 @@ static bloomery_status check_room(const bloomery_filter *into, const bloomery_fi
     uint64_t bytes;
     if (layers > BLOOMERY_CHAIN_MAX)
         return bloomery_fail(error, BLOOMERY_FULL, 0,
-                             "the two chains have %u and %u links, and one has %d at most",
+                             "the two chains have %u and %u layers, and one has %d at most",
                              into->shape.layer_count, from->shape.layer_count, BLOOMERY_CHAIN_MAX);
     if (__builtin_add_overflow(bloomery_payload_bytes(into), bloomery_payload_bytes(from),
                                &bytes) ||
         bytes > SIZE_MAX)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "the links of both would take more bytes than there are addresses");
+                             "the layers of both would take more bytes than there are addresses");
     if (into->memory_limit > 0 && bytes > into->memory_limit)
         return bloomery_fail(
-            error, BLOOMERY_FULL, 0, "the links of both would take %s, and the limit is %s",
+            error, BLOOMERY_FULL, 0, "the layers of both would take %s, and the limit is %s",
             bloomery_phrase_bytes(&all, bytes), bloomery_phrase_bytes(&limit, into->memory_limit));
     return BLOOMERY_OK;
 }

@@ -24,6 +24,7 @@ const struct bloomery_hash_row *bloomery_hash_find(uint32_t id)
 
 bool bloomery_hash_usable(const struct bloomery_hash_row *hash)
 {
+    assert(hash->one != NULL || hash->positions != NULL);
     return hash->available && (hash->ready == NULL || hash->ready());
 }
 
@@ -31,7 +32,7 @@ void bloomery_hash_many(const struct bloomery_hash_row *hash,
                         const struct bloomery_hash_secret *secret, const bloomery_key *keys,
                         size_t count, bloomery_hash *hashes)
 {
-    assert(hash->positions == NULL && hash->one != NULL);
+    assert(hash->available && hash->positions == NULL && hash->one != NULL);
     if (hash->many != NULL) {
         hash->many(secret, keys, count, hashes);
         return;

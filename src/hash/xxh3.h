@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 
+#include <assert.h>
 #include <xxhash.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -35,6 +36,7 @@ INLINE struct bloomery_short_secret bloomery_short_secret_of(uint64_t seed)
 
 INLINE uint64_t bloomery_rotate_left(uint64_t value, unsigned bits)
 {
+    assert(bits > 0 && bits < 64);
     return value << bits | value >> (64 - bits);
 }
 
@@ -59,6 +61,7 @@ INLINE uint64_t bloomery_xxh3_8(const struct bloomery_short_secret *secret, uint
 INLINE uint64_t bloomery_xxh3_4_to_8(const struct bloomery_short_secret *secret,
                                      const uint8_t *data, size_t bytes)
 {
+    assert(bytes >= 4 && bytes <= 8);
     const uint64_t first = bloomery_load_u32(data);
     const uint64_t x = ((first << 32) + bloomery_load_u32(data + bytes - 4)) ^ secret->flip[0];
     return bloomery_xxh3_products(x ^ bloomery_rotate_left(x, 49) ^ bloomery_rotate_left(x, 24),
@@ -68,6 +71,7 @@ INLINE uint64_t bloomery_xxh3_4_to_8(const struct bloomery_short_secret *secret,
 INLINE uint64_t bloomery_xxh3_9_to_16(const struct bloomery_short_secret *secret,
                                       const uint8_t *data, size_t bytes)
 {
+    assert(bytes > 8 && bytes <= 16);
     const uint64_t a = bloomery_load_u64(data) ^ secret->flip[1];
     const uint64_t b = bloomery_load_u64(data + bytes - 8) ^ secret->flip[2];
     const unsigned __int128 product = (unsigned __int128)a * b;

@@ -71,12 +71,14 @@ static uint8_t upper_hex(uint8_t byte)
  * digit. */
 static bool is_escape(const uint8_t *text, size_t at, size_t end)
 {
+    assert(at < end);
     return text[at] == '%' && end - at > 2 && is_hex(text[at + 1]) && is_hex(text[at + 2]);
 }
 
 /* The first of these bytes from `from` on, or `end`. */
 static size_t find(const uint8_t *text, size_t from, size_t end, uint8_t wanted)
 {
+    assert(from <= end);
     const uint8_t *found = from < end ? memchr(text + from, wanted, end - from) : NULL;
     return found == NULL ? end : (size_t)(found - text);
 }
@@ -129,6 +131,8 @@ static bool take_apart(bloomery_key key, struct url *url)
         if (text[at] == '@')
             url->host = at + 1;
     url->host_end = host_end(text, url->host, url->path);
+    assert(url->scheme_end < url->host && url->host <= url->host_end);
+    assert(url->host_end <= url->path && url->path <= url->query && url->query <= url->end);
     return true;
 }
 
@@ -193,6 +197,7 @@ struct parameter {
 /* A byte as it will be written: with the hex digits of an escape in upper case. */
 static uint8_t written(const uint8_t *text, const struct parameter *parameter, size_t at)
 {
+    assert(at >= parameter->from && at < parameter->end);
     for (size_t back = 1; back <= 2 && at >= parameter->from + back; back++)
         if (is_escape(text, at - back, parameter->end))
             return upper_hex(text[at]);
@@ -234,6 +239,7 @@ static uint16_t *sort(const uint8_t *text, const struct parameter *parameters, s
                                                                    &parameters[from[right]]));
                 to[i] = from[take_right ? right++ : left++];
             }
+            assert(left == middle && right == end);
         }
         uint16_t *const sorted = to;
         to = from;
@@ -264,6 +270,7 @@ static size_t copy_sorted(uint8_t *to, const uint8_t *text, size_t from, size_t 
             to[put++] = '&';
         put += copy(to + put, text, parameter->from, parameter->end, false);
     }
+    assert(put == end - from);
     return put;
 }
 

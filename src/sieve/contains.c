@@ -9,6 +9,8 @@
 #include "base/memory.h"
 #include "sieve/engine.h"
 
+#include <assert.h>
+
 /* Forms and hashes of the first keys, as many as are done together: `*done`. */
 static bloomery_status hash_portion(const bloomery_sieve *sieve, const bloomery_key *keys,
                                     size_t count, bloomery_hash *hashes, size_t *done,
@@ -20,6 +22,8 @@ static bloomery_status hash_portion(const bloomery_sieve *sieve, const bloomery_
     uint8_t *own = NULL;
     size_t bytes = 0;
     *done = bloomery_sieve_fitting(sieve, keys, count, &bytes);
+    assert(*done > 0 && *done <= BLOOMERY_SIEVE_PORTION); /* lengths have been checked */
+    assert(sieve->canonicaliser == NULL || bytes <= sizeof stack || *done == 1);
     for (size_t i = 0; i < *done; i++)
         entries[i] = (struct bloomery_entry){keys[i], bloomery_key_of("", 0), 0};
     if (sieve->canonicaliser != NULL) {
@@ -55,6 +59,7 @@ static bloomery_status query(bloomery_sieve *sieve, const bloomery_key *keys, si
     size_t some = 0;
     for (size_t at = 0; status == BLOOMERY_OK && at < count; at += some) {
         some = count - at < most ? count - at : most;
+        assert(some > 0 && some <= BLOOMERY_CONTAINS_MAX);
         status = hash_all(sieve, keys + at, some, hashes, error);
         if (status != BLOOMERY_OK)
             return status;

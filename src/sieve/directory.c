@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 /* Where the one above can't be read or synced, that is its owner's choice. */
 bloomery_status bloomery_directory_sync_parent(const bloomery_sieve *sieve, bloomery_error *error)
 {
+    assert(sieve->store.directory >= 0 && !sieve->store.read_only);
     const int parent = openat(sieve->store.directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const bool good = parent >= 0 && fsync(parent) == 0;
     const int reason = errno;
@@ -26,6 +28,7 @@ bloomery_status bloomery_directory_sync_parent(const bloomery_sieve *sieve, bloo
 
 static bloomery_status find_real_path(bloomery_sieve *sieve, bloomery_error *error)
 {
+    assert(sieve->real_path == NULL);
     char *real = realpath(sieve->path, NULL);
     if (real == NULL)
         return bloomery_fail_system(error, errno, "finding the directory %s", sieve->path);
@@ -78,6 +81,7 @@ bloomery_status bloomery_directory_each(const bloomery_sieve *sieve,
                                         bool (*take)(void *context, const char *name),
                                         void *context, bool *all, bloomery_error *error)
 {
+    assert(sieve->store.directory >= 0);
     const int copy = openat(sieve->store.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *directory = copy >= 0 ? fdopendir(copy) : NULL;
     *all = true;
@@ -214,5 +218,6 @@ static bool remove_litter(void *context, const char *name)
 bloomery_status bloomery_directory_tidy(bloomery_sieve *sieve, bloomery_error *error)
 {
     bool all;
+    assert(!sieve->store.read_only);
     return bloomery_directory_each(sieve, remove_litter, sieve, &all, error);
 }

@@ -35,6 +35,7 @@
 #include "plan/hash_rate.h"
 #include "plan/solve.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The NEW by which a share is estimated: the deviation of 3 % above. And those that a share of all
@@ -86,6 +87,7 @@ static double rate_with(const struct bloomery_filled *filled, const bloomery_fil
                         uint64_t bits_set)
 {
     const uint32_t newest = filled->layers - 1;
+    assert(filled->layers > 0 && newest < bloomery_layer_count(filter));
     const double passing = log1p(-layer_rate(filter, newest, bits_set));
     const double rate = 0 - expm1(filled->older_passing + passing);
     const double keys = filled->older_keys + layer_keys(filter, newest, bits_set);
@@ -109,6 +111,7 @@ static void begin_rates(struct bloomery_filled *filled, const bloomery_filter *f
 static void close_layer(struct bloomery_filled *filled, const bloomery_filter *filter)
 {
     const uint32_t last = filled->layers - 1;
+    assert(filled->layers < BLOOMERY_CHAIN_MAX);
     filled->layer_bits[last] = count_layer(filter, last);
     filled->older_keys += layer_keys(filter, last, filled->layer_bits[last]);
     filled->older_passing += log1p(-layer_rate(filter, last, filled->layer_bits[last]));
@@ -132,6 +135,7 @@ void bloomery_filled_add(struct bloomery_filled *filled, const bloomery_filter *
                          uint64_t new_bits)
 {
     const uint32_t layers = bloomery_layer_count(filter);
+    assert(filled->layers <= layers);
     filled->bits_set += new_bits;
     if (layers == filled->layers) {
         filled->layer_bits[layers - 1] += new_bits;
@@ -162,6 +166,7 @@ double bloomery_filled_rate(const struct bloomery_filled *filled, const bloomery
 /* Between two numbers of bits a rate rises about as a power of them. */
 static double rate_between(const uint64_t bits[2], const double rates[2], uint64_t set)
 {
+    assert(set >= bits[0]);
     if (bits[1] <= bits[0])
         return rates[1];
     if (bits[0] == 0 || !(rates[0] > 0))
@@ -206,6 +211,7 @@ void bloomery_drops_start(struct bloomery_filled *filled, double fresh, double p
 double bloomery_drops_among(struct bloomery_filled *filled, uint64_t fresh, uint64_t pushes,
                             double rate)
 {
+    assert(fresh <= pushes);
     filled->fresh += (double)fresh;
     filled->chances += (double)pushes * (1 - rate);
     if (filled->chances > chances_max) {

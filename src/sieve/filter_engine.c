@@ -264,6 +264,7 @@ static bloomery_status push_portion(bloomery_sieve *sieve, const bloomery_hash *
     bloomery_info_get(engine->filter, false, &after);
     bloomery_filled_add(&engine->filled, engine->filter, new_bits);
     const size_t good = added == BLOOMERY_OK ? count : (size_t)(after.adds - before.adds);
+    assert(count <= PORTION && good <= count);
     for (size_t i = 0; i < good; i++) {
         const bool new = bloomery_word_bit(answers, i);
         const bool forced = (entries[i].flags & BLOOMERY_ENTRY_FORCED) != 0;
@@ -293,8 +294,7 @@ static size_t portion(const struct bloomery_entry *entries, size_t count, size_t
     return i;
 }
 
-/* What the pushes since `before` mean: new keys that were taken for seen ones, and whether the
- * plan is passed. */
+/* What the pushes since `before` mean: expected drops, and whether the plan is passed. */
 static void reckon(bloomery_sieve *sieve, const struct bloomery_sieve_counters *before)
 {
     struct bloomery_filled *filled = &sieve->filter->filled;
@@ -358,8 +358,7 @@ static bloomery_status decide_filter(bloomery_sieve *sieve, uint64_t wanted, blo
 
 /* ---- State ------------------------------------------------------------------------------- */
 
-/* By the path that it had when it was opened: the process may have gone to another directory
- * since. */
+/* By the path at opening: the process may have gone to another directory since. */
 static bloomery_status path_of(const bloomery_sieve *sieve, uint64_t generation, char path[4096],
                                bloomery_error *error)
 {
@@ -390,6 +389,7 @@ static bloomery_status prepare_filter(bloomery_sieve *sieve, bool closing, bloom
     struct bloomery_filter_engine *engine = sieve->filter;
     const uint64_t bytes = bloomery_file_bytes(engine->filter);
     char path[4096];
+    assert(sieve->store.directory >= 0 && !sieve->store.read_only);
     if (engine->appended < (closing ? SAVE_CLOSING : bytes > SAVE_MIN ? bytes : SAVE_MIN))
         return BLOOMERY_OK;
     bloomery_status status = path_of(sieve, engine->generation + 1, path, error);

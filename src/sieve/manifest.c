@@ -30,6 +30,7 @@ uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings)
                                 : BLOOMERY_MEMORY_STATE;
     const uint64_t bytes = BLOOMERY_MANIFEST_STATE + BLOOMERY_QUEUE_STATE +
                            (uint64_t)settings->leases * BLOOMERY_LEASE_BYTES + engine;
+    assert(bytes <= BLOOMERY_MANIFEST_MAX - page); /* reading takes none that is longer */
     return (bytes + page - 1) / page * page;
 }
 
@@ -38,6 +39,7 @@ uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings)
 bloomery_status bloomery_manifest_image(bloomery_sieve *sieve, uint64_t bytes,
                                         bloomery_error *error)
 {
+    assert(sieve->manifest.image == NULL && bytes % BLOOMERY_MANIFEST_PAGE == 0);
     sieve->manifest.image = bloomery_store_take(&sieve->store, bytes);
     sieve->manifest.copy_bytes = bytes;
     if (sieve->manifest.image != NULL)
@@ -48,12 +50,14 @@ bloomery_status bloomery_manifest_image(bloomery_sieve *sieve, uint64_t bytes,
 
 void bloomery_manifest_seal(uint8_t *image, size_t used)
 {
+    assert(used >= BLOOMERY_MANIFEST_STATE);
     bloomery_store_u64(image + CHECKSUM, 0);
     bloomery_store_u64(image + CHECKSUM, bloomery_checksum(image, used, 0));
 }
 
 bool bloomery_manifest_is_sealed(uint8_t *image, size_t used)
 {
+    assert(used >= BLOOMERY_MANIFEST_STATE);
     const uint64_t checksum = bloomery_load_u64(image + CHECKSUM);
     bloomery_store_u64(image + CHECKSUM, 0);
     const bool sealed = bloomery_checksum(image, used, 0) == checksum;
@@ -100,7 +104,7 @@ static size_t put_state(bloomery_sieve *sieve)
     const size_t queue = bloomery_queue_store(sieve->queue, state);
     const size_t engine = sieve->engine->store(sieve, state + queue);
     const size_t used = BLOOMERY_MANIFEST_STATE + queue + engine;
-    assert(used <= sieve->manifest.copy_bytes);
+    assert(queue >= BLOOMERY_QUEUE_STATE && used <= sieve->manifest.copy_bytes);
     memcpy(image, bloomery_manifest_magic, sizeof bloomery_manifest_magic);
     put_settings(sieve, image);
     put_counters(&sieve->counters, image + BLOOMERY_MANIFEST_COUNTERS);
@@ -114,6 +118,7 @@ static size_t put_state(bloomery_sieve *sieve)
 static void put_generation(bloomery_sieve *sieve, uint64_t generation, size_t used)
 {
     uint8_t *image = sieve->manifest.image;
+    assert(generation > 0 && used <= sieve->manifest.copy_bytes);
     bloomery_store_u32(image + 8, BLOOMERY_MANIFEST_VERSION);
     bloomery_store_u32(image + 12, (uint32_t)(generation & 1));
     bloomery_store_u64(image + 16, sieve->manifest.copy_bytes);
@@ -128,6 +133,8 @@ static bloomery_status write_copy(bloomery_sieve *sieve, int file, uint64_t slot
                                   size_t bytes, bloomery_error *error)
 {
     const uint64_t offset = (slot * BLOOMERY_MANIFEST_COPIES + copy) * sieve->manifest.copy_bytes;
+    assert(slot < 2 && copy < BLOOMERY_MANIFEST_COPIES && bytes <= sieve->manifest.copy_bytes);
+    assert(!sieve->store.read_only);
     sieve->store.bytes_written += bytes;
     const int reason = bloomery_write_at(file, offset, sieve->manifest.image, bytes);
     return reason == 0 ? BLOOMERY_OK
@@ -137,6 +144,7 @@ static bloomery_status write_copy(bloomery_sieve *sieve, int file, uint64_t slot
 bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *error)
 {
     struct bloomery_manifest *manifest = &sieve->manifest;
+    assert(manifest->file >= 0 && manifest->image != NULL);
     const uint64_t generation = manifest->generation + 1;
     const uint64_t slot = generation & 1;
     const uint32_t first = manifest->first[slot];
@@ -201,6 +209,7 @@ static bloomery_status write_copies(bloomery_sieve *sieve, int file, uint64_t ge
 {
     struct bloomery_manifest *manifest = &sieve->manifest;
     bloomery_status status = BLOOMERY_OK;
+    assert(generation >= 2 && used <= manifest->copy_bytes);
     memset(manifest->image + used, 0, manifest->copy_bytes - used);
     for (uint64_t made = generation - 1; status == BLOOMERY_OK && made <= generation; made++) {
         put_generation(sieve, made, used);

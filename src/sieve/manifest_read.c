@@ -10,6 +10,7 @@
 #include "sieve/disk/disk.h"
 #include "sieve/filter_engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -40,6 +41,7 @@ static bloomery_status read_bytes(bloomery_sieve *sieve, uint64_t offset, void *
                                   bloomery_error *error)
 {
     uint64_t moved = 0;
+    assert(sieve->manifest.file >= 0);
     const int reason = bloomery_read_at(sieve->manifest.file, offset, data, bytes, &moved);
     if (reason != 0)
         return bloomery_fail_system(error, reason, "reading %s/MANIFEST", sieve->path);
@@ -55,6 +57,7 @@ static bloomery_status read_copy(bloomery_sieve *sieve, struct copy *copy, bloom
     static const uint8_t nothing[HEAD];
     const uint64_t bytes = sieve->manifest.copy_bytes;
     uint8_t *image = sieve->manifest.image;
+    assert(image != NULL && bytes >= BLOOMERY_MANIFEST_PAGE); /* which is read first */
     bloomery_status status = read_bytes(sieve, copy->offset, image, BLOOMERY_MANIFEST_PAGE, error);
     copy->ours = false;
     copy->sound = false;
@@ -146,6 +149,7 @@ static bloomery_status check_slots(const bloomery_sieve *sieve, const struct cho
                                    const struct copy *copies, bloomery_error *error)
 {
     const struct copy *newest = choice->best[choice->newest];
+    assert(newest != NULL && newest->slot == choice->newest);
     if (choice->best[!choice->newest] != NULL)
         return BLOOMERY_OK;
     if (sieve->manifest.version >= 2)
@@ -167,6 +171,7 @@ static void learn_copies(bloomery_sieve *sieve, const struct choice *choice,
     struct bloomery_manifest *manifest = &sieve->manifest;
     for (uint64_t slot = 0; slot < SLOTS; slot++) {
         const struct copy *pair = &copies[COPIES * slot];
+        assert(pair[0].slot == slot && pair[1].slot == slot);
         manifest->first[slot] = choice->best[slot] == &pair[0] ? 1 : 0;
         if (counts(sieve, &pair[0]) && counts(sieve, &pair[1]) &&
             pair[0].generation == pair[1].generation)
@@ -296,6 +301,7 @@ static bloomery_status open_manifest(bloomery_sieve *sieve, bool *older, bloomer
     const uint64_t pages = 2 * (uint64_t)BLOOMERY_MANIFEST_PAGE;
     struct stat facts;
     uint64_t copy_bytes = 0;
+    assert(sieve->manifest.file < 0 && sieve->manifest.image == NULL);
     sieve->manifest.file =
         openat(sieve->store.directory, "MANIFEST", access | O_CLOEXEC | O_NOFOLLOW);
     if (sieve->manifest.file < 0 && errno == ENOENT)
@@ -332,6 +338,7 @@ bloomery_status bloomery_manifest_open_older(bloomery_sieve *sieve, bool *undone
 
 bool bloomery_manifest_unsynced(const bloomery_sieve *sieve)
 {
+    assert(sieve->manifest.image != NULL);
     return bloomery_load_u32(sieve->manifest.image + BLOOMERY_MANIFEST_UNSYNCED) != 0;
 }
 
@@ -362,6 +369,8 @@ bloomery_status bloomery_manifest_restore(bloomery_sieve *sieve, bool keep_lease
     const uint8_t *image = sieve->manifest.image;
     const uint8_t *from = image + BLOOMERY_MANIFEST_COUNTERS;
     const uint8_t *state = image + BLOOMERY_MANIFEST_STATE;
+    assert(bloomery_load_u64(image + 24) >= BLOOMERY_MANIFEST_STATE &&
+           bloomery_load_u64(image + 24) <= sieve->manifest.copy_bytes);
     const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
     const uint64_t queue = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS);
     const uint64_t engine = bloomery_load_u64(image + BLOOMERY_MANIFEST_LENGTHS + 8);

@@ -51,6 +51,7 @@ bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_erro
  * after. */
 static bloomery_status commit_steps(bloomery_sieve *sieve, bool closing, bloomery_error *error)
 {
+    assert(sieve->store.directory >= 0 && !sieve->store.read_only);
     bloomery_status status = bloomery_queue_seal(sieve->queue, error);
     if (status == BLOOMERY_OK)
         status = sieve->engine->prepare(sieve, closing, error);
@@ -143,6 +144,7 @@ size_t bloomery_sieve_fitting(const bloomery_sieve *sieve, const bloomery_key *k
     while (i < count && i < PORTION && keys[i].bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
            (i == 0 || *bytes + keys[i].bytes + CANON_ROOM <= CANON_STACK))
         *bytes += keys[i++].bytes + CANON_ROOM;
+    assert(i <= 1 || *bytes <= CANON_STACK);
     return i;
 }
 
@@ -157,6 +159,7 @@ static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery
     bloomery_status wrong = BLOOMERY_OK;
     size_t good = 0;
     size_t pushed = 0;
+    assert(count <= PORTION);
     while (good < count &&
            (wrong = bloomery_sieve_check_lengths(&entries[good], error)) == BLOOMERY_OK) {
         keys[good] = entries[good].key;
@@ -178,6 +181,7 @@ static bloomery_status push_entries(bloomery_sieve *sieve, const struct bloomery
         *last = sieve->counters.pushed;
     }
     unlock(sieve);
+    assert(pushed <= good && (pushed == good || status != BLOOMERY_OK));
     *done += pushed;
     return status == BLOOMERY_OK ? wrong : status;
 }
@@ -192,6 +196,7 @@ static bloomery_status push_canonical(bloomery_sieve *sieve, struct bloomery_ent
         return push_entries(sieve, entries, count, results, done, last, error);
     }
     /* One long key. Not counted in sieve->store, which the lock is for. */
+    assert(count == 1);
     uint8_t *room = bloomery_allocate(&sieve->allocator, bytes, 64);
     if (room == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a key of %zu bytes",
@@ -238,6 +243,7 @@ static int push_one(bloomery_sieve *sieve, uint32_t flags, bloomery_key key, blo
     size_t done = 0;
     const bloomery_status status =
         push_many(sieve, flags, &key, &payload, 1, &result, &done, &last, error);
+    assert(done == (status == BLOOMERY_OK || last > 0));
     if (number != NULL && done == 1)
         *number = last;
     return status == BLOOMERY_OK ? result : status;
@@ -366,6 +372,7 @@ static bloomery_status pop_locked(bloomery_sieve *sieve, bool decides, bloomery_
     if (status == BLOOMERY_OK && *count > 0)
         status = commit_where_room(sieve, error);
     unlock(sieve);
+    assert(*count <= room);
     return status;
 }
 
@@ -393,6 +400,7 @@ static bloomery_status end_leases(bloomery_sieve *sieve, const uint64_t *numbers
             status = commit_where_room(sieve, error);
     }
     unlock(sieve);
+    assert(not_leased <= count);
     if (unknown != NULL)
         *unknown = not_leased;
     return status;
@@ -448,6 +456,7 @@ static void fill_info(bloomery_sieve *sieve, bloomery_sieve_info *info)
     info->memory_budget = sieve->memory;
     info->memory = sieve->store.memory;
     info->queue_bytes = bloomery_queue_bytes(sieve->queue);
+    assert(info->leased <= settings->leases);
     info->lease_bytes = info->leased * BLOOMERY_LEASE_BYTES;
     info->bytes_read = sieve->store.bytes_read;
     info->bytes_written = sieve->store.bytes_written;
@@ -497,6 +506,7 @@ int bloomery_sieve_each_seen(bloomery_sieve *sieve,
             error, BLOOMERY_UNSUPPORTED, 0,
             "the memory engine keeps no fingerprints: its filter does not tell what "
             "is in it");
+    assert(sieve->disk != NULL);
     lock(sieve);
     const int result = bloomery_disk_each(sieve, take, context, error);
     unlock(sieve);

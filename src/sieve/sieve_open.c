@@ -121,6 +121,9 @@ static bloomery_status new_settings(bloomery_sieve *sieve, const bloomery_sieve_
         snprintf(settings->dialect, sizeof settings->dialect, "%s",
                  options->dialect != NULL ? options->dialect : "");
     }
+    assert(settings->leases <= LEASES_MAX && settings->rate > 0 && settings->rate < 1);
+    assert(!disk || (power_of_two(settings->partitions) &&
+                     settings->partitions <= BLOOMERY_SIEVE_PARTITIONS_MAX));
     if (!bloomery_secret_draw(settings->secret) || !bloomery_secret_draw(sieve->store.id))
         return bloomery_fail(error, BLOOMERY_IO_FAILED, 0, "the system gives no random numbers");
     return BLOOMERY_OK;
@@ -163,6 +166,8 @@ static bloomery_status compare_settings(const bloomery_sieve *sieve,
     const struct bloomery_sieve_settings *kept = &sieve->settings;
     const char *const engines[] = {"", "memory", "disk"};
     const char *const fulls[] = {"grow", "stop", "warn"};
+    assert(kept->engine < sizeof engines / sizeof engines[0]);
+    assert(kept->full < sizeof fulls / sizeof fulls[0]);
     const bool disk =
         kept->engine == BLOOMERY_SIEVE_DISK; /* those of the other engine don't matter */
     if (options->engine != BLOOMERY_SIEVE_DEFAULT && options->engine != kept->engine)
@@ -232,6 +237,7 @@ static bloomery_status make_parts(bloomery_sieve *sieve, bloomery_error *error)
 {
     const struct bloomery_sieve_settings *settings = &sieve->settings;
     const bool disk = settings->engine == BLOOMERY_SIEVE_DISK;
+    assert(sieve->engine == NULL && sieve->queue == NULL);
     sieve->engine = disk ? &bloomery_sieve_disk : &bloomery_sieve_memory;
     sieve->store.seed = bloomery_checksum(sieve->store.id, sizeof sieve->store.id, 0);
     if (disk && sieve->memory == 0)
@@ -322,6 +328,7 @@ void bloomery_sieve_destroy(bloomery_sieve *sieve)
         close(sieve->store.directory);
     bloomery_store_give(&sieve->store, sieve->path, sieve->path_bytes);
     bloomery_store_give(&sieve->store, sieve->real_path, sieve->real_path_bytes);
+    assert(sieve->store.memory == 0);
     pthread_mutex_destroy(&sieve->mutex);
     bloomery_release(&allocator, sieve, sizeof *sieve, 64);
 }
@@ -414,6 +421,7 @@ bloomery_status bloomery_sieve_open_locked(const bloomery_sieve_options *options
             bloomery_sieve_destroy(made);
         return status;
     }
+    assert(made->engine != NULL && made->queue != NULL);
     made->canonicaliser = given.canonicaliser != NULL ? given.canonicaliser
                                                       : bloomery_canon_find(made->settings.canon);
     made->canonicaliser_context = given.canonicaliser_context;

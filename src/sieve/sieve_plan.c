@@ -37,6 +37,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum {
@@ -93,6 +94,7 @@ static bloomery_status check(const bloomery_sieve_plan *plan, bloomery_error *er
 static double entry_bytes(double key_bytes)
 {
     uint8_t prefix[BLOOMERY_ENTRY_PREFIX_MAX];
+    assert(key_bytes > 0 && key_bytes <= BLOOMERY_SIEVE_ITEM_MAX);
     return key_bytes + (double)bloomery_varint_put(prefix, (uint32_t)key_bytes << 3);
 }
 
@@ -101,11 +103,13 @@ static double entry_bytes(double key_bytes)
 static double shares_moved(uint32_t partitions, double batches)
 {
     double sum = 0;
+    assert(partitions > 0 && batches > 0);
     for (uint32_t i = 0; i < partitions; i++) {
         const double first = (i + 1) / (double)partitions;
         const double merges = batches > first ? ceil(batches - first) : 0;
         sum += merges * first + merges * (merges - 1) / 2;
     }
+    assert(sum >= 0);
     return 2 * sum / batches / partitions + 1;
 }
 

@@ -382,7 +382,7 @@ def positions_are_printed(c):
     c.run("build -q -n 9 --lower -o g.bloom", stdin="a\n")
     upper, lower = c.run("query --positions g.bloom", stdin="A\na\n", stdout=None)[0].decode().splitlines()
     c.expect(upper.split("\t")[0] == lower.split("\t")[0], "the rule was not followed")
-    # Of a chain those in each link.
+    # Of a chain those in each layer.
     c.run("build -q --kind scalable -n 16 -o h.bloom", stdin="".join(f"{i}\n" for i in range(400)))
     links = json.loads(c.run("inspect --json h.bloom", stdout=None)[0])["links"]
     lines = c.run("query --positions -k 7 h.bloom", stdout=None)[0].decode().splitlines()

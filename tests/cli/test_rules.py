@@ -301,11 +301,12 @@ def no_hex_is_an_error_that_shows_the_first_line(c):
 
 
 @case
-def lines_that_end_within_quotes_are_told(c):
-    c.run(f"build -q -n 9 {SURE} --csv -F 1 -o f.bloom", stdin='a,"one\ntwo",b\n"c",d\n',
-          stderr="bloomery: build: warning: 1 record ends within quotes: a quoted field that goes over several "
-          "lines is not supported, each line was taken for a record\n")
-    c.run("query f.bloom", stdin='"a\n"c\n', stdout='"a\n"c\n', stderr=has("2 records end within quotes"))
+def records_of_several_rules_end_by_the_first(c):
+    """Quotes that one delimiter makes are none for another; all filters get the same records."""
+    c.run(f"build -q -n 9 {SURE} --csv -F 1 -o comma.bloom", stdin='"a\nb",x\n')
+    c.run(f"build -q -n 9 {SURE} --csv -F 2 -d ';' -o semi.bloom", stdin='x;"y"\n')
+    c.run("query -f comma.bloom -f semi.bloom", stdin='"a\nb",1\n1;"y\n', stdout='"a\nb",1\n1;"y\n',
+          stderr=has("1 record ends within quotes: where records end is decided by the rule of another filter"))
 
 
 # ---- A second implementation ---------------------------------------------------------------------------
@@ -313,6 +314,22 @@ def lines_that_end_within_quotes_are_told(c):
 def random_records(generator, count):
     letters = [b"a", b"B", b",", b";", b'"', b'""', b" ", b"\t", b"\r", b"#", b"4F", b"4", b"\xc3\x84", b"x,y"]
     return [b"".join(generator.choices(letters, k=generator.randrange(9))) for _ in range(count)]
+
+
+def ends_within_quotes(record, delimiter=b","):
+    """Of such a record the next line is a part, too."""
+    at, fresh, within = 0, True, False
+    while at < len(record):
+        byte = record[at:at + 1]
+        if within:
+            doubled = record[at:at + 2] == b'""'
+            within = byte != b'"' or doubled
+            at += doubled
+        else:
+            within = fresh and byte == b'"'
+            fresh = byte == delimiter
+        at += 1
+    return within
 
 
 @case
@@ -323,6 +340,8 @@ def rules_agree_with_a_second_implementation(c):
     for _ in range(60):
         rule = random_rule(generator)
         records = random_records(generator, 300)
+        if "csv" in rule:
+            records = [record for record in records if not ends_within_quotes(record, rule["delimiter"])]
         built = records[:100]
         if "hex" in rule:  # what is no hex ends a build
             whole = {name: value for name, value in rule.items() if name not in ("hex", "skip-empty")}
@@ -355,7 +374,8 @@ def quoted_fields_are_those_of_another_csv_reader(c):
     records = []
     while len(records) < 2000:
         record = b"".join(generator.choices([b"a", b"b", b",", b'"', b'""', b" ", b'","'], k=8)).decode()
-        records.append(record)
+        if not ends_within_quotes(record.encode()):
+            records.append(record)
     for field in (1, 2, -1):
         keys = []
         for record in records:

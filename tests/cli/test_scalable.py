@@ -68,10 +68,10 @@ def added_to_in_parts_it_is_the_same_chain(c):
 @case
 def at_its_limit_it_stops_and_says_where_it_stands(c):
     c.run("build --kind scalable -n 1000 --memory 20KB -o f.bloom", stdin=KEYS, code=2,
-          stderr=has("bloomery: build: f.bloom: full with about ", " keys in ", " links of ",
+          stderr=has("bloomery: build: f.bloom: full with about ", " keys in ", " layers of ",
                      "would pass the limit of "))
     c.run("build --kind scalable -n 1000 --memory 4KiB -o f.bloom", stdin=KEYS, code=2,
-          stderr=has(" keys in 1 link of ", "would pass the limit of 4096 bytes"))
+          stderr=has(" keys in 1 layer of ", "would pass the limit of 4096 bytes"))
     c.run("build --kind scalable --folds 2 -n 1000 -o f.bloom", stdin=KEYS, code=2,
           stderr=has("scalable filters are not folded\n"))
     c.expect(c.names() == [], "a refused build left a file")

@@ -306,8 +306,8 @@ ODD_RECORDS = [
     ("of a source", (6, 0, None, b"x"), None),
     ("that claims a byte more", (99, 0, 9, bytes(8)), reader.DAMAGED),
     ("that claims 4 GiB", (99, 0, 2**32 - 1, bytes(8)), reader.DAMAGED),
-    ("with a second link", (1, 1, None, bytes(64)), reader.DAMAGED),
-    ("with a short link", (1, 1, None, bytes(56)), reader.DAMAGED),
+    ("with a second layer", (1, 1, None, bytes(64)), reader.DAMAGED),
+    ("with a short layer", (1, 1, None, bytes(56)), reader.DAMAGED),
     ("with a rule", (2, 1, None, struct.pack("<IIiI", 2, 255, -2**31, 255)), None),
     ("with a rule, not required", (2, 0, None, struct.pack("<IIiI", 1, 0, 0, 0)), None),
     ("with an unknown rule", (2, 1, None, struct.pack("<IIiI", 1024, 0, 0, 0)),
@@ -340,7 +340,7 @@ def odd_records_get_the_same_answer(c):
     records = records_of(file)
     c.expect(forged(file, records) == file, "forging changes nothing by itself")
     records = [record for record in records if record[0] == reader.LINK]
-    c.expect(judge(c, [("no link", forged(file, []))]) == {reader.DAMAGED: 1}, "no link")
+    c.expect(judge(c, [("no layer", forged(file, []))]) == {reader.DAMAGED: 1}, "no layer")
     for what, record, answer in ODD_RECORDS:
         items = [(f"behind: a record {what}", forged(file, records + [record])),
                  (f"in front: a record {what}", forged(file, [record] + records))]
@@ -354,7 +354,7 @@ def odd_records_get_the_same_answer(c):
 
 
 def with_link(file, at, layout, *values):
-    """The file with numbers at an offset of its link replaced."""
+    """The file with numbers at an offset of its layer replaced."""
     records = records_of(file)
     body = bytearray(records[0][3])
     struct.pack_into(layout, body, at, *values)

@@ -100,7 +100,7 @@ static void compound_rate_stays_under_the_planned_one(void **state)
             assert_true(info.planned_rate == rates[r]);
             worst = info.live_rate / rates[r] > worst ? info.live_rate / rates[r] : worst;
         }
-        print_message("# rate %g: at worst %.3f of it, in %u links\n", rates[r], worst,
+        print_message("# rate %g: at worst %.3f of it, in %u layers\n", rates[r], worst,
                       info_of(filter).layers);
         /* A chain that wasted its rate would pass too. */
         assert_true(worst > (emulated ? 0.5 : 0.7));
@@ -393,7 +393,7 @@ static void a_full_chain_says_so_and_keeps_all(void **state)
     bloomery_error error = {.text = ""};
     assert_int_equal(bloomery_add_parallel(filter, keys.keys + info.adds, 1, 1, &error),
                      BLOOMERY_FULL);
-    assert_non_null(strstr(error.text, "2 links"));
+    assert_non_null(strstr(error.text, "2 layers"));
     assert_non_null(strstr(error.text, "the limit of 11.72 KiB"));
     bloomery_free(filter);
     bloomery_free(singly);

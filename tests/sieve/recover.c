@@ -808,6 +808,41 @@ static void recovery_without_a_filter(void **state)
     scene_free();
 }
 
+/* Of fingerprints of 6 bytes a full frame ends with two bytes that say nothing: cut within them it
+ * is no whole frame either. The first one is cut, so that all of the partition is lost. */
+static void a_frame_of_seen_keys_lacks_its_last_bytes(void **state)
+{
+    enum { FRAME_END = 64 + 4096 };
+    (void)state;
+    scene_make_as(BLOOMERY_SIEVE_DISK, true);
+    bloomery_sieve *sieve = must_open(&scene.options);
+    assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+    assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    for (size_t lacking = 1; lacking <= 3; lacking++) {
+        struct listing listing;
+        list_work(&listing, false);
+        for (size_t i = 0; i < listing.count; i++) {
+            if (!begins(listing.names[i], "seen-"))
+                continue;
+            struct test_bytes bytes = read_work(listing.names[i]);
+            const size_t whole = bytes.bytes;
+            assert_true(whole > FRAME_END);
+            bytes.bytes = FRAME_END - lacking;
+            write_work(listing.names[i], &bytes);
+            const bloomery_sieve_recovery lost = must_recover();
+            assert_true(lost.damaged > 0 && lost.seen > 681);
+            bytes.bytes = whole;
+            test_bytes_free(&bytes);
+            break;
+        }
+        again();
+        sieve = must_open(&scene.options);
+        assert_int_equal(bloomery_sieve_flush(sieve, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_sieve_close(sieve, NULL), BLOOMERY_OK);
+    }
+    scene_free();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -822,6 +857,7 @@ int main(void)
         cmocka_unit_test(damage_is_recovered),
         cmocka_unit_test(items_of_any_length_can_be_lost),
         cmocka_unit_test(recovery_without_a_filter),
+        cmocka_unit_test(a_frame_of_seen_keys_lacks_its_last_bytes),
     };
     return test_run_group("sieve_recover", tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void compare(bloomery_sieve *sieve, const char *name)
     bloomery_sieve_info_get(sieve, &reported);
     const double keys = bloomery_filled_keys(filled, filter);
     if (filled->bits_set != read.bits_set || filled->layers != read.layers)
-        fail_msg("%s: %llu bits in %u links are counted, and %llu in %u are there", name,
+        fail_msg("%s: %llu bits in %u layers are counted, and %llu in %u are there", name,
                  (unsigned long long)filled->bits_set, filled->layers,
                  (unsigned long long)read.bits_set, read.layers);
     assert_true(keys == read.estimated_keys || fabs(keys - read.estimated_keys) < 1e-9 * keys);

@@ -23,14 +23,16 @@ struct tool_interrupt {
 };
 
 static struct tool_interrupt interrupt = {.pipe = {-1, -1}};
-static const char *to_remove;
+static const char *to_remove[2];
 static bool taken;
 
 static void end_by(int number)
 {
-    const char *path = __atomic_load_n(&to_remove, __ATOMIC_SEQ_CST);
-    if (path != NULL)
-        unlink(path);
+    for (int i = 0; i < 2; i++) {
+        const char *path = __atomic_load_n(&to_remove[i], __ATOMIC_SEQ_CST);
+        if (path != NULL)
+            unlink(path);
+    }
     signal(number, SIG_DFL);
     raise(number); /* in a handler: when that returns */
 }
@@ -67,13 +69,23 @@ static void install_all(void)
     install(SIGHUP);
 }
 
-void tool_interrupt_remove(const char *path)
+static void remove_at_end(const char **place, const char *path)
 {
-    __atomic_store_n(&to_remove, path, __ATOMIC_SEQ_CST);
+    __atomic_store_n(place, path, __ATOMIC_SEQ_CST);
     if (path == NULL)
         return;
     install_all();
     install(SIGPIPE);
+}
+
+void tool_interrupt_remove(const char *path)
+{
+    remove_at_end(&to_remove[0], path);
+}
+
+void tool_interrupt_remove_too(const char *path)
+{
+    remove_at_end(&to_remove[1], path);
 }
 
 const struct tool_interrupt *tool_interrupt_take(void)

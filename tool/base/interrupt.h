@@ -10,6 +10,9 @@ struct tool_interrupt;
 /* From now on `path` is removed where a signal ends the process; NULL: nothing is. It must stay. */
 void tool_interrupt_remove(const char *path);
 
+/* The same for a second file. */
+void tool_interrupt_remove_too(const char *path);
+
 /* From now on the first SIGINT, SIGTERM or SIGHUP only ends reading; the second ends the process.
  * NULL where the system has no pipe to spare: then the first does. */
 const struct tool_interrupt *tool_interrupt_take(void);

@@ -16,12 +16,19 @@ void tool_out_start(struct tool_out *out)
     out->used = 0;
     out->failure = 0;
     out->written = 0;
+    tool_out_redirect(out, STDOUT_FILENO, "stdout");
+}
+
+void tool_out_redirect(struct tool_out *out, int descriptor, const char *said)
+{
+    out->descriptor = descriptor;
+    out->said = said;
 }
 
 static void write_all(struct tool_out *out, const unsigned char *data, size_t bytes)
 {
     if (out->failure == 0)
-        out->failure = tool_write_all(STDOUT_FILENO, data, bytes, &out->written);
+        out->failure = tool_write_all(out->descriptor, data, bytes, &out->written);
 }
 
 bool tool_out_flush(struct tool_out *out)
@@ -92,7 +99,7 @@ int tool_out_finish(struct tool_out *out, int code)
 {
     tool_out_flush(out);
     if (out->failure != 0) {
-        tool_error("writing to stdout: %s", strerror(out->failure));
+        tool_error("writing to %s: %s", out->said, strerror(out->failure));
         return TOOL_ERROR;
     }
     return code;

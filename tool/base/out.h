@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that goes to stdout: one buffer, and no write whose result is not looked at. After a
- * failed write the rest is dropped; producers of much output ask tool_out_failed() now and then.
- * A reader that has gone away ends the program quietly by SIGPIPE.
+ * Everything that goes to stdout, or to a file instead: one buffer, and no write whose result is
+ * not looked at. After a failed write the rest is dropped; producers of much output ask
+ * tool_out_failed() now and then. A reader that has gone away ends the program quietly by SIGPIPE.
  *
  *     struct tool_out out;
  *     tool_out_start(&out);
@@ -22,10 +22,16 @@ struct tool_out {
     size_t used;
     int failure;      /* errno of the first write that failed, or 0 */
     uint64_t written; /* bytes that the system took */
+    int descriptor;
+    const char *said; /* what messages call it */
     unsigned char buffer[TOOL_OUT_BYTES];
 };
 
 void tool_out_start(struct tool_out *out);
+
+/* All goes to another file from now on; before anything was written. */
+void tool_out_redirect(struct tool_out *out, int descriptor, const char *said);
+
 void tool_out_bytes(struct tool_out *out, const void *data, size_t bytes);
 void tool_out_text(struct tool_out *out, const char *text);
 

@@ -228,14 +228,14 @@ void tool_filter_unlock(int descriptor)
 
 /* ---- What may be overwritten ----------------------------------------------------------------- */
 
-/* The new file is made beside the one that it replaces, or that a layer leads to. A layer that
+/* The new file is made beside the one that it replaces, or that a symbolic link leads to. One that
  * leads nowhere is left to the writing. */
 static bool directory_takes_files(const char *path)
 {
     struct stat facts;
-    bool layer = lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
-    char *whole = layer ? realpath(path, NULL) : NULL;
-    if (layer && whole == NULL)
+    bool link = lstat(path, &facts) == 0 && S_ISLNK(facts.st_mode);
+    char *whole = link ? realpath(path, NULL) : NULL;
+    if (link && whole == NULL)
         return true;
     const char *named = whole != NULL ? whole : path;
     size_t bytes = strlen(named) + 1;

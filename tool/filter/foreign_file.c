@@ -93,7 +93,7 @@ static bool reader_open(struct reader *reader, const struct tool_filter_file *fi
     if (!read_head(reader))
         return false;
     const enum tool_packing packing = tool_packing_of(reader->head, reader->head_bytes, &undecided);
-    if (packing == TOOL_GZIP || packing == TOOL_ZSTD || packing == TOOL_XZ)
+    if (tool_packing_is_stream(packing))
         reader->unpack =
             tool_unpack_open(&reader->stream, packing, reader->head, reader->head_bytes, '\n');
     return true;
@@ -198,6 +198,20 @@ static bool look_closer(struct tool_filter_file *file, bool seekable)
     return true;
 }
 
+/* A filter of ours is used where it lies, and so can't be compressed. */
+static bool refuse_packed(struct tool_filter_file *file, enum tool_packing packing)
+{
+    static const char *const programs[TOOL_PACKING_COUNT] = {
+        [TOOL_GZIP] = "gunzip",   [TOOL_ZSTD] = "unzstd", [TOOL_XZ] = "unxz",
+        [TOOL_BZIP2] = "bunzip2", [TOOL_LZ4] = "unlz4",   [TOOL_COMPRESS] = "uncompress",
+        [TOOL_LZIP] = "lzip -d",  [TOOL_LZMA] = "unlzma", [TOOL_LZOP] = "lzop -d",
+    };
+    tool_error("%s: is a filter that is %s: '%s' makes a file of it that can be used", file->path,
+               tool_packing_name(packing), programs[packing]);
+    tool_filter_file_close(file);
+    return false;
+}
+
 static bool look_at(struct tool_filter_file *file, const struct tool_dialect_choice *chosen)
 {
     unsigned char head[HEAD_BYTES];
@@ -210,9 +224,11 @@ static bool look_at(struct tool_filter_file *file, const struct tool_dialect_cho
         return true;
     if (!look_closer(file, reason != ESPIPE))
         return false;
-    file->origin.packed = packing == TOOL_GZIP || packing == TOOL_ZSTD || packing == TOOL_XZ;
+    file->origin.packed = tool_packing_is_stream(packing);
     if (file->origin.packed)
         count = look_inside(file, head);
+    if (file->origin.packed && tool_packing_of(head, (size_t)count, &undecided) == TOOL_FILTER)
+        return refuse_packed(file, packing);
     file->origin.dialect = chosen != NULL && chosen->dialect != NULL
                                ? chosen->dialect
                                : bloomery_dialect_sniff(head, (size_t)count);

@@ -32,6 +32,7 @@
 
 #include "base/numbers.h"
 #include "base/progress.h"
+#include "input/rest.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -43,7 +44,7 @@
 #include <unistd.h>
 
 struct past {
-    uint64_t records; /* UNKNOWN where the chunk was not split to its end, or not yet */
+    uint64_t lines; /* UNKNOWN where the chunk was not split to its end, or not yet */
     bool begins_input;
 };
 
@@ -67,9 +68,10 @@ struct tool_chunks {
     uint64_t taken; /* chunks handed out */
     uint64_t done;  /* and given back */
     uint64_t records;
+    uint64_t inner;    /* line ends within them, in quotes */
     struct past *past; /* of all that were taken, to tell a record's line; not with record_max */
     size_t past_room;
-    uint64_t input_start; /* records of the inputs before the open one; with record_max */
+    uint64_t input_start; /* lines of the inputs before the open one; with record_max */
     uint64_t last_start;  /* and of this one before the last chunk */
     uint64_t too_long;
     const char *too_long_input; /* the first one: its input, and its line there */
@@ -77,16 +79,15 @@ struct tool_chunks {
 
     /* The baton's. */
     struct tool_input input;
-    bool first_record; /* none has been handed out of this input */
+    bool first_record;     /* none has been handed out of this input */
+    struct tool_scan scan; /* up to where it was read */
     struct tool_columns columns;
     char columns_error[160];
     bool failed;
     bool ends_long;    /* what follows the last chunk is a record that is too long */
     bool dropping;     /* what is read belongs to a record that is too long */
     bool dropped_here; /* the open input has had one */
-    unsigned char *rest;
-    size_t rest_bytes;
-    size_t rest_capacity;
+    struct tool_rest rest;
     struct tool_progress progress;
 };
 
@@ -129,8 +130,9 @@ static void give_back(struct tool_chunks *chunks, struct tool_chunk *chunk)
         return;
     chunk->open = false;
     chunks->records += chunk->records;
+    chunks->inner += chunk->inner;
     if (chunk->from == chunk->end && chunks->past != NULL)
-        chunks->past[chunk->number].records = chunk->records;
+        chunks->past[chunk->number].lines = chunk->records + chunk->inner;
     chunks->done++;
     assert(chunks->done <= chunks->taken);
     pthread_cond_broadcast(&chunks->given_back);
@@ -149,7 +151,7 @@ static void remember(struct tool_chunks *chunks, struct tool_chunk *chunk)
     chunk->number = chunks->taken++;
     if (chunks->source.record_max > 0) {
         assert(chunks->done == chunk->number); /* one thread, and so all others are back */
-        chunks->last_start = chunks->records - chunks->input_start;
+        chunks->last_start = chunks->records + chunks->inner - chunks->input_start;
         return;
     }
     if (chunk->number == chunks->past_room) {
@@ -167,9 +169,9 @@ uint64_t tool_chunks_line(const struct tool_chunks *chunks, uint64_t number, uin
         return number + 1 == chunks->taken ? chunks->last_start + line : 0;
     while (!chunks->past[number].begins_input) {
         assert(number > 0);
-        if (chunks->past[--number].records == UNKNOWN)
+        if (chunks->past[--number].lines == UNKNOWN)
             return 0;
-        line += chunks->past[number].records;
+        line += chunks->past[number].lines;
     }
     return line;
 }
@@ -201,7 +203,7 @@ static bool hand_on(struct tool_chunks *chunks, struct tool_chunk *chunk, bool f
         filled = false;
     if (filled) {
         chunk->open = true;
-        chunk->records = 0;
+        chunk->records = chunk->inner = 0;
         remember(chunks, chunk);
         pthread_cond_signal(&chunks->baton_free);
     } else {
@@ -222,11 +224,6 @@ static bool goes_on(struct tool_chunks *chunks, bool wait)
     bool going_on = !chunks->stopped;
     pthread_mutex_unlock(&chunks->mutex);
     return going_on;
-}
-
-static bool settle(struct tool_chunks *chunks)
-{
-    return goes_on(chunks, chunks->source.settled);
 }
 
 bool tool_chunks_turn(struct tool_chunks *chunks, const struct tool_chunk *chunk)
@@ -264,7 +261,7 @@ void tool_chunks_stop(struct tool_chunks *chunks)
 static void end_input(struct tool_chunks *chunks)
 {
     tool_input_close(&chunks->input);
-    chunks->rest_bytes = 0;
+    chunks->rest.bytes = 0;
     chunks->ends_long = false;
 }
 
@@ -279,7 +276,7 @@ static void leave_input(struct tool_chunks *chunks)
 /* Waiting for bytes fails, too, where reading was interrupted. */
 static void fail_input(struct tool_chunks *chunks)
 {
-    if (!tool_interrupt_came(chunks->source.interrupt) && settle(chunks)) {
+    if (!tool_interrupt_came(chunks->source.interrupt) && goes_on(chunks, chunks->source.settled)) {
         tool_error("%s: %s", tool_path_said(chunks->input.name), chunks->input.error);
         chunks->failed = true;
     }
@@ -290,28 +287,43 @@ static void fail_input(struct tool_chunks *chunks)
  * to its end. */
 static uint64_t next_line(const struct tool_chunks *chunks)
 {
+    if (chunks->source.record_max > 0)
+        return chunks->records + chunks->inner - chunks->input_start + !chunks->dropping;
     if (chunks->first_record)
         return 1;
     const uint64_t last = chunks->taken - 1;
-    const uint64_t records = chunks->past[last].records;
-    return records != UNKNOWN ? tool_chunks_line(chunks, last, records) : 0;
+    const uint64_t lines = chunks->past[last].lines;
+    return lines != UNKNOWN ? tool_chunks_line(chunks, last, lines) : 0;
 }
 
-/* The next record is longer than any may be. Its line is known when the chunks before it have been
- * split. */
-static void fail_long(struct tool_chunks *chunks)
+/* For records that were scanned before; `first`: those of a chunk. */
+static struct tool_scan scan_again(const struct tool_chunks *chunks, bool first)
+{
+    return tool_scan_begin(&chunks->source.quotes, chunks->source.delimiter,
+                           first && chunks->first_record && !chunks->source.keep_bom);
+}
+
+/* The next record has no end: it is longer than any may be, or `ended` within quotes. What there is
+ * of it is given; NULL: all of it, or nothing. Its line is known when the chunks before it have
+ * been split. Returns false. */
+static bool fail_record(struct tool_chunks *chunks, const unsigned char *record, size_t bytes,
+                        bool ended)
 {
     char most[TOOL_NUMBER_BYTES], line[TOOL_NUMBER_BYTES] = "a line";
     if (!tool_interrupt_came(chunks->source.interrupt) && goes_on(chunks, true)) {
-        const uint64_t number = next_line(chunks);
+        struct tool_scan scan = scan_again(chunks, true);
+        uint64_t number = next_line(chunks);
+        const size_t scanned = record != NULL ? tool_scan_on(&scan, record, bytes, false) : 0;
+        if (number > 0 && scanned == 0 && tool_scan_is_open(&scan))
+            number += tool_split_count(record, record + scan.opened, chunks->source.delimiter);
         if (number > 0)
             snprintf(line, sizeof(line), "line %llu", (unsigned long long)number);
-        tool_error("%s: %s is longer than %s; --max-line SIZE takes longer ones",
-                   tool_path_said(chunks->input.name), line,
-                   tool_format_size(most, chunks->line_max));
+        tool_scan_say(&scan, ended, tool_path_said(chunks->input.name), line,
+                      tool_format_size(most, chunks->line_max));
         chunks->failed = true;
     }
     leave_input(chunks);
+    return false;
 }
 
 enum { MARK_BYTES = 3 };
@@ -326,10 +338,11 @@ static bool is_marked(const struct tool_chunks *chunks, const unsigned char *tex
 /* The first record of a chunk's text. */
 static bloomery_key first_record(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
 {
-    const unsigned char *stop =
-        memchr(chunk->from, chunks->source.delimiter, (size_t)(chunk->end - chunk->from));
-    assert(stop != NULL);
-    return bloomery_key_of(chunk->from, (size_t)(stop - chunk->from));
+    struct tool_scan scan =
+        tool_scan_begin(&chunks->source.quotes, chunks->source.delimiter, false);
+    const size_t bytes = tool_scan_on(&scan, chunk->from, (size_t)(chunk->end - chunk->from), true);
+    assert(bytes > 0);
+    return bloomery_key_of(chunk->from, bytes - 1);
 }
 
 /* Looks at the first record of an input for what comes of other systems' text files. */
@@ -370,6 +383,9 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     if (is_marked(chunks, chunk->from, end))
         chunk->from += MARK_BYTES;
     assert(chunk->from < chunk->end);
+    chunk->begin = chunk->from;
+    chunk->quotes =
+        tool_quotes_in(&chunks->source.quotes, chunk->from, (size_t)(chunk->end - chunk->from));
     if (chunks->first_record && !chunks->source.unwarned && !chunks->source.returns_taken)
         warn_of_returns(chunks, chunk);
     if (!find_columns(chunks, chunk))
@@ -378,17 +394,6 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     chunk->columns = chunks->columns;
     chunks->first_record = false;
     return true;
-}
-
-static void set_rest_aside(struct tool_chunks *chunks, const unsigned char *rest, size_t bytes)
-{
-    if (bytes > chunks->rest_capacity) {
-        chunks->rest_capacity = bytes * 2;
-        chunks->rest = tool_reallocate(chunks->rest, chunks->rest_capacity);
-    }
-    if (bytes > 0)
-        memcpy(chunks->rest, rest, bytes);
-    chunks->rest_bytes = bytes;
 }
 
 /* No more than the longest record takes with its delimiter, where a chunk has fewer bytes to begin
@@ -411,7 +416,7 @@ static void begin_dropping(struct tool_chunks *chunks)
     pthread_mutex_lock(&chunks->mutex);
     if (chunks->too_long++ == 0) {
         chunks->too_long_input = chunks->input.name;
-        chunks->too_long_line = chunks->records - chunks->input_start + 1;
+        chunks->too_long_line = chunks->records + chunks->inner - chunks->input_start + 1;
     }
     chunks->records++;
     pthread_mutex_unlock(&chunks->mutex);
@@ -422,13 +427,12 @@ static void begin_dropping(struct tool_chunks *chunks)
  * left. */
 static size_t drop(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t used)
 {
-    unsigned char *end = memchr(chunk->buffer, chunks->source.delimiter, used);
-    if (end == NULL)
+    const size_t end = tool_scan_on(&chunks->scan, chunk->buffer, used, true);
+    if (end == 0)
         return 0;
     chunks->dropping = false;
-    used -= (size_t)(end + 1 - chunk->buffer);
-    memmove(chunk->buffer, end + 1, used);
-    return used;
+    memmove(chunk->buffer, chunk->buffer + end, used - end);
+    return used - end;
 }
 
 /* Where in the first `bytes`, which are whole records, one begins that is too long; `bytes` where
@@ -439,10 +443,11 @@ static size_t find_long(const struct tool_chunks *chunks, const unsigned char *t
     const size_t most = chunks->line_max + 1;
     size_t at = 0;
     while (bytes - at > most) {
-        const unsigned char *last = memrchr(text + at, chunks->source.delimiter, most);
-        if (last == NULL)
+        struct tool_scan scan = scan_again(chunks, at == 0);
+        const size_t end = tool_scan_on(&scan, text + at, most, false);
+        if (end == 0)
             return at;
-        at = (size_t)(last - text) + 1;
+        at += end;
     }
     return bytes;
 }
@@ -453,12 +458,10 @@ static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
                          size_t used)
 {
     const size_t good = find_long(chunks, chunk->buffer, end);
-    if (good == 0) {
-        fail_long(chunks);
-        return false;
-    }
+    if (good == 0)
+        return fail_record(chunks, NULL, 0, false);
     chunks->ends_long = good < end;
-    set_rest_aside(chunks, chunk->buffer + end, chunks->ends_long ? 0 : used - end);
+    tool_rest_set(&chunks->rest, chunk->buffer + end, chunks->ends_long ? 0 : used - end);
     return set_records(chunks, chunk, good);
 }
 
@@ -468,10 +471,10 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
                          size_t used)
 {
     while (true) {
-        unsigned char *last =
-            memrchr(chunk->buffer + searched, chunks->source.delimiter, used - searched);
-        if (last != NULL)
-            return take_records(chunks, chunk, (size_t)(last - chunk->buffer) + 1, used);
+        const size_t end =
+            tool_scan_on(&chunks->scan, chunk->buffer + searched, used - searched, false);
+        if (end > 0)
+            return take_records(chunks, chunk, searched + end, used);
         if (tool_interrupt_came(chunks->source.interrupt)) {
             end_input(chunks);
             return false;
@@ -480,10 +483,8 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
             begin_dropping(chunks);
             used = 0;
         }
-        if (used > chunks->line_max) {
-            fail_long(chunks);
-            return false;
-        }
+        if (used > chunks->line_max)
+            return fail_record(chunks, chunk->buffer, used, false);
         searched = used;
         make_room(chunks, chunk, used + 1);
         ssize_t count =
@@ -503,6 +504,8 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     /* Who wrote it got the signal too, as like as not, in the middle of a line. */
     if (tool_interrupt_came(chunks->source.interrupt))
         used = 0;
+    else if ((used > 0 || chunks->dropping) && tool_scan_is_open(&chunks->scan))
+        return fail_record(chunks, chunks->dropping ? NULL : chunk->buffer, used, true);
     if (used > 0) { /* what is left is a record without a delimiter */
         chunk->buffer[used] = chunks->source.delimiter;
         if (!set_records(chunks, chunk, used + 1))
@@ -523,7 +526,7 @@ static bool fill(struct tool_chunks *chunks, struct tool_chunk *chunk)
         if (tool_interrupt_came(chunks->source.interrupt))
             return false;
         if (chunks->input.name == NULL) {
-            if (!settle(chunks))
+            if (!goes_on(chunks, chunks->source.settled))
                 return false;
             enum tool_opened opened =
                 tool_input_open_next(&chunks->input, chunk->buffer, chunk->capacity, &used);
@@ -531,25 +534,21 @@ static bool fill(struct tool_chunks *chunks, struct tool_chunk *chunk)
                 return false;
             chunks->first_record = true;
             chunks->dropping = chunks->dropped_here = false;
+            chunks->scan = tool_scan_begin(&chunks->source.quotes, chunks->source.delimiter,
+                                           !chunks->source.keep_bom);
             if (chunks->source.record_max > 0) /* and so one thread */
-                chunks->input_start = chunks->records;
+                chunks->input_start = chunks->records + chunks->inner;
             if (opened == TOOL_OPEN_FAILED) {
                 fail_input(chunks);
                 continue;
             }
         } else if (chunks->ends_long) {
-            fail_long(chunks);
+            fail_record(chunks, NULL, 0, false);
             continue;
-        } else if (chunks->rest_bytes > 0) {
-            used = searched = chunks->rest_bytes;
+        } else if (chunks->rest.bytes > 0) {
+            used = searched = chunks->rest.bytes;
             make_room(chunks, chunk, used);
-            memcpy(chunk->buffer, chunks->rest, used);
-            chunks->rest_bytes = 0;
-            if (chunks->rest_capacity > 4 * chunks->chunk_bytes) { /* of a long record */
-                free(chunks->rest);
-                chunks->rest = NULL;
-                chunks->rest_capacity = 0;
-            }
+            tool_rest_take(&chunks->rest, chunk->buffer, 4 * chunks->chunk_bytes);
         }
         if (read_records(chunks, chunk, searched, used))
             return true;
@@ -587,7 +586,7 @@ bool tool_chunks_close(struct tool_chunks *chunks)
     pthread_cond_destroy(&chunks->baton_free);
     pthread_mutex_destroy(&chunks->mutex);
     free(chunks->past);
-    free(chunks->rest);
+    tool_rest_free(&chunks->rest);
     free(chunks);
     return whole;
 }

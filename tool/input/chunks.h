@@ -42,6 +42,9 @@ struct tool_chunk {
     unsigned char delimiter;
     uint64_t number;                  /* from 0 on, in the order of the input */
     uint64_t records;                 /* that were taken out of it */
+    uint64_t inner;                   /* line ends within those, in quotes */
+    const struct tool_quotes *quotes; /* NULL: it has none, and each line is a record */
+    const unsigned char *begin;       /* of its first record */
     const char *input;                /* what it was read from: a path of the source */
     bool begins_input;                /* it is the first one of that */
     const struct tool_layout *layout; /* the source's */
@@ -71,9 +74,22 @@ void tool_chunks_give_back(struct tool_chunks *chunks, struct tool_chunk *chunk)
  */
 static inline size_t tool_chunk_keys(struct tool_chunk *chunk, bloomery_key *keys)
 {
-    size_t count = tool_split(&chunk->from, chunk->end, chunk->delimiter, keys, TOOL_BATCH_KEYS);
+    size_t count;
+    if (__builtin_expect(chunk->quotes != NULL, 0))
+        count = tool_quotes_split(chunk->quotes, &chunk->from, chunk->end, chunk->delimiter, keys,
+                                  TOOL_BATCH_KEYS, &chunk->inner);
+    else
+        count = tool_split(&chunk->from, chunk->end, chunk->delimiter, keys, TOOL_BATCH_KEYS);
     chunk->records += count;
     return count;
+}
+
+/* How many lines of the chunk come before this one of its records, whose number in it is given. */
+static inline uint64_t tool_chunk_lines_before(const struct tool_chunk *chunk, bloomery_key record,
+                                               uint64_t number)
+{
+    return chunk->quotes == NULL ? number
+                                 : tool_split_count(chunk->begin, record.data, chunk->delimiter);
 }
 
 /* Whether the first of the `count` records that were just taken out of a chunk is a header. */
@@ -98,8 +114,8 @@ uint64_t tool_chunks_records(const struct tool_chunks *chunks);
  * there. */
 uint64_t tool_chunks_too_long(const struct tool_chunks *chunks, const char **name, uint64_t *line);
 
-/* The number of a record in its input, counted from 1: of record `record`, counted from 0, of chunk
- * `number`. When all chunks have been given back; 0 where one before it was not split to its end,
+/* The line of a record in its input, counted from 1, of which `record` lines of chunk `number` come
+ * before it. When all chunks have been given back; 0 where one before it was not split to its end,
  * or with record_max where it is not the last one that was taken. */
 uint64_t tool_chunks_line(const struct tool_chunks *chunks, uint64_t number, uint64_t record);
 

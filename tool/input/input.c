@@ -4,11 +4,13 @@
 #include "base/numbers.h"
 #include "base/team.h"
 #include "input/unpack.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -90,6 +92,9 @@ void tool_input_start(struct tool_input *input, const struct tool_source *source
 
 void tool_input_close(struct tool_input *input)
 {
+    if (input->utf16 != NULL)
+        tool_utf16_close(input->utf16);
+    input->utf16 = NULL;
     if (input->unpack != NULL)
         tool_unpack_close(input->unpack);
     input->unpack = NULL;
@@ -99,39 +104,108 @@ void tool_input_close(struct tool_input *input)
     input->name = NULL;
 }
 
-/* Reads the first bytes and looks whether they are compressed. */
-static enum tool_opened recognise(struct tool_input *input, unsigned char *buffer, size_t room,
-                                  size_t *count)
+/* What is unpacked, in whatever encoding. */
+static ssize_t read_some(void *context, unsigned char *buffer, size_t room)
 {
-    enum tool_packing packing = TOOL_PLAIN;
+    struct tool_input *input = context;
+    ssize_t count = input->unpack != NULL ? tool_unpack_read(input->unpack, buffer, room)
+                                          : tool_stream_read(&input->stream, buffer, room);
+    if (count < 0)
+        input->error = input->unpack != NULL ? tool_unpack_error(input->unpack) : strerror(errno);
+    return count;
+}
+
+/* Reads the first bytes, until what they are is known. False after an error. */
+static bool read_first(struct tool_input *input, unsigned char *buffer, size_t room, size_t *count,
+                       enum tool_packing *packing)
+{
     bool undecided = true;
+    *packing = TOOL_PLAIN;
+    while (undecided && !input->ended && *count < room) {
+        ssize_t more = read_some(input, buffer + *count, room - *count);
+        if (more < 0)
+            return false;
+        input->ended = more == 0;
+        *count += (size_t)more;
+        *packing = tool_packing_of(buffer, *count, &undecided);
+        undecided = undecided || (*count == 1 && buffer[0] == 0xfe); /* half a mark */
+    }
+    return true;
+}
+
+/* Text in UTF-16 becomes UTF-8, where a mark says that it is such. */
+static void recognise_text(struct tool_input *input, const unsigned char *buffer, size_t *count)
+{
+    const struct tool_source *source = input->source;
+    if (source->text)
+        return;
+    if (tool_utf16_is_marked(buffer, *count)) {
+        input->utf16 = tool_utf16_open(read_some, input, buffer, *count);
+        *count = 0;
+        input->ended = false;
+        return;
+    }
+    const char *seems = tool_utf16_seems(buffer, *count);
+    if (seems != NULL && source->delimiter != '\0' && !source->unwarned)
+        tool_warning("%s: seems to be %s without a byte order mark, and is taken as it is; "
+                     "'iconv -f %s -t UTF-8' makes lines of it",
+                     tool_path_said(input->name), seems, seems);
+}
+
+/* What is in a packed stream is text, or an archive. */
+static bool recognise_inside(struct tool_input *input, unsigned char *buffer, size_t room,
+                             size_t *count)
+{
+    enum tool_packing packing;
+    if (!read_first(input, buffer, room, count, &packing))
+        return false;
+    if (packing == TOOL_PLAIN) {
+        recognise_text(input, buffer, count);
+        return true;
+    }
+    if (packing == TOOL_TAR || packing == TOOL_CPIO) {
+        input->unpack =
+            tool_unpack_archive(input->unpack, packing, buffer, *count, input->source->delimiter);
+        *count = 0;
+        input->ended = false;
+        return true;
+    }
+    snprintf(input->text, sizeof(input->text),
+             "what is packed in it is %s, not a list of keys; unpack it first",
+             tool_packing_name(packing));
+    input->error = input->text;
+    return false;
+}
+
+/* Reads the first bytes and looks whether they are compressed. */
+static bool recognise(struct tool_input *input, unsigned char *buffer, size_t room, size_t *count)
+{
+    enum tool_packing packing;
     assert(room >= TOOL_INPUT_LEAST_ROOM);
     if (room > TOOL_UNPACK_HEAD_MAX)
         room = TOOL_UNPACK_HEAD_MAX;
-    while (undecided && !input->ended) {
-        assert(*count < room);
-        ssize_t more = tool_stream_read(&input->stream, buffer + *count, room - *count);
-        if (more < 0) {
-            input->error = strerror(errno);
-            return TOOL_OPEN_FAILED;
-        }
-        input->ended = more == 0;
-        *count += (size_t)more;
-        packing = tool_packing_of(buffer, *count, &undecided);
+    if (!read_first(input, buffer, room, count, &packing))
+        return false;
+    if (packing == TOOL_PLAIN || input->source->text) {
+        recognise_text(input, buffer, count);
+        return true;
     }
-    if (packing == TOOL_PLAIN)
-        return TOOL_OPENED;
-    if (packing == TOOL_BZIP2 || packing == TOOL_FILTER) {
-        input->error = packing == TOOL_FILTER
-                           ? "is a filter, not a list of keys"
-                           : "is compressed with bzip2, which is not unpacked; use bzcat";
-        return TOOL_OPEN_FAILED;
+    if (packing == TOOL_FILTER) {
+        input->error = "is a filter, not a list of keys";
+        return false;
+    }
+    if (!tool_packing_is_stream(packing) && !tool_packing_is_archive(packing)) {
+        snprintf(input->text, sizeof(input->text),
+                 "seems to be %s, not a list of keys; --text takes its bytes as they are",
+                 tool_packing_name(packing));
+        input->error = input->text;
+        return false;
     }
     input->unpack =
         tool_unpack_open(&input->stream, packing, buffer, *count, input->source->delimiter);
     *count = 0;
     input->ended = false;
-    return TOOL_OPENED;
+    return tool_packing_is_archive(packing) || recognise_inside(input, buffer, room, count);
 }
 
 enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *buffer, size_t room,
@@ -157,11 +231,12 @@ enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *b
         return TOOL_OPEN_FAILED;
     }
     input->stream.may_wait = !S_ISREG(facts.st_mode);
+    input->stream.is_pipe = S_ISFIFO(facts.st_mode);
     if (S_ISDIR(facts.st_mode)) {
         input->error = "is a directory, not a file of keys";
         return TOOL_OPEN_FAILED;
     }
-    return recognise(input, buffer, room, count);
+    return recognise(input, buffer, room, count) ? TOOL_OPENED : TOOL_OPEN_FAILED;
 }
 
 ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t room)
@@ -169,16 +244,12 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
     assert(input->name != NULL && room > 0);
     if (input->ended)
         return 0;
-    ssize_t count = input->unpack != NULL ? tool_unpack_read(input->unpack, buffer, room)
-                                          : tool_stream_read(&input->stream, buffer, room);
+    ssize_t count = input->utf16 != NULL ? tool_utf16_read(input->utf16, buffer, room)
+                                         : read_some(input, buffer, room);
+    if (count < 0 && input->utf16 != NULL && tool_utf16_error(input->utf16)[0] != '\0')
+        input->error = tool_utf16_error(input->utf16);
     input->ended = count == 0;
-    if (count >= 0)
-        return count;
-    if (input->unpack != NULL)
-        input->error = tool_unpack_error(input->unpack);
-    else
-        input->error = strerror(errno);
-    return -1;
+    return count;
 }
 
 bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record)

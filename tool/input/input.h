@@ -14,6 +14,7 @@
 
 #include "base/interrupt.h"
 #include "input/layout.h"
+#include "input/quotes.h"
 #include "input/stream.h"
 
 #include <getopt.h>
@@ -42,7 +43,11 @@ struct tool_source {
                                 opened, or a failure told, when all chunks before are given back */
     const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
                                                there; NULL: nothing does */
-    uint32_t threads; /* that take part; 0: as many as the process may run at once */
+    /* The bytes as they are: what an input seems to be is not looked at. So nothing is unpacked,
+     * transcoded or refused. */
+    bool text;
+    struct tool_quotes quotes; /* in which a record may go over several lines */
+    uint32_t threads;          /* that take part; 0: as many as the process may run at once */
 
     /* A record that is longer makes its input fail, with its line in the message, when all chunks
      * before are given back: no chunk is longer than that, which bounds the memory of a thread. 0:
@@ -98,13 +103,15 @@ struct tool_input {
     bool ended;
     struct tool_stream stream;
     struct tool_unpack *unpack; /* NULL: plain */
+    struct tool_utf16 *utf16;   /* NULL: not in UTF-16 */
     const char *error;
+    char text[160]; /* of an error that has a name in it */
 };
 
 void tool_input_start(struct tool_input *input, const struct tool_source *source, int wake);
 
-/* Opens the next input and reads its first bytes, if it is plain; `count` may be 0 of one that is
- * empty or packed. */
+/* Opens the next input and reads its first bytes; `count` may be 0 of one that is empty or packed.
+ * An input that is no text, or can't be unpacked, fails. */
 enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *buffer, size_t room,
                                       size_t *count);
 

@@ -26,6 +26,29 @@ static int wait_for_bytes(const struct tool_stream *stream)
     return 0;
 }
 
+/* Reads of one call: a writer that is as fast as the reader keeps nobody waiting for longer. */
+enum { READS_MAX = 64 };
+
+static bool more_waits(const struct tool_stream *stream)
+{
+    struct pollfd one = {.fd = stream->descriptor, .events = POLLIN};
+    return poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
+}
+
+/* What already waits behind the first `count` bytes. Its end, or an error, is left to the next
+ * call, which meets it again: true of pipes, not of terminals. */
+static size_t read_waiting(const struct tool_stream *stream, unsigned char *buffer, size_t count,
+                           size_t room)
+{
+    for (int reads = 1; reads < READS_MAX && count < room && more_waits(stream); reads++) {
+        ssize_t more = read(stream->descriptor, buffer + count, room - count);
+        if (more <= 0)
+            break;
+        count += (size_t)more;
+    }
+    return count;
+}
+
 ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
 {
     if (stream->may_wait && stream->wake >= 0 && wait_for_bytes(stream) != 0)
@@ -34,6 +57,8 @@ ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room)
     do
         count = read(stream->descriptor, buffer, room);
     while (count < 0 && (errno == EINTR || (errno == EAGAIN && wait_for_bytes(stream) == 0)));
+    if (count > 0 && stream->is_pipe)
+        count = (ssize_t)read_waiting(stream, buffer, (size_t)count, room);
     if (count > 0)
         stream->bytes_read += (uint64_t)count;
     return count;

@@ -13,6 +13,7 @@ struct tool_stream {
     int descriptor;
     int wake;            /* -1, or a descriptor: when it becomes readable, waiting ends */
     bool may_wait;       /* a pipe or a terminal, which may have nothing to say for hours */
+    bool is_pipe;        /* what waits in it is read together */
     uint64_t bytes_read; /* so far, of all descriptors */
 
     /* Called where nothing came for so long, once for each time of waiting; NULL: nothing is. */
@@ -21,7 +22,11 @@ struct tool_stream {
     int idle_milliseconds;
 };
 
-/* Up to `room` bytes; 0 at the end; -1 with errno, ECANCELED where it was woken. */
+/*
+ * Up to `room` bytes; 0 at the end; -1 with errno, ECANCELED where it was woken. It waits for the
+ * first byte, and returns once no more input is waiting. So a pipe that flows gives as much at a
+ * time as a file does, and a line on which nothing follows is there at once.
+ */
 ssize_t tool_stream_read(struct tool_stream *stream, void *buffer, size_t room);
 
 #endif /* BLOOMERY_TOOL_STREAM_H */

@@ -2,6 +2,7 @@
 #include "input/unpack.h"
 
 #include "base/load.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <archive.h>
@@ -17,21 +18,33 @@
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
 
 /* What is called of libarchive. */
-#define FUNCTIONS(X)                     \
-    X(archive_entry_filetype)            \
-    X(archive_errno)                     \
-    X(archive_error_string)              \
-    X(archive_read_data)                 \
-    X(archive_read_free)                 \
-    X(archive_read_new)                  \
-    X(archive_read_next_header)          \
-    X(archive_read_open2)                \
-    X(archive_read_set_seek_callback)    \
-    X(archive_read_support_filter_xz)    \
-    X(archive_read_support_filter_zstd)  \
-    X(archive_read_support_format_empty) \
-    X(archive_read_support_format_raw)   \
-    X(archive_read_support_format_zip)   \
+#define FUNCTIONS(X)                        \
+    X(archive_entry_filetype)               \
+    X(archive_entry_pathname)               \
+    X(archive_errno)                        \
+    X(archive_error_string)                 \
+    X(archive_read_data)                    \
+    X(archive_read_free)                    \
+    X(archive_read_new)                     \
+    X(archive_read_next_header)             \
+    X(archive_read_open2)                   \
+    X(archive_read_set_seek_callback)       \
+    X(archive_read_support_filter_bzip2)    \
+    X(archive_read_support_filter_compress) \
+    X(archive_read_support_filter_lz4)      \
+    X(archive_read_support_filter_lzip)     \
+    X(archive_read_support_filter_lzma)     \
+    X(archive_read_support_filter_lzop)     \
+    X(archive_read_support_filter_xz)       \
+    X(archive_read_support_filter_zstd)     \
+    X(archive_read_support_format_7zip)     \
+    X(archive_read_support_format_cpio)     \
+    X(archive_read_support_format_empty)    \
+    X(archive_read_support_format_rar)      \
+    X(archive_read_support_format_rar5)     \
+    X(archive_read_support_format_raw)      \
+    X(archive_read_support_format_tar)      \
+    X(archive_read_support_format_zip)      \
     X(archive_set_error)
 
 struct libarchive {
@@ -47,6 +60,7 @@ static const char *load(struct libarchive *functions)
 
 struct tool_unpack {
     struct tool_stream *stream;
+    struct tool_unpack *inner; /* what unpacks the packed bytes of an archive; NULL: `stream` */
     unsigned char delimiter;
 
     /* The packed bytes: first those that were read to recognise the file. */
@@ -56,8 +70,10 @@ struct tool_unpack {
     struct libarchive library;
     struct archive *archive; /* NULL: gzip */
     bool in_entry;
-    bool entry_open_ended; /* the zip member's last byte so far is not the delimiter */
-    bool whole_entries;    /* zip: members are read one after the other */
+    bool entry_begun;      /* something of it has been read */
+    bool entry_open_ended; /* its last byte so far is not the delimiter */
+    bool whole_entries;    /* an archive: members are read one after the other */
+    char entry_name[60];
 
     z_stream gzip;
     bool between_members; /* gzip: no member begun, or the last one complete */
@@ -65,43 +81,6 @@ struct tool_unpack {
 
     char error[200];
 };
-
-/* ---- Recognising ----------------------------------------------------------------------------- */
-
-enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided)
-{
-    enum { BEGINNING_BYTES = 10 };
-    static const struct {
-        enum tool_packing packing;
-        size_t length;
-        unsigned char bytes[BEGINNING_BYTES];
-    } beginnings[] = {
-        {TOOL_GZIP, 3, {0x1f, 0x8b, 0x08}},
-        {TOOL_ZSTD, 4, {0x28, 0xb5, 0x2f, 0xfd}},
-        {TOOL_XZ, 6, {0xfd, '7', 'z', 'X', 'Z', 0}},
-        {TOOL_ZIP, 4, {'P', 'K', 3, 4}},
-        {TOOL_ZIP, 4, {'P', 'K', 5, 6}}, /* a zip file without members */
-        {TOOL_BZIP2, 10, {'B', 'Z', 'h', '9', '1', 'A', 'Y', '&', 'S', 'Y'}},
-        {TOOL_FILTER, 8, {0x89, 'B', 'L', 'O', 'O', 'M', '\r', '\n'}},
-    };
-
-    /* bzip2's fourth byte is its level, 1 to 9; the table has them all as 9. */
-    unsigned char begin[BEGINNING_BYTES] = {0};
-    memcpy(begin, bytes, count < BEGINNING_BYTES ? count : BEGINNING_BYTES);
-    if (memcmp(begin, "BZh", 3) == 0 && begin[3] >= '1' && begin[3] <= '9')
-        begin[3] = '9';
-
-    *undecided = false;
-    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]); i++) {
-        size_t known = count < beginnings[i].length ? count : beginnings[i].length;
-        if (memcmp(begin, beginnings[i].bytes, known) != 0)
-            continue;
-        if (known == beginnings[i].length)
-            return beginnings[i].packing;
-        *undecided = true;
-    }
-    return TOOL_PLAIN;
-}
 
 /* ---- Packed bytes ---------------------------------------------------------------------------- */
 
@@ -113,7 +92,8 @@ static ssize_t read_packed(struct tool_unpack *unpack)
         unpack->head_bytes = 0;
         return count;
     }
-    return tool_stream_read(unpack->stream, unpack->packed, PACKED_BYTES);
+    return unpack->inner != NULL ? tool_unpack_read(unpack->inner, unpack->packed, PACKED_BYTES)
+                                 : tool_stream_read(unpack->stream, unpack->packed, PACKED_BYTES);
 }
 
 static void set_error(struct tool_unpack *unpack, const char *text)
@@ -192,20 +172,21 @@ static ssize_t gzip_read(struct tool_unpack *unpack, unsigned char *buffer, size
     return (ssize_t)(chunk - stream->avail_out);
 }
 
-/* ---- zstd, xz, zip through libarchive -------------------------------------------------------- */
+/* ---- All else through libarchive ------------------------------------------------------------- */
 
 static la_ssize_t archive_bytes(struct archive *archive, void *context, const void **data)
 {
     struct tool_unpack *unpack = context;
     ssize_t count = read_packed(unpack);
     if (count < 0)
-        unpack->library.archive_set_error(archive, errno, "%s", strerror(errno));
+        unpack->library.archive_set_error(
+            archive, EIO, "%s", unpack->inner != NULL ? unpack->inner->error : strerror(errno));
     *data = unpack->packed;
     return count;
 }
 
-/* libarchive finds the directory at a zip file's end with this, where the input can be sought;
- * where it can't, it reads the members as they come. */
+/* libarchive finds the directory at the end of a zip or 7z file with this, where the input can be
+ * sought; where it can't, it reads the members as they come. */
 static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int64_t offset,
                                   int whence)
 {
@@ -222,50 +203,114 @@ static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int
 static void archive_failed(struct tool_unpack *unpack)
 {
     const char *text = unpack->library.archive_error_string(unpack->archive);
-    if (text != NULL)
+    if (unpack->inner != NULL && unpack->inner->error[0] != '\0')
+        set_error(unpack, unpack->inner->error);
+    else if (text != NULL)
         snprintf(unpack->error, sizeof(unpack->error), "the compressed data is damaged (%.140s)",
                  text);
     else
         set_error(unpack, "the compressed data is damaged or cut short");
 }
 
-static bool archive_start(struct tool_unpack *unpack, enum tool_packing packing)
+/* Only a regular file that is still read from its beginning can be sought. */
+static bool can_seek(const struct tool_unpack *unpack)
+{
+    if (unpack->inner != NULL)
+        return false;
+    off_t position = lseek(unpack->stream->descriptor, 0, SEEK_CUR);
+    return position >= 0 && (size_t)position == unpack->head_bytes;
+}
+
+/* Chooses what libarchive is to take the packed bytes for. Its ARCHIVE_OK, or what failed;
+ * ARCHIVE_WARN means that it would start another program to do it. */
+static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
+{
+    const struct libarchive *library = &unpack->library;
+    int (*filters[TOOL_PACKING_COUNT])(struct archive *) = {
+        [TOOL_ZSTD] = library->archive_read_support_filter_zstd,
+        [TOOL_XZ] = library->archive_read_support_filter_xz,
+        [TOOL_BZIP2] = library->archive_read_support_filter_bzip2,
+        [TOOL_LZ4] = library->archive_read_support_filter_lz4,
+        [TOOL_COMPRESS] = library->archive_read_support_filter_compress,
+        [TOOL_LZIP] = library->archive_read_support_filter_lzip,
+        [TOOL_LZMA] = library->archive_read_support_filter_lzma,
+        [TOOL_LZOP] = library->archive_read_support_filter_lzop,
+    };
+    /* "raw" wants a byte at least; "empty" is for what unpacks to nothing. */
+    int result = library->archive_read_support_format_raw(unpack->archive);
+    if (result == ARCHIVE_OK)
+        result = library->archive_read_support_format_empty(unpack->archive);
+    return result == ARCHIVE_OK ? filters[packing](unpack->archive) : result;
+}
+
+static int choose_archive(struct tool_unpack *unpack, enum tool_packing packing)
+{
+    const struct libarchive *library = &unpack->library;
+    int (*formats[TOOL_PACKING_COUNT])(struct archive *) = {
+        [TOOL_ZIP] = library->archive_read_support_format_zip,
+        [TOOL_TAR] = library->archive_read_support_format_tar,
+        [TOOL_CPIO] = library->archive_read_support_format_cpio,
+        [TOOL_SEVEN_ZIP] = library->archive_read_support_format_7zip,
+        [TOOL_RAR] = library->archive_read_support_format_rar,
+    };
+    if (can_seek(unpack))
+        library->archive_read_set_seek_callback(unpack->archive, archive_seek_to);
+    int result = formats[packing](unpack->archive);
+    if (packing == TOOL_RAR && result == ARCHIVE_OK)
+        result = library->archive_read_support_format_rar5(unpack->archive);
+    return result;
+}
+
+static void archive_start(struct tool_unpack *unpack, enum tool_packing packing)
 {
     const char *trouble = load(&unpack->library);
     if (trouble != NULL) {
         snprintf(unpack->error, sizeof(unpack->error), "can't be unpacked: %.170s", trouble);
-        return false;
+        return;
+    }
+    if (packing == TOOL_SEVEN_ZIP && !can_seek(unpack)) {
+        set_error(unpack, "is a 7z archive; it can be unpacked from a file only, not from a pipe");
+        return;
     }
     unpack->archive = unpack->library.archive_read_new();
     if (unpack->archive == NULL) {
         set_error(unpack, "not enough memory");
-        return false;
+        return;
     }
-    struct archive *archive = unpack->archive;
-    unpack->whole_entries = packing == TOOL_ZIP;
-    int result = ARCHIVE_OK;
-    if (packing == TOOL_ZIP) {
-        result = unpack->library.archive_read_support_format_zip(archive);
-        /* Only a regular file that is still read from its beginning can be sought. */
-        off_t position = lseek(unpack->stream->descriptor, 0, SEEK_CUR);
-        if (position >= 0 && (size_t)position == unpack->head_bytes)
-            unpack->library.archive_read_set_seek_callback(archive, archive_seek_to);
-    } else {
-        /* "raw" wants a byte at least; "empty" is for what unpacks to nothing. */
-        result = unpack->library.archive_read_support_format_raw(archive);
-        if (result == ARCHIVE_OK)
-            result = unpack->library.archive_read_support_format_empty(archive);
-        if (result == ARCHIVE_OK)
-            result = packing == TOOL_XZ ? unpack->library.archive_read_support_filter_xz(archive)
-                                        : unpack->library.archive_read_support_filter_zstd(archive);
+    unpack->whole_entries = tool_packing_is_archive(packing);
+    int result =
+        unpack->whole_entries ? choose_archive(unpack, packing) : choose_stream(unpack, packing);
+    if (result == ARCHIVE_WARN) {
+        snprintf(unpack->error, sizeof(unpack->error),
+                 "is %s, which this libarchive can't unpack by itself; unpack it first",
+                 tool_packing_name(packing));
+        return;
     }
-    /* ARCHIVE_WARN here means that libarchive would start another program to do it. */
     if (result == ARCHIVE_OK)
-        result =
-            unpack->library.archive_read_open2(archive, unpack, NULL, archive_bytes, NULL, NULL);
+        result = unpack->library.archive_read_open2(unpack->archive, unpack, NULL, archive_bytes,
+                                                    NULL, NULL);
     if (result != ARCHIVE_OK)
         archive_failed(unpack);
-    return result == ARCHIVE_OK;
+}
+
+/* Whether a member may be read as text: false after an error that names it. Spreadsheets and
+ * documents are zip files, too: their members are no lists. */
+static bool is_list(struct tool_unpack *unpack, const char *name, const unsigned char *bytes,
+                    size_t count)
+{
+    bool undecided;
+    const enum tool_packing packing = tool_packing_of(bytes, count, &undecided);
+    if (strcmp(name, "[Content_Types].xml") == 0) {
+        set_error(unpack, "seems to be an Office document, not a list of keys; export it as text");
+        return false;
+    }
+    const bool utf16 = tool_utf16_is_marked(bytes, count);
+    if (packing == TOOL_PLAIN && !utf16)
+        return true;
+    snprintf(unpack->error, sizeof(unpack->error),
+             "has a member, %s, that is %s and not a list of keys; unpack it first", name,
+             utf16 ? "in UTF-16" : tool_packing_name(packing));
+    return false;
 }
 
 /* The next member that has contents. 1, 0 at the end, -1. */
@@ -284,7 +329,10 @@ static int archive_next_entry(struct tool_unpack *unpack)
             return -1;
         }
     } while (unpack->whole_entries && unpack->library.archive_entry_filetype(entry) != AE_IFREG);
+    const char *name = unpack->whole_entries ? unpack->library.archive_entry_pathname(entry) : "";
+    snprintf(unpack->entry_name, sizeof(unpack->entry_name), "%s", name != NULL ? name : "?");
     unpack->in_entry = true;
+    unpack->entry_begun = false;
     unpack->entry_open_ended = false;
     return 1;
 }
@@ -299,6 +347,10 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
         }
         la_ssize_t count = unpack->library.archive_read_data(unpack->archive, buffer, room);
         if (count > 0) {
+            if (unpack->whole_entries && !unpack->entry_begun &&
+                !is_list(unpack, unpack->entry_name, buffer, (size_t)count))
+                return -1;
+            unpack->entry_begun = true;
             unpack->entry_open_ended = buffer[count - 1] != unpack->delimiter;
             return count;
         }
@@ -316,29 +368,50 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
-                                     const unsigned char *head, size_t count,
-                                     unsigned char delimiter)
+static struct tool_unpack *unpack_new(enum tool_packing packing, const unsigned char *head,
+                                      size_t count, unsigned char delimiter)
 {
-    assert(packing >= TOOL_GZIP && packing <= TOOL_ZIP);
+    assert(tool_packing_is_stream(packing) || tool_packing_is_archive(packing));
     assert(count <= PACKED_BYTES);
     struct tool_unpack *unpack = tool_allocate(sizeof(*unpack));
-    unpack->stream = stream;
+    unpack->stream = NULL;
+    unpack->inner = NULL;
     unpack->delimiter = delimiter;
     unpack->head_bytes = count;
     memcpy(unpack->packed, head, count);
     unpack->archive = NULL;
     unpack->in_entry = false;
+    unpack->entry_begun = false;
     unpack->entry_open_ended = false;
     unpack->whole_entries = false;
     unpack->between_members = true;
     unpack->any_member = false;
     unpack->error[0] = '\0';
     memset(&unpack->gzip, 0, sizeof(unpack->gzip));
+    return unpack;
+}
+
+struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
+                                     const unsigned char *head, size_t count,
+                                     unsigned char delimiter)
+{
+    struct tool_unpack *unpack = unpack_new(packing, head, count, delimiter);
+    unpack->stream = stream;
     if (packing != TOOL_GZIP)
         archive_start(unpack, packing);
     else if (inflateInit2(&unpack->gzip, 15 + 16) != Z_OK) /* the largest window, gzip alone */
         set_error(unpack, "not enough memory");
+    return unpack;
+}
+
+struct tool_unpack *tool_unpack_archive(struct tool_unpack *inner, enum tool_packing packing,
+                                        const unsigned char *head, size_t count,
+                                        unsigned char delimiter)
+{
+    assert(tool_packing_is_archive(packing));
+    struct tool_unpack *unpack = unpack_new(packing, head, count, delimiter);
+    unpack->inner = inner;
+    archive_start(unpack, packing);
     return unpack;
 }
 
@@ -362,6 +435,8 @@ void tool_unpack_close(struct tool_unpack *unpack)
         unpack->library.archive_read_free(unpack->archive);
     else
         inflateEnd(&unpack->gzip);
+    if (unpack->inner != NULL)
+        tool_unpack_close(unpack->inner);
     free(unpack);
 }
 

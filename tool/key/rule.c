@@ -93,6 +93,9 @@ static void note_malformed(struct tool_made *made, const struct tool_chunk *chun
     if (tally->malformed++ > 0)
         return;
     tally->malformed_at = place_of(chunk, left);
+    if (chunk != NULL)
+        tally->malformed_at.record =
+            tool_chunk_lines_before(chunk, record, tally->malformed_at.record);
     tool_show_bytes(tally->shown, sizeof(tally->shown), record.data, record.bytes);
 }
 

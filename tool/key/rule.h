@@ -55,6 +55,7 @@ struct tool_rule_choice {
     bool delimiter_given;
     bool comment_given;
     bool keep_bom; /* for tool_source.keep_bom */
+    bool text;     /* and for tool_source.text */
 };
 
 /* Numbers of the options without a letter; commands' own stay below. */
@@ -73,6 +74,7 @@ enum {
     TOOL_OPTION_UTF16,
     TOOL_OPTION_HEADER,
     TOOL_OPTION_JSONL,
+    TOOL_OPTION_TEXT = 440,
 };
 
 #define TOOL_RULE_LETTERS "d:F:"
@@ -92,6 +94,7 @@ enum {
         {"utf16", no_argument, NULL, TOOL_OPTION_UTF16},                                  \
         {"skip-empty", no_argument, NULL, TOOL_OPTION_SKIP_EMPTY},                        \
         {"comment", required_argument, NULL, TOOL_OPTION_COMMENT},                        \
+        {"text", no_argument, NULL, TOOL_OPTION_TEXT},                                    \
     {                                                                                     \
         "keep-bom", no_argument, NULL, TOOL_OPTION_KEEP_BOM                               \
     }
@@ -101,6 +104,8 @@ enum {
     "      --keep-bom       a UTF-8 byte order mark at the start of an input is part\n"    \
     "                       of its first line; by default it is dropped. It is\n"          \
     "                       not kept: give it each time\n"                                 \
+    "      --text           inputs are taken as the bytes they are: nothing is\n"          \
+    "                       unpacked, transcoded or refused, and a mark stays\n"           \
     "      --crlf           remove one carriage return from the end of a line\n"           \
     "      --comment C      lines that begin with this byte have no key\n"                 \
     "  -F, --field N[,N...] the key is field N of a line, -1 the last, 0 the line;\n"      \
@@ -114,7 +119,7 @@ enum {
     "  -d, --delimiter C    fields are delimited by this byte. Default: tab, with\n"       \
     "                       --csv a comma\n"                                               \
     "      --csv            fields may stand in double quotes, with \"\" for one quote;\n" \
-    "                       a quoted field of several lines is not supported\n"            \
+    "                       line ends within quotes belong to the record\n"                \
     "      --trim           remove blanks and tabs from both ends of the key\n"            \
     "      --lower, --upper ASCII letters of the key become lower or upper case\n"         \
     "      --hex            the key is written in hexadecimal digits, two a byte\n"        \
@@ -186,6 +191,10 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
 /* Tells a source what it has to know of the keys that are made of it by this rule. */
 void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choice *choice,
                          const bloomery_key_rule *rule);
+
+/* The part of it about quotes: which line ends are within them. */
+void tool_source_quote(struct tool_source *source, const struct tool_rule_choice *choice,
+                       const bloomery_key_rule *rule);
 
 /* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes
  * bytes. */

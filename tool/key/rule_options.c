@@ -112,6 +112,9 @@ bool tool_rule_option(struct tool_rule_choice *choice, int option)
     case TOOL_OPTION_KEEP_BOM:
         choice->keep_bom = true;
         return true;
+    case TOOL_OPTION_TEXT:
+        choice->keep_bom = choice->text = true;
+        return true;
     default:
         return false;
     }
@@ -290,13 +293,26 @@ bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
     return false;
 }
 
+void tool_source_quote(struct tool_source *source, const struct tool_rule_choice *choice,
+                       const bloomery_key_rule *rule)
+{
+    const bool several = choice->layout.field_count > 0;
+    source->quotes = (struct tool_quotes){
+        .heeded = ((several ? choice->layout.flags : rule->flags) & BLOOMERY_RULE_CSV) != 0,
+        .delimiter = (unsigned char)(several ? choice->layout.delimiter : rule->delimiter),
+        .comment = (unsigned char)rule->comment,
+    };
+}
+
 void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choice *choice,
                          const bloomery_key_rule *rule)
 {
     source->keep_bom = choice->keep_bom;
+    source->text = choice->text;
     source->returns_taken = (rule->flags & BLOOMERY_RULE_CRLF) != 0;
     source->cuts = *rule;
     source->layout = &choice->layout;
+    tool_source_quote(source, choice, rule);
 }
 
 /* ---- What was passed over -------------------------------------------------------------------- */
@@ -375,8 +391,8 @@ bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rul
     if (tally->without_field > 0)
         say_without_field(tally, rule);
     if (tally->open_quotes > 0)
-        tool_warning("%s record%s within quotes: a quoted field that goes over several lines is "
-                     "not supported, each line was taken for a record",
+        tool_warning("%s record%s within quotes: where records end is decided by the rule of "
+                     "another filter",
                      tool_format_count(number, tally->open_quotes),
                      tally->open_quotes == 1 ? " ends" : "s end");
     if (tally->malformed == 0)

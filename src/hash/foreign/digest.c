@@ -13,6 +13,7 @@ static const uint8_t sizes[] = {
 
 size_t bloomery_digest_bytes(enum bloomery_digest_id id)
 {
+    assert((size_t)id < sizeof sizes && sizes[id] > 0);
     return sizes[id];
 }
 
@@ -100,13 +101,14 @@ static void must(int result)
 
 void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_id id)
 {
-    assert(loaded);
+    assert(loaded && (size_t)id < sizeof sizes && sizes[id] > 0);
     digest->id = id;
     must(table[id].begin(digest->state));
 }
 
 void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_t bytes)
 {
+    assert(loaded && sizes[digest->id] > 0);
     if (bytes > 0)
         must(table[digest->id].add(digest->state, data, bytes));
 }
@@ -114,6 +116,7 @@ void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_
 void bloomery_digest_get(const struct bloomery_digest *digest, uint8_t *result)
 {
     struct bloomery_digest copy = *digest; /* ending it spoils it */
+    assert(loaded);
     must(table[digest->id].end(result, copy.state));
 }
 
@@ -128,6 +131,7 @@ bool bloomery_digest_ready(void)
 
 void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_id id)
 {
+    assert(false);
     memset(digest, 0, sizeof *digest);
     digest->id = id;
 }

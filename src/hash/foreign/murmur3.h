@@ -20,6 +20,7 @@ struct bloomery_murmur3 {
 
 static inline uint64_t bloomery_rotate_64(uint64_t value, unsigned bits)
 {
+    assert(bits > 0 && bits < 64);
     return value << bits | value >> (64 - bits);
 }
 

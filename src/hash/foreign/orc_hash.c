@@ -17,6 +17,8 @@
 #include "hash/foreign/murmur3.h"
 #include "hash/hashes.h"
 
+#include <assert.h>
+
 static const uint64_t seed = 104729;
 
 static bloomery_hash of_bytes(const struct bloomery_hash_secret *secret, bloomery_key key)
@@ -37,6 +39,7 @@ static bloomery_hash of_bytes(const struct bloomery_hash_secret *secret, bloomer
 /* A right shift that copies the sign. */
 static uint64_t shifted(uint64_t value, unsigned bits)
 {
+    assert(bits > 0 && bits < 64);
     return (uint64_t)((int64_t)value >> bits);
 }
 

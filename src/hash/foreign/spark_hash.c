@@ -15,8 +15,11 @@
 #include "base/bytes.h"
 #include "hash/hashes.h"
 
+#include <assert.h>
+
 static uint32_t rotate(uint32_t value, unsigned bits)
 {
+    assert(bits > 0 && bits < 32);
     return value << bits | value >> (32 - bits);
 }
 

@@ -16,6 +16,7 @@ static const struct bloomery_practice dearest = {19, 13};
 static bool above(uint32_t bits, uint32_t probes, double rate,
                   enum bloomery_practice_literals literals)
 {
+    assert(bits < ROWS && bloomery_rate_table_parts(bits, probes) > 0); /* 0: there is no entry */
     if (literals == BLOOMERY_PRACTICE_DOUBLE)
         return bloomery_rate_table(bits, probes) > rate;
     const double parts = bloomery_rate_table_parts(bits, probes);

@@ -59,6 +59,7 @@ static double include_and_exclude(double load, double miss, uint32_t probes, dou
 {
     double alone[PLACES_MAX + 1]; /* g */
     double sum = 0;
+    assert(probes <= PLACES_MAX);
     *magnitude = 0;
     for (uint32_t c = 0; c <= probes; c++)
         alone[c] = exp(load * (pow(miss, c) - 1));

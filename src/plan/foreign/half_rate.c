@@ -48,6 +48,7 @@ struct density {
 /* The share of set bits in a bin. */
 static double fill_of(const struct density *density, uint32_t bin, double keys)
 {
+    assert(bin < density->bins && density->cells[bin] > 0);
     return -expm1(-keys * density->hits[bin] / (density->cells[bin] * unit));
 }
 
@@ -67,6 +68,7 @@ static void two_densities(struct density *density, uint64_t bits, uint32_t probe
 /* Where probe i of a point is: a bin. */
 static uint32_t bin_of(const struct density *density, double range, uint32_t point, uint32_t i)
 {
+    assert(density->bins == BINS && density->reach > 0);
     const double golden = point * 0.6180339887498949;
     const double at = (point + 0.5) / POINTS + i * (golden - floor(golden));
     const double bin = fmod(at, range) / density->reach * BINS;

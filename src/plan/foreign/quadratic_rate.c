@@ -41,6 +41,7 @@ static double agree(uint32_t r)
 /* P(Bin(trials, chance) >= 3). */
 static double three_or_more(uint32_t trials, double chance)
 {
+    assert(trials >= 2 && chance >= 0 && chance <= 1);
     const double other = 1 - chance;
     const double none = pow(other, trials);
     const double one = trials * chance * pow(other, trials - 1);
@@ -51,6 +52,7 @@ static double three_or_more(uint32_t trials, double chance)
 /* How many pairs of probes are a multiple of `step` apart. */
 static double pairs_apart(uint32_t probes, uint32_t step)
 {
+    assert(probes > 0 && step > 0);
     const uint32_t distances = (probes - 1) / step;
     const double count = distances;
     return count * probes - step * count * (count + 1) / 2;

@@ -133,6 +133,7 @@ static double fraction(double value)
 
 static void count_wraps(int32_t *wraps, uint32_t probes, double start, double step)
 {
+    assert(probes <= PROBES_MAX);
     for (uint32_t i = 0; i < probes; i++)
         wraps[i] = (int32_t)floor(start + i * step);
 }
@@ -142,6 +143,7 @@ static uint32_t different(const int32_t *wraps, uint32_t probes, uint32_t order,
                           int32_t s, int32_t odd)
 {
     uint32_t count = 0;
+    assert(order > 0 && s > 0);
     for (uint32_t i = 0; i < probes; i++) {
         bool again = false;
         for (uint32_t j = i; j >= order && !again;) {
@@ -199,6 +201,7 @@ static double aligned(const struct step_filter *filter, const int32_t *one, cons
         uint32_t count[4 * PROBES_MAX] = {0};
         const int32_t from = shift < 0 ? -shift : 0;
         const int32_t to = shift < 0 ? k : k - shift;
+        assert(from < to && one[to - 1] < 2 * PROBES_MAX && other[to + shift - 1] < 2 * PROBES_MAX);
         for (int32_t i = from; i < to; i++)
             count[one[i] - other[i + shift] + 2 * PROBES_MAX]++;
         for (int32_t i = from; i < to; i++) {

@@ -44,6 +44,7 @@ static uint64_t largest_batch(uint64_t bytes)
         else
             high = middle - 1;
     }
+    assert(low <= UINT32_MAX && (low == 0 || batch_cost(low) <= bytes));
     return low;
 }
 

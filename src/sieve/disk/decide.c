@@ -67,6 +67,7 @@ static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
         at += bloomery_frame_bytes(&frame.frame);
         bloomery_log_release(sieve, &frame);
     }
+    assert(status != BLOOMERY_OK || entry == piece->waiting);
     return status;
 }
 

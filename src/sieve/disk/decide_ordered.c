@@ -109,6 +109,7 @@ static const uint8_t *in_window(const struct window *window, uint64_t at, uint64
 static bloomery_status read_push(struct order *order, struct cursor *cursor, bloomery_error *error)
 {
     const uint64_t at = (uint64_t)cursor->record * RECORD_BYTES;
+    assert(cursor->record < cursor->frame.entries);
     struct window *window = &cursor->records;
     if (in_window(window, at, RECORD_BYTES - 1) == NULL) {
         const bloomery_status status =
@@ -125,6 +126,7 @@ static bloomery_status read_verdict(struct order *order, struct cursor *cursor, 
                                     bloomery_error *error)
 {
     const uint64_t at = cursor->verdict / 64 * 8;
+    assert(at < order->verdict_bytes);
     struct window *window = &cursor->verdicts;
     if (in_window(window, at, 7) == NULL) {
         const bloomery_status status = reload(order, window, &order->verdicts, BLOOMERY_FILE_HEADER,
@@ -191,6 +193,7 @@ static bloomery_status advance(struct order *order, struct cursor *cursor, bool 
         if (status != BLOOMERY_OK)
             return status;
         cursor->next += bloomery_frame_bytes(&cursor->frame);
+        assert(cursor->next <= partition->log_bytes);
     }
     return read_push(order, cursor, error);
 }
@@ -293,6 +296,7 @@ static bloomery_status stage_partition(struct order *order, uint32_t number, boo
         *at += bits / 64 * 8;
     }
     *at += piece.carried > 0 ? 8 : 0;
+    assert(*at % 8 == 0); /* the verdicts of the next partition begin there */
     return status;
 }
 

@@ -90,6 +90,7 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
         disk->width = settings->fingerprint_bits / 8;
         disk->stride = settings->ordered ? 12 : 8;
         disk->cache_mask = ((uint64_t)1 << budget.cache_bits) / BLOOMERY_CACHE_WAYS - 1;
+        assert(settings->partitions == 1U << disk->partition_bits);
     }
     if (disk == NULL || !take_areas(&sieve->store, disk)) {
         free_disk(sieve);
@@ -101,17 +102,20 @@ static bloomery_status make_disk(bloomery_sieve *sieve, bloomery_error *error)
         disk->partition[i].buffer = disk->buffers + (uint64_t)i * budget.buffer_bytes;
         disk->partition[i].body = bloomery_log_split(disk, 0, 0);
     }
+    assert(sieve->store.memory <= budget.total && budget.total <= sieve->memory);
     return BLOOMERY_OK;
 }
 
 /* ---- State ------------------------------------------------------------------------------- */
+
+static bool sound(const struct bloomery_partition *partition);
 
 static size_t store_disk(const bloomery_sieve *sieve, uint8_t *to)
 {
     const struct bloomery_disk *disk = sieve->disk;
     for (uint32_t i = 0; i < disk->partitions; i++, to += BLOOMERY_PARTITION_STATE) {
         const struct bloomery_partition *partition = &disk->partition[i];
-        assert(partition->entries == 0);
+        assert(partition->entries == 0 && sound(partition));
         bloomery_store_u64(to, partition->log_generation);
         bloomery_store_u64(to + 8, partition->log_bytes);
         bloomery_store_u64(to + 16, partition->log_entries);
@@ -142,6 +146,7 @@ static bloomery_status open_files(bloomery_sieve *sieve, uint32_t number, bloome
     struct bloomery_partition *partition = &sieve->disk->partition[number];
     struct bloomery_store_file seen = {.file = -1};
     bloomery_status status = BLOOMERY_OK;
+    assert(partition->log.file < 0);
     if (partition->seen_entries > 0)
         status = bloomery_store_open(
             &sieve->store, BLOOMERY_FILE_SEEN, number, partition->seen_generation,

@@ -14,6 +14,8 @@
 
 #include "base/bytes.h"
 
+#include <assert.h>
+
 enum {
     NUMBER_BITS = 16,
     /* Reading a frame along the way takes half of finding it alone, and less on a cold disk. */
@@ -65,6 +67,7 @@ static size_t match(const struct querying *querying, size_t at, const uint64_t *
                     size_t count)
 {
     size_t low = 0;
+    assert(count > 0);
     for (; at < querying->count; at++) {
         const uint64_t wanted = fingerprint_at(querying, at);
         if (wanted > values[count - 1])
@@ -205,6 +208,7 @@ bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_has
                            .count = count,
                            .results = results};
     bloomery_status status = BLOOMERY_OK;
+    assert(count <= BLOOMERY_CONTAINS_MAX && BLOOMERY_CONTAINS_MAX <= number_mask + 1);
     sort(&all);
     for (size_t from = 0; status == BLOOMERY_OK && from < count;) {
         struct querying one = all;
@@ -212,6 +216,7 @@ bloomery_status bloomery_disk_contains(bloomery_sieve *sieve, const bloomery_has
         size_t to = from + 1;
         while (to < count && bloomery_partition_of(sieve->disk, order[to]) == number)
             to++;
+        assert(from == 0 || order[from - 1] < order[from]);
         one.order = order + from;
         one.count = to - from;
         status = query_partition(&one, number, error);

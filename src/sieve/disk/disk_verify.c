@@ -4,10 +4,13 @@
 
 #include "base/error.h"
 
+#include <assert.h>
+
 static bloomery_status open_seen(bloomery_sieve *sieve, uint32_t number,
                                  struct bloomery_store_file *file, bloomery_error *error)
 {
     const struct bloomery_partition *partition = &sieve->disk->partition[number];
+    assert(partition->seen_entries > 0); /* or there is no file */
     return bloomery_store_open(
         &sieve->store, BLOOMERY_FILE_SEEN, number, partition->seen_generation,
         bloomery_seen_bytes(partition->seen_entries, sieve->disk->width), false, file, error);

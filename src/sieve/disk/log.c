@@ -24,7 +24,17 @@ uint32_t bloomery_log_split(const struct bloomery_disk *disk, uint64_t body_byte
     const uint64_t least = room / 16;
     const uint64_t most = room / 2;
     const uint64_t body = records < least ? least : records > most ? most : records;
+    assert(body >= disk->stride && body <= room - body);
     return (uint32_t)(body / disk->stride * disk->stride);
+}
+
+/* What a frame promises, beyond what store.h checks: records for each entry, in an area. */
+static bool adds_up(const struct bloomery_disk *disk, const struct bloomery_frame *frame)
+{
+    return frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * disk->stride &&
+           frame->fixed_bytes <= BLOOMERY_LOG_AREA && frame->body_bytes >= frame->entries &&
+           (frame->body_bytes <= BLOOMERY_LOG_AREA || frame->entries == 1) &&
+           frame->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX;
 }
 
 /* The file, made when the first frame is written. */
@@ -49,6 +59,7 @@ static bloomery_status write_frame(bloomery_sieve *sieve, uint32_t number,
                                    const void *body, bloomery_error *error)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
+    assert(adds_up(sieve->disk, frame));
     bloomery_status status = log_file(sieve, number, error);
     if (status == BLOOMERY_OK)
         status = bloomery_frame_write(&sieve->store, &partition->log, partition->log_bytes, frame,
@@ -66,6 +77,8 @@ bloomery_status bloomery_log_seal(bloomery_sieve *sieve, uint32_t number, bloome
     struct bloomery_partition *partition = &disk->partition[number];
     if (partition->entries == 0)
         return BLOOMERY_OK;
+    assert((size_t)partition->entries * disk->stride <= partition->body &&
+           partition->body + partition->body_bytes <= disk->budget.buffer_bytes);
     struct bloomery_frame frame = {
         .entries = partition->entries,
         .fixed_bytes = partition->entries * disk->stride,
@@ -85,6 +98,7 @@ bloomery_status bloomery_log_seal(bloomery_sieve *sieve, uint32_t number, bloome
 static void put_record(const struct bloomery_disk *disk, uint8_t *to, uint64_t fingerprint,
                        uint64_t delta)
 {
+    assert(disk->stride == 8 || delta <= UINT32_MAX);
     bloomery_store_u64(to, fingerprint);
     if (disk->stride > 8)
         bloomery_store_u32(to + 8, (uint32_t)delta);
@@ -124,6 +138,7 @@ bloomery_status bloomery_log_append(bloomery_sieve *sieve, uint32_t number, uint
     struct bloomery_partition *partition = &disk->partition[number];
     const size_t bound = bloomery_entry_bound(entry);
     const size_t room = disk->budget.buffer_bytes;
+    assert(number < disk->partitions && number == bloomery_partition_of(disk, fingerprint));
     if (bound > room - room / 2) {
         const bloomery_status status = append_long(sieve, number, fingerprint, entry, push, error);
         disk->waiting += status == BLOOMERY_OK;
@@ -152,15 +167,11 @@ bloomery_status bloomery_log_append(bloomery_sieve *sieve, uint32_t number, uint
 
 /* ---- Reading ----------------------------------------------------------------------------- */
 
-/* What a header promises, beyond what store.h checks: records for each entry, in an area. */
 static bloomery_status check_frame(bloomery_sieve *sieve, uint32_t number, uint64_t offset,
                                    const struct bloomery_frame *frame, bloomery_error *error)
 {
     const struct bloomery_disk *disk = sieve->disk;
-    if (frame->entries > 0 && frame->fixed_bytes == (uint64_t)frame->entries * disk->stride &&
-        frame->fixed_bytes <= BLOOMERY_LOG_AREA && frame->body_bytes >= frame->entries &&
-        (frame->body_bytes <= BLOOMERY_LOG_AREA || frame->entries == 1) &&
-        frame->body_bytes <= BLOOMERY_SIEVE_ITEM_MAX + BLOOMERY_ENTRY_PREFIX_MAX)
+    if (adds_up(disk, frame))
         return BLOOMERY_OK;
     return bloomery_store_damaged(&sieve->store, &disk->partition[number].log, offset, error,
                                   "a frame of %u pending keys that does not add up",
@@ -185,6 +196,7 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
     struct bloomery_disk *disk = sieve->disk;
     const struct bloomery_partition *partition = &disk->partition[number];
     struct bloomery_frame frame;
+    assert(from >= BLOOMERY_FILE_HEADER && to <= partition->log_bytes);
     for (uint64_t at = from; at < to; at += bloomery_frame_bytes(&frame)) {
         bloomery_status status = bloomery_log_header(sieve, number, at, &frame, error);
         if (status == BLOOMERY_OK)

@@ -14,6 +14,7 @@ static unsigned per_frame(unsigned width)
 
 uint64_t bloomery_seen_bytes(uint64_t entries, unsigned width)
 {
+    assert(entries <= UINT64_MAX / 16); /* it has been checked: the product below fits */
     const uint64_t full = entries / per_frame(width);
     const uint64_t rest = entries % per_frame(width);
     return BLOOMERY_FILE_HEADER + full * BLOOMERY_SEEN_FRAME +
@@ -61,6 +62,7 @@ static bloomery_status take_frame(const struct bloomery_store *store,
                                   bloomery_error *error)
 {
     const size_t bytes = frame_bytes(count, width) - BLOOMERY_SEEN_CHECKSUM;
+    assert(count > 0 && count <= per_frame(width));
     decode(data + BLOOMERY_SEEN_CHECKSUM, count, width, values);
     if (bloomery_load_u64(data) ==
         bloomery_checksum(data + BLOOMERY_SEEN_CHECKSUM, bytes, file->seed + offset))
@@ -119,6 +121,7 @@ bloomery_status bloomery_seen_next(struct bloomery_seen_reader *reader, uint64_t
         if (status != BLOOMERY_OK)
             return status;
     }
+    assert(offset + bytes <= reader->area_at + reader->area_bytes);
     reader->next++;
     *count = number;
     return take_frame(reader->store, reader->file, reader->area + (offset - reader->area_at),
@@ -142,6 +145,8 @@ void bloomery_seen_start(struct bloomery_seen_writer *writer, struct bloomery_st
 static void seal(struct bloomery_seen_writer *writer)
 {
     uint8_t *frame = writer->area + writer->area_bytes;
+    assert(writer->in_frame > BLOOMERY_SEEN_CHECKSUM &&
+           writer->area_bytes + writer->in_frame <= BLOOMERY_SEEN_AREA);
     bloomery_store_u64(
         frame,
         bloomery_checksum(frame + BLOOMERY_SEEN_CHECKSUM, writer->in_frame - BLOOMERY_SEEN_CHECKSUM,
@@ -309,6 +314,7 @@ bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t 
         return BLOOMERY_OK;
     uint64_t at = guess(probe, value, low, high);
     for (uint64_t step = 1;; step *= 2) {
+        assert(low <= at && at <= high);
         const bloomery_status status = fetch(probe, at, error);
         if (status != BLOOMERY_OK)
             return status;

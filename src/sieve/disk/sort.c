@@ -130,6 +130,7 @@ static void spread(uint64_t *values, size_t count, unsigned skip, unsigned depth
 {
     struct places places;
     unsigned bits = digit_bits(count);
+    assert(count > 0 && skip < 64);
     bits = bits < 64 - skip ? bits : 64 - skip;
     unsigned shift = 64 - skip - bits;
     if (!count_digits(values, count, shift, bits, &places)) {

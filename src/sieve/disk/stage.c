@@ -99,7 +99,7 @@ static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
         piece->waiting += piece->to >= partition->decided_bytes ? frame.entries : 0;
         piece->to += bloomery_frame_bytes(&frame);
     }
-    assert(piece->to > piece->from);
+    assert(piece->to > piece->from && piece->to <= partition->log_bytes);
     piece->last = piece->to == partition->log_bytes;
     if (piece->waiting > partition->log_entries - piece->before ||
         (piece->last && piece->before + piece->waiting != partition->log_entries))
@@ -156,6 +156,7 @@ static void make_index(struct batch *batch)
             disk->index[at++] = (uint32_t)i;
     while (at <= buckets)
         disk->index[at++] = (uint32_t)batch->count;
+    assert(at == buckets + 1);
 }
 
 /* Where a value is; SIZE_MAX: nowhere. */
@@ -164,6 +165,7 @@ static size_t find(const struct batch *batch, uint64_t value)
     const struct bloomery_disk *disk = batch->disk;
     const size_t at = bucket(disk, value);
     size_t low = disk->index[at];
+    assert(disk->index[at] <= disk->index[at + 1] && disk->index[at + 1] <= batch->count);
     size_t count = disk->index[at + 1] - low;
     if (count == 0)
         return SIZE_MAX;
@@ -264,6 +266,7 @@ struct merged {
 
 static bloomery_status put(struct merged *merged, uint64_t value, bloomery_error *error)
 {
+    assert(merged->count < sizeof merged->values / sizeof merged->values[0]);
     merged->values[merged->count++] = value;
     if (merged->count < 512)
         return BLOOMERY_OK;
@@ -347,6 +350,7 @@ static bloomery_status merge_seen(struct batch *batch, bloomery_error *error)
     if (partition->staged_generation > 0)
         bloomery_store_remove(store, BLOOMERY_FILE_SEEN, batch->number,
                               partition->staged_generation);
+    assert(entries >= seen_entries(partition) && entries >= batch->count);
     partition->staged_generation = generation;
     partition->staged_seen = entries;
     return BLOOMERY_OK;
@@ -453,6 +457,7 @@ void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
     const bool merged = partition->staged == BLOOMERY_STAGED_MERGE;
     assert(partition->staged != BLOOMERY_STAGED_NOT &&
            decided <= bloomery_partition_waiting(partition));
+    assert(decided <= sieve->disk->waiting);
     sieve->disk->waiting -= decided;
     if (merged)
         adopt_seen(sieve, number);

@@ -92,6 +92,7 @@ static void leave_segment(struct bloomery_queue *queue)
 static bloomery_status put_frame(struct bloomery_queue *queue, const uint8_t *body, uint32_t bytes,
                                  uint32_t entries, uint32_t leases, bloomery_error *error)
 {
+    assert(entries > 0 && leases <= entries);
     if (!bloomery_queue_on_disk(queue)) {
         const struct bloomery_ring_frame facts = {
             .first = queue->buffer_first, .entries = entries, .bytes = bytes, .leases = leases};
@@ -104,6 +105,7 @@ static bloomery_status put_frame(struct bloomery_queue *queue, const uint8_t *bo
     }
     struct bloomery_frame frame = {
         .entries = entries, .body_bytes = bytes, .first = queue->buffer_first};
+    assert(bloomery_queue_is_frame(&frame, queue->buffer_first + entries));
     bloomery_status status = bloomery_queue_tail_file(queue, error);
     if (status != BLOOMERY_OK)
         return status;
@@ -151,6 +153,7 @@ static bloomery_status seal(struct bloomery_queue *queue, bloomery_error *error)
 {
     if (queue->buffer_entries == 0)
         return BLOOMERY_OK;
+    assert(queue->buffer_first + queue->buffer_entries == queue->next);
     const bool drained = is_drained(queue);
     /* In memory, what nobody can ask for any more need not become a frame. */
     if (bloomery_queue_on_disk(queue) || !drained || queue->buffer_leases > 0) {
@@ -243,6 +246,7 @@ bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t by
 void bloomery_queue_mark(const struct bloomery_queue *queue, struct bloomery_queue_mark *mark)
 {
     assert(queue->buffer_entries == 0 || !bloomery_queue_on_disk(queue));
+    assert(queue->buffer_first + queue->buffer_entries == queue->next);
     *mark = (struct bloomery_queue_mark){
         .segment = queue->tail.segment,
         .offset = queue->tail.offset,
@@ -301,6 +305,7 @@ void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_q
     }
     queue->tail = place;
     queue->next = mark->next_number;
+    assert(queue->buffer_first + queue->buffer_entries == queue->next);
     queue->queued = mark->queued;
     if (!bloomery_place_before(queue->area_place, place))
         bloomery_queue_forget(queue);

@@ -76,6 +76,8 @@ void bloomery_leases_add(struct bloomery_leases *leases, uint64_t number,
     if (leases->count == leases->capacity)
         compact(leases);
     assert(leases->count < leases->capacity);
+    assert(leases->count == 0 ||
+           !bloomery_place_before(place, leases->list[leases->count - 1].place));
     assert(leases->count == 0 || leases->list[leases->count - 1].number < number);
     leases->list[leases->count++] =
         (struct bloomery_lease){.number = number, .place = place, .ends = ends};

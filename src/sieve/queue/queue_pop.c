@@ -26,6 +26,7 @@ struct popping {
 static bloomery_key copied(struct bloomery_queue *queue, bloomery_key key)
 {
     uint8_t *to = queue->arena + queue->arena_bytes;
+    assert(key.bytes <= BLOOMERY_QUEUE_BUFFER - queue->arena_bytes);
     if (key.bytes > 0)
         memcpy(to, key.data, key.bytes);
     queue->arena_bytes += (uint32_t)key.bytes;
@@ -164,10 +165,14 @@ static void lease_out(struct bloomery_queue *queue, double until)
     bloomery_leases_add(&queue->leases, queue->head_number, queue->head, until);
     if (bloomery_queue_on_disk(queue))
         return;
-    if (bloomery_place_same(queue->head, queue->tail))
+    if (bloomery_place_same(queue->head, queue->tail)) {
         queue->buffer_leases++;
-    else
-        bloomery_ring_find(&queue->ring, queue->head.segment)->leases++;
+        assert(queue->buffer_leases <= queue->buffer_entries);
+        return;
+    }
+    struct bloomery_ring_frame *frame = bloomery_ring_find(&queue->ring, queue->head.segment);
+    assert(frame != NULL && frame->leases < frame->entries);
+    frame->leases++;
 }
 
 /* From the frame at the head, until that is taken or no more is wanted. */
@@ -177,6 +182,7 @@ static bloomery_status pop_frame(struct bloomery_queue *queue, struct popping *p
     while (queue->head_index < view->entries && !popping->full) {
         struct bloomery_entry entry = {.flags = 0};
         const size_t before = popping->count;
+        assert(queue->head_number == view->first + queue->head_index);
         const size_t bytes =
             bloomery_entry_get(view->body + queue->head_at, view->bytes - queue->head_at, &entry);
         assert(bytes > 0);
@@ -265,6 +271,7 @@ bloomery_status bloomery_queue_pop(struct bloomery_queue *queue, double now, dou
     if (status == BLOOMERY_OK)
         status = pop_new(queue, &popping, &failure);
     *count = popping.count;
+    assert(popping.count <= room && queue->leases.live <= queue->leases.limit);
     /* What failed after there were items fails again next time, when there are none. */
     if (status == BLOOMERY_OK || popping.count > 0)
         return BLOOMERY_OK;
@@ -289,10 +296,12 @@ static void end_lease(struct bloomery_queue *queue, uint32_t index)
     if (bloomery_queue_on_disk(queue))
         return;
     if (bloomery_place_same(place, queue->tail)) {
+        assert(queue->buffer_leases > 0);
         queue->buffer_leases--;
         return;
     }
     struct bloomery_ring_frame *frame = bloomery_ring_find(&queue->ring, place.segment);
+    assert(frame != NULL && frame->leases > 0);
     if (--frame->leases == 0 && place.segment < queue->head.segment)
         bloomery_ring_drop(queue->store, &queue->ring, place.segment);
 }

@@ -109,6 +109,7 @@ static bloomery_status load_file(struct bloomery_queue *queue, struct bloomery_q
     if (status != BLOOMERY_OK)
         return status;
     uint8_t *body = queue->area;
+    assert(queue->long_body == NULL);
     if (frame->body_bytes > BLOOMERY_QUEUE_BUFFER) {
         body = queue->long_body = bloomery_store_take(queue->store, frame->body_bytes);
         if (body == NULL)
@@ -172,6 +173,7 @@ uint32_t bloomery_queue_walk(struct bloomery_queue *queue, struct bloomery_queue
         assert(taken > 0);
         queue->walk_at += (uint32_t)taken;
     }
+    assert(queue->walk_index == index && queue->walk_at <= view->bytes);
     return queue->walk_at;
 }
 
@@ -199,6 +201,7 @@ bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
             break;
         next = (struct bloomery_queue_position){next.segment + 1, BLOOMERY_FILE_HEADER};
     }
+    assert(!bloomery_place_before(queue->tail, next));
     *place = next;
     return BLOOMERY_OK;
 }

@@ -16,6 +16,7 @@ static uint64_t bytes_of(uint32_t body)
 
 static struct bloomery_ring_frame **slot(const struct bloomery_ring *ring, uint64_t number)
 {
+    assert(ring->capacity > 0 && (ring->capacity & (ring->capacity - 1)) == 0);
     return &ring->slots[number & (ring->capacity - 1)];
 }
 
@@ -60,6 +61,7 @@ bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_
     struct bloomery_ring_frame *frame = bloomery_store_take(store, bytes);
     if (frame == NULL)
         return no_memory(error, bytes);
+    assert(ring->count < ring->capacity && *slot(ring, ring->base + ring->count) == NULL);
     *frame = *facts;
     memcpy(frame->body, body, facts->bytes);
     *slot(ring, ring->base + ring->count++) = frame;
@@ -95,6 +97,7 @@ void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_ring *ring
         ring->base++;
         ring->count--;
     }
+    assert(ring->count > 0 || ring->bytes == ring->capacity * SLOT_BYTES);
 }
 
 void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number)
@@ -105,6 +108,7 @@ void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring,
     }
     if (ring->count == 0)
         ring->base = number;
+    assert(ring->count > 0 || ring->bytes == ring->capacity * SLOT_BYTES);
 }
 
 void bloomery_ring_free(struct bloomery_store *store, struct bloomery_ring *ring)

@@ -2,6 +2,7 @@
 /* The files of a queue: the one at the tail, and how long others are. */
 #include "sieve/queue/queue_inside.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,7 @@ bloomery_status bloomery_queue_tail_file(struct bloomery_queue *queue, bloomery_
 {
     if (queue->tail_file.file >= 0)
         return BLOOMERY_OK;
+    assert(bloomery_queue_on_disk(queue) && queue->tail.offset >= BLOOMERY_FILE_HEADER);
     if (queue->tail.offset == BLOOMERY_FILE_HEADER)
         return bloomery_store_create(queue->store, BLOOMERY_FILE_QUEUE, queue->tail.segment, 0,
                                      &queue->tail_file, error);

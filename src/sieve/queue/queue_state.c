@@ -32,7 +32,9 @@ static const uint64_t most = UINT64_C(1) << 62; /* of every number: sums do not 
 size_t bloomery_queue_store(const struct bloomery_queue *queue, uint8_t *to)
 {
     const struct bloomery_leases *leases = &queue->leases;
-    assert(queue->buffer_entries == 0);
+    assert(queue->buffer_entries == 0 && queue->buffer_first == queue->next);
+    assert(!bloomery_place_before(queue->tail, queue->head) && queue->head_number <= queue->next);
+    assert(leases->live <= leases->limit && leases->live <= leases->count);
     bloomery_store_u64(to, queue->head.segment);
     bloomery_store_u64(to + 8, queue->head.offset);
     bloomery_store_u64(to + 16, queue->head_index);
@@ -215,6 +217,7 @@ bloomery_status bloomery_queue_restore(struct bloomery_queue *queue, const uint8
                                 keep_leases ? latest : 0, ended, error);
     if (status == BLOOMERY_OK)
         status = restore_segments(queue, error);
+    assert(status != BLOOMERY_OK || queue->leases.live == leases);
     return status;
 }
 
@@ -243,6 +246,7 @@ void bloomery_queue_tidy(struct bloomery_queue *queue, uint64_t keep_segment)
         return;
     const uint64_t end = keep_segment < queue->head.segment ? keep_segment : queue->head.segment;
     uint32_t left = 0;
+    assert(queue->swept <= queue->head.segment);
     for (uint32_t i = 0; i < queue->kept_count; i++) {
         if (queue->kept[i] >= keep_segment || bloomery_leases_in(&queue->leases, queue->kept[i]))
             queue->kept[left++] = queue->kept[i];

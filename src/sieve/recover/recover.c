@@ -12,6 +12,7 @@
 #include "sieve/filter_engine.h"
 #include "sieve/manifest.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -97,6 +98,8 @@ static bloomery_status take_apart(bloomery_sieve *sieve, struct parts *parts, bl
 {
     uint8_t *image = sieve->manifest.image;
     const bool disk = sieve->settings.engine == BLOOMERY_SIEVE_DISK;
+    assert(bloomery_load_u64(image + 24) >= BLOOMERY_MANIFEST_STATE &&
+           bloomery_load_u64(image + 24) <= sieve->manifest.copy_bytes);
     const uint64_t rest = bloomery_load_u64(image + 24) - BLOOMERY_MANIFEST_STATE;
     const uint64_t wanted = disk ? (uint64_t)sieve->settings.partitions * BLOOMERY_PARTITION_STATE
                                  : BLOOMERY_MEMORY_STATE;
@@ -122,6 +125,7 @@ static size_t put_together(bloomery_sieve *sieve, struct parts *parts)
 {
     uint8_t *image = sieve->manifest.image;
     const uint64_t bytes = BLOOMERY_QUEUE_STATE + parts->queue.leases * BLOOMERY_LEASE_BYTES;
+    assert(bytes <= parts->queue_bytes); /* leases go, none comes */
     store_queue(&parts->queue, parts->queue_state);
     memmove(parts->queue_state + bytes, parts->engine_state, parts->engine_bytes);
     bloomery_store_u64(image + BLOOMERY_MANIFEST_LENGTHS, bytes);
@@ -206,6 +210,7 @@ static void put_filter(struct bloomery_recovery *recovery, struct parts *parts, 
 {
     uint8_t *state = parts->engine_state;
     const uint64_t keys = bloomery_load_u64(state + 24);
+    assert(recovery->first <= parts->queue.next);
     const uint64_t left = recovery->first > 0 ? parts->queue.next - recovery->first : 0;
     bloomery_store_u64(state + 8, parts->saved.segment);
     bloomery_store_u64(state + 16, parts->saved.offset);
@@ -331,6 +336,7 @@ static bloomery_status recover(struct bloomery_recovery *recovery, bloomery_erro
                                "%s/MANIFEST is damaged at %" PRIu64 ": one of the two copies of "
                                "the last commit; the other one counts, and is copied there",
                                sieve->path, sieve->manifest.broken_at);
+    assert(recovery->own == NULL && sieve->engine == NULL);
     recovery->own = bloomery_store_take(&sieve->store, OWN);
     if (recovery->own == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory to recover a sieve");

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "sieve/disk/disk.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 enum { LATER = 64 }; /* generations that are looked for behind the one that is named */
@@ -33,6 +34,7 @@ static void load_row(const uint8_t *from, struct row *row)
 
 static void store_row(const struct row *row, uint8_t *to)
 {
+    assert(row->decided_entries <= row->log_entries);
     bloomery_store_u64(to, row->log_generation);
     bloomery_store_u64(to + 8, row->log_bytes);
     bloomery_store_u64(to + 16, row->log_entries);
@@ -105,6 +107,7 @@ static uint64_t plain_pushes(const uint8_t *body, const struct bloomery_frame *f
         at += (uint32_t)bloomery_entry_get(body + at, frame->body_bytes - at, &entry);
         plain += (entry.flags & BLOOMERY_ENTRY_VOID) == 0;
     }
+    assert(at == frame->body_bytes); /* it has been looked at: bloomery_queue_is_body */
     return plain;
 }
 
@@ -112,6 +115,7 @@ static bloomery_status keep_frame(struct log *log, struct bloomery_frame *frame,
                                   bloomery_error *error)
 {
     struct bloomery_recovery *recovery = log->recovery;
+    assert(is_log_frame(log, frame));
     if (log->new.file >= 0) {
         const bloomery_status status =
             bloomery_frame_write(&recovery->sieve->store, &log->new, log->at, frame,
@@ -186,6 +190,7 @@ static bloomery_status take_frames(struct log *log, const struct row *row, bloom
                     bloomery_frame_find(store, &log->old, at + 1, log->end, &at, &frame, error);
         }
     }
+    assert(log->kept.log_entries == 0 || log->at <= log->end);
     return status;
 }
 
@@ -215,6 +220,8 @@ static void take_row(struct log *log, struct row *row)
 {
     bloomery_sieve_recovery *result = &log->recovery->result;
     const bool any = log->kept.log_entries > 0;
+    assert(log->kept.decided_entries <= log->kept.log_entries &&
+           log->kept.decided_bytes <= log->kept.log_bytes);
     result->seen += less(row->decided_entries, log->kept.decided_entries);
     result->pending += less(row->log_entries - row->decided_entries,
                             log->kept.log_entries - log->kept.decided_entries);
@@ -277,8 +284,10 @@ static uint64_t entries_of(uint64_t bytes, unsigned width)
         return 0;
     const uint64_t full = (bytes - BLOOMERY_FILE_HEADER) / BLOOMERY_SEEN_FRAME;
     const uint64_t rest = (bytes - BLOOMERY_FILE_HEADER) % BLOOMERY_SEEN_FRAME;
-    return full * per_frame +
-           (rest > BLOOMERY_SEEN_CHECKSUM ? (rest - BLOOMERY_SEEN_CHECKSUM) / width : 0);
+    const uint64_t more =
+        rest > BLOOMERY_SEEN_CHECKSUM ? (rest - BLOOMERY_SEEN_CHECKSUM) / width : 0;
+    /* A frame with all of its fingerprints has all of its bytes, the two that say nothing too. */
+    return full * per_frame + (more < per_frame ? more : per_frame - 1);
 }
 
 struct seen {
@@ -337,6 +346,7 @@ static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
                 *error = found;
             return status;
         }
+        assert(count > 0 && count <= BLOOMERY_SEEN_PER_FRAME);
         seen->whole += count;
         last = values[count - 1];
     }
@@ -402,6 +412,7 @@ static bloomery_status recover_seen(struct bloomery_recovery *recovery, uint32_t
                                : !headed ? "has no sound header"
                                          : "is cut short");
     seen.entries = entries_of(length < whole ? length : whole, seen.width);
+    assert(seen.entries == 0 || bloomery_seen_bytes(seen.entries, seen.width) <= length);
     if (there)
         status = take_seen(&seen, error);
     if (status == BLOOMERY_OK && !(named && headed && !seen.damaged && length >= whole)) {

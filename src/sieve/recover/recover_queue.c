@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 struct walk {
@@ -67,6 +68,7 @@ static void leave_range(struct walk *walk, uint64_t at, uint64_t next)
     struct bloomery_recovery_queue *queue = walk->queue;
     const struct bloomery_queue_position from = {walk->segment, at};
     const struct bloomery_queue_position end = {walk->segment, next};
+    assert(at < next);
     drop_leases(walk->recovery, queue, from, end);
     if (!bloomery_place_before(queue->head, from) && bloomery_place_before(queue->head, end)) {
         queue->head = end;
@@ -157,6 +159,7 @@ static void count_items(struct walk *walk, const struct bloomery_frame *frame)
         walk->items +=
             !(entry.flags & BLOOMERY_ENTRY_MARKED) && frame->first + i >= walk->queue->head_number;
     }
+    assert(at == frame->body_bytes); /* it has been looked at: bloomery_queue_is_body */
 }
 
 /* A recovery that was interrupted may have put a frame of nothing where leases are, or the head. */
@@ -186,6 +189,7 @@ static bloomery_status find_next(struct walk *walk, uint64_t at, uint64_t *next,
                                  bloomery_error *error)
 {
     struct bloomery_store *store = &walk->recovery->sieve->store;
+    assert(at < walk->end);
     *next = at;
     do {
         struct bloomery_frame frame = {.entries = 0};
@@ -215,6 +219,7 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
         next = head.offset;
         number = walk->queue->head_number - walk->queue->head_index;
     }
+    assert(status != BLOOMERY_OK || next > begin);
     const bool last = next >= walk->end;
     if (status == BLOOMERY_OK && last)
         status = number_behind(walk, &number, error);
@@ -231,6 +236,7 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
         *at = next;
         return BLOOMERY_OK;
     }
+    assert(number >= first);
     *at = next;
     if (last) {
         *at = begin;
@@ -272,6 +278,7 @@ static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
         length = length > BLOOMERY_FILE_HEADER ? length : BLOOMERY_FILE_HEADER;
         recovery->changed = true;
     }
+    assert(status != BLOOMERY_OK || walk->file.file >= 0);
     walk->length = length;
     walk->end = walk->segment == tail.segment && tail.offset < length ? tail.offset : length;
     return status;
@@ -324,6 +331,7 @@ static bloomery_status end_segment(struct walk *walk, uint64_t at, bloomery_erro
 static bloomery_status walk_segment(struct walk *walk, uint64_t at, bloomery_error *error)
 {
     struct bloomery_recovery_queue *queue = walk->queue;
+    assert(walk->file.file < 0);
     bloomery_status status = open_segment(walk, error);
     if (at > walk->end)
         at = walk->end;
@@ -403,6 +411,7 @@ static bool is_void(const struct bloomery_recovery *recovery, const struct bloom
 {
     struct bloomery_entry entry = {.flags = 0};
     uint32_t at = 0;
+    assert(index < frame->entries);
     for (uint64_t i = 0; i <= index; i++)
         at += (uint32_t)bloomery_entry_get(recovery->area + at, frame->body_bytes - at, &entry);
     return entry.flags == BLOOMERY_ENTRY_VOID;

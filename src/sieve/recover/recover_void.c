@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -53,8 +54,11 @@ static bloomery_status put_frame(struct bloomery_recovery_gap gap, uint64_t *at,
     uint8_t *body = gap.recovery->area;
     struct bloomery_frame frame = {
         .entries = (uint32_t)entries, .body_bytes = (uint32_t)bytes, .first = *gap.number};
+    assert(entries > 0 && entries <= bytes && bytes <= BLOOMERY_QUEUE_BODY_MAX);
     memset(body, BLOOMERY_ENTRY_VOID, entries - 1);
     put_void(body + entries - 1, bytes - (entries - 1));
+    assert(bloomery_queue_is_body(body, frame.body_bytes, frame.entries));
+    assert(bloomery_queue_is_frame(&frame, frame.first + entries));
     const bloomery_status status =
         bloomery_frame_write(&gap.recovery->sieve->store, gap.file, *at, &frame, NULL, body, error);
     if (status != BLOOMERY_OK)
@@ -87,6 +91,7 @@ bloomery_status bloomery_recovery_fill(struct bloomery_recovery_gap gap, uint64_
     const uint64_t end = at + bytes;
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && entries > 0) {
+        assert(at <= end);
         const uint64_t left = end - at;
         const uint64_t rest = BLOOMERY_FRAME_HEADER + min_bytes(entries - 1);
         uint64_t some = entries;

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/io.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -58,6 +59,7 @@ static bloomery_status make_folder(struct bloomery_recovery *recovery, bloomery_
 static bloomery_status copy_bytes(struct bloomery_recovery *recovery, int from, uint64_t at,
                                   uint64_t end, const char *name, bloomery_error *error)
 {
+    assert(recovery->folder >= 0 && at <= end);
     const int to = openat(recovery->folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     int reason = to < 0 ? errno : 0;
     uint64_t done = 0, got = COPY;

@@ -14,6 +14,7 @@
 
 #include <bloomery/sieve.h>
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -30,9 +31,17 @@ struct bloomery_entry {
     uint32_t flags; /* NOTED, FORCED */
 };
 
+/* Whether a sieve can have taken an entry of these lengths. */
+static inline bool bloomery_entry_fits(const struct bloomery_entry *entry)
+{
+    return entry->key.bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
+           entry->payload.bytes <= BLOOMERY_SIEVE_ITEM_MAX - entry->key.bytes;
+}
+
 static inline size_t bloomery_varint_put(uint8_t *to, uint32_t value)
 {
     size_t bytes = 0;
+    assert(value < 1U << 28); /* or reading takes it for none */
     for (; value >= 128; value >>= 7)
         to[bytes++] = (uint8_t)(value | 128);
     to[bytes++] = (uint8_t)value;
@@ -63,10 +72,12 @@ static inline size_t bloomery_entry_bound(const struct bloomery_entry *entry)
 static inline size_t bloomery_entry_put(uint8_t *to, const struct bloomery_entry *entry)
 {
     const bool paid = entry->payload.bytes > 0;
+    assert(bloomery_entry_fits(entry));
     size_t at = bloomery_varint_put(to, (uint32_t)entry->key.bytes << 3 | entry->flags |
                                             (paid ? BLOOMERY_ENTRY_PAYLOAD : 0));
     if (paid)
         at += bloomery_varint_put(to + at, (uint32_t)entry->payload.bytes);
+    assert(at <= BLOOMERY_ENTRY_PREFIX_MAX);
     if (entry->key.bytes > 0)
         memcpy(to + at, entry->key.data, entry->key.bytes);
     at += entry->key.bytes;
@@ -96,13 +107,6 @@ static inline size_t bloomery_entry_get(const uint8_t *from, size_t room,
     entry->key = bloomery_key_of(from + at, head >> 3);
     entry->payload = bloomery_key_of(from + at + (head >> 3), payload);
     return at + (head >> 3) + payload;
-}
-
-/* Whether a sieve can have taken an entry of these lengths. */
-static inline bool bloomery_entry_fits(const struct bloomery_entry *entry)
-{
-    return entry->key.bytes <= BLOOMERY_SIEVE_ITEM_MAX &&
-           entry->payload.bytes <= BLOOMERY_SIEVE_ITEM_MAX - entry->key.bytes;
 }
 
 #endif

@@ -25,6 +25,7 @@ static void *unconst(const void *data)
 void bloomery_frame_seal(struct bloomery_frame *frame, uint64_t seed, const void *fixed,
                          const void *body, uint8_t header[BLOOMERY_FRAME_HEADER])
 {
+    assert(fixed != NULL || frame->fixed_bytes == 0);
     frame->fixed_checksum = bloomery_checksum(fixed, frame->fixed_bytes, seed);
     frame->body_checksum = bloomery_checksum(body, frame->body_bytes, seed);
     bloomery_store_u32(header, frame->entries);
@@ -35,20 +36,6 @@ void bloomery_frame_seal(struct bloomery_frame *frame, uint64_t seed, const void
     bloomery_store_u64(header + 24, frame->fixed_checksum);
     bloomery_store_u64(header + 32, frame->body_checksum);
     bloomery_store_u64(header + 40, bloomery_checksum(header, 40, seed));
-}
-
-bloomery_status bloomery_frame_write(struct bloomery_store *store, struct bloomery_store_file *file,
-                                     uint64_t offset, struct bloomery_frame *frame,
-                                     const void *fixed, const void *body, bloomery_error *error)
-{
-    uint8_t header[BLOOMERY_FRAME_HEADER];
-    bloomery_frame_seal(frame, seed_at(file, offset), fixed, body, header);
-    struct iovec pieces[3] = {
-        {.iov_base = header, .iov_len = sizeof header},
-        {.iov_base = unconst(fixed), .iov_len = frame->fixed_bytes},
-        {.iov_base = unconst(body), .iov_len = frame->body_bytes},
-    };
-    return bloomery_store_write_pieces(store, file, offset, pieces, 3, error);
 }
 
 /* Whether a header is a sound one of this place, and then what it says. */
@@ -65,6 +52,23 @@ static bool take_header(const struct bloomery_store_file *file, uint64_t offset,
     frame->fixed_checksum = bloomery_load_u64(header + 24);
     frame->body_checksum = bloomery_load_u64(header + 32);
     return true;
+}
+
+bloomery_status bloomery_frame_write(struct bloomery_store *store, struct bloomery_store_file *file,
+                                     uint64_t offset, struct bloomery_frame *frame,
+                                     const void *fixed, const void *body, bloomery_error *error)
+{
+    uint8_t header[BLOOMERY_FRAME_HEADER];
+    assert(offset >= BLOOMERY_FILE_HEADER);
+    bloomery_frame_seal(frame, seed_at(file, offset), fixed, body, header);
+    /* What is written can be read. */
+    assert(take_header(file, offset, header, &(struct bloomery_frame){.entries = 0}));
+    struct iovec pieces[3] = {
+        {.iov_base = header, .iov_len = sizeof header},
+        {.iov_base = unconst(fixed), .iov_len = frame->fixed_bytes},
+        {.iov_base = unconst(body), .iov_len = frame->body_bytes},
+    };
+    return bloomery_store_write_pieces(store, file, offset, pieces, 3, error);
 }
 
 bloomery_status bloomery_frame_header(struct bloomery_store *store,

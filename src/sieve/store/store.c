@@ -155,7 +155,7 @@ bloomery_status bloomery_store_create(struct bloomery_store *store, enum bloomer
 {
     uint8_t header[BLOOMERY_FILE_HEADER];
     char name[BLOOMERY_FILE_NAME];
-    assert(store->directory >= 0);
+    assert(store->directory >= 0 && !store->read_only);
     describe(store, kind, number, generation, file);
     name_of(file, name);
     file->file = open_new(store->directory, name);
@@ -299,6 +299,7 @@ void bloomery_store_remove(struct bloomery_store *store, enum bloomery_file_kind
     char name[BLOOMERY_FILE_NAME];
     if (store->directory < 0)
         return;
+    assert(!store->read_only);
     bloomery_store_name(kind, number, generation, name);
     (void)!unlinkat(store->directory, name, 0);
 }
@@ -309,7 +310,8 @@ bloomery_status bloomery_store_write_pieces(struct bloomery_store *store,
                                             struct bloomery_store_file *file, uint64_t offset,
                                             struct iovec *pieces, int count, bloomery_error *error)
 {
-    assert(file->file >= 0);
+    assert(file->file >= 0 && !store->read_only);
+    assert(offset <= INT64_MAX);
     file->dirty = true;
     const int reason =
         bloomery_write_pieces(file->file, offset, pieces, count, &store->bytes_written);
@@ -337,6 +339,7 @@ bloomery_status bloomery_store_read(struct bloomery_store *store,
 {
     uint64_t moved = 0;
     assert(file->file >= 0);
+    assert(bytes <= INT64_MAX && offset <= INT64_MAX - bytes);
     const int reason = bloomery_read_at(file->file, offset, data, bytes, &moved);
     store->bytes_read += moved;
     if (reason != 0) {
@@ -355,7 +358,7 @@ bloomery_status bloomery_store_cut(struct bloomery_store *store, struct bloomery
                                    uint64_t bytes, bloomery_error *error)
 {
     int result;
-    assert(file->file >= 0);
+    assert(file->file >= 0 && !store->read_only && bytes >= BLOOMERY_FILE_HEADER);
     do
         result = ftruncate(file->file, (off_t)bytes);
     while (result != 0 && errno == EINTR);
@@ -384,6 +387,7 @@ static bloomery_status refuse(const struct bloomery_store *store, bloomery_error
 bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomery_store_file *file,
                                     bloomery_error *error)
 {
+    assert(file->file >= 0 || !file->dirty);
     if (!file->dirty || !store->syncs || file->file < 0)
         return BLOOMERY_OK;
     if (store->failed)
@@ -401,6 +405,7 @@ bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomer
 
 bloomery_status bloomery_store_sync_names(struct bloomery_store *store, bloomery_error *error)
 {
+    assert(store->directory >= 0 || !store->names_changed);
     if (!store->names_changed || !store->syncs || store->directory < 0)
         return BLOOMERY_OK;
     if (store->failed)

@@ -30,7 +30,8 @@ static const char help[] =
     "Prints each line of the inputs at its first occurrence, in input order. Lines\n"
     "are remembered in a filter, a few bytes each. New lines are dropped wrongly at\n"
     "the filter's rate, and the report at the end says how many are expected. No\n"
-    "INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked.\n"
+    "INPUT, or '-', is standard input; packed inputs and archives are unpacked\n"
+    "('bloomery help build').\n"
     "\n"
     "  -n, --keys N         the different lines to plan for. Default: estimated from\n"
     "                       the sizes of the input files and a sample of them,\n"
@@ -54,6 +55,9 @@ static const char help[] =
     "                       twice that. Hardly ever is a line dropped wrongly\n"
     "  -v, --invert         print what is dropped: the repeated lines\n"
     "  -c, --count          print only how many lines are kept; with -v, dropped\n"
+    "  -o, --output FILE    write FILE instead of standard output, when all has been\n"
+    "                       read: whole, or after an error, a signal or a full filter\n"
+    "                       that stops not at all. FILE may be an input\n"
     "      --against X      drop also lines that are in X, a filter or a file of\n"
     "                       lines; repeatable\n"
     "      --append FILE    lines of FILE count as seen, and kept lines are both\n"
@@ -88,6 +92,7 @@ static const char help[] =
     "exit code 2: no later input is read, and the state is not written.\n"
     "\n"
     "  bloomery dedupe urls.txt > unique.txt\n"
+    "  bloomery dedupe -o urls.txt urls.txt\n"
     "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
     "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n";
 
@@ -110,6 +115,7 @@ static const struct option options[] = {
     {"exact", optional_argument, NULL, OPTION_EXACT},
     {"invert", no_argument, NULL, 'v'},
     {"count", no_argument, NULL, 'c'},
+    {"output", required_argument, NULL, 'o'},
     {"against", required_argument, NULL, OPTION_AGAINST},
     {"append", required_argument, NULL, OPTION_APPEND},
     {"state", required_argument, NULL, OPTION_STATE},
@@ -165,6 +171,9 @@ static bool take_value(struct tool_dedupe_command *command, int option)
         return tool_option_size("--memory", optarg, &command->memory);
     case 'j':
         return tool_option_small("-j", optarg, 0, TOOL_THREADS_MAX, &command->source.threads);
+    case 'o':
+        command->output.path = optarg;
+        return true;
     case OPTION_ON_FULL:
         return take_on_full(command, optarg);
     case OPTION_EXACT:
@@ -226,6 +235,18 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
     return false;
 }
 
+/* What -o names is replaced, so nothing else may be written to it. */
+static bool output_fits(const struct tool_dedupe_command *command)
+{
+    const char *const others[] = {command->state, command->append, command->secret_file};
+    if (command->output.path != NULL && command->dedupe.count_only)
+        return !tool_usage("-o FILE takes lines; -c prints a number");
+    for (size_t i = 0; i < 3 && tool_text_output_is_file(&command->output); i++)
+        if (others[i] != NULL && tool_same_file(command->output.path, others[i]))
+            return !tool_usage("-o and another option name the same file, %s", others[i]);
+    return true;
+}
+
 static bool fits_together(const struct tool_dedupe_command *command)
 {
     if (command->exact > 0 && command->rate > 0)
@@ -250,7 +271,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
     if (command->state != NULL && command->append != NULL &&
         tool_same_file(command->state, command->append))
         return !tool_usage("--state and --append name the same file, %s", command->state);
-    return stdin_is_read_once(command);
+    return output_fits(command) && stdin_is_read_once(command);
 }
 
 /* Whether an input is the open file, which is written to: it would be read for ever. */
@@ -280,12 +301,13 @@ static bool is_output(int descriptor)
 static bool output_is_no_input(const struct tool_dedupe_command *command)
 {
     const char *name;
-    if (is_output(command->lock) || is_output(command->appended.descriptor)) {
+    const bool printed = !tool_text_output_is_file(&command->output);
+    if (printed && (is_output(command->lock) || is_output(command->appended.descriptor))) {
         tool_error("standard output goes to %s too: it would be written twice, or lost",
                    is_output(command->lock) ? command->state : command->append);
         return false;
     }
-    if (!command->dedupe.count_only && is_input(command, STDOUT_FILENO, &name)) {
+    if (printed && !command->dedupe.count_only && is_input(command, STDOUT_FILENO, &name)) {
         tool_error("%s: is also the output", tool_path_said(name));
         return false;
     }
@@ -322,27 +344,33 @@ static bool save_state(struct tool_dedupe_command *command)
     return true;
 }
 
-/* The number that -c prints; then everything that was to be delivered is on its way. */
-static bool finish_output(struct tool_dedupe_command *command)
+/* The number that -c prints; then everything that was to be delivered is on its way. A file is
+ * written only if that is all there is. */
+static bool finish_output(struct tool_dedupe_command *command, bool whole)
 {
     struct tool_dedupe *dedupe = &command->dedupe;
     if (dedupe->count_only && !command->json)
         tool_out_format(&dedupe->out, "%llu\n",
                         (unsigned long long)(dedupe->invert ? dedupe->dropped : dedupe->kept));
-    return tool_out_finish(&dedupe->out, TOOL_FOUND) == TOOL_FOUND;
+    const int code = whole ? TOOL_FOUND : TOOL_ERROR;
+    return tool_text_output_finish(&command->output, &dedupe->out, code) == TOOL_FOUND;
 }
 
 static int run(struct tool_dedupe_command *command)
 {
     struct tool_dedupe *dedupe = &command->dedupe;
+    const bool to_file = tool_text_output_is_file(&command->output);
     bool good = learn_lists(command);
-    if (good && (command->state != NULL || command->append != NULL))
+    /* A file that is written whole has nothing of an input that was cut off. */
+    if (good && (command->state != NULL || command->append != NULL) && !to_file)
         dedupe->interrupt = tool_interrupt_take();
     good = good && tool_dedupe_run(dedupe, &command->source);
-    bool delivered =
-        (good || dedupe->stopped) && !tool_out_failed(&dedupe->out) && !dedupe->append_failed;
-    if (delivered || tool_out_failed(&dedupe->out))
-        delivered = finish_output(command) && delivered;
+    if (dedupe->stopped && to_file)
+        tool_seen_say_full(&command->seen, dedupe->lines, dedupe->kept);
+    bool delivered = (good || (dedupe->stopped && !to_file)) && !tool_out_failed(&dedupe->out) &&
+                     !dedupe->append_failed;
+    if (delivered || to_file || tool_out_failed(&dedupe->out))
+        delivered = finish_output(command, delivered) && delivered;
     if (command->append != NULL)
         delivered = tool_appended_close(&command->appended) && delivered;
     if (!delivered) {
@@ -393,6 +421,10 @@ static int prepare_and_run(struct tool_dedupe_command *command)
         return TOOL_ERROR;
     tool_dedupe_settle_rules(command);
     command->dedupe.appended = command->append != NULL ? &command->appended : NULL;
+    command->dedupe.to_terminal =
+        !tool_text_output_is_file(&command->output) && isatty(STDOUT_FILENO) == 1;
+    if (!tool_text_output_begin(&command->output, &command->dedupe.out))
+        return TOOL_ERROR;
     return run(command);
 }
 
@@ -406,7 +438,7 @@ static int dedupe_main(int argc, char **argv)
     command->dedupe.seen = &command->seen;
     tool_out_start(&command->dedupe.out);
     int option, code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "n:p:vcj:0q" TOOL_RULE_LETTERS, options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "n:p:vco:j:0q" TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP || !take_option(command, option))
             break;
     }

@@ -39,7 +39,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 struct run {
     struct tool_dedupe *dedupe;
@@ -477,7 +476,7 @@ static void end_threads(struct run *run)
 
 static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *source, bool learns)
 {
-    const bool silent = !learns && !dedupe->count_only && isatty(STDOUT_FILENO);
+    const bool silent = !learns && !dedupe->count_only && dedupe->to_terminal;
     struct tool_source stoppable = *source;
     stoppable.stoppable = true;
     stoppable.settled = dedupe->may_stop;

@@ -27,9 +27,10 @@ struct tool_dedupe {
     bloomery_key_rule rule;
     struct tool_against *against;
     size_t against_count;
-    bool invert;     /* the dropped records are printed, not the kept ones */
-    bool count_only; /* nothing is printed */
-    bool may_stop;   /* where it is full; nothing is then said of inputs that come after that */
+    bool invert;      /* the dropped records are printed, not the kept ones */
+    bool count_only;  /* nothing is printed */
+    bool to_terminal; /* a progress line would stand among the lines */
+    bool may_stop;    /* where it is full; nothing is then said of inputs that come after that */
     const struct tool_interrupt *interrupt; /* ends the reading; NULL: nothing does */
     struct tool_appended *appended;         /* where kept records go too; NULL: nowhere */
 

@@ -4,6 +4,7 @@
 #define BLOOMERY_TOOL_DEDUPE_COMMAND_H
 
 #include "command/dedupe/dedupe.h"
+#include "filter/text_output.h"
 
 /* The names of enum tool_on_full. */
 extern const char *const tool_on_full_names[3];
@@ -15,6 +16,7 @@ struct tool_dedupe_command {
     uint32_t exact;  /* bits; 0: a filter */
     int on_full;     /* -1: not given */
     const char *state, *append, *secret_file;
+    struct tool_text_output output;
     bool quiet, json;
     struct tool_source source;
     struct tool_rule_choice choice;

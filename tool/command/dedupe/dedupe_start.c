@@ -12,6 +12,8 @@
 #include "command/dedupe/estimate.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
+#include "input/packing.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -370,7 +372,9 @@ static bool is_list(const struct tool_dedupe_command *command, const char *path)
     const size_t bytes = file != NULL ? fread(chunk, 1, sizeof chunk, file) : 0;
     if (file != NULL)
         fclose(file);
-    if (bytes == 0 || memchr(chunk, 0, bytes) == NULL)
+    bool undecided;
+    if (bytes == 0 || memchr(chunk, 0, bytes) == NULL || tool_utf16_is_marked(chunk, bytes) ||
+        tool_packing_of(chunk, bytes, &undecided) != TOOL_PLAIN)
         return true;
     tool_error(
         "%s: no list of lines, for it has NUL bytes; a filter of another system is made one of "

@@ -9,6 +9,7 @@
 
 #include "base/io.h"
 #include "input/unpack.h"
+#include "input/utf16.h"
 #include "tool.h"
 
 #include <assert.h>
@@ -76,8 +77,12 @@ static bool look_at(struct tool_appended *file)
     enum tool_packing packing = tool_packing_of(head, (size_t)count, &undecided);
     if (packing == TOOL_FILTER)
         return complain(file, "is a filter; --append wants a file of lines, --state a filter");
-    if (packing != TOOL_PLAIN)
+    if (tool_packing_is_stream(packing))
         return complain(file, "is compressed; lines can be appended to a plain file only");
+    if (packing != TOOL_PLAIN)
+        return complain(file, "is no text; lines can be appended to a plain file only");
+    if (tool_utf16_is_marked(head, (size_t)count))
+        return complain(file, "is in UTF-16, and lines are appended in UTF-8");
     file->unended = last != file->delimiter;
     return true;
 }

@@ -47,11 +47,9 @@ bool tool_canaries_query(const char *path, const char *name, const bloomery_filt
         const char *given;
         char *path; /* paths are not written to */
     } input = {.given = path};
-    const struct tool_source source = {.paths = &input.path,
-                                       .count = 1,
-                                       .delimiter = '\n',
-                                       .returns_taken = (info.rule.flags & BLOOMERY_RULE_CRLF) != 0,
-                                       .threads = 1};
+    const struct tool_rule_choice none = {.field_given = false};
+    struct tool_source source = {.paths = &input.path, .count = 1, .delimiter = '\n', .threads = 1};
+    tool_source_lay_out(&source, &none, &info.rule);
     struct tool_chunks *chunks = tool_chunks_open(&source, "asking");
     struct tool_chunk chunk = {0};
     struct tool_made *made = tool_made_new();

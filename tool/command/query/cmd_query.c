@@ -8,6 +8,7 @@
 #include "command/query/query_run.h"
 #include "filter/files.h"
 #include "filter/foreign_file.h"
+#include "filter/text_output.h"
 #include "key/rule.h"
 #include "tool.h"
 
@@ -23,9 +24,10 @@ static const char help[] =
     "with a pattern. A line that is not printed was definitely never added, as long\n"
     "as the file is undamaged (--verify). Of the lines that were never added, a\n"
     "share equal to the filter's false-positive rate is printed all the same. No\n"
-    "INPUT, or '-', is standard input; gzip, zstd, xz and zip are unpacked, each\n"
-    "member of a zip checked by itself. If the filter was built with a rule for keys\n"
-    "('bloomery help build'), the query follows it; whole lines are printed.\n"
+    "INPUT, or '-', is standard input; packed inputs and archives are unpacked\n"
+    "('bloomery help build'). If the filter was built with a rule for keys\n"
+    "('bloomery help build'), the query follows it; whole lines are printed. A line\n"
+    "of a pipe is answered at once, also while the pipe stays open.\n"
     "\n"
     "  -f, --filter FILTER   query this filter; repeat it to print the lines that are\n"
     "                        possibly in any of them\n"
@@ -33,6 +35,9 @@ static const char help[] =
     "                        filters\n"
     "  -c, --count           print only the number of lines\n"
     "  -q, --quiet           print nothing; stop at the first match\n"
+    "  -o, --output FILE     write FILE instead of standard output, when all has been\n"
+    "                        read: whole, or after an error not at all. FILE may be\n"
+    "                        an input\n"
     "  -k, --key KEY         query this key; repeatable. Input is then read only if\n"
     "                        named. Other users can see KEY in the process list\n"
     "      --counts          before each line, how often it was added less how often\n"
@@ -81,6 +86,7 @@ static const char help[] =
     "\n"
     "  bloomery query ids.bloom asked.txt\n"
     "  bloomery query -q -k 850101312345 ids.bloom && echo possibly\n"
+    "  tail -F names.log | bloomery query listed.bloom\n"
     "  zcat log.gz | cut -f 3 | bloomery query -v -f seen.bloom -f banned.bloom\n";
 
 struct query {
@@ -93,6 +99,7 @@ struct query {
     size_t line_max;   /* 0: not given */
     const char **keys; /* of -k */
     size_t key_count;
+    struct tool_text_output output;
     struct tool_question question;
 };
 
@@ -112,6 +119,7 @@ static const struct option options[] = {
     {"invert", no_argument, NULL, 'v'},
     {"count", no_argument, NULL, 'c'},
     {"quiet", no_argument, NULL, 'q'},
+    {"output", required_argument, NULL, 'o'},
     {"key", required_argument, NULL, 'k'},
     {"counts", no_argument, NULL, OPTION_COUNTS},
     {"with-filename", no_argument, NULL, OPTION_WITH_FILENAME},
@@ -260,7 +268,7 @@ static int print_positions(struct query *query, const struct tool_source *source
         good = tool_positions_of_source(question->filters[0].filter, &question->rules[0], source,
                                         &question->out, &question->queried);
     const int code = question->queried > 0 ? TOOL_FOUND : TOOL_NONE;
-    return tool_out_finish(&question->out, good ? code : TOOL_ERROR);
+    return good ? code : TOOL_ERROR;
 }
 
 static int run_query(struct query *query, char **inputs, size_t input_count)
@@ -272,6 +280,9 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
                                  .threads = query->threads,
                                  .line_max = query->line_max};
     tool_source_lay_out(&source, &query->choice, rule_that_warns(&query->question));
+    /* All filters get the same records: quotes are those of the first rule that has any. */
+    for (size_t r = 0; r < query->question.rule_count && !source.quotes.heeded; r++)
+        tool_source_quote(&source, &query->choice, &query->question.rules[r]);
     if (query->positions)
         return print_positions(query, &source);
 
@@ -291,7 +302,7 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
         return print_json(query, all_read, code);
     if (query->question.count_only)
         print_counts(&query->question);
-    return tool_out_finish(&query->question.out, code);
+    return code;
 }
 
 /* Whether the filter has what --counts asks for, and how far it goes. */
@@ -318,7 +329,12 @@ static int query_filters(struct query *query, char **inputs, size_t input_count)
         return TOOL_ERROR;
     if (!query->question.quiet && (query->question.rules[0].flags & TOOL_RULE_CHANGES) == 0)
         query->question.hint = tool_hint_new();
-    return run_query(query, inputs, input_count);
+    query->question.to_terminal =
+        !tool_text_output_is_file(&query->output) && isatty(STDOUT_FILENO) == 1;
+    if (!tool_text_output_begin(&query->output, &query->question.out))
+        return TOOL_ERROR;
+    const int code = run_query(query, inputs, input_count);
+    return tool_text_output_finish(&query->output, &query->question.out, code);
 }
 
 /* ---- The command line ------------------------------------------------------------------------ */
@@ -347,6 +363,15 @@ static bool fits_together(struct query *query)
                    "--with-filename or --confirm");
         return false;
     }
+    if (query->output.path != NULL && (query->question.count_only || query->question.quiet)) {
+        tool_usage("-o FILE takes lines; it does not go with -c or -q");
+        return false;
+    }
+    if (tool_text_output_is_file(&query->output) && query->confirm != NULL &&
+        tool_same_file(query->output.path, query->confirm)) {
+        tool_usage("-o and --confirm name the same file, %s", query->confirm);
+        return false;
+    }
     return tool_rule_complete(&query->choice);
 }
 
@@ -365,6 +390,9 @@ static bool take_option(struct query *query, int option)
         return true;
     case 'q':
         query->question.quiet = true;
+        return true;
+    case 'o':
+        query->output.path = optarg;
         return true;
     case 'k':
         query->keys[query->key_count++] = optarg;
@@ -410,7 +438,7 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
 {
     int option;
     *code = TOOL_ERROR;
-    while ((option = tool_getopt(argc, argv, "f:vcqk:j:0" TOOL_RULE_LETTERS, options)) != -1) {
+    while ((option = tool_getopt(argc, argv, "f:vcqo:k:j:0" TOOL_RULE_LETTERS, options)) != -1) {
         if (option == TOOL_OPTION_HELP)
             *code = TOOL_FOUND;
         if (option == TOOL_OPTION_HELP || !take_option(query, option))
@@ -431,7 +459,6 @@ static int query_main(int argc, char **argv)
     query->question.rules = tool_allocate((size_t)argc * sizeof(bloomery_key_rule));
     query->question.tallies = tool_allocate((size_t)argc * sizeof(struct tool_tally));
     memset(query->question.tallies, 0, (size_t)argc * sizeof(struct tool_tally));
-    query->question.to_terminal = isatty(STDOUT_FILENO) == 1;
     tool_out_start(&query->question.out);
 
     int code;

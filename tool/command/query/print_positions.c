@@ -106,6 +106,7 @@ bool tool_positions_of_source(const bloomery_filter *filter, const bloomery_key_
         size_t count;
         while ((count = tool_chunk_keys(&chunk, records)) > 0)
             *queried += print_batch(printing, &chunk, records, count);
+        tool_out_flush(out);
     }
     tool_tally_place(&printing->made->tally, chunks);
     const bool whole = tool_chunks_close(chunks);

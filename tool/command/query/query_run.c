@@ -17,7 +17,8 @@
  *
  * Each thread has an asker of its own: a chunk of input, its answers, its counts, and the text that
  * its chunk will print. Text waits until all chunks before it have been printed; counts are summed
- * at the end.
+ * at the end. The text of a chunk is written at once, and a chunk ends where no more input waits
+ * (stream.h): a line of a pipe is answered before the next one comes.
  */
 #include "command/query/query_run.h"
 
@@ -315,14 +316,12 @@ static bool answer(struct querier *querier, size_t count)
     return true;
 }
 
-/* Prints the text. False where it can't be written. */
+/* Writes the text out at once: the next line may be long in coming. False if it can't be. */
 static bool print_text(struct querier *querier, struct tool_question *question)
 {
     tool_out_bytes(&question->out, querier->text, querier->text_bytes);
     querier->text_bytes = 0;
-    if (question->to_terminal)
-        tool_out_flush(&question->out);
-    return !tool_out_failed(&question->out);
+    return tool_out_flush(&question->out);
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------ */

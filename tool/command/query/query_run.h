@@ -40,7 +40,7 @@ struct tool_question {
     bool with_filename;   /* printed with the filter's name, for each filter that may have it */
     bool counts;          /* printed behind how often the one filter has the line */
     uint32_t counter_max; /* where counts end */
-    bool to_terminal;     /* who types a line waits for the answer */
+    bool to_terminal;     /* a progress line would stand among the answers */
 
     /* What came out so far. */
     struct tool_tally *tallies; /* of each rule */

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipes whose writers take their time: an answer comes as soon as no more input waits."""
+
+import os
+import select
+import time
+import zlib
+
+from runner import case, main
+
+# The line's way through the command takes a millisecond. The bound is for a machine that is busy;
+# BLOOMERY_TEST_LATENCY sets the one that was promised, 0.05, for a quiet one.
+SECONDS = float(os.environ.get("BLOOMERY_TEST_LATENCY", "20"))
+THREADS = (1, 2, 4)
+
+
+def set_up(c):
+    """A filter of keys 0 to 9, which has no others at its rate, and the sorted file of them."""
+    keys = "".join(f"{i}\n" for i in range(10))
+    c.run("build -q -n 1000 -p 1e-12 -o f.bloom", stdin=keys)
+    c.file("sorted", keys)
+
+
+class Talk:
+    """A command at the other end of two pipes."""
+
+    def __init__(self, c, line):
+        self.case, self.line = c, line
+        self.process = c.start(line)
+
+    def say(self, text):
+        """Writes to it, and leaves the pipe open."""
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+
+    def hear(self, expected):
+        """Waits until so many bytes have come, and compares them."""
+        came, until = b"", time.monotonic() + SECONDS
+        while len(came) < len(expected):
+            left = until - time.monotonic()
+            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
+                break
+            more = os.read(self.process.stdout.fileno(), 1 << 20)
+            if not more:
+                break
+            came += more
+        self.case.expect(came == expected, f"{self.line}: {came[:80]!r} ({len(came)} bytes) came, not "
+                                           f"{expected[:80]!r} ({len(expected)} bytes)")
+
+    def hear_nothing(self):
+        """Shows that nothing comes."""
+        silent = not select.select([self.process.stdout], [], [], 0.2)[0]
+        self.case.expect(silent, f"{self.line}: something came")
+
+    def end(self, expected=b"", code=0):
+        """Closes its input; compares what else comes, and the exit code."""
+        out, err = self.process.communicate(timeout=60)
+        self.case.expect((out, err, self.process.returncode) == (expected, b"", code),
+                         f"{self.line}: {out[:80]!r} {err} {self.process.returncode}")
+
+
+# What is asked, what is answered to the line 1 and to the line x.
+QUERIES = (
+    ("query f.bloom", b"1\n", b""),
+    ("query -v f.bloom", b"", b"x\n"),
+    ("query --with-filename f.bloom", b"f.bloom:1\n", b""),
+    ("query --confirm sorted f.bloom", b"1\n", b""),
+    ("query -v --confirm sorted f.bloom", b"", b"x\n"),
+    ("query --trim f.bloom", b"1\n", b""),
+)
+
+
+@case
+def answers_come_before_the_pipe_ends(c):
+    set_up(c)
+    for threads in THREADS:
+        for line, hit, miss in QUERIES:
+            talk = Talk(c, f"{line} -j {threads}")
+            for _ in range(3):
+                talk.say(b"1\n")
+                talk.hear(hit)
+                talk.say(b"x\n")
+                talk.hear(miss)
+            talk.end()
+
+
+@case
+def positions_come_before_the_pipe_ends(c):
+    set_up(c)
+    one, _ = c.run("query --positions -k 1 f.bloom", stdout=None)
+    other, _ = c.run("query --positions -k x f.bloom", stdout=None)
+    talk = Talk(c, "query --positions f.bloom")
+    for _ in range(3):
+        talk.say(b"1\n")
+        talk.hear(one)
+        talk.say(b"x\n")
+        talk.hear(other)
+    talk.end()
+
+
+@case
+def counts_come_before_the_pipe_ends(c):
+    c.run("build -q -n 1000 --kind counting -p 1e-9 -o c.bloom", stdin="a\na\n")
+    talk = Talk(c, "query --counts c.bloom")
+    for _ in range(3):
+        talk.say(b"x\na\n")
+        talk.hear(b"2\ta\n")
+    talk.end()
+
+
+@case
+def answers_of_dedupe_and_contains_come_before_the_pipe_ends(c):
+    c.run("sieve push -q sieve", stdin="1\n")
+    talk = Talk(c, "sieve contains --flush sieve")
+    for _ in range(3):
+        talk.say(b"x\n1\n")
+        talk.hear(b"1\n")
+    talk.end()
+    for threads in THREADS:
+        talk = Talk(c, f"dedupe -q -j {threads}")
+        for i in range(3):
+            talk.say(b"1\n%d\n" % (i + 1))
+            talk.hear(b"%d\n" % (i + 1))
+        talk.end()
+
+
+@case
+def a_file_before_the_pipe_is_answered_before_the_pipe_ends(c):
+    set_up(c)
+    c.file("file", "x\n3\n")
+    for threads in THREADS:
+        talk = Talk(c, f"query -j {threads} f.bloom file -")
+        talk.hear(b"3\n")
+        talk.say(b"4\n")
+        talk.hear(b"4\n")
+        talk.end()
+
+
+@case
+def a_flood_and_then_a_pause(c):
+    """All of the flood is answered in the pause, whole pipes and chunks of it as well as the rest."""
+    set_up(c)
+    flood = b"1\nx\n" * 100_000
+    for threads in THREADS:
+        talk = Talk(c, f"query -j {threads} f.bloom")
+        # The answers fit in no pipe, so a second process writes.
+        writer = os.fork()
+        if writer == 0:
+            try:
+                talk.say(flood)
+            finally:
+                os._exit(0)
+        talk.hear(b"1\n" * 100_000)
+        os.waitpid(writer, 0)
+        talk.say(b"2\n")
+        talk.hear(b"2\n")
+        talk.end()
+
+
+@case
+def a_line_in_two_halves_waits_for_its_end(c):
+    c.run("build -q -n 100 -p 1e-12 -o f.bloom", stdin="ab\na\nb\n")
+    for threads in THREADS:
+        for line in (f"query -j {threads} f.bloom", f"dedupe -q -j {threads}"):
+            talk = Talk(c, line)
+            talk.say(b"ab\na")
+            talk.hear(b"ab\n")
+            talk.hear_nothing()
+            talk.say(b"\nb")
+            talk.hear(b"a\n")
+            talk.end(b"b\n")
+
+
+@case
+def a_packed_pipe_is_answered_as_it_is_flushed(c):
+    set_up(c)
+    for threads in THREADS:
+        packer = zlib.compressobj(wbits=31)
+        talk = Talk(c, f"query -j {threads} f.bloom")
+        for _ in range(3):
+            talk.say(packer.compress(b"1\nx\n") + packer.flush(zlib.Z_SYNC_FLUSH))
+            talk.hear(b"1\n")
+        talk.say(packer.flush())
+        talk.end()
+
+
+@case
+def quiet_ends_at_the_first_hit(c):
+    set_up(c)
+    for threads in THREADS:
+        for options in ("-q", "-qc", "-q --confirm sorted", "-q --trim"):
+            talk = Talk(c, f"query {options} -j {threads} f.bloom")
+            talk.say(b"x\n")
+            time.sleep(0.05)
+            c.expect(talk.process.poll() is None, "it ended without a hit")
+            talk.say(b"1\nx")
+            c.expect(talk.process.wait(timeout=60) == 0, f"exit code {talk.process.returncode}")
+
+
+main()

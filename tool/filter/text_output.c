@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "filter/text_output.h"
+
+#include "base/interrupt.h"
+#include "filter/files.h"
+#include "input/input.h"
+#include "input/unpack.h"
+#include "tool.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool tool_text_output_is_file(const struct tool_text_output *output)
+{
+    return output->path != NULL && strcmp(output->path, "-") != 0;
+}
+
+static bool is_filter(const char *path)
+{
+    unsigned char begin[TOOL_INPUT_LEAST_ROOM];
+    bool undecided = false;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    const ssize_t count = read(file, begin, sizeof(begin));
+    close(file);
+    return count > 0 && tool_packing_of(begin, (size_t)count, &undecided) == TOOL_FILTER;
+}
+
+/* Where the file is: `resolved` ends at its directory, `target` is its last name. */
+static const char *find_place(struct tool_text_output *output, bool exists, char resolved[PATH_MAX])
+{
+    struct stat facts;
+    if (exists && realpath(output->path, resolved) == NULL)
+        return strerror(errno);
+    if (!exists && lstat(output->path, &facts) == 0)
+        return "is a symbolic link to a file that does not exist";
+    if (!exists && snprintf(resolved, PATH_MAX, "%s", output->path) >= PATH_MAX)
+        return strerror(ENAMETOOLONG);
+    char *slash = strrchr(resolved, '/');
+    const char *name = slash == NULL ? resolved : slash + 1;
+    if (name[0] == '\0' || strlen(name) > NAME_MAX)
+        return "is no name of a file";
+    memcpy(output->target, name, strlen(name) + 1);
+    if (slash == NULL)
+        memcpy(resolved, ".", 2);
+    else
+        slash[slash == resolved] = '\0';
+    return NULL;
+}
+
+/* A name beside the target that no other process uses. */
+static void choose_name(struct tool_text_output *output, const char *directory)
+{
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+        number = (uint64_t)getpid();
+    snprintf(output->temporary, sizeof(output->temporary), ".%.200s.%016llx.tmp", output->target,
+             (unsigned long long)number);
+    if (snprintf(output->temporary_path, PATH_MAX, "%s/%s", directory, output->temporary) >=
+        PATH_MAX)
+        output->temporary_path[0] = '\0';
+}
+
+/* A file that has no name until it is whole, where the file system has such; /proc then gives it
+ * one. */
+static int make_file(struct tool_text_output *output)
+{
+    const int flags = O_WRONLY | O_CLOEXEC;
+    int file = -1;
+    if (access("/proc/self/fd", X_OK) == 0)
+        file = openat(output->directory, ".", O_TMPFILE | flags, 0666);
+    output->named = file < 0;
+    if (file < 0)
+        file = openat(output->directory, output->temporary, O_CREAT | O_EXCL | flags, 0666);
+    if (file < 0 || !output->named)
+        output->temporary_path[0] = '\0';
+    if (output->temporary_path[0] != '\0')
+        tool_interrupt_remove_too(output->temporary_path);
+    return file;
+}
+
+/* The name that a signal would remove is gone. */
+static void name_is_gone(struct tool_text_output *output)
+{
+    output->named = false;
+    if (output->temporary_path[0] != '\0')
+        tool_interrupt_remove_too(NULL);
+    output->temporary_path[0] = '\0';
+}
+
+static void close_all(struct tool_text_output *output)
+{
+    if (output->named) {
+        unlinkat(output->directory, output->temporary, 0);
+        name_is_gone(output);
+    }
+    if (output->file >= 0)
+        close(output->file);
+    if (output->directory >= 0)
+        close(output->directory);
+    output->file = output->directory = -1;
+}
+
+bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *out)
+{
+    char resolved[PATH_MAX];
+    struct stat facts;
+    output->file = output->directory = -1;
+    output->named = false;
+    output->temporary_path[0] = '\0';
+    if (!tool_text_output_is_file(output))
+        return true;
+    if (!tool_may_replace(output->path, true))
+        return false;
+    const bool exists = stat(output->path, &facts) == 0;
+    if (exists && is_filter(output->path))
+        return !tool_usage("%s: is a filter, and would become text", output->path);
+    const char *why = find_place(output, exists, resolved);
+    if (why == NULL) {
+        choose_name(output, resolved);
+        output->directory = open(resolved, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (output->directory >= 0)
+            output->file = make_file(output);
+        why = output->file >= 0 ? NULL : strerror(errno);
+    }
+    if (why != NULL) {
+        tool_error("%s: %s", output->path, why);
+        output->named = false;
+        close_all(output);
+        return false;
+    }
+    if (exists) {
+        if (facts.st_uid != geteuid() || facts.st_gid != getegid())
+            (void)!fchown(output->file, facts.st_uid, facts.st_gid); /* only root may */
+        (void)!fchmod(output->file, facts.st_mode & 07777);
+    }
+    tool_out_redirect(out, output->file, output->path);
+    return true;
+}
+
+/* The new file takes the name. 0 or an errno. */
+static int take_name(struct tool_text_output *output)
+{
+    char descriptor[40];
+    snprintf(descriptor, sizeof(descriptor), "/proc/self/fd/%d", output->file);
+    if (fsync(output->file) != 0)
+        return errno;
+    if (!output->named &&
+        linkat(AT_FDCWD, descriptor, output->directory, output->temporary, AT_SYMLINK_FOLLOW) != 0)
+        return errno;
+    output->named = true;
+    if (renameat(output->directory, output->temporary, output->directory, output->target) != 0)
+        return errno;
+    name_is_gone(output);
+    fsync(output->directory); /* not all file systems can; the file is whole in any case */
+    return 0;
+}
+
+int tool_text_output_finish(struct tool_text_output *output, struct tool_out *out, int code)
+{
+    code = tool_out_finish(out, code);
+    if (!tool_text_output_is_file(output))
+        return code;
+    assert(output->file >= 0);
+    const int reason = code == TOOL_ERROR ? 0 : take_name(output);
+    if (reason != 0)
+        tool_error("%s: %s", output->path, strerror(reason));
+    else if (code == TOOL_ERROR)
+        tool_say("%s was not written", output->path);
+    close_all(output);
+    return reason != 0 ? TOOL_ERROR : code;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file is what its first bytes say. Most formats begin with bytes that no text has. Where text
+ * could begin so too ("070701" is a number, "LZIP" a word), more of the header has to fit: a wrong
+ * verdict would refuse a list of keys.
+ *
+ * A verdict needs up to 512 bytes, but must not keep anybody waiting who types a line: it is left
+ * open only while all that is there could be such a header, and none of them has a newline early.
+ */
+#include "input/packing.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum verdict { NO, PERHAPS, YES };
+
+/* ---- Beginnings that say it all -------------------------------------------------------------- */
+
+struct beginning {
+    enum tool_packing packing;
+    size_t length;
+    const char *bytes;
+};
+
+/* The longer of two that begin alike comes first. */
+static const struct beginning beginnings[] = {
+    {TOOL_GZIP, 3, "\x1f\x8b\x08"},
+    {TOOL_ZSTD, 4, "\x28\xb5\x2f\xfd"},
+    {TOOL_XZ, 6, "\xfd\x37zXZ\0"},
+    {TOOL_LZ4, 4, "\x04\x22\x4d\x18"},
+    {TOOL_LZ4, 4, "\x02\x21\x4c\x18"}, /* the format before the frames */
+    {TOOL_LZIP, 5, "LZIP\1"},
+    {TOOL_LZIP, 5, "LZIP\0"},
+    {TOOL_LZOP, 9, "\x89LZO\0\r\n\x1a\n"},
+    {TOOL_ZIP, 4, "PK\3\4"},
+    {TOOL_ZIP, 4, "PK\5\6"}, /* a zip file without members */
+    {TOOL_SEVEN_ZIP, 6, "\x37z\xbc\xaf\x27\x1c"},
+    {TOOL_RAR, 7, "Rar!\x1a\7\0"},
+    {TOOL_RAR, 8, "Rar!\x1a\7\1\0"},
+    {TOOL_FILTER, 8,
+     "\x89"
+     "BLOOM\r\n"},
+    {TOOL_LRZIP, 5, "LRZI\0"},
+    {TOOL_RPM, 4, "\xed\xab\xee\xdb"},
+    {TOOL_AR, 8, "!<arch>\n"},
+    {TOOL_CAB, 8, "MSCF\0\0\0\0"},
+    {TOOL_XAR, 6, "xar!\0\x1c"},
+    {TOOL_SQLITE, 16, "SQLite format 3\0"},
+    {TOOL_PARQUET, 5, "PAR1\x15"}, /* behind the mark, the first field of a page's header */
+    {TOOL_ARROW, 8, "ARROW1\0\0"},
+    {TOOL_AVRO, 4, "Obj\1"},
+    {TOOL_HDF5, 8, "\x89HDF\r\n\x1a\n"},
+    {TOOL_NUMPY, 6, "\x93NUMPY"},
+    {TOOL_JAVA, 4, "\xac\xed\0\5"},
+    {TOOL_PDF, 5, "%PDF-"},
+    {TOOL_ELF, 4,
+     "\x7f"
+     "ELF"},
+    {TOOL_IMAGE, 8, "\x89PNG\r\n\x1a\n"},
+    {TOOL_IMAGE, 4, "\xff\xd8\xff\xe0"},
+    {TOOL_IMAGE, 4, "\xff\xd8\xff\xe1"},
+    {TOOL_UTF32, 4, "\xff\xfe\0\0"},
+    {TOOL_UTF32, 4, "\0\0\xfe\xff"},
+};
+
+static enum verdict begins_with(const struct beginning *beginning, const unsigned char *bytes,
+                                size_t count)
+{
+    const size_t known = count < beginning->length ? count : beginning->length;
+    if (memcmp(bytes, beginning->bytes, known) != 0)
+        return NO;
+    return known == beginning->length ? YES : PERHAPS;
+}
+
+/* ---- Headers that are looked at more closely ------------------------------------------------- */
+
+/* "BZh", the level, and the mark of a block or, in a file of nothing, of the end. */
+static enum verdict is_bzip2(const unsigned char *bytes, size_t count)
+{
+    static const unsigned char marks[2][6] = {{'1', 'A', 'Y', '&', 'S', 'Y'},
+                                              {0x17, 0x72, 0x45, 0x38, 0x50, 0x90}};
+    if (memcmp(bytes, "BZh", count < 3 ? count : 3) != 0)
+        return NO;
+    if (count < 4)
+        return PERHAPS;
+    if (bytes[3] < '1' || bytes[3] > '9')
+        return NO;
+    const size_t known = count - 4 < 6 ? count - 4 : 6;
+    if (memcmp(bytes + 4, marks[0], known) != 0 && memcmp(bytes + 4, marks[1], known) != 0)
+        return NO;
+    return known == 6 ? YES : PERHAPS;
+}
+
+/* Two bytes, and a third of 9 to 16 bits for a code, a flag for a code that clears the table, and
+ * two bits that are 0. */
+static enum verdict is_compress(const unsigned char *bytes, size_t count)
+{
+    if (bytes[0] != 0x1f || (count > 1 && bytes[1] != 0x9d))
+        return NO;
+    if (count < 3)
+        return PERHAPS;
+    const unsigned bits = bytes[2] & 0x1f;
+    return (bytes[2] & 0x60) == 0 && bits >= 9 && bits <= 16 ? YES : NO;
+}
+
+/* The usual parameters, the dictionary's size (2^n or 3 * 2^n), and that of the whole: unknown, or
+ * below 2^40. */
+static enum verdict is_lzma(const unsigned char *bytes, size_t count)
+{
+    static const unsigned char begin[3] = {0x5d, 0, 0};
+    if (memcmp(bytes, begin, count < 3 ? count : 3) != 0)
+        return NO;
+    if (count < 13)
+        return PERHAPS;
+    const uint32_t size = (uint32_t)bytes[3] | (uint32_t)bytes[4] << 8;
+    const uint32_t low = size & -size;
+    static const unsigned char unknown[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+    if (size == 0 || (size != low && size != 3 * low))
+        return NO;
+    return memcmp(bytes + 5, unknown, 8) == 0 || memcmp(bytes + 10, "\0\0\0", 3) == 0 ? YES : NO;
+}
+
+/* A frame that readers of zstd and lz4 are to skip: pzstd begins with one. */
+static enum verdict is_skippable(const unsigned char *bytes, size_t count)
+{
+    if (bytes[0] < 0x50 || bytes[0] > 0x5f)
+        return NO;
+    const size_t known = count - 1 < 3 ? count - 1 : 3;
+    if (memcmp(bytes + 1, "\x2a\x4d\x18", known) != 0)
+        return NO;
+    return known == 3 ? YES : PERHAPS;
+}
+
+/* A header of digits alone, and behind it a name. Fewer digits: a line of them, perhaps. */
+static enum verdict is_cpio(const unsigned char *bytes, size_t count)
+{
+    static const struct {
+        const char *magic;
+        const char *digits;
+        size_t length;
+    } forms[] = {{"070707", "01234567", 76},
+                 {"070701", "0123456789abcdefABCDEF", 110},
+                 {"070702", "0123456789abcdefABCDEF", 110}};
+    enum verdict verdict = NO;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]) && verdict == NO; i++) {
+        size_t at = 0;
+        if (memcmp(bytes, forms[i].magic, count < 6 ? count : 6) != 0)
+            continue;
+        while (at < count && at < forms[i].length && bytes[at] != '\0' &&
+               strchr(forms[i].digits, bytes[at]) != NULL)
+            at++;
+        if (at == forms[i].length && at < count)
+            verdict = bytes[at] > ' ' ? YES : NO;
+        else if (at == count)
+            verdict = PERHAPS;
+    }
+    return verdict;
+}
+
+/* ---- tar ------------------------------------------------------------------------------------- */
+
+enum { TAR_NAME = 100, TAR_SUM = 148, TAR_SUM_BYTES = 8, TAR_BYTES = 512 };
+
+/* A number as tar writes it: blanks, octal digits, and a blank or NUL, or nothing, behind. */
+static bool tar_sum(const unsigned char *field, uint32_t *sum)
+{
+    size_t at = 0, digits = 0;
+    *sum = 0;
+    while (at < TAR_SUM_BYTES && field[at] == ' ')
+        at++;
+    for (; at < TAR_SUM_BYTES && field[at] >= '0' && field[at] <= '7'; at++, digits++)
+        *sum = *sum * 8 + (field[at] - '0');
+    return digits > 0 && (at == TAR_SUM_BYTES || field[at] == ' ' || field[at] == '\0');
+}
+
+/* Whether these could be the first bytes of a header: a name without newlines, and NULs behind it.
+ * One NUL alone ends a record, rather. */
+static bool could_be_tar(const unsigned char *bytes, size_t count)
+{
+    const size_t known = count < TAR_NAME ? count : TAR_NAME;
+    if (bytes[0] == '\0' || memchr(bytes, '\n', known) != NULL)
+        return false;
+    const unsigned char *end = memchr(bytes, '\0', known);
+    if (end == NULL)
+        return true;
+    for (const unsigned char *at = end; at < bytes + known; at++)
+        if (*at != '\0')
+            return false;
+    return bytes + count - end > 1;
+}
+
+/* The sum of a header's bytes stands in it, taken with blanks in its own place. */
+static enum verdict is_tar(const unsigned char *bytes, size_t count)
+{
+    uint32_t noted, sum = 0;
+    if (!could_be_tar(bytes, count))
+        return NO;
+    if (count < TAR_BYTES)
+        return PERHAPS;
+    if (!tar_sum(bytes + TAR_SUM, &noted))
+        return NO;
+    for (size_t i = 0; i < TAR_BYTES; i++)
+        sum += i >= TAR_SUM && i < TAR_SUM + TAR_SUM_BYTES ? ' ' : bytes[i];
+    return sum == noted ? YES : NO;
+}
+
+/* ---- All ------------------------------------------------------------------------------------- */
+
+enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided)
+{
+    static const struct {
+        enum tool_packing packing;
+        enum verdict (*look)(const unsigned char *bytes, size_t count);
+    } headers[] = {{TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress},
+                   {TOOL_LZMA, is_lzma},   {TOOL_CPIO, is_cpio},
+                   {TOOL_TAR, is_tar},     {TOOL_SKIPPABLE, is_skippable}};
+    *undecided = count == 0;
+    for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) && count > 0; i++) {
+        const enum verdict verdict = begins_with(&beginnings[i], bytes, count);
+        if (verdict == YES)
+            return beginnings[i].packing;
+        *undecided = *undecided || verdict == PERHAPS;
+    }
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]) && count > 0; i++) {
+        const enum verdict verdict = headers[i].look(bytes, count);
+        if (verdict == YES)
+            return headers[i].packing;
+        *undecided = *undecided || verdict == PERHAPS;
+    }
+    return TOOL_PLAIN;
+}
+
+const char *tool_packing_name(enum tool_packing packing)
+{
+    static const char *const names[TOOL_PACKING_COUNT] = {
+#define NAME(name, text) text,
+        TOOL_PACKINGS(NAME)
+#undef NAME
+    };
+    return names[packing];
+}

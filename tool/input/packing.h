@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file is by its first bytes: packed, an archive, or something that is no list of keys. */
+#ifndef BLOOMERY_TOOL_PACKING_H
+#define BLOOMERY_TOOL_PACKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* X(name, what a message calls it after "is ") */
+#define TOOL_PACKINGS(X)                                                             \
+    X(PLAIN, "plain")                                                                \
+    /* One packed stream. */                                                         \
+    X(GZIP, "compressed with gzip")                                                  \
+    X(ZSTD, "compressed with zstd")                                                  \
+    X(XZ, "compressed with xz")                                                      \
+    X(BZIP2, "compressed with bzip2")                                                \
+    X(LZ4, "compressed with lz4")                                                    \
+    X(COMPRESS, "compressed with compress (.Z)")                                     \
+    X(LZIP, "compressed with lzip")                                                  \
+    X(LZMA, "compressed with lzma")                                                  \
+    X(LZOP, "compressed with lzop")                                                  \
+    /* Members, one behind the other. */                                             \
+    X(ZIP, "a zip archive")                                                          \
+    X(TAR, "a tar archive")                                                          \
+    X(CPIO, "a cpio archive")                                                        \
+    X(SEVEN_ZIP, "a 7z archive")                                                     \
+    X(RAR, "a rar archive")                                                          \
+    /* What is recognised to be refused: as lines it would make a useless filter. */ \
+    X(FILTER, "a filter")                                                            \
+    X(SKIPPABLE, "zstd or lz4 data that begins with a frame to be skipped")          \
+    X(LRZIP, "compressed with lrzip")                                                \
+    X(RPM, "an RPM package")                                                         \
+    X(AR, "an ar archive")                                                           \
+    X(CAB, "a cab archive")                                                          \
+    X(XAR, "a xar archive")                                                          \
+    X(SQLITE, "a SQLite database")                                                   \
+    X(PARQUET, "a Parquet file")                                                     \
+    X(ARROW, "an Arrow file")                                                        \
+    X(AVRO, "an Avro file")                                                          \
+    X(HDF5, "an HDF5 file")                                                          \
+    X(NUMPY, "a NumPy array")                                                        \
+    X(JAVA, "a serialized Java object")                                              \
+    X(PDF, "a PDF document")                                                         \
+    X(ELF, "an ELF program")                                                         \
+    X(IMAGE, "an image")                                                             \
+    X(UTF32, "UTF-32 text")
+
+enum tool_packing {
+#define TOOL_PACKING_CONSTANT(name, text) TOOL_##name,
+    TOOL_PACKINGS(TOOL_PACKING_CONSTANT)
+#undef TOOL_PACKING_CONSTANT
+        TOOL_PACKING_COUNT
+};
+
+/* How a file that begins with these bytes is packed. `undecided` is set where they are too few to
+ * tell: they could be the beginning of a packed file's first bytes. TOOL_PACKING_BYTES decide. */
+enum { TOOL_PACKING_BYTES = 512 };
+
+enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided);
+
+/* "compressed with gzip", "a tar archive": what a message says after "is". Static storage. */
+const char *tool_packing_name(enum tool_packing packing);
+
+static inline bool tool_packing_is_stream(enum tool_packing packing)
+{
+    return packing >= TOOL_GZIP && packing <= TOOL_LZOP;
+}
+
+static inline bool tool_packing_is_archive(enum tool_packing packing)
+{
+    return packing >= TOOL_ZIP && packing <= TOOL_RAR;
+}
+
+#endif /* BLOOMERY_TOOL_PACKING_H */
