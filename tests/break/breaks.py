@@ -30,7 +30,7 @@ BREAKS = [
     Break("a_plan_forgets_the_size_its_caller_has", "bloomery_sized_give()",
           [("const size_t size = sizeof(size_t);", "const size_t size = 0;")],
           "arguments/plans_may_grow"),
-    Break("what_was_never_initialised_is_filled", "check_size()",
+    Break("what_was_never_initialised_is_filled", "check_struct_bytes()",
           [("if (bloomery_sized_is_a_size(given, first_bytes))",
             "if (initialiser != NULL || bloomery_sized_is_a_size(given, first_bytes))")],
           "arguments/structs_without_their_size_are_not_filled"),
