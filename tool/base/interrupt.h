@@ -20,8 +20,8 @@ bool tool_interrupt_came(const struct tool_interrupt *of);
 /* Its name, "" where none came. */
 const char *tool_interrupt_name(void);
 
-/* The ends of a pipe that has a byte when it came. Whoever wants to wake for another reason may
- * write one, too: nobody reads it. */
+/* The ends of a pipe that has a byte when it came. A thread that wants to wake for another reason
+ * may write one, too: it is never read. */
 int tool_interrupt_read_end(const struct tool_interrupt *of);
 int tool_interrupt_write_end(const struct tool_interrupt *of);
 

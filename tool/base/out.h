@@ -42,7 +42,7 @@ void tool_out_take(struct tool_out *out, size_t bytes);
 bool tool_out_flush(struct tool_out *out);
 bool tool_out_failed(const struct tool_out *out);
 
-/* Flushes. Where any write failed it prints why and returns TOOL_ERROR, otherwise `code`. */
+/* Flushes. If any write failed it prints why and returns TOOL_ERROR, otherwise `code`. */
 int tool_out_finish(struct tool_out *out, int code);
 
 #endif /* BLOOMERY_TOOL_OUT_H */

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Where a standard stream is closed, the next file to be opened would take its place, and get what
- * is printed. Its place is taken by what can neither be written (stdin, stdout) nor read. */
+/* If a standard stream is closed, the next file to be opened would take its place, and get what is
+ * printed. Its place is taken by what can neither be written (stdin, stdout) nor read. */
 static bool take_standard_places(void)
 {
     for (int place = STDIN_FILENO; place <= STDERR_FILENO; place++)

@@ -3,8 +3,9 @@
  * merge: filters of parts become the filter of the whole.
  *
  * Plain filters pass from maps of their files to the new file in pieces, so that they may be larger
- * than the memory. In memory are merged only chains, whose layers are appended, and what goes to
- * stdout, which can't be taken back: everything is known to be good before the first byte.
+ * than the memory. Only two sorts are merged in memory: chains, whose layers are appended, and
+ * output to stdout, which can't be taken back. Everything is known to be good before the first
+ * byte.
  */
 #include "base/json.h"
 #include "base/numbers.h"
@@ -189,7 +190,7 @@ static size_t say_folds(const struct merging *merging, uint64_t least)
 
 /* ---- Merging --------------------------------------------------------------------------------- */
 
-/* What failed while filters were put together: damage is told of the file that has it. */
+/* A failure while filters were put together: damage is reported with the file that has it. */
 static bool failed(const struct merging *merging, const bloomery_error *error)
 {
     bloomery_error damage;

@@ -29,8 +29,8 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 bloomery_filter *tool_filter_open_with(const char *path, bloomery_open_options options,
                                        const char *secret_file);
 
-/* Whether what is there is no pipe, and not standard input: filters are mapped. What is not there
- * is for the opening to tell. False after a message. */
+/* Whether what is there is no pipe, and not standard input: filters are mapped. A missing file is
+ * reported on opening. False after a message. */
 bool tool_filter_is_file(const char *path);
 
 /* Says that it is one. Returns false. */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record of which no key can be made ends it; the first one in the input is shown, however many
- * threads there are: chunks before it have been taken, and are looked at to their end. */
+/* A record of which no key can be made ends it. The first one in the input is shown, however many
+ * threads there are: chunks before it have been taken, and are read to their end. */
 static const char no_key[] = "no key can be made of it";
 
 /* ---- Counting -------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
 
-/* Where hashes can't be kept, the others need not wait for input that may be long in coming. */
+/* If hashes can't be kept, the others need not wait for input that may be long in coming. */
 static void hash_chunks(void *context, uint32_t number)
 {
     struct adding *adding = context;
