@@ -119,7 +119,7 @@ struct adding {
     bloomery_error *error;
 };
 
-/* How many of a word's keys were added; fewer than `count` only where a chain could not grow. */
+/* How many of a word's keys were added; fewer than `count` only if a chain could not grow. */
 typedef size_t add_some(struct adding *adding, const bloomery_hash *hashes, size_t count,
                         uint64_t *answers);
 

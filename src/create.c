@@ -134,8 +134,8 @@ static void release_grown(bloomery_filter *filter)
 }
 
 /* Back to the layer that the chain began with, which lies where its payload begins. A chain that
- * was read has all of its layers there. Their memory is given back, where there is some for the
- * first alone. */
+ * was read has all of its layers there. Their memory is freed, if there is some for the first
+ * alone. */
 static void clear_chain(bloomery_filter *filter)
 {
     const size_t bytes = (size_t)filter->first.bytes;

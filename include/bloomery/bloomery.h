@@ -245,7 +245,7 @@ enum {
 
 /* The result of bloomery_rule_apply on a record. Only KEY is a key. */
 enum {
-    BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty where the rule has SKIP_EMPTY */
+    BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty if the rule has SKIP_EMPTY */
     BLOOMERY_RECORD_KEY = 1,      /* `key` is its key */
     BLOOMERY_RECORD_NO_FIELD = 2, /* it has fewer fields */
     /* Its text has not the form that HEX, INT64, INT32 or UTF16 asks for; `error` says which. */

@@ -34,7 +34,7 @@ json_t *tool_json_array(void);
 json_t *tool_json_object(void);
 
 /* Prints the object and a newline on stdout, frees it, and returns `code`, or TOOL_ERROR after a
- * message where writing failed. */
+ * message if writing failed. */
 int tool_json_print(json_t *object, int code);
 
 /* The same on stderr, for commands whose stdout has something else. */

@@ -87,7 +87,7 @@ static const char *read_decimal(const char *text, struct decimal *number)
     return text;
 }
 
-/* number x unit, whole or (where `cut`) with the fraction cut off. */
+/* number x unit, whole or (if `cut`) with the fraction cut off. */
 static bool scale(struct decimal number, uint64_t unit, bool cut, uint64_t *value)
 {
     wide product = (wide)number.digits * unit;

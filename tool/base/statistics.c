@@ -16,7 +16,7 @@ struct tool_interval tool_wilson(uint64_t hits, uint64_t trials)
     const double reach =
         z / (1 + z * z / count) * sqrt(share * (1 - share) / count + z * z / (4 * count * count));
     struct tool_interval interval = {middle - reach, middle + reach};
-    /* The ends are exact where rounding would miss them by a hair. */
+    /* The ends are exact if rounding would miss them by a hair. */
     if (hits == 0)
         interval.low = 0;
     if (hits == trials)

@@ -64,7 +64,7 @@ enum {
     ID_LINES = BATCH * ID_LINE,
 };
 
-/* False where writing has failed and nothing more need be made. */
+/* False if writing has failed and nothing more need be made. */
 static bool go_on(const struct request *request, struct tool_out *out,
                   struct tool_progress *progress, uint64_t done)
 {

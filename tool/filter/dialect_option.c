@@ -187,7 +187,7 @@ static const char *wanted(enum value value)
 
 /* ---- The option ------------------------------------------------------------------------------ */
 
-/* The next word of a list separated by commas. False where it is too long to be any. */
+/* The next word of a list separated by commas. False if it is too long to be any. */
 static bool next_word(const char **text, char word[2 * WORD_BYTES])
 {
     const size_t length = strcspn(*text, ",");

@@ -118,7 +118,7 @@ struct adding {
     struct tool_hasher *hasher; /* where the keys are hashed and not added */
 };
 
-/* Makes keys of the next records; 0 where the chunk, or the adding, has come to its end. */
+/* Makes keys of the next records; 0 if the chunk, or the adding, has come to its end. */
 static size_t next_made(struct adding *adding, struct adder *adder)
 {
     struct tool_made *made = adder->made;
@@ -184,8 +184,8 @@ static void begin(struct adding *adding, const struct tool_source *source,
         adding->adders[i] = adder_new(rule, source);
 }
 
-/* Fills what the change knows of records. False where there was an error in the input, after
- * messages, or in what was `done` with the keys, which has been reported. */
+/* Fills what the change knows of records. False if there was an error in the input, after messages,
+ * or in what was `done` with the keys, which has been reported. */
 static bool end(struct adding *adding, bool done, struct tool_change *change)
 {
     struct tool_tally tally = {0};

@@ -253,7 +253,7 @@ void tool_filter_file_close(struct tool_filter_file *file)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* As the library says it where it opens a path. */
+/* As the library says it when it opens a path. */
 static void fail_open(const struct tool_filter_file *file, bloomery_error *error)
 {
     const char *why = file->reason == EISDIR ? "is a directory" : strerror(file->reason);
@@ -427,7 +427,7 @@ void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dial
         tool_say("the file does not say all of it; to read it: --dialect %s", text);
 }
 
-/* A sink that stops where the file has something else. */
+/* A sink that stops if the file has something else. */
 static int compare_with_file(void *context, const void *data, size_t bytes)
 {
     struct reader *reader = context;

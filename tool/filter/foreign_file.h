@@ -34,7 +34,7 @@ struct tool_filter_file {
 /*
  * Opens a file and finds its system: ours; the dialect that was `chosen` (NULL, or without a
  * dialect: none was); or one with the magic of another system. Any other file counts as ours:
- * tool_filter_load says what is wrong, also if it could not be opened. False where it is a pipe or
+ * tool_filter_load says what is wrong, also if it could not be opened. False if it is a pipe or
  * standard input.
  */
 bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
@@ -45,8 +45,7 @@ void tool_filter_file_close(struct tool_filter_file *file);
 
 /* The filter in it. A file of ours is opened as bloomery_open does; others are read whole and
  * unpacked. `options` has the flags for opening and, for another system's, the key rule and the
- * note. NULL with the reason in `error`, or after a message where `error->status` is
- * BLOOMERY_OK. */
+ * note. NULL with the reason in `error`, or after a message if `error->status` is BLOOMERY_OK. */
 bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
                                   const bloomery_open_options *options,
                                   const struct tool_dialect_choice *chosen, bloomery_error *error);
@@ -68,7 +67,7 @@ bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options op
 
 /* What to do about a file that is no filter of ours, if opening one failed with `status`. It is a
  * second line that names the `option` for other systems' files, or NULL: the command has none.
- * Nothing where the status says something else. */
+ * Nothing if the status says something else. */
 void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
                        bloomery_status status);
 
@@ -89,7 +88,7 @@ bool tool_foreign_is_whole(const char *path, const bloomery_filter *filter,
 
 /*
  * How --dialect names a file that was written: "clickhouse,probes=5,seed=7". It has what the file
- * does not say and what is not the default, of the filter in it. True where that is more than the
+ * does not say and what is not the default, of the filter in it. True if that is more than the
  * name.
  */
 enum { TOOL_READING_BYTES = 200 };

@@ -140,7 +140,7 @@ static const char *directory(void)
     return named != NULL && named[0] != '\0' ? named : "/tmp";
 }
 
-/* A file without a name, where the file system can make such, or one whose name is gone at once.
+/* A file without a name, if the file system can make such, or one whose name is gone at once.
  * Returns the descriptor; -1 with errno. */
 static int open_unnamed(void)
 {
