@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The hash of the plan, or the one that a secret asks for, and its secret. */
+/* The hash of the plan, or the one that a secret requires, and its secret. */
 static bloomery_status choose_hash(const bloomery_plan *plan,
                                    const bloomery_create_options *options,
                                    struct bloomery_shape *shape, struct bloomery_traits *traits,

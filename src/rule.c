@@ -17,8 +17,8 @@
  *
  * A record without such pairs, number or UTF-8 has no key, and that is reported.
  *
- * The order is part of the file format (docs/format.md), since two programs that differ in it ask
- * for different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
+ * The order is part of the file format (docs/format.md), since two programs that differ in it query
+ * different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
  *
  *     record                  key
  *     17,Anna                 anna

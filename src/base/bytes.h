@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Little-endian loads and stores at any address, and sums that notice when they overflow. Files are
- * little-endian bytes on every host; going through these, no code asks what the host is.
+ * little-endian bytes on every host. Through these, no code depends on the host's order.
  */
 #ifndef BLOOMERY_BASE_BYTES_H
 #define BLOOMERY_BASE_BYTES_H

@@ -147,7 +147,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
     bloomery_status status =
         solve_layer(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
     plan->hash = hash;
-    plan->rate = rate; /* as asked for: the next one follows from it */
+    plan->rate = rate; /* as planned: the next one follows from it */
     return status;
 }
 

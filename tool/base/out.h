@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that goes to stdout: one buffer, and no write whose result is not looked at. After a
- * failed write the rest is dropped; producers of much output ask tool_out_failed() now and then.
+ * failed write the rest is dropped; producers of much output check tool_out_failed() now and then.
  * A reader that has gone away ends the program quietly by SIGPIPE.
  *
  *     struct tool_out out;

@@ -23,7 +23,7 @@ struct tool_interval tool_wilson(uint64_t hits, uint64_t trials);
  * times. The two sides together are wrong once in 1,000. Exact, also for a handful of hits. */
 bool tool_plausible(uint64_t hits, uint64_t trials, double rate);
 
-/* The least and the most hits that are plausible. */
+/* The minimum and the maximum of hits that are plausible. */
 void tool_plausible_hits(uint64_t trials, double rate, uint64_t *least, uint64_t *most);
 
 /*

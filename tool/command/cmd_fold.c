@@ -62,7 +62,7 @@ static uint32_t max_folds(const bloomery_info *info)
     return most;
 }
 
-/* How often --memory asks for; false after saying why that is too often. */
+/* The folds that --memory requires; false after saying why there are too many. */
 static bool times_for_memory(const struct folding *folding, const bloomery_info *info,
                              uint32_t *times)
 {

@@ -145,7 +145,7 @@ static int check_only(const struct merging *merging)
     return tool_out_finish(&out, misfits > 0 ? TOOL_NONE : TOOL_FOUND);
 }
 
-/* The same as an error of a merge, and the least of the sizes. */
+/* The same as an error of a merge, and the smallest of the sizes. */
 static bool all_fit(const struct merging *merging, uint64_t *least)
 {
     bloomery_error error;
@@ -203,7 +203,7 @@ static bool failed(const struct merging *merging, const bloomery_error *error)
     return false;
 }
 
-/* The first filter as one that can be changed, at the least size. */
+/* The first filter as one that can be changed, at the smallest size. */
 static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t least)
 {
     bloomery_filter *into = NULL;
