@@ -78,6 +78,17 @@ def lines_without_a_key_are_numbered_too(c):
 
 
 @case
+def a_record_of_several_lines_has_the_number_of_its_first(c):
+    c.run("build -q -n 10 -p 1e-12 --csv --header -F id -o f.bloom", stdin="id,text\n7,x\n")
+    records = 'id,text\n1,"a\nb"\n7,"c\nd"\n7,e\n'
+    expected = '1:id,text\n4:7,"c\nd"\n6:7,e\n'
+    for block in ("16", "100", ""):
+        c.run("query -n --csv --header -F id f.bloom", stdin=records, stdout=expected,
+              environment={"BLOOMERY_BLOCK_BYTES": block})
+    c.run("query -l --csv --header -F id f.bloom", stdin=records, stdout="(standard input)\n")
+
+
+@case
 def the_last_input_is_left_when_enough_was_found(c):
     set_up(c)
     for options, expected in (("-m 2", b"b\na\nb\n"), ("-l", b"first\n(standard input)\n"), ("-nm1", b"2:b\n1:a\n")):

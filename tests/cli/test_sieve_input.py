@@ -118,6 +118,8 @@ def contains_does_not_pass_over_long_lines(c):
     text = b"a " + b"x" * 2200000 + b"\nb\n" + b"y" * 5000000 + b"\n"
     said = "bloomery: sieve contains: standard input: line 1 is longer than 2 MiB, the most for a line; 2 such lines were not asked for\n"
     c.run("sieve contains -v s", stdin=text, stdout="b\n", stderr=said, code=2)
+    c.file("long", text)  # of a file more comes at a time than of a pipe
+    c.run("sieve contains -v s long", stdout="b\n", stderr=said.replace("standard input", "long"), code=2)
     c.run("sieve contains -F 1 -d ' ' s", stdin=text, code=2, stderr=said)
     c.run("sieve contains -vc --json s", stdin=text, code=2, stderr=said, stdout=has('"asked": 1', '"not_seen": 1', '"too_long": 2'))
     c.run("sieve contains -qv s", stdin=b"b\n" + text)

@@ -487,8 +487,9 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
             return fail_record(chunks, chunk->buffer, used, false);
         searched = used;
         make_room(chunks, chunk, used + 1);
-        ssize_t count =
-            tool_input_read(&chunks->input, chunk->buffer + used, chunk->capacity - used);
+        const size_t most = chunks->source.record_max; /* a longer one is seen before its end */
+        const size_t room = most > 0 && most < chunk->capacity ? most + 1 : chunk->capacity;
+        ssize_t count = tool_input_read(&chunks->input, chunk->buffer + used, room - used);
         if (count < 0) {
             fail_input(chunks);
             return false;

@@ -42,7 +42,8 @@ struct querier {
     const bloomery_key_rule *rules;
     struct tool_made **made; /* by each rule; NULL: records are the keys */
 
-    uint64_t line;          /* records of the input before the batch */
+    const unsigned char *counted; /* in the chunk: `line` line ends of the input come before */
+    uint64_t line;
     uint64_t selected_here; /* of this input */
     bool input_done;        /* its rest is left */
 
@@ -258,8 +259,14 @@ static void append_runs(struct querier *querier, size_t count)
     }
 }
 
-/* What stands before a line as grep has it. */
-static void append_place(struct querier *querier, size_t at)
+static void count_lines(struct querier *querier, const unsigned char *to)
+{
+    querier->line += tool_split_count(querier->counted, to, querier->chunk.delimiter);
+    querier->counted = to;
+}
+
+/* What stands before a record as grep has it. A number is that of its first line. */
+static void append_place(struct querier *querier, bloomery_key record)
 {
     char number[32];
     if (!querier->chunk.open)
@@ -270,7 +277,8 @@ static void append_place(struct querier *querier, size_t at)
         append(querier, ":", 1);
     }
     if (querier->question->line_numbers) {
-        snprintf(number, sizeof(number), "%llu:", (unsigned long long)(querier->line + at + 1));
+        count_lines(querier, record.data);
+        snprintf(number, sizeof(number), "%llu:", (unsigned long long)querier->line + 1);
         append(querier, number, strlen(number));
     }
 }
@@ -279,7 +287,7 @@ static void append_lines(struct querier *querier, size_t count)
 {
     size_t at = tool_next_bit(querier->selected, 0, count, true);
     for (; at < count; at = tool_next_bit(querier->selected, at + 1, count, true)) {
-        append_place(querier, at);
+        append_place(querier, querier->keys[at]);
         append(querier, querier->keys[at].data, querier->keys[at].bytes + 1);
     }
 }
@@ -298,7 +306,7 @@ static void append_with_names(struct querier *querier, size_t count)
     for (; at < count; at = tool_next_bit(querier->selected, at + 1, count, true))
         for (size_t f = 0; f < question->filter_count; f++)
             if (tool_bit(querier->answers[f], at)) {
-                append_place(querier, at);
+                append_place(querier, querier->keys[at]);
                 append(querier, question->filters[f].name, strlen(question->filters[f].name));
                 append(querier, ":", 1);
                 append(querier, querier->keys[at].data, querier->keys[at].bytes + 1);
@@ -326,7 +334,7 @@ static void append_with_counts(struct querier *querier, size_t count)
             absent++;
             continue;
         }
-        append_place(querier, at);
+        append_place(querier, record);
         snprintf(text, sizeof(text), "%u%s\t", times, times == question->counter_max ? "+" : "");
         append(querier, text, strlen(text));
         append(querier, record.data, record.bytes + 1);
@@ -355,6 +363,11 @@ static size_t take_most(struct querier *querier, size_t count, size_t hits)
 static void append_batch(struct querier *querier, size_t count, size_t hits)
 {
     const struct tool_question *question = querier->question;
+    if (querier->chunk.open && querier->chunk.number == 0 && !question->list_inputs &&
+        tool_chunk_has_header(&querier->chunk, count)) {
+        append_place(querier, querier->keys[0]);
+        append(querier, querier->keys[0].data, querier->keys[0].bytes + 1);
+    }
     if (question->counts)
         append_with_counts(querier, count);
     else if (question->with_filename)
@@ -365,7 +378,6 @@ static void append_batch(struct querier *querier, size_t count, size_t hits)
         append_lines(querier, count);
     else if (hits > 0)
         append_runs(querier, count);
-    querier->line += count;
 }
 
 /* Asks for `count` of the asker's keys. False where no more need to be asked. */
@@ -384,9 +396,6 @@ static bool answer(struct querier *querier, size_t count)
         return hits == 0;
     if (question->count_only)
         return true;
-    if (querier->chunk.open && querier->chunk.number == 0 && !question->list_inputs &&
-        tool_chunk_has_header(&querier->chunk, count))
-        append(querier, querier->keys[0].data, querier->keys[0].bytes + 1);
     append_batch(querier, count, hits);
     return true;
 }
@@ -448,9 +457,12 @@ static bool answer_chunk(const struct querying *querying, struct querier *querie
         querier->line = querier->selected_here = 0;
         querier->input_done = false;
     }
+    querier->counted = querier->chunk.from;
     while (!querier->input_done && (count = tool_chunk_keys(&querier->chunk, querier->keys)) > 0)
         if (!answer(querier, count))
             return false;
+    if (question->line_numbers)
+        count_lines(querier, querier->chunk.end);
     if (question->quiet || question->count_only)
         return true;
     const bool last = querier->chunk.input == querying->last_input;
