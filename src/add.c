@@ -72,7 +72,7 @@ static int add_hash(bloomery_filter *filter, bloomery_hash hash, uint32_t *new_b
     return added(filter, found, set, new_bits);
 }
 
-/* A key whose hash hands out positions. */
+/* A key whose hash gives positions. */
 static int add_positions(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits,
                          bloomery_error *error)
 {
@@ -119,7 +119,7 @@ struct adding {
     bloomery_error *error;
 };
 
-/* How many of a word's keys were added; fewer than `count` only where a chain could not grow. */
+/* How many of a word's keys were added; fewer than `count` only if a chain could not grow. */
 typedef size_t add_some(struct adding *adding, const bloomery_hash *hashes, size_t count,
                         uint64_t *answers);
 
@@ -197,7 +197,7 @@ static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_k
     return adding.status;
 }
 
-/* Keys whose hash hands out positions, one by one: a digest takes longer than the way to memory. */
+/* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
 static bloomery_status add_many_positions(bloomery_filter *filter, const struct bloomery_keys *keys,
                                           size_t count, uint64_t *answers, uint64_t *new_bits,
                                           bloomery_error *error)

@@ -5,11 +5,11 @@
 
 #include "batch/keys.h"
 
-/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED where the hash
- * of another system is not available. */
+/* BLOOMERY_OK, BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, or BLOOMERY_UNSUPPORTED if the hash of
+ * another system is not available. */
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error);
 
-/* The same of removing: also BLOOMERY_UNSUPPORTED where there are no counters. */
+/* The same of removing: also BLOOMERY_UNSUPPORTED if there are no counters. */
 bloomery_status bloomery_can_remove(const bloomery_filter *filter, bloomery_error *error);
 
 /* bloomery_add_batch of keys in any form, that says why a chain could not grow. */

@@ -7,7 +7,7 @@
  *     hashes     a b   c     d e   ──>   a b c d e   ──>   1 0 1 1 0
  *     answers    1 0 0 1 0 0 1 0
  *
- * Filters whose hash hands out positions take them one by one.
+ * Filters whose hash gives positions take them one by one.
  */
 #include "add.h"
 #include "chain/layers.h"

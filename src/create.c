@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The hash of the plan, or the one that a secret asks for, and its secret. */
+/* The hash of the plan, or the one that a secret requires, and its secret. */
 static bloomery_status choose_hash(const bloomery_plan *plan,
                                    const bloomery_create_options *options,
                                    struct bloomery_shape *shape, struct bloomery_traits *traits,
@@ -134,8 +134,8 @@ static void release_grown(bloomery_filter *filter)
 }
 
 /* Back to the layer that the chain began with, which lies where its payload begins. A chain that
- * was read has all of its layers there. Their memory is given back, where there is some for the
- * first alone. */
+ * was read has all of its layers there. Their memory is freed, if there is some for the first
+ * alone. */
 static void clear_chain(bloomery_filter *filter)
 {
     const size_t bytes = (size_t)filter->first.bytes;

@@ -342,7 +342,7 @@ bloomery_status bloomery_dialect_save(const bloomery_filter *filter,
         return status;
     status = bloomery_dialect_write(filter, dialect, write_to_target, &target, error);
     if (target.error.status != BLOOMERY_OK && error != NULL)
-        *error = target.error; /* of the file, where the sink only knows that it was stopped */
+        *error = target.error; /* of the file; the sink only knows that it was stopped */
     if (status == BLOOMERY_OK)
         status = bloomery_replacement_commit(&target.replacement, error);
     if (status != BLOOMERY_OK)

@@ -26,7 +26,7 @@ bool bloomery_form_number(const unsigned char *text, size_t bytes, size_t width,
     return true;
 }
 
-/* The character at the beginning of a text, and its bytes; 0 bytes where there is none. */
+/* The character at the beginning of a text, and its bytes; 0 bytes if there is none. */
 static size_t next_character(const unsigned char *text, size_t bytes, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* that needs so many bytes */

@@ -241,7 +241,7 @@ static const uint8_t *stream_span(void *context, uint64_t at, size_t bytes, uint
     return room;
 }
 
-/* Checks all filters, and finds the least size and the adds of the result. */
+/* Checks all filters, and finds the smallest size and the adds of the result. */
 static bloomery_status check_all(struct stream *stream, uint64_t *adds, bloomery_error *error)
 {
     bloomery_error why = {.status = BLOOMERY_OK};

@@ -9,7 +9,7 @@
 /* Stretches that pass over the stack: small enough for a first-level cache, two at a time. */
 enum { BLOOMERY_STRETCH = 4096 };
 
-/* How often the larger one of two sizes must be halved to be the smaller one; false where it can't
+/* How often the larger one of two sizes must be halved to be the smaller one; false if it can't
  * be. */
 bool bloomery_folds_between(uint64_t larger, uint64_t smaller, uint32_t *folds);
 

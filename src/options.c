@@ -101,8 +101,8 @@ void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)
                         given->struct_bytes == 0 ? SOLVED_BYTES_FIRST : given->struct_bytes);
 }
 
-static bloomery_status check_size(const void *given, size_t first_bytes, const char *initialiser,
-                                  bloomery_error *error)
+static bloomery_status check_struct_bytes(const void *given, size_t first_bytes,
+                                          const char *initialiser, bloomery_error *error)
 {
     if (bloomery_sized_is_a_size(given, first_bytes))
         return BLOOMERY_OK;
@@ -113,17 +113,18 @@ static bloomery_status check_size(const void *given, size_t first_bytes, const c
 
 bloomery_status bloomery_plan_check(const bloomery_plan *plan, bloomery_error *error)
 {
-    return plan->struct_bytes == 0 ? BLOOMERY_OK
-                                   : check_size(plan, SOLVED_BYTES_FIRST, "BLOOMERY_PLAN", error);
+    return plan->struct_bytes == 0
+               ? BLOOMERY_OK
+               : check_struct_bytes(plan, SOLVED_BYTES_FIRST, "BLOOMERY_PLAN", error);
 }
 
 bloomery_status bloomery_comparison_check(const bloomery_comparison *comparison,
                                           bloomery_error *error)
 {
-    return check_size(comparison, COMPARISON_BYTES_FIRST, "BLOOMERY_COMPARISON", error);
+    return check_struct_bytes(comparison, COMPARISON_BYTES_FIRST, "BLOOMERY_COMPARISON", error);
 }
 
 bloomery_status bloomery_layer_info_check(const bloomery_layer_info *info)
 {
-    return check_size(info, LAYER_BYTES_FIRST, "BLOOMERY_LAYER_INFO", NULL);
+    return check_struct_bytes(info, LAYER_BYTES_FIRST, "BLOOMERY_LAYER_INFO", NULL);
 }

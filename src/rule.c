@@ -3,7 +3,7 @@
  * How a record becomes a key.
  *
  * A record is what the input has between two terminators. Without a rule it is the key. With one it
- * goes through these steps, always in this order, each only where the rule has it:
+ * goes through these steps, always in this order, each only if the rule has it:
  *
  *     1  crlf         one carriage return at its end is removed
  *     2  comment      a record that begins with this byte has no key
@@ -17,8 +17,8 @@
  *
  * A record without such pairs, number or UTF-8 has no key, and that is reported.
  *
- * The order is part of the file format (docs/format.md), since two programs that differ in it ask
- * for different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
+ * The order is part of the file format (docs/format.md), since two programs that differ in it query
+ * different keys. With `field 2, delimited by comma; csv, trim, lower, comment #`:
  *
  *     record                  key
  *     17,Anna                 anna
@@ -67,7 +67,7 @@ static const unsigned char *find(const unsigned char *from, const unsigned char 
     return found != NULL ? found : end;
 }
 
-/* Field `number` (from 1) of an unquoted record. False where it has fewer. */
+/* Field `number` (from 1) of an unquoted record. False if it has fewer. */
 static bool field_from_front(struct span *text, int delimiter, int64_t number)
 {
     const unsigned char *from = text->at, *end = text->at + text->bytes;
@@ -141,8 +141,8 @@ static bool field_in_quotes(struct span *text, int delimiter, int64_t number, bo
     return false;
 }
 
-/* Takes the quotes off a field, in place or, where they are not just around it, in the scratch,
- * which is moved on. */
+/* Removes the quotes of a field: in place, or if they are not just around it, in the scratch, which
+ * is moved on. */
 static void unquote(struct span *text, unsigned char **scratch)
 {
     const unsigned char *end = text->at + text->bytes;
@@ -289,7 +289,7 @@ static bool read_utf16(struct span *text, unsigned char **scratch)
     (BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER | BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | \
      BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
 
-/* Steps 5 and 6. False where the text is none that they can be done with. */
+/* Steps 5 and 6. False if they cannot be applied to the text. */
 static bool change_form(uint32_t flags, struct span *text, unsigned char **scratch)
 {
     const uint32_t numbers = BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32;

@@ -181,8 +181,8 @@ bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_span
     return save(&source, path, error);
 }
 
-/* Gives the pages of a map that lie in these bytes back to the system: they are read again where
- * somebody wants them. */
+/* Gives the pages of a map that lie in these bytes back to the system: they are read again when
+ * needed. */
 static void forget(const bloomery_filter *filter, uint64_t from, uint64_t to)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

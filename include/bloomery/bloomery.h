@@ -202,7 +202,7 @@ typedef struct bloomery_hash {
     uint64_t hi;
 } bloomery_hash;
 
-/* XXH3 is fast and public: anybody who chooses the keys can make false positives, whatever the
+/* XXH3 is fast and public: an attacker who chooses the keys can make false positives, whatever the
  * seed. Against that, use a secret. */
 typedef enum bloomery_hash_id {
     BLOOMERY_HASH_DEFAULT = 0,  /* as the plan says; SipHash with a secret */
@@ -245,10 +245,10 @@ enum {
 
 /* The result of bloomery_rule_apply on a record. Only KEY is a key. */
 enum {
-    BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty where the rule has SKIP_EMPTY */
+    BLOOMERY_RECORD_SKIPPED = 0,  /* a comment, or empty if the rule has SKIP_EMPTY */
     BLOOMERY_RECORD_KEY = 1,      /* `key` is its key */
     BLOOMERY_RECORD_NO_FIELD = 2, /* it has fewer fields */
-    /* Its text has not the form that HEX, INT64, INT32 or UTF16 asks for; `error` says which. */
+    /* Its text has not the form that HEX, INT64, INT32 or UTF16 requires; `error` says which. */
     BLOOMERY_RECORD_BAD = 3,
     /* Added to each of them: the record ends within CSV quotes, which end there. In files whose
      * quoted fields go over several lines that is wrong, and what follows is wrong too. */
@@ -473,8 +473,8 @@ BLOOMERY_PUBLIC double bloomery_plan_rate(const bloomery_plan *plan, uint64_t ke
 /*
  * What a scalable filter of this solved plan will be when it has grown: the plan of layer `index`,
  * 0 the first, as a blocked filter's; its rate is the layer's own. Solves a plan for each layer up
- * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, if `index` is not 0 to 63, or if `layer`
- * does not begin with its size, or with 0.
+ * to it. BLOOMERY_BAD_ARGUMENT if the plan is not scalable, if `index` is not 0 to 63, or if
+ * `layer` does not begin with its size or with 0.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_plan_layer(const bloomery_plan *plan, uint32_t index,
                                                     bloomery_plan *layer, bloomery_error *error);
@@ -665,7 +665,7 @@ typedef struct bloomery_info {
     bloomery_hash_id hash;
     uint64_t seed;
     uint64_t secret_fingerprint; /* 0: not keyed */
-    bool secret_in_file;         /* anybody who has the file has the secret */
+    bool secret_in_file;         /* every reader of the file has the secret */
     bool secret_known;           /* false with BLOOMERY_OPEN_INSPECT only */
 
     /* What it is in memory. */
@@ -677,7 +677,7 @@ typedef struct bloomery_info {
     bloomery_key_rule rule;
     const char *note; /* belongs to the filter; NULL: none */
 
-    /* The scanned part: reading it takes the whole payload. Zero unless asked for. */
+    /* The scanned part: reading it takes the whole payload. Zero without `scan`. */
     uint64_t bits_set;        /* cells that are not 0 */
     uint64_t saturated_cells; /* counters at their maximum */
     double fill;              /* bits_set / bits */
@@ -1071,10 +1071,10 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filte
 
 /*
  * The distinct keys in a filter of this shape, estimated from how many of its bits are set (of
- * counters: are not 0). O(1): a caller who sums up `new_bits`, less `cleared`, from the `bits_set`
- * of an info on, knows the keys at any moment. Within 1 % or four standard deviations, at any fill
- * between 0.1 % and 95 % (docs/mathematics.md). Infinity if all bits are set; a number larger than
- * theirs counts as all.
+ * counters: are not 0). O(1). A caller that adds `new_bits`, less `cleared`, to the `bits_set` of
+ * an info knows the keys at any moment. Within 1 % or four standard deviations, at any fill between
+ * 0.1 % and 95 % (docs/mathematics.md). Infinity if all bits are set; a number larger than theirs
+ * counts as all.
  *
  * Of a scalable filter `bits_set` is that of all layers together. The keys of its layers are summed
  * up: after a merge, keys that both filters had count twice. In a map or a view of several layers

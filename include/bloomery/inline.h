@@ -140,7 +140,7 @@ static inline bool bloomery_inline_in_line(const bloomery_inline *taken, uint64_
                                 taken->probes);
 }
 
-/* The query by XXH3-64 of a key with `taken->seed`, for who has it already. */
+/* The query by XXH3-64 of a key with `taken->seed`, for callers that have it already. */
 static inline bool bloomery_inline_may_contain_hash(const bloomery_inline *taken, uint64_t hash)
 {
     bool hit = bloomery_inline_in_line(taken, hash);

@@ -147,9 +147,9 @@ typedef struct bloomery_sieve_options {
     bloomery_sieve_engine engine; /* kept */
 
     /* Bytes that the sieve may allocate: filter, buffers and queue. 0: disk engine 64 MiB, memory
-     * engine no limit. Too little is BLOOMERY_BAD_ARGUMENT, and the text says the least, which
+     * engine no limit. Too little is BLOOMERY_BAD_ARGUMENT, and the text says the minimum, which
      * depends on partitions and leases alone. Whatever memory a sieve of the disk engine was used
-     * with before, it opens with any from the least on, and decides in smaller pieces. An item
+     * with before, it opens with any from the minimum on, and decides in smaller pieces. An item
      * longer than a buffer (4 to 64 KiB) takes up to twice its length besides while it is written,
      * decided or popped. */
     uint64_t memory;
@@ -331,8 +331,8 @@ typedef struct bloomery_sieve_item {
  * The leases are durable with the next commit. With BLOOMERY_SYNC_ALWAYS and room on the disk that
  * is before this returns, else after bloomery_sieve_commit, one for as many pops as you like. From
  * then on the numbers are those of their items for good. Before, a crash undoes the pop, and the
- * numbers may become other items'. So commit before you give them to anybody who may outlive this
- * process.
+ * numbers may become other items'. So commit before you pass them to a process that may outlive
+ * this one.
  *
  * A full disk that keeps pending keys from being decided does not keep items from coming out. A
  * commit is tried first, which removes what was read and acknowledged; then it is decided again.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Little-endian loads and stores at any address, and sums that notice when they overflow. Files are
- * little-endian bytes on every host; going through these, no code asks what the host is.
+ * little-endian bytes on every host. Through these, no code depends on the host's order.
  */
 #ifndef BLOOMERY_BASE_BYTES_H
 #define BLOOMERY_BASE_BYTES_H
@@ -68,7 +68,7 @@ static inline void bloomery_store_f64(uint8_t *to, double value)
     bloomery_store_u64(to, bits);
 }
 
-/* value rounded up to a multiple of unit; false where that passes 2^64. */
+/* value rounded up to a multiple of unit; false if that passes 2^64. */
 static inline bool bloomery_round_up(uint64_t value, uint64_t unit, uint64_t *rounded)
 {
     uint64_t rest = value % unit;

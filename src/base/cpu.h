@@ -22,8 +22,8 @@ enum bloomery_cpu {
 enum bloomery_cpu bloomery_cpu_level(void);
 
 /*
- * The level of that name where `best` includes it. Any other name, misspelt or of another machine,
- * is the scalar level. If it were ignored, the best level would be in use, and a test meant to run
+ * The level of that name if `best` includes it. Any other name, misspelt or of another machine, is
+ * the scalar level. If it were ignored, the best level would be in use, and a test meant to run
  * below it would pass without having done so. So a caller that requested more finds "scalar" in
  * bloomery_info.kernel.
  */

@@ -11,13 +11,13 @@
 #include <sys/uio.h>
 
 /* Writes the pieces one behind the other, from `offset` on, and uses them up. `moved` grows by the
- * bytes that were written, also where the next ones failed. EIO if the system takes none. */
+ * bytes that were written, even if the next ones failed. EIO if the system takes none. */
 int bloomery_write_pieces(int file, uint64_t offset, struct iovec *pieces, int count,
                           uint64_t *moved);
 int bloomery_write_at(int file, uint64_t offset, const void *data, size_t bytes);
 
 /* Reads `bytes` bytes from `offset`, or as many as the file has. `moved` grows by the bytes that
- * were read, also where the next ones failed. */
+ * were read, even if the next ones failed. */
 int bloomery_read_at(int file, uint64_t offset, void *to, size_t bytes, uint64_t *moved);
 
 /* fsync and fdatasync. */

@@ -15,8 +15,8 @@ struct bloomery_wanted {
     void *pointer;
 };
 
-/* Loads a library and finds its functions. It stays for good: who unloaded it could not know who
- * still uses it. False if it or one of them is not there. */
+/* Loads a library and finds its functions. It stays for good: no code can know whether others still
+ * use it. False if it or one of them is not there. */
 bool bloomery_load_library(const char *library, const struct bloomery_wanted *wanted, size_t count);
 
 #endif

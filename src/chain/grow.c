@@ -147,7 +147,7 @@ bloomery_status bloomery_chain_next(const struct bloomery_layer *newest, bloomer
     bloomery_status status =
         solve_layer(plan, 0, 0, 0, wide ? BLOOMERY_HASH_XXH3_128 : hash, error);
     plan->hash = hash;
-    plan->rate = rate; /* as asked for: the next one follows from it */
+    plan->rate = rate; /* as planned: the next one follows from it */
     return status;
 }
 
@@ -330,7 +330,7 @@ static bloomery_status grow_past(struct bloomery_filter *filter, uint32_t count,
     return status;
 }
 
-/* Counts the bits of a layer to which nobody adds meanwhile, where their number is not known. */
+/* Counts the bits of a layer to which nobody adds meanwhile, if their number is not known. */
 static void recount(struct bloomery_layer *layer)
 {
     if (layer->unsure == 0)
@@ -473,8 +473,9 @@ static bool may_guess(const struct bloomery_filter *filter, struct bloomery_laye
            layer->full_at - layer->bits_set > layer->bits / 16;
 }
 
-/* Counts the most bits that some keys can set as set, where the layer has room for so many; what
- * they did not set is taken back after. So threads that add at once do not fill the same room. */
+/* Counts the maximum of bits that some keys can set as set, if the layer has room for so many. Bits
+ * that they did not set are taken back after. So threads that add at once do not fill the same
+ * room. */
 static bool reserve(const struct bloomery_filter *filter, struct bloomery_layer *layer,
                     uint64_t most)
 {

@@ -25,15 +25,15 @@ void bloomery_chain_open(struct bloomery_filter *filter);
 void bloomery_chain_begin(struct bloomery_filter *filter);
 
 /* Adds a key and counts it: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` is only
- * written where it did not fail. */
+ * written if it did not fail. */
 int bloomery_chain_add(struct bloomery_filter *filter, bloomery_hash hash, uint32_t *new_bits,
                        bloomery_error *error);
-/* The same where the hash hands out positions. */
+/* The same if the hash gives positions. */
 int bloomery_chain_add_positions(struct bloomery_filter *filter, bloomery_key key,
                                  uint32_t *new_bits, bloomery_error *error);
 
 /* Adds up to 64 keys in order, as bloomery_chain_add does one by one. Bit i of `answers` is set if
- * key i was new; `new_bits` is added to, unless NULL. False where one of them might make the newest
+ * key i was new; `new_bits` is added to, unless NULL. False if one of them might make the newest
  * layer full: nothing was added then, and each is to be added by itself. */
 bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                              size_t keys, uint64_t *answers, uint64_t *new_bits);

@@ -5,11 +5,11 @@
  *     into    a0  a1  a2            ┐
  *     from        b0  b1            ┴──>    a0  a1  b0  b1  a2
  *
- * An absent key is taken for a member where one of the layers does, so the rates add up, and each
- * layer keeps its own. Keys go on to the last layer: of the two newest ones the larger is put
- * there, and of equal ones the own. The layer after it is planned from it. So the rate of the whole
- * stays under the sum of the two chains' planned rates: their layers so far are parts of the two
- * sums, and layers to come are part of one.
+ * An absent key is a false positive if it is one in some layer. So the rates add up, and each layer
+ * keeps its own. Keys go on to the last layer: of the two newest ones the larger is put there, and
+ * of equal ones the own. The layer after it is planned from it. So the rate of the whole stays
+ * under the sum of the two chains' planned rates: their layers so far are parts of the two sums,
+ * and layers to come are part of one.
  *
  * Layers are copied, since the other chain remains, and all memory is taken before anything
  * changes.
@@ -32,7 +32,7 @@ static void release_copies(const bloomery_filter *into, struct bloomery_layer *c
                          BLOOMERY_PAYLOAD_UNIT);
 }
 
-/* Copies of all layers; none where there is no memory. */
+/* Copies of all layers; none if there is no memory. */
 static bloomery_status copy_layers(const bloomery_filter *into, const bloomery_filter *from,
                                    struct bloomery_layer *copies, bloomery_error *error)
 {

@@ -28,7 +28,7 @@ static inline bool bloomery_adds_in_order(const bloomery_filter *filter)
     return filter->kind->grows || bloomery_by_positions(filter) || bloomery_counts_new(filter);
 }
 
-/* A key on its way: by its bytes where the hash hands out positions, else by its hash. */
+/* A key on its way: by its bytes if the hash gives positions, else by its hash. */
 struct bloomery_subject {
     bloomery_key key;
     bloomery_hash hash;

@@ -52,8 +52,8 @@ struct bloomery_operations {
                    uint32_t *cleared);
     uint32_t (*count)(const struct bloomery_layer *layer, const uint8_t *payload,
                       bloomery_hash hash);
-    /* If the hash hands out positions (core/foreign/schemes.h: POSITIONS), these replace those
-     * above, which are NULL: the same by a key's k positions. Else NULL. */
+    /* If the hash gives positions (core/foreign/schemes.h: POSITIONS), these replace those above,
+     * which are NULL: the same by a key's k positions. Else NULL. */
     uint32_t (*add_positions)(const struct bloomery_layer *layer, uint8_t *payload,
                               const uint64_t *positions);
     bool (*may_contain_positions)(const struct bloomery_layer *layer, const uint8_t *payload,
@@ -96,7 +96,7 @@ struct bloomery_kind_row {
                                   bloomery_error *error);
     uint32_t block_bits; /* of a shape made from a plan */
     uint32_t cell_sizes; /* bit b is set if cells of b bits are known */
-    /* What it can; callers ask these and compare no kinds. */
+    /* What it can; callers test these and compare no kinds. */
     bool adds;     /* keys can be added one by one */
     bool removes;  /* keys can be removed and counted */
     bool merges;   /* two of one shape become one */

@@ -51,7 +51,7 @@ static void lay_out(struct bloomery_design *design, int order, uint64_t bits, ui
     design->extra_bytes = EXTRA;
 }
 
-/* Keys and rate; or bits and probes, as for New(m, k), where either may be 0 for 1. */
+/* Keys and rate; or bits and probes, as for New(m, k), in which either may be 0 for 1. */
 static bloomery_status plan(const bloomery_dialect_parameters *given,
                             struct bloomery_design *design, bloomery_error *error)
 {
@@ -161,7 +161,7 @@ static bool is_little_endian(const bloomery_filter *filter)
     return filter->extra_bytes >= EXTRA && filter->extra[0] == LITTLE_ENDIAN_WORDS;
 }
 
-/* As long as it was, or longer where a key was added past that. */
+/* As long as it was, or longer if a key was added past that. */
 static uint64_t length_of(const bloomery_filter *filter)
 {
     const struct bloomery_layer *layer = filter->layers;

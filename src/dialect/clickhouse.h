@@ -12,7 +12,7 @@ bloomery_status bloomery_clickhouse_practice(const bloomery_dialect_parameters *
                                              bool old_literals, struct bloomery_practice *practice,
                                              bloomery_error *error);
 
-/* ceil(bits_per_key keys / 8); false where that passes 2^64. */
+/* ceil(bits_per_key keys / 8); false if that passes 2^64. */
 bool bloomery_clickhouse_bytes(uint32_t bits_per_key, uint64_t keys, uint64_t *bytes);
 
 /* The remarks on rate, table and place. */

@@ -42,8 +42,8 @@ void bloomery_clickhouse_take(struct bloomery_clickhouse_payload *payload, uint6
                               uint64_t bytes, uint64_t index, uint64_t count,
                               struct bloomery_design *design);
 
-/* The other direction: all of the data that the filter came from, or, where it came from none,
- * `head` and its bits. UNSUPPORTED where it was one of many and the others could not be kept. */
+/* The other direction: all of the data that the filter came from, or, if it came from none, `head`
+ * and its bits. UNSUPPORTED if it was one of many and the others could not be kept. */
 bloomery_status bloomery_clickhouse_write(const bloomery_filter *filter, const uint8_t *head,
                                           size_t head_bytes, struct bloomery_emitter *emitter);
 

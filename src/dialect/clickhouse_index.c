@@ -155,7 +155,7 @@ static bloomery_status size_of_one(const struct bloomery_clickhouse_payload *pay
                          bits_per_key, columns, columns == 1 ? "" : "s", (unsigned long long)left);
 }
 
-/* Goes through all granules; `wanted` gets the one with that number, where there is one. */
+/* Goes through all granules; `wanted` receives the one with that number, if there is one. */
 static bloomery_status find_granule(struct bloomery_clickhouse_payload *payload, uint32_t columns,
                                     uint32_t bits_per_key, uint64_t number, struct granule *wanted,
                                     uint64_t *count, bloomery_error *error)

@@ -12,7 +12,8 @@
  *     byte 48    ceil(m / 64) words, bit p being bit p & 63 of word p >> 6
  *                what is left is data that somebody attached
  *
- * The whole may be compressed by gzip, which the bytes themselves do not say: who calls unpacks it.
+ * The whole may be compressed by gzip, which the bytes themselves do not say: the caller unpacks
+ * it.
  *
  * Keys are hashed by FNV-1 (hash/foreign/fnv1.c), positions are a chain of products
  * (core/foreign/modular_chain.c). Sizing: m = |ceil(n ln p / ln(2)^2)|, which is the floor, since

@@ -72,8 +72,8 @@ struct bloomery_dialect_row {
      * come from a file of ours. */
     bloomery_status (*write)(const bloomery_filter *filter, struct bloomery_emitter *emitter);
     /* Whether the filter's hash, schemes and numbers are this dialect's; says what is not. NULL
-     * only where `write` is: that the shape names the dialect proves nothing, a file of ours may
-     * name any. */
+     * only if `write` is. The dialect that a shape names proves nothing: a file of ours may name
+     * any. */
     bloomery_status (*fits)(const bloomery_filter *filter, bloomery_error *error);
     bool (*remark)(const bloomery_filter *filter, uint32_t index, char *text, size_t room);
     const char *(*variant)(const bloomery_filter *filter);
@@ -135,7 +135,7 @@ bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
 
 /* ---- For the rows' functions ----------------------------------------------------------------- */
 
-/* The number of `wanted` among names separated by ", "; 0 where it is NULL. -1: none of them, and
+/* The number of `wanted` among names separated by ", "; 0 if it is NULL. -1: none of them, and
  * `error` says so. */
 int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_error *error);
 

@@ -69,8 +69,8 @@ static void lay_out(struct bloomery_design *design, int release, uint64_t bits, 
 
 /* ---- Sizing ---------------------------------------------------------------------------------- */
 
-/* trunc(entries x), where the product is rounded to 64 bits of mantissa, as x87 does it. On every
- * host: the product of 53 and 32 bits is exact in 128. */
+/* trunc(entries x), the product rounded to 64 bits of mantissa, as x87 does it. On every host: the
+ * product of 53 and 32 bits is exact in 128. */
 static uint64_t long_product(uint64_t entries, double x)
 {
     int exponent;
@@ -94,7 +94,7 @@ static uint64_t long_product(uint64_t entries, double x)
     return down > lost ? (uint64_t)(kept >> (down - lost)) : (uint64_t)(kept << (lost - down));
 }
 
-/* Bits and probes of libbloom's own sizing; 0 bits where there are none. */
+/* Bits and probes of libbloom's own sizing; 0 bits if there are none. */
 static void size_of(int release, uint64_t entries, double rate, uint64_t *bits, uint32_t *probes)
 {
     const double bits_per_entry = bloomery_short_bits_per_key(rate);

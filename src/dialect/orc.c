@@ -108,7 +108,7 @@ struct reader {
     size_t at;
 };
 
-/* A varint of at most so many bytes and no byte more than it needs: false where there is none. */
+/* A varint of at most so many bytes and no byte more than it needs: false if there is none. */
 static bool read_varint(struct reader *reader, unsigned most, uint64_t *value)
 {
     *value = 0;
@@ -311,8 +311,7 @@ static const char *variant(const bloomery_filter *filter)
     return names[keys | (is_fixed(filter) ? FIXED : 0)];
 }
 
-/* The size that was meant, where the bits that were added decided how many probes there are, or
- * where none were needed. */
+/* The intended size, if the added bits decided the number of probes, or if none were needed. */
 static bool remark_size(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = filter->layers;

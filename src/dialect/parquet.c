@@ -155,8 +155,7 @@ static size_t make_header(uint64_t bytes, uint8_t header[HEADER_MAX])
     return at + sizeof ending;
 }
 
-/* The number of bytes that a header speaks of, 0 where there is no number; `at` is moved behind
- * it. */
+/* The number of bytes that a header speaks of, 0 if there is no number; `at` is moved behind it. */
 static uint64_t read_number(const uint8_t *data, size_t bytes, size_t *at)
 {
     uint64_t value = 0;

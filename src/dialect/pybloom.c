@@ -19,7 +19,7 @@
  * The bytes show which of the two it is: in the place of a chain's ratio a filter has rate and k,
  * which read as a double are next to 0. They do not show the writer. The variants are "4" and "3"
  * after the version of pybloom_live, and "2" for pybloom 2.0, which hashes as 3 and differs in how
- * it sizes chains. Keys are counted where they set a bit.
+ * it sizes chains. Keys are counted if they set a bit.
  *
  * Keys are the UTF-8 of a str. Bytes are themselves in version 4, and under Python 3 the text of
  * their repr(), b'...', in version 3.
@@ -28,7 +28,7 @@
  *
  * Faults: pybloom_live plans the first filter of a chain for 0.9 p. The sum of all rates is p only
  * if it is 0.1 p, as in pybloom 2.0, so a chain ends at 9 p. Filters of versions 3 and 4 look alike
- * and differ where digests have 128 bits: read as the other, keys are missed.
+ * and differ if digests have 128 bits: read as the other, keys are missed.
  */
 #include "dialect/dialects.h"
 
@@ -332,7 +332,7 @@ static bool remark_chain(const bloomery_filter *filter, char *text, size_t room)
     return true;
 }
 
-/* Whether MD5 or XXH3 is the digest: where the numbers of a key fit in 128 bits. */
+/* Whether MD5 or XXH3 is the digest: if the numbers of a key fit in 128 bits. */
 static bool remark_version(const bloomery_filter *filter, char *text, size_t room)
 {
     const struct bloomery_layer *layer = &filter->layers[0];

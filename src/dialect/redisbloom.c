@@ -294,7 +294,7 @@ static const char *variant(const bloomery_filter *filter)
     return filter->shape.growth == 0 ? "nonscaling" : "scaling";
 }
 
-/* With all layers full. The planned rate is twice the first layer's where the chain scales. */
+/* With all layers full. The planned rate is twice the first layer's if the chain scales. */
 static bool remark(const bloomery_filter *filter, uint32_t index, char *text, size_t room)
 {
     struct bloomery_phrase is, wanted;

@@ -77,7 +77,7 @@ double bloomery_blocked_rate(uint64_t blocks, uint32_t blocks_per_key, uint32_t 
 /* The chance q that one pick of a key sets a given bit of the filter: k / (512 N). */
 double bloomery_blocked_hit(uint64_t blocks, uint32_t probes);
 
-/* The keys that set so many of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)). Infinite where
+/* The keys that set so many of `bits` bits on average: ln(1 - fill) / (L ln(1 - q)). Infinite if
  * all are set. */
 double bloomery_blocked_estimate_keys(uint64_t bits, uint64_t blocks, uint32_t blocks_per_key,
                                       uint32_t probes, uint64_t bits_set);

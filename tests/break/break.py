@@ -135,7 +135,7 @@ class Tree:
 
     def program(self, name, broken=None):
         """A test program, linked."""
-        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "forge")]
+        support = [f"tests/support/{part}.c" for part in ("support", "bounds", "columns", "forge", "specimens")]
         if name.startswith("sieve/"):
             parts = [f"tests/sieve/{part}.c" for part in ("stream", "life", "drive")]
             sources = [f"tests/{name}.c", *parts, *support, *self.sources("src")]

@@ -30,7 +30,7 @@ BREAKS = [
     Break("a_plan_forgets_the_size_its_caller_has", "bloomery_sized_give()",
           [("const size_t size = sizeof(size_t);", "const size_t size = 0;")],
           "arguments/plans_may_grow"),
-    Break("what_was_never_initialised_is_filled", "check_size()",
+    Break("what_was_never_initialised_is_filled", "check_struct_bytes()",
           [("if (bloomery_sized_is_a_size(given, first_bytes))",
             "if (initialiser != NULL || bloomery_sized_is_a_size(given, first_bytes))")],
           "arguments/structs_without_their_size_are_not_filled"),
@@ -374,7 +374,7 @@ BREAKS = [
           "damage/every_truncation_refused"),
 
     # The command.
-    Break("the_lock_locks_nothing", "tool_filter_lock()",
+    Break("the_lock_locks_nothing", "lock_held()",
           [("locked = flock(descriptor, LOCK_EX);",
             "locked = flock(descriptor, LOCK_SH);")],
           "cli/test_add.py/two_adders_lose_nothing", quick=True),

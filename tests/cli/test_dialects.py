@@ -357,6 +357,14 @@ def raw_numbers_and_short_names_are_taken(c):
 
 
 @case
+def a_chain_that_never_grows_is_shown_as_one_and_takes_no_limit(c):
+    c.run("build -q --dialect redisbloom,keys=100,rate=0.01,variant=nonscaling -o f.rb", stdin="a\n", stderr=None)
+    c.expect(len(json.loads(c.run("inspect --json f.rb --dialect redisbloom", stdout=None)[0])["chain"]) == 1, "no chain")
+    c.run("inspect f.rb --dialect redisbloom", stdout=has("  layers           1\n"))
+    c.run("add -q --dialect redisbloom --memory 1M f.rb", stdin="b\n", code=2, stderr=has("does not grow"))
+
+
+@case
 def positions_are_printed(c):
     c.run("build -q --dialect guava,bits=640,probes=4 --ours -n 9 -o f.bloom", stdin="a\n", stderr=None)
     c.run("query --positions f.bloom", stdin="a\nb\n", stdout=None)

@@ -9,14 +9,14 @@
  *     YYMMDD        century and sex: 3 and 4 a man and a woman born 1900 to 1999,
  *                   5 and 6 born from 2000 on
  *
- * The check digit is the sum of the first eleven digits weighted 1 to 11, modulo 11. Where that is
- * 10, the weights 3,4,5,6,7,8,9,10,11,1,2 are used instead; where that is 10 again, the serial is
- * not given out. So about 9,917 of the 10,000 serials of a day and sex exist.
+ * The check digit is the sum of the first eleven digits weighted 1 to 11, modulo 11. If that is 10,
+ * the weights 3,4,5,6,7,8,9,10,11,1,2 are used instead; if that is 10 again, the serial is not
+ * given out. So about 9,917 of the 10,000 serials of a day and sex exist.
  *
- * Ages and sexes follow a table of the year 2020, taken at the middle of that year: somebody of age
+ * Ages and sexes follow a table of the year 2020, taken at the middle of that year. A person of age
  * a on 1 July 2020 was born from 2 July of 2019-a to 1 July of 2020-a. The ages of the table, 0 to
- * 99, make one hundred years or 36,525 days, so that two digits of a year suffice to tell them all
- * apart, and with two sexes 73,050 slots.
+ * 99, make one hundred years or 36,525 days. So two digits of a year suffice to tell them all
+ * apart, and with two sexes there are 73,050 slots.
  *
  * The people are lined up slot by slot and their number, the rank, decides everything:
  *
@@ -27,8 +27,8 @@
  *     rank -> serial   the place within the slot picks from a shuffled list of the serials that
  *                      are valid there, begun at a random point for every slot
  *
- * Each step is one-to-one, so no number repeats and none needs to be remembered. Which serials are
- * valid depends on the first seven digits only through their two weighted sums modulo 11: there
+ * Each step is one-to-one, so no number repeats and none needs to be remembered. The first seven
+ * digits decide which serials are valid only through their two weighted sums modulo 11. So there
  * are 121 families of slots with one list each.
  */
 #include "base/ids.h"
@@ -161,7 +161,7 @@ static uint64_t min_valid(void)
 
 uint64_t tool_ids_maximum(void)
 {
-    /* A cell gets at most its exact share and one person more, and a day of it at most that over
+    /* A cell gets at most its exact share and one person more. A day of it gets at most that over
      * the days, rounded up; a group has at least 1,826 days. */
     const uint64_t room = min_valid() * 1826 - 1;
     uint64_t heaviest = 0;
@@ -289,7 +289,7 @@ static void make_valid(struct tool_ids *ids, uint64_t seed)
         for (unsigned serial = 0; serial < SERIALS; serial++) {
             if (ids->check[family][ids->residue[serial]] == NO_CHECK)
                 continue;
-            /* Fisher and Yates, inside out: the new one takes a random place, and whoever was there
+            /* Fisher and Yates, inside out: the new one takes a random place, and the old one there
              * goes to the end. */
             uint64_t place = tool_scale(tool_random_next(&random), (uint64_t)count + 1);
             list[count] = list[place];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A stream that never ends by itself is ended by a signal, and what was read of it until then
- * should not be lost. So the first signal ends the input: reading stops, what was read is
- * delivered, and only then the process ends, by that signal, as whoever sent it expects. The second
- * one does not wait for that.
+ * should not be lost. So the first signal ends the input. Reading stops, what was read is
+ * delivered, and only then the process ends, by that signal, as its sender expects. The second one
+ * does not wait for that.
  *
  * Handlers may call next to nothing. This one sets a number and writes a byte into a pipe on which
  * waiting readers also wait. Both belong to the process and are never taken away, so that it does
@@ -55,7 +55,7 @@ static void handle(int number)
 static void install(int number)
 {
     struct sigaction before, action = {.sa_handler = handle, .sa_flags = SA_RESTART};
-    /* What is ignored (nohup, a shell's background) stays so. */
+    /* Signals that are ignored (nohup, a shell's background) stay so. */
     if (sigaction(number, NULL, &before) != 0 || before.sa_handler == SIG_IGN)
         return;
     sigfillset(&action.sa_mask);

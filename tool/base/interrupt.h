@@ -7,24 +7,24 @@
 
 struct tool_interrupt;
 
-/* From now on `path` is removed where a signal ends the process; NULL: nothing is. It must stay. */
+/* From now on `path` is removed if a signal ends the process; NULL: nothing is. It must stay. */
 void tool_interrupt_remove(const char *path);
 
 /* The same for a second file. */
 void tool_interrupt_remove_too(const char *path);
 
 /* From now on the first SIGINT, SIGTERM or SIGHUP only ends reading; the second ends the process.
- * NULL where the system has no pipe to spare: then the first does. */
+ * NULL if the system has no pipe to spare: then the first does. */
 const struct tool_interrupt *tool_interrupt_take(void);
 
 /* Whether such a signal came. */
 bool tool_interrupt_came(const struct tool_interrupt *of);
 
-/* Its name, "" where none came. */
+/* Its name, "" if none came. */
 const char *tool_interrupt_name(void);
 
-/* The ends of a pipe that has a byte when it came. Whoever wants to wake for another reason may
- * write one, too: nobody reads it. */
+/* The ends of a pipe that has a byte when it came. A thread that wants to wake for another reason
+ * may write one, too: it is never read. */
 int tool_interrupt_read_end(const struct tool_interrupt *of);
 int tool_interrupt_write_end(const struct tool_interrupt *of);
 

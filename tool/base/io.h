@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole transfers. A call of the system may move fewer bytes than it was given, and a signal may
- * interrupt it; these go on until all is done. They return 0 or an errno. `moved` grows by the
- * bytes that were moved, also where the next ones failed.
+ * Whole transfers. A system call may move fewer bytes than it was given, and a signal may interrupt
+ * it. These go on until all is done. They return 0 or an errno. `moved` grows by the bytes that
+ * were moved, even if the next ones failed.
  */
 #ifndef BLOOMERY_TOOL_IO_H
 #define BLOOMERY_TOOL_IO_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * JSON output on top of jansson: one object per command, printed by tool_json_print. Numbers are
- * not rounded, sizes are plain bytes, and what may take all 64 bits (seeds, fingerprints) is a
- * string, because many readers keep numbers as doubles.
+ * not rounded, and sizes are plain bytes. Values that may take all 64 bits (seeds, fingerprints)
+ * are strings, because many readers keep numbers as doubles.
  *
  * Every object begins with "schema": 1. Later versions add names and never change one.
  */
@@ -34,7 +34,7 @@ json_t *tool_json_array(void);
 json_t *tool_json_object(void);
 
 /* Prints the object and a newline on stdout, frees it, and returns `code`, or TOOL_ERROR after a
- * message where writing failed. */
+ * message if writing failed. */
 int tool_json_print(json_t *object, int code);
 
 /* The same on stderr, for commands whose stdout has something else. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Libraries that few runs need, loaded when one does. libarchive alone brings a dozen others with
- * it: starting with them takes five milliseconds, in which a million keys can be asked for, and
- * without them two.
+ * it. Starting with them takes five milliseconds, time for a million queries, and without them two.
  */
 #ifndef BLOOMERY_TOOL_LOAD_H
 #define BLOOMERY_TOOL_LOAD_H
 
 #include <stddef.h>
 
-/* Where the address of a function goes: a pointer to a pointer to a function. */
+/* Receives the address of a function: a pointer to a pointer to a function. */
 struct tool_wanted {
     const char *name;
     void *pointer;

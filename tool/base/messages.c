@@ -22,7 +22,7 @@ void tool_set_program(const struct tool_command *command)
     running = command;
 }
 
-/* The subcommand's name, "" where there is none. */
+/* The subcommand's name, "" if there is none. */
 static const char *subcommand(void)
 {
     return running != NULL && running->name != program ? running->name : "";

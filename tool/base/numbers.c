@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts and sizes are read exactly, in 128-bit integers, because a number of keys or bytes that
- * went through a double would be another number above 2^53. Rates are read with strtod, which
- * rounds correctly; it and printf follow the "C" locale, since this program never calls setlocale.
+ * Counts and sizes are read exactly, in 128-bit integers. A number of keys or bytes that went
+ * through a double would be another number above 2^53. Rates are read with strtod, which rounds
+ * correctly; it and printf follow the "C" locale, since this program never calls setlocale.
  */
 #include "base/numbers.h"
 
@@ -87,7 +87,7 @@ static const char *read_decimal(const char *text, struct decimal *number)
     return text;
 }
 
-/* number x unit, whole or (where `cut`) with the fraction cut off. */
+/* number x unit, whole or (if `cut`) with the fraction cut off. */
 static bool scale(struct decimal number, uint64_t unit, bool cut, uint64_t *value)
 {
     wide product = (wide)number.digits * unit;

@@ -26,18 +26,18 @@ bool tool_parse_rate(const char *text, double *value);
 #define TOOL_MEMORY_MAX (UINT64_C(1) << 47)
 #define TOOL_RATE_MIN   1e-15
 
-/* What `plan` and `build` take where nothing says how often a filter may be wrong. */
+/* The false-positive rate of `plan` and `build` if none is given. */
 #define TOOL_RATE_DEFAULT 1e-4
 
-/* After how many keys a scalable filter grows first, where nothing is known of their number: it
- * takes some MB then, and a billion keys are ten layers. */
+/* The keys after which a scalable filter first grows, if their number is unknown: it takes some MB
+ * then, and a billion keys are ten layers. */
 #define TOOL_CHAIN_KEYS (UINT64_C(1) << 20)
 
 /*
  * The same for the value of an option, range check included. `option` is the option as the user
- * writes it ("-n", "--memory"). Where the text is no number or out of range they print a sentence
- * that says what the option takes, with the try-line, and return false. Ranges include both ends,
- * but a rate is always TOOL_RATE_MIN to below 1, and a size (of memory) 1 to TOOL_MEMORY_MAX.
+ * writes it ("-n", "--memory"). If the text is no number or out of range they print a sentence that
+ * says what the option takes, with the try-line, and return false. Ranges include both ends, but a
+ * rate is always TOOL_RATE_MIN to below 1, and a size (of memory) 1 to TOOL_MEMORY_MAX.
  */
 bool tool_option_count(const char *option, const char *text, uint64_t least, uint64_t most,
                        uint64_t *value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Everything that goes to stdout, or to a file instead: one buffer, and no write whose result is
- * not looked at. After a failed write the rest is dropped; producers of much output ask
+ * not looked at. After a failed write the rest is dropped; producers of much output check
  * tool_out_failed() now and then. A reader that has gone away ends the program quietly by SIGPIPE.
  *
  *     struct tool_out out;
@@ -48,7 +48,7 @@ void tool_out_take(struct tool_out *out, size_t bytes);
 bool tool_out_flush(struct tool_out *out);
 bool tool_out_failed(const struct tool_out *out);
 
-/* Flushes. Where any write failed it prints why and returns TOOL_ERROR, otherwise `code`. */
+/* Flushes. If any write failed it prints why and returns TOOL_ERROR, otherwise `code`. */
 int tool_out_finish(struct tool_out *out, int code);
 
 #endif /* BLOOMERY_TOOL_OUT_H */

@@ -5,9 +5,9 @@
  * filters come from elsewhere.
  *
  * A permutation of the numbers below a power of two puts things in an order that looks shuffled
- * without holding them in memory: a Feistel network, whose two halves are hashed into each other
- * in turn. For a range that is no power of two, permute the next larger one and skip what falls
- * outside: at most every second number does.
+ * without holding them in memory. It is a Feistel network, whose two halves are hashed into each
+ * other in turn. For a range that is no power of two, permute the next larger one and skip what
+ * falls outside: at most every second number does.
  */
 #ifndef BLOOMERY_TOOL_RANDOM_H
 #define BLOOMERY_TOOL_RANDOM_H

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Where a standard stream is closed, the next file to be opened would take its place, and get what
- * is printed. Its place is taken by what can neither be written (stdin, stdout) nor read. */
+/* If a standard stream is closed, the next file to be opened would take its place, and get what is
+ * printed. Its place is taken by what can neither be written (stdin, stdout) nor read. */
 static bool take_standard_places(void)
 {
     for (int place = STDIN_FILENO; place <= STDERR_FILENO; place++)
@@ -18,8 +18,8 @@ static bool take_standard_places(void)
 
 bool tool_standard_begin(void)
 {
-    /* A reader that went away ends us quietly, also where our parent ignores the signal. A file
-     * that may grow no further is a failed write like any other. */
+    /* A reader that went away ends us quietly, even if our parent ignores the signal. A file that
+     * may grow no further is a failed write like any other. */
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_IGN);
     return take_standard_places();

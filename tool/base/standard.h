@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* False where a standard stream is closed and nothing could take its place. */
+/* False if a standard stream is closed and nothing could take its place. */
 bool tool_standard_begin(void);
 
 #endif /* BLOOMERY_TOOL_STANDARD_H */

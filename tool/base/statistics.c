@@ -16,7 +16,7 @@ struct tool_interval tool_wilson(uint64_t hits, uint64_t trials)
     const double reach =
         z / (1 + z * z / count) * sqrt(share * (1 - share) / count + z * z / (4 * count * count));
     struct tool_interval interval = {middle - reach, middle + reach};
-    /* The ends are exact where rounding would miss them by a hair. */
+    /* The ends are exact if rounding would miss them by a hair. */
     if (hits == 0)
         interval.low = 0;
     if (hits == trials)
@@ -118,15 +118,15 @@ static double line_variance(double load, double probes)
 }
 
 /*
- * The live rate of a blocked filter is the mean of (x / 512)^k over its lines, where x counts the
- * bits set in a line, to the power L; plans predict its average over all filters of the shape. One
+ * The live rate of a blocked filter is the mean of (x / 512)^k over its blocks, to the power L; x
+ * counts the bits set in a block. Plans predict its average over all filters of the shape. One
  * filter strays from that by the standard deviation among lines over the root of their number. In a
  * classic filter the bits set are nearly binomial, and to the power k their deviation counts k
  * fold.
  *
- * Eight deviations are allowed. Where rates are very low the distribution has a long tail, a few
- * full lines making up most of the rate; of a million filters made from 1e-12 to 0.3 and for 1 to
- * 100,000 keys, one in ten thousand went beyond, and of those whose L was chosen by the plan one.
+ * Eight deviations are allowed. If rates are very low the distribution has a long tail, and a few
+ * full blocks make up most of the rate. A million filters were made from 1e-12 to 0.3 and for 1 to
+ * 100,000 keys. One in ten thousand went beyond; of those whose L was chosen by the plan, one did.
  */
 double tool_allowed_factor(const bloomery_plan *shape, uint64_t keys)
 {

@@ -20,16 +20,16 @@ struct tool_interval {
 struct tool_interval tool_wilson(uint64_t hits, uint64_t trials);
 
 /* Whether so many hits, or more (or so few, or fewer), happen to this rate at least once in 2,000
- * times: the two sides together are wrong once in 1,000. Exact, also for a handful of hits. */
+ * times. The two sides together are wrong once in 1,000. Exact, also for a handful of hits. */
 bool tool_plausible(uint64_t hits, uint64_t trials, double rate);
 
-/* The least and the most hits that are plausible. */
+/* The minimum and the maximum of hits that are plausible. */
 void tool_plausible_hits(uint64_t trials, double rate, uint64_t *least, uint64_t *most);
 
 /*
- * How far the live rate of one filter may lie above the average of its shape by chance, as a factor
- * of at least 1.05, the 5 % that no plan of ours may be off by. `shape` is a plan of which kind,
- * bits, lines and probes are read. statistics.c derives it.
+ * How far the live rate of one filter may lie above the average of its shape by chance. It is a
+ * factor of at least 1.05, the 5 % that no plan of ours may be off by. `shape` is a plan of which
+ * kind, bits, lines and probes are read. statistics.c derives it.
  */
 double tool_allowed_factor(const bloomery_plan *shape, uint64_t keys);
 

@@ -11,8 +11,8 @@ enum { TOOL_THREADS_MAX = 256 };
 typedef void tool_work(void *context, uint32_t number);
 
 /* Runs `work` in `threads` threads, the calling one being number 0, and returns when all are done.
- * Where the system gives fewer threads, those do it: the work has to be such that any number of
- * threads can. */
+ * If the system gives fewer threads, those do it: any number of threads must be able to do the
+ * work. */
 void tool_team_run(uint32_t threads, tool_work *work, void *context);
 
 #endif /* BLOOMERY_TOOL_TEAM_H */

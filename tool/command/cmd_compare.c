@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compare: what two filters have in common. Exit codes are those of cmp and diff: 0 where they are
- * the same, bit for bit, 1 where they are not, 2 where that could not be found out.
+ * compare: what two filters have in common. Exit codes are those of cmp and diff: 0 if they are the
+ * same, bit for bit, 1 if they are not, 2 if that could not be found out.
  */
 #include "base/json.h"
 #include "base/numbers.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * convert: a filter of another kind, or in another system's file, made from what a filter holds.
- * Keys are not in a filter, so only what can be told from its cells can be made: which kinds, are
- * rows of `conversions`; in which systems' files the same bits mean the same keys, the library
- * knows.
+ * Keys are not in a filter, so a conversion makes only what follows from its cells. Rows of
+ * `conversions` say which kinds are possible. The library knows in which systems' files the same
+ * bits mean the same keys.
  *
  *     --from D      D's file  -> a file of ours, whose dialect is D
  *     --to D        a file of ours, or one that is recognised  -> D's file

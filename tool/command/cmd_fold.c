@@ -62,7 +62,7 @@ static uint32_t max_folds(const bloomery_info *info)
     return most;
 }
 
-/* How often --memory asks for; false after saying why that is too often. */
+/* The folds that --memory requires; false after saying why there are too many. */
 static bool times_for_memory(const struct folding *folding, const bloomery_info *info,
                              uint32_t *times)
 {
@@ -107,7 +107,7 @@ static int report(const struct folding *folding, const bloomery_info *info, uint
     return tool_json_print(object, TOOL_FOUND);
 }
 
-/* Folds once it is known how often; not at all where it is small enough as it is. */
+/* Folds once it is known how often; not at all if it is small enough as it is. */
 static int fold_filter(const struct folding *folding, const bloomery_filter *filter)
 {
     uint32_t times = folding->times > 0 ? folding->times : 1;

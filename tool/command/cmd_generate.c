@@ -10,8 +10,8 @@
  *   integers   the index, multiplied by an odd number and mixed, each step a bijection
  *
  * The hosts of the URLs are as unequal as in the world: the chance of the host of rank r falls as
- * 1/r, made without floating point by drawing a number of bits first and then a rank that has so
- * many bits. (A logarithm might differ in its last bit from one machine to another.)
+ * 1/r. It is made without floating point, by drawing a number of bits first and then a rank that
+ * has so many bits. (A logarithm might differ in its last bit from one machine to another.)
  */
 #include "base/ids.h"
 #include "base/numbers.h"
@@ -67,7 +67,7 @@ enum {
     ID_LINES = BATCH * ID_LINE,
 };
 
-/* False where writing has failed and nothing more need be made. */
+/* False if writing has failed and nothing more need be made. */
 static bool go_on(const struct request *request, struct tool_out *out,
                   struct tool_progress *progress, uint64_t done)
 {

@@ -3,8 +3,9 @@
  * merge: filters of parts become the filter of the whole.
  *
  * Plain filters pass from maps of their files to the new file in pieces, so that they may be larger
- * than the memory. In memory are merged only chains, whose layers are appended, and what goes to
- * stdout, which can't be taken back: everything is known to be good before the first byte.
+ * than the memory. Only two sorts are merged in memory: chains, whose layers are appended, and
+ * output to stdout, which can't be taken back. Everything is known to be good before the first
+ * byte.
  */
 #include "base/json.h"
 #include "base/numbers.h"
@@ -144,7 +145,7 @@ static int check_only(const struct merging *merging)
     return tool_out_finish(&out, misfits > 0 ? TOOL_NONE : TOOL_FOUND);
 }
 
-/* The same as an error of a merge, and the least of the sizes. */
+/* The same as an error of a merge, and the smallest of the sizes. */
 static bool all_fit(const struct merging *merging, uint64_t *least)
 {
     bloomery_error error;
@@ -189,7 +190,7 @@ static size_t say_folds(const struct merging *merging, uint64_t least)
 
 /* ---- Merging --------------------------------------------------------------------------------- */
 
-/* What failed while filters were put together: damage is told of the file that has it. */
+/* A failure while filters were put together: damage is reported with the file that has it. */
 static bool failed(const struct merging *merging, const bloomery_error *error)
 {
     bloomery_error damage;
@@ -202,7 +203,7 @@ static bool failed(const struct merging *merging, const bloomery_error *error)
     return false;
 }
 
-/* The first filter as one that can be changed, at the least size. */
+/* The first filter as one that can be changed, at the smallest size. */
 static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t least)
 {
     bloomery_filter *into = NULL;

@@ -65,7 +65,7 @@ static const char help[] =
     "  bloomery plan --sieve -n 1e9 --memory 18MB\n"
     "  bloomery plan --table clickhouse\n";
 
-/* What was asked; 0 where it was not. */
+/* The options; 0 if not given. */
 struct wish {
     uint64_t keys;
     double rate;
@@ -235,7 +235,8 @@ static const char *full_name(char *name, const struct row *row)
 
 /* ---- Solving --------------------------------------------------------------------------------- */
 
-/* Solves for the unknown of the three. Where none is, memory is a limit, not part of the plan. */
+/* Solves for the unknown of the three. If there is none, memory is a limit, not part of the
+ * plan. */
 static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t blocks, bloomery_plan *plan,
                   bloomery_error *error)
 {
@@ -254,7 +255,7 @@ static bool only_by_name(bloomery_kind kind)
     return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;
 }
 
-/* All rows that were asked for, and the plan that `build` would follow. Returns how many. */
+/* All wanted rows, and the plan that `build` would follow. Returns how many. */
 static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, struct row *rows)
 {
     size_t count = 0;

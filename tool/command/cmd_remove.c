@@ -3,8 +3,8 @@
  * remove: keys out of a counting filter. As with `add`, the file is loaded, changed in memory,
  * written beside and renamed, under its lock.
  *
- * One thread does it all: of equal lines the second may be absent where the first was not, and what
- * is reported must not depend on which came first.
+ * One thread does it all: of equal lines the second may be absent although the first was not. The
+ * report must not depend on which came first.
  */
 #include "base/json.h"
 #include "base/numbers.h"
@@ -114,7 +114,7 @@ static void count_removal(struct outcome *outcome, int found, uint32_t cleared)
     outcome->cleared += cleared;
 }
 
-/* Where keys have positions and no hash, as with some other systems. */
+/* If keys have positions and no hash, as with some other systems. */
 static void remove_one_by_one(struct worker *worker, const bloomery_key *keys, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -124,7 +124,7 @@ static void remove_one_by_one(struct worker *worker, const bloomery_key *keys, s
     }
 }
 
-/* A batch; its keys can be asked for, or the filter would not have been opened. */
+/* A batch; its keys can be queried, or the filter would not have been opened. */
 static void remove_keys(struct worker *worker, const bloomery_key *keys, size_t count)
 {
     bloomery_filter *filter = worker->filter;
@@ -196,9 +196,9 @@ static bool remove_lines(const struct removal *removal, const bloomery_key_rule 
 }
 
 /*
- * Of lines that were never added a share as large as the rate is taken for added ones; the others
- * are those that were surely absent. So for `absent` of these absent * rate / (1 - rate) were
- * removed wrongly. The rate falls while lines are removed; its mean before and after is taken.
+ * A share of the lines that were never added, as large as the rate, is taken for added ones; the
+ * others are those that were definitely absent. So for `absent` of these absent * rate / (1 - rate)
+ * were removed wrongly. The rate falls while lines are removed; its mean before and after is taken.
  */
 static double wrong_removals(const struct outcome *outcome, double rate_before)
 {

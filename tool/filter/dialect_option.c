@@ -125,7 +125,7 @@ static bool read_seed(const char *text, uint64_t *value)
     return true;
 }
 
-/* What is 0 counts as not given, so only seeds and indexes, whose default it is, may be that. */
+/* A value of 0 counts as not given, so only seeds and indexes, whose default it is, may be 0. */
 static bool read_whole(enum value kind, const char *text, void *to)
 {
     uint64_t value = 0;
@@ -187,7 +187,7 @@ static const char *wanted(enum value value)
 
 /* ---- The option ------------------------------------------------------------------------------ */
 
-/* The next word of a list separated by commas. False where it is too long to be any. */
+/* The next word of a list separated by commas. False if it is too long to be any. */
 static bool next_word(const char **text, char word[2 * WORD_BYTES])
 {
     const size_t length = strcspn(*text, ",");

@@ -7,8 +7,8 @@
  *     clickhouse,bytes=1MiB,probes=3,seed=7
  *     leveldb,bits_per_key=10,keys=20M
  *
- * The parameters are the fields of bloomery_dialect_parameters and some short names for them; which
- * of them a dialect has a use for, `bloomery dialects` says, and the library refuses others.
+ * The parameters are the fields of bloomery_dialect_parameters and some short names for them.
+ * `bloomery dialects` says which of them a dialect takes, and the library refuses others.
  */
 #ifndef BLOOMERY_TOOL_DIALECT_OPTION_H
 #define BLOOMERY_TOOL_DIALECT_OPTION_H

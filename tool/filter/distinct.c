@@ -3,18 +3,18 @@
  * A sample of the different hashes: all whose lowest bits are 0, of so many bits that the sample
  * fits.
  *
- *     level 0   all hashes             up to 65,536 different ones
+ *     level 0   all hashes             up to 16,384 different ones
  *     level 1   ...0                   when there are more: half of those that are kept go
  *     level 2   ...00
  *
  * A hash that comes again falls on its own slot, so repeats count once. Each different hash is in
  * the sample of level s with a chance of 2^-s, independently. With c of them in the sample, c * 2^s
  * are estimated. The variance of c is n 2^-s (1 - 2^-s), so the standard deviation of the estimate
- * is 2^s sqrt(c (1 - 2^-s)): 0.39 % to 0.55 % while c is between half of the room and all of it. At
- * level 0 the count is exact.
+ * is 2^s sqrt(c (1 - 2^-s)). That is 0.78 % to 1.1 % while c is between half of the room and all
+ * of it. At level 0 the count is exact.
  *
  * The level at which the sample fits depends on the set of hashes alone. Samples of several threads
- * are merged at the higher of their levels, and go up as one would: the estimate is the same
+ * are merged at the higher of their levels, and go up as one would. So the estimate is the same
  * whatever the threads and the order. (Wegman's adaptive sampling; Flajolet, "On adaptive
  * sampling", Computing 43, 1990.)
  */

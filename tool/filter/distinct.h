@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TOOL_DISTINCT_KEPT = 1 << 16 }; /* different hashes in a sample, at most */
+enum { TOOL_DISTINCT_KEPT = 1 << 14 }; /* different hashes in a sample, at most */
 
 /* One thread's sample. Begins as zeros. */
 struct tool_distinct {

@@ -158,8 +158,7 @@ void tool_warn_overfull(const char *path, const bloomery_info *info)
 {
     if (info->planned_keys == 0 || info->estimated_keys <= OVERFULL * (double)info->planned_keys)
         return;
-    /* Other systems round their sizes up: a few keys more may still be within what was asked
-     * for. */
+    /* Other systems round their sizes up: a few keys more may still be within the plan. */
     if (info->live_rate <= info->planned_rate)
         return;
     char all[TOOL_NUMBER_BYTES], planned[TOOL_NUMBER_BYTES], now[TOOL_NUMBER_BYTES],

@@ -15,7 +15,7 @@
 /* Reads a secret file: 32 hexadecimal digits, blanks and newlines around them. */
 bool tool_secret_read(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
-/* The same for `build`: where the file does not exist, it is made with a random key (mode 0600). */
+/* The same for `build`: if the file does not exist, it is made with a random secret (mode 0600). */
 bool tool_secret_read_or_make(const char *path, uint8_t key[BLOOMERY_SECRET_BYTES]);
 
 /*
@@ -36,12 +36,12 @@ bloomery_filter *tool_filter_open_held(const char *path, int lock, uint32_t open
 /* Says that it is a pipe or standard input: filters are mapped. Returns false. */
 bool tool_filter_refuse(const char *path);
 
-/* Warns where a filter holds more keys than it was planned for. `info` has been scanned. */
+/* Warns if a filter holds more keys than it was planned for. `info` has been scanned. */
 void tool_warn_overfull(const char *path, const bloomery_info *info);
 
 /*
  * Locks a filter file against other commands that change it, and waits while one of them holds it.
- * The lock is held on the inode that `path` names on return: where a rename replaced it while we
+ * The lock is held on the inode that `path` names on return: if a rename replaced it while we
  * waited, the new one is locked. Returns a descriptor that keeps the lock until tool_filter_unlock,
  * or -1 after a message.
  */
@@ -49,8 +49,8 @@ int tool_filter_lock(const char *path);
 void tool_filter_unlock(int descriptor);
 
 /* Whether `build` may write to this path: nothing there, or a filter, or `force`. A directory or
- * anything else that is no regular file: never; nor where its directory takes no new file. False
- * after a message. */
+ * anything else that is no regular file: never; nor if its directory takes no new file. False after
+ * a message. */
 bool tool_may_replace(const char *path, bool force);
 /* The same of a file that is open: of the lock on it. */
 bool tool_may_replace_held(const char *path, int descriptor, bool force);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A record of which no key can be made ends it; the first one in the input is shown, however many
- * threads there are: chunks before it have been taken, and are looked at to their end. */
+/* A record of which no key can be made ends it. The first one in the input is shown, however many
+ * threads there are: chunks before it have been taken, and are read to their end. */
 static const char no_key[] = "no key can be made of it";
 
 /* ---- Counting -------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ struct adding {
     struct tool_hasher *hasher; /* where the keys are hashed and not added */
 };
 
-/* Makes keys of the next records; 0 where the chunk, or the adding, has come to its end. */
+/* Makes keys of the next records; 0 if the chunk, or the adding, has come to its end. */
 static size_t next_made(struct adding *adding, struct adder *adder)
 {
     struct tool_made *made = adder->made;
@@ -184,8 +184,8 @@ static void begin(struct adding *adding, const struct tool_source *source,
         adding->adders[i] = adder_new(rule, source);
 }
 
-/* Fills what the change knows of records. False where there was an error in the input, after
- * messages, or in what was `done` with the keys, which has been reported. */
+/* Fills what the change knows of records. False if there was an error in the input, after messages,
+ * or in what was `done` with the keys, which has been reported. */
 static bool end(struct adding *adding, bool done, struct tool_change *change)
 {
     struct tool_tally tally = {0};
@@ -221,7 +221,7 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
 
 /* ---- Hashing --------------------------------------------------------------------------------- */
 
-/* Where hashes can't be kept, the others need not wait for input that may be long in coming. */
+/* If hashes can't be kept, the others need not wait for input that may be long in coming. */
 static void hash_chunks(void *context, uint32_t number)
 {
     struct adding *adding = context;

@@ -14,14 +14,14 @@
 #include <stdint.h>
 
 /* How many keys the source holds, read in a pass of its own. False after a printed message: on
- * failure, or where the source can't be read twice (stdin, a pipe); `why_pipe` is then the hint
- * that is printed after the input's name. */
+ * failure, or if the source can't be read twice (stdin, a pipe). `why_pipe` is then the hint that
+ * is printed after the input's name. */
 bool tool_lines_count(const struct tool_source *source, const bloomery_key_rule *rule,
                       const char *why_pipe, bool quiet, uint64_t *keys);
 
-/* What adding did to a filter. It is read off the bits, and so the same however many threads were
- * at work: in what order keys come, and with it which of two equal ones is the new one, is chance
- * among threads. */
+/* What adding did to a filter. It is computed from the bits, and so the same however many threads
+ * were at work. Among threads the order of keys is chance, and so is which of two equal ones is the
+ * new one. */
 struct tool_change {
     uint64_t records;          /* that were added: those with a key */
     uint64_t passed_over;      /* those without */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a file is, is told in this order:
+ * The sort of a file is found in this order:
  *
  *     begins with our magic             ours; it knows its dialect itself
  *     a dialect was named               that one's
@@ -165,8 +165,8 @@ static unsigned char *read_all(struct reader *reader, size_t *bytes)
 
 /* ---- What it is ------------------------------------------------------------------------------ */
 
-/* The first bytes of a packed file, unpacked; fewer where it is shorter, damaged or can't be read,
- * which is told by who reads all of it. */
+/* The first bytes of a packed file, unpacked. They are fewer if it is shorter, damaged or can't be
+ * read, which is reported when all of it is read. */
 static size_t look_inside(const struct tool_filter_file *file, unsigned char head[HEAD_BYTES])
 {
     struct reader reader;
@@ -180,7 +180,7 @@ static size_t look_inside(const struct tool_filter_file *file, unsigned char hea
     return count;
 }
 
-/* What is no file of ours is looked at more closely; the library does so with ours. */
+/* A file that is not ours is looked at more closely; the library does so with ours. */
 static bool look_closer(struct tool_filter_file *file, bool seekable)
 {
     struct stat facts;
@@ -280,7 +280,7 @@ void tool_filter_file_close(struct tool_filter_file *file)
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-/* As the library says it where it opens a path. */
+/* As the library says it when it opens a path. */
 static void fail_open(const struct tool_filter_file *file, bloomery_error *error)
 {
     const char *why = file->reason == EISDIR ? "is a directory" : strerror(file->reason);
@@ -453,7 +453,7 @@ bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect 
         const size_t used = strlen(text);
         snprintf(text + used, TOOL_READING_BYTES - used, ",variant=%s", variant);
     }
-    /* Where only one of several forms needs to be told the plan, it is not the default. */
+    /* If only one of several forms needs the plan, it is not the default. */
     if (tool_dialect_list_has(dialect->parameters, "keys") &&
         (dialect->variants == NULL || strchr(text, ',') != NULL)) {
         char rate[TOOL_NUMBER_BYTES];
@@ -478,7 +478,7 @@ void tool_foreign_say_reading(const bloomery_filter *filter, const bloomery_dial
         tool_say("the file does not say all of it; to read it: --dialect %s", text);
 }
 
-/* A sink that stops where the file has something else. */
+/* A sink that stops if the file has something else. */
 static int compare_with_file(void *context, const void *data, size_t bytes)
 {
     struct reader *reader = context;

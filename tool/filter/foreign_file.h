@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Filters of other systems as files, beside our own: what a file is, reading it, writing it back.
- * foreign_file.c says how it is told. All functions print their own message before they report
- * failure, but for tool_filter_load.
+ * Filters of other systems as files, beside our own: finding the sort of a file, reading it,
+ * writing it back. foreign_file.c says how it is found. All functions print their own message
+ * before they report failure, but for tool_filter_load.
  */
 #ifndef BLOOMERY_TOOL_FOREIGN_FILE_H
 #define BLOOMERY_TOOL_FOREIGN_FILE_H
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a filter came from. */
+/* The origin of a filter. */
 struct tool_origin {
     const bloomery_dialect *dialect; /* whose file it is; NULL: ours, or nobody's */
     bool ours;                       /* it begins with our magic */
@@ -32,10 +32,10 @@ struct tool_filter_file {
 };
 
 /*
- * Opens a file and sees whose it is: ours; of the dialect that was `chosen` (NULL, or without a
- * dialect: none was); or one with the magic of another system. What is none of these counts as
- * ours: tool_filter_load says what is wrong, also where it could not be opened. False where it is a
- * pipe or standard input.
+ * Opens a file and finds its system: ours; the dialect that was `chosen` (NULL, or without a
+ * dialect: none was); or one with the magic of another system. Any other file counts as ours:
+ * tool_filter_load says what is wrong, also if it could not be opened. False if it is a pipe or
+ * standard input.
  */
 bool tool_filter_file_open(struct tool_filter_file *file, const char *path,
                            const struct tool_dialect_choice *chosen);
@@ -48,8 +48,7 @@ void tool_filter_file_close(struct tool_filter_file *file);
 
 /* The filter in it. A file of ours is opened as bloomery_open does; others are read whole and
  * unpacked. `options` has the flags for opening and, for another system's, the key rule and the
- * note. NULL with the reason in `error`, or after a message where `error->status` is
- * BLOOMERY_OK. */
+ * note. NULL with the reason in `error`, or after a message if `error->status` is BLOOMERY_OK. */
 bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
                                   const bloomery_open_options *options,
                                   const struct tool_dialect_choice *chosen, bloomery_error *error);
@@ -69,9 +68,9 @@ bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options op
                                       const struct tool_dialect_choice *chosen,
                                       struct tool_origin *origin);
 
-/* What to do about a file that is no filter of ours, where opening one failed with `status`: a
+/* What to do about a file that is no filter of ours, if opening one failed with `status`. It is a
  * second line that names the `option` for other systems' files, or NULL: the command has none.
- * Nothing where the status says something else. */
+ * Nothing if the status says something else. */
 void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
                        bloomery_status status);
 
@@ -82,21 +81,21 @@ bool tool_foreign_may_replace(const char *path, const bloomery_dialect *dialect,
 bool tool_foreign_may_replace_held(const char *path, int descriptor,
                                    const bloomery_dialect *dialect, bool force);
 
-/* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout where it is "-";
- * their number is in `bytes`, where not NULL. */
+/* Writes the dialect's own bytes to a file, as a whole or not at all, or to stdout if it is "-".
+ * `bytes` receives their number, if not NULL. */
 bool tool_foreign_write(const bloomery_filter *filter, const bloomery_dialect *dialect,
                         const char *path, uint64_t *bytes);
 
-/* Whether the file is just what this filter, which was loaded from it, would be written as: where
- * it is one of several in a file, or something else went with it that is not kept, writing it back
+/* Whether the file is just what this filter, which was loaded from it, would be written as. If it
+ * is one of several in a file, or something else that is not kept went with it, writing it back
  * would lose the rest. */
 bool tool_foreign_is_whole(const struct tool_filter_file *file, const bloomery_filter *filter,
                            const bloomery_dialect *dialect);
 
 /*
- * How --dialect names a file that was written: "clickhouse,probes=5,seed=7" with what the file does
- * not say and what is not the default, of the filter that is in it. True where that is more than
- * the name.
+ * How --dialect names a file that was written: "clickhouse,probes=5,seed=7". It has what the file
+ * does not say and what is not the default, of the filter in it. True if that is more than the
+ * name.
  */
 enum { TOOL_READING_BYTES = 200 };
 bool tool_foreign_reading(const bloomery_filter *filter, const bloomery_dialect *dialect,

@@ -7,19 +7,19 @@
  *     thread 1                       filling
  *     file     | chunk | chunk | ...                               full ones, as they came
  *
- * Each thread fills a chunk of its own and takes the next free one when it is full. Where there is
- * none left, it writes its chunk behind the end of the file, and fills it again: what came first
- * stays in memory, and the file is written from the front to the back in pieces of a MiB. It has no
+ * Each thread fills a chunk of its own and takes the next free one when it is full. If there is
+ * none left, it writes its chunk behind the end of the file, and fills it again. The first hashes
+ * stay in memory, and the file is written from the front to the back in pieces of a MiB. It has no
  * name, so that nothing is left of it, however the process ends.
  *
  * In which order hashes are added does not matter to a filter of one layer, and so neither does
- * where they lie. At the end the last chunks fill the gaps of those that did not get full: the
+ * where they lie. At the end the last chunks fill the gaps of those that did not get full. The
  * hashes in memory are then one column, which all threads add together. The file comes after them,
  * in pieces that are read into their place.
  *
  * Memory is taken from the system as it is written to; of addresses there is enough from the
- * beginning. Past the first 2 MiB, which is all that most inputs need, it is requested in pages of
- * that size: giving out small ones took a tenth of the time of a build.
+ * beginning. Past the first 2 MiB, enough for most inputs, it is requested in pages of that size.
+ * Small pages took a tenth of the time of a build.
  */
 #include "filter/hash_store.h"
 
@@ -70,7 +70,7 @@ struct tool_hash_store {
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-/* Where the process may not have so many addresses, fewer do. */
+/* If the process may not have so many addresses, fewer do. */
 static void take_memory(struct tool_hash_store *store)
 {
     void *memory;
@@ -140,7 +140,7 @@ static const char *directory(void)
     return named != NULL && named[0] != '\0' ? named : "/tmp";
 }
 
-/* A file without a name, where the file system can make such, or one whose name is gone at once.
+/* A file without a name, if the file system can make such, or one whose name is gone at once.
  * Returns the descriptor; -1 with errno. */
 static int open_unnamed(void)
 {

@@ -23,12 +23,12 @@ struct tool_hash_store;
  * memory that they may take; at least 64 bytes a thread. Never NULL. */
 struct tool_hash_store *tool_hash_store_new(size_t hash_bytes, uint32_t threads, size_t max_bytes);
 
-/* Thread `thread`, 0 to threads - 1, keeps hashes. False where the file for them can't be made or
+/* Thread `thread`, 0 to threads - 1, keeps hashes. False if the file for them can't be made or
  * written; from then on nothing is kept. */
 bool tool_hash_store_keep(struct tool_hash_store *store, uint32_t thread,
                           const bloomery_hash *hashes, size_t count);
 
-/* Whether the file failed, and a message about it where it did. When no thread keeps any more. */
+/* Whether the file failed, and a message about it if it did. When no thread keeps any more. */
 bool tool_hash_store_failed(const struct tool_hash_store *store);
 void tool_hash_store_say(const struct tool_hash_store *store);
 

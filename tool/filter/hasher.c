@@ -4,13 +4,13 @@
  *
  * A keyed filter has SipHash. All others have XXH3-64, unless that is more than 1 % of their rate:
  * then the plan takes XXH3-128 (bloomery.h, bloomery_plan.hash). n keys share a hash of 64 bits
- * with n / 2^64 of all others, so at a rate of 1e-7, 1 % of it are 18 billion keys, whose hashes
- * would fill 147 GB: from there up XXH3-64 is kept alone. Below, both are, and the plan chooses.
+ * with n / 2^64 of all others. At a rate of 1e-7, 1 % of it are 18 billion keys, whose hashes would
+ * fill 147 GB. From there up XXH3-64 is kept alone. Below, both are, and the plan chooses.
  *
- * Where the memory is given and not the rate, few keys have a low one, and many do not. At 32 bits
- * a key no filter has less than 2e-7 (of a classic one, the best, 0.6185^32), so that past this
- * number of keys the 128 bits are no longer needed. That holds for filters of up to 128 GiB: those
- * are 34 billion keys, and at 2e-7 XXH3-64 serves 36 billion.
+ * If the memory is given and not the rate, few keys have a low one, and many do not. At 32 bits a
+ * key no filter has less than 2e-7 (of a classic one, the best, 0.6185^32). So past this number of
+ * keys the 128 bits are no longer needed. That holds for filters of up to 128 GiB: those are 34
+ * billion keys, and at 2e-7 XXH3-64 serves 36 billion.
  */
 #include "filter/hasher.h"
 

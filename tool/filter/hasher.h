@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys become hashes before there is a filter. What hash it will have its plan says, and that needs
- * the number of keys; so where both are possible, both are made. hasher.c says when that is.
+ * Keys become hashes before there is a filter. Its plan decides its hash, and that needs the number
+ * of keys. So if both are possible, both are made. hasher.c says when that is.
  *
  *     struct tool_hasher hasher;
  *     if (tool_hasher_open(&hasher, &options, rate, memory)) {
@@ -43,16 +43,16 @@ struct tool_hasher {
     _Atomic uint64_t keys;
 };
 
-/* For a filter with this hash (BLOOMERY_HASH_DEFAULT: as its rate will need) and the options that
- * will have this rate, or where that is 0 the least one that the
- * memory allows. False after a message; either way it is to be closed. */
+/* For a filter with this hash (BLOOMERY_HASH_DEFAULT: as its rate will need) and these options. Its
+ * rate will be this one, or if that is 0 the least one that the memory allows. False after a
+ * message; either way it is to be closed. */
 bool tool_hasher_open(struct tool_hasher *hasher, bloomery_hash_id hash,
                       const bloomery_create_options *options, double rate, uint64_t memory);
 
 /* Keys will come from so many threads. */
 void tool_hasher_start(struct tool_hasher *hasher, uint32_t threads);
 
-/* Hashes keys and keeps the hashes. False where they can't be kept. */
+/* Hashes keys and keeps the hashes. False if they can't be kept. */
 bool tool_hasher_take(struct tool_hasher *hasher, uint32_t thread, const bloomery_key *keys,
                       size_t count);
 
@@ -61,9 +61,9 @@ bool tool_hasher_failed(const struct tool_hasher *hasher);
 void tool_hasher_say(const struct tool_hasher *hasher);
 
 /*
- * How many different keys there are, from above: the number of keys itself, or what an estimate
- * says with four of its standard deviations more, if that is less. A filter for so many keeps its
- * rate. The same whatever the threads. When no thread takes any more.
+ * An upper bound of the different keys: the number of keys itself, or an estimate and four of its
+ * standard deviations, if that is less. A filter for so many keeps its rate. The same whatever the
+ * threads. When no thread takes any more.
  */
 uint64_t tool_hasher_different_keys(struct tool_hasher *hasher);
 

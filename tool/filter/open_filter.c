@@ -14,7 +14,7 @@ bloomery_filter *tool_filter_open(const char *path, uint32_t open_flags, const c
 }
 
 /* A file of ours. `dialect_option` is the option by which the command takes other systems' files,
- * for a hint where it is no file of ours. NULL: it takes none. */
+ * for a hint if it is no file of ours. NULL: it takes none. */
 static bloomery_filter *open_ours(const struct tool_filter_file *file,
                                   bloomery_open_options options, const char *secret_file,
                                   const char *dialect_option)

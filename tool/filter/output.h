@@ -2,7 +2,7 @@
 /*
  * Filters made of filters, on their way to the file that -o names: the same rules for all commands
  * that make one. The file may be that of an input, so it is locked before the inputs are opened, as
- * `add` does it, and two commands that change it lose nothing.
+ * `add` does it. Two commands that change it then lose nothing.
  */
 #ifndef BLOOMERY_TOOL_OUTPUT_H
 #define BLOOMERY_TOOL_OUTPUT_H
@@ -33,8 +33,8 @@ const char *tool_output_said(const struct tool_output *output);
 bool tool_output_write(const struct tool_output *output, const bloomery_filter *filter,
                        uint64_t *bytes);
 
-/* What the file holds now, scanned: from `filter`, or where that is NULL from the file. False after
- * a message. */
+/* The current content of the file, scanned: from `filter`, or if that is NULL from the file. False
+ * after a message. */
 bool tool_output_look(const struct tool_output *output, const bloomery_filter *filter,
                       bloomery_info *info);
 

@@ -12,8 +12,8 @@
  *                 72  the words, big-endian; bit p is bit p & 63 of word p >> 6
  *                      0x78
  *
- * None says which filter it is, and a `trimmed` that was cut short looks like a whole one
- * where the last byte is not zero.
+ * None says which filter it is, and a `trimmed` that was cut short looks like a whole one if the
+ * last byte is not zero.
  *
  * Keys are the UTF-8 of a string; Java's encoder makes "?" of a surrogate without its other half.
  *

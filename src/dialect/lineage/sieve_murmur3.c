@@ -8,7 +8,7 @@
  * Keys are hashed by murmur3 x64 128 with seed 0; probe i is (h1 + i h2 mod 2^64) mod m.
  *
  * Sizing: m = trunc(-n ln p / (ln2 ln2)), k = ceil(-ln p / ln2), k as 32 bits. Neither m nor k is
- * in the words: who loads them says both, or the keys and the rate.
+ * in the words: to load them, give both, or the keys and the rate.
  *
  * Faults: m may be 0, which makes the original stop at the first key. k may be 0 (from rate 1 on),
  * which makes it answer yes to all. Both are refused here. It counts the bits that are set in 32

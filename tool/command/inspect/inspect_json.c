@@ -137,7 +137,7 @@ int tool_inspect_json(const struct tool_inspection *request, const struct tool_f
     add_dialect(object, report);
     add_header(object, report);
     add_state(object, report);
-    if (report->info.can_grow)
+    if (report->info.kind == BLOOMERY_SCALABLE) /* of RedisBloom some never grow */
         tool_json_add(object, "chain", tool_layers_json(report->filter));
     if (report->measured)
         tool_json_add(object, "measured", measurement_object(request, report));

@@ -49,7 +49,7 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
         snprintf(text, sizeof(text), "%s: %u bit%s for a key, anywhere", kind, info->probes,
                  info->probes == 1 ? "" : "s");
     print_fact(out, "kind", text);
-    if (info->can_grow) {
+    if (info->kind == BLOOMERY_SCALABLE) { /* of RedisBloom some never grow */
         snprintf(text, sizeof(text), "%u%s", info->layers,
                  info->layers > 1     ? ", this being the newest"
                  : info->dialect == 0 ? "; it grows"

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a newcomer reads first is true: README's first screen, docs/what-is-a-bloom-filter.md,
+docs/coming-from.md and the figures."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+from runner import EMULATOR, SECONDS, TOOL, case, main
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+SCREEN = 60  # lines
+
+
+def page(name):
+    with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def shell(c, line, codes=(0,)):
+    """Runs a line with `bloomery` in the path; returns stdout and stderr as one text."""
+    if not os.path.exists(c.path("bin")):
+        os.mkdir(c.path("bin"))
+        c.file("bin/bloomery", "#!/bin/sh\nexec " + shlex.join([*EMULATOR, TOOL]) + ' "$@"\n')
+        os.chmod(c.path("bin/bloomery"), 0o755)
+    done = subprocess.run(["sh", "-e", "-c", line], cwd=c.directory, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, timeout=SECONDS, check=False,
+                          env={**os.environ, "PATH": c.path("bin") + ":" + os.environ["PATH"]})
+    c.expect(done.returncode in codes, f"{line}: {done.returncode}: {done.stdout!r}")
+    return done.stdout
+
+
+@case
+def commands_of_readmes_first_screen_print_what_it_shows(c):
+    piece = re.search(r"^```console\n(.*?)^```$", page("README.md"), re.M | re.S).group(1)
+    steps = re.findall(r"^\$ (.*)\n((?:[^$].*\n)*)", piece, re.M)
+    c.expect(len(steps) >= 5, f"{len(steps)} commands")
+    for line, shown in steps:
+        said = shell(c, line).decode()
+        c.expect(said == shown, f"{line}: prints {said!r}, not {shown!r}")
+
+
+@case
+def readmes_first_screen_has_what_a_newcomer_looks_for(c):
+    screen = "\n".join(page("README.md").splitlines()[:SCREEN])
+    for part in ("Bloom filter", "](docs/figures/bits.svg)", "make demo", "$ bloomery build",
+                 "$ bloomery query", "$ bloomery dedupe", "`sort -u`", "awk", "Guava", "RedisBloom",
+                 "DCSO", "](docs/coming-from.md)", "](docs/what-is-a-bloom-filter.md)"):
+        c.expect(part in screen, f"the first {SCREEN} lines lack {part}")
+
+
+@case
+def measured_numbers_of_readmes_first_screen_are_those_of_the_benchmarks(c):
+    screen = page("README.md").partition("\n## ")[0]
+    rows = {(row[0], row[1]): row for row in
+            (re.split(r" *\| *", line.strip("| \n")) for line in page("docs/benchmarks.md").splitlines()
+             if re.match(r"\| (bloomery|sort -u|awk|guava)", line)) if len(row) == 7}
+    for name, (program, does) in {"`sort -u`": ("sort -u", "dedupe"), "awk": ("awk", "dedupe"),
+                                  "Guava": ("guava", "both"), "**Bloomery**": ("bloomery", "dedupe")}.items():
+        line = next(line for line in screen.splitlines() if line.startswith(f"| {name} "))
+        row = rows[program, does]
+        seconds = float(row[4])
+        memory = int(row[6].split()[0])
+        memory = f"{memory} MB" if memory < 1000 else f"{memory / 1000:.1f} GB"
+        c.expect(f"{seconds:.2g} s, {memory}" in line, f"{line}: not {seconds:.2g} s, {memory}")
+    line = next(line for line in screen.splitlines() if line.startswith("| **Bloomery** "))
+    seconds = float(rows["bloomery", "build"][4]) + float(rows["bloomery", "query"][4])
+    memory = rows["bloomery", "build"][6]
+    c.expect(f"{seconds:.2g} s, {memory}" in line, f"{line}: not {seconds:.2g} s, {memory}")
+
+
+@case
+def commands_of_the_explanation_print_what_it_says(c):
+    text = page("docs/what-is-a-bloom-filter.md")
+    pieces = re.findall(r"^```sh\n(.*?)^```$(?:\n\nThis prints `(\w+)`\.)?", text, re.M | re.S)
+    c.expect(len(pieces) == 3 and sum(1 for _, printed in pieces if printed) == 2, f"{pieces}")
+    for piece, printed in pieces:
+        said = shell(c, piece).decode()
+        c.expect(not printed or said == printed + "\n", f"{piece}: prints {said!r}")
+
+
+@case
+def explanations_rates_are_those_of_the_command(c):
+    def classic(line):
+        report = json.loads(c.run(f"plan --json --kind classic {line}", stdout=None)[0])
+        return report["plans"][0]
+
+    ten = classic("--bits-per-key 10")
+    c.expect(0.005 < ten["rate"] < 0.015 and ten["probes"] == 7, f"ten bits per key: {ten}")
+    three = classic("--bits-per-key 10 --probes 3")
+    c.expect(1.8 < three["rate"] / ten["rate"] < 2.3, "three probes have not twice the rate")
+    lower = classic("--bits-per-key 14.8")
+    c.expect(9 < ten["rate"] / lower["rate"] < 11, "4.8 bits do not divide the rate by ten")
+
+
+@case
+def commands_here_do_what_was_done_there(c):
+    c.file("other.txt", "".join(f"other {i}\n" for i in range(9000)))
+    c.file("rows.csv", "1,key 7\n2,key 7\n3,none\n")
+    c.file("log.txt", "key 7\nnew\nkey 7\nnew\n")
+    c.file("sorted.txt", "key 7\n")
+    c.file("seen.txt", "key 7\n")
+    c.file("asked.txt", "key 7\nan absent key\n")
+    c.file("few.txt", "one more\n")
+    c.file("keys.txt", "".join(f"key {i}\n" for i in range(2000)))
+    c.file("more.txt", "another\nand another\n")
+    c.file("docs.jsonl", '{"text":"a"}\n{"text":"b"}\n{"text":"a"}\n')
+    c.file("tests.jsonl", '{"text":"b"}\n')
+    shell(c, "bloomery build -q --dialect dcso -p 0.001 -n 9000 -o o.bloom other.txt && "
+             "bloomery convert -q --from dcso -o other.bloom o.bloom")
+    ran = {}
+    for line in page("docs/coming-from.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        command = re.fullmatch(r"`(bloomery [^`]*)`", cells[-1]) if line.startswith("|") else None
+        if command:
+            ran[command.group(1)] = shell(c, command.group(1)).decode()
+    c.expect(len(ran) >= 40, f"{len(ran)} commands")
+    for line, printed in (("query --dialect dcso t.bloom asked.txt", "key 7\n"),
+                          ("query --dialect dcso -d , -F 2 t.bloom rows.csv", "1,key 7\n2,key 7\n"),
+                          ("query new.bloom asked.txt", "key 7\n"),
+                          ("query --dialect guava g.bf asked.txt", "key 7\n"),
+                          ('query -k "key 7" seen.bloom', "key 7\n"),
+                          ("query -v keys.bloom log.txt", "new\nnew\n"),
+                          ("query --confirm sorted.txt keys.bloom log.txt", "key 7\nkey 7\n"),
+                          ("query -v --jsonl text tests.bloom docs.jsonl", '{"text":"a"}\n' * 2)):
+        c.expect(ran["bloomery " + line] == printed, f"{line}: {ran['bloomery ' + line]!r}")
+    for line, printed in (("log.txt", "key 7\nnew\n"), ("-d , -F 2 rows.csv", "1,key 7\n3,none\n"),
+                          ("-v log.txt", "key 7\nnew\n"), ("-c log.txt", "2\n"),
+                          ("--against keys.txt log.txt", "new\n"),
+                          ("--jsonl text docs.jsonl", '{"text":"a"}\n{"text":"b"}\n')):
+        said = ran["bloomery dedupe " + line]
+        c.expect("".join(row + "\n" for row in said.splitlines() if not row.startswith("dedupe:")) == printed,
+                 f"dedupe {line}: {said!r}")
+
+
+@case
+def rates_of_the_figure_are_the_librarys(c):
+    figure = json.loads(subprocess.run([sys.executable, os.path.join(ROOT, "scripts", "draw-figures"), "--rates"],
+                                       capture_output=True, check=True, timeout=SECONDS).stdout)
+    shapes = {"blocked": "--blocks 1 --probes 8", "classic": "--probes 7"}
+    for kind, shape in shapes.items():
+        size = figure[f"{kind}_bits"]
+        report = json.loads(c.run(f"plan --json -n {figure['planned']} -p 0.01 --kind {kind}", stdout=None)[0])
+        c.expect(report["plans"][0]["bits"] == size, f"{kind} is planned with other bits than {size}")
+        for point in figure["points"][::8]:
+            line = f"plan --json -n {point['keys']} --memory {size // 8} --kind {kind} {shape}"
+            rate = json.loads(c.run(line, stdout=None)[0])["plans"][0]["rate"]
+            c.expect(abs(point[kind] / rate - 1) < 0.01, f"{kind}, {point}: the library says {rate}")
+
+
+main()
