@@ -336,7 +336,7 @@ const char *tool_format_duration(char *buffer, double seconds)
         snprintf(buffer, TOOL_NUMBER_BYTES, "%llu s", whole);
     else if (whole < 3600)
         snprintf(buffer, TOOL_NUMBER_BYTES, "%llu min %llu s", whole / 60, whole % 60);
-    else if (whole < 48 * 3600)
+    else if (whole < 172800) /* two days */
         snprintf(buffer, TOOL_NUMBER_BYTES, "%llu h %llu min", whole / 3600, whole / 60 % 60);
     else
         snprintf(buffer, TOOL_NUMBER_BYTES, "%llu days %llu h", whole / 86400, whole / 3600 % 24);

@@ -289,9 +289,8 @@ static void open_inputs(struct run *run)
                                                 .flags = feed->choice.layout.flags};
         run->payload_layout.header = feed->choice.layout.header;
     }
-    const bool shown =
-        !feed->command->quiet &&
-        tool_progress_is_shown(feed->print && tool_progress_is_in_the_way(true));
+    const bool shown = !feed->command->quiet &&
+                       tool_progress_is_shown(feed->print && tool_progress_is_in_the_way(true));
     run->chunks = tool_chunks_open(&feed->source, shown ? feed->verb : NULL);
 }
 
