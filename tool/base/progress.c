@@ -22,14 +22,15 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static enum { AUTO, ALWAYS, NEVER } when;
+enum when { AUTO, ALWAYS, NEVER };
+static enum when when;
 
 bool tool_progress_choose(const char *text)
 {
     static const char *const names[] = {"auto", "always", "never"};
     for (int i = 0; i < 3; i++)
         if (strcmp(text, names[i]) == 0) {
-            when = i;
+            when = (enum when)i;
             return true;
         }
     return !tool_usage("--progress is auto, always or never, not '%s'", text);
