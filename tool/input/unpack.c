@@ -368,10 +368,9 @@ static ssize_t archive_read_some(struct tool_unpack *unpack, unsigned char *buff
 
 /* ---- Both ------------------------------------------------------------------------------------ */
 
-static struct tool_unpack *unpack_new(enum tool_packing packing, const unsigned char *head,
-                                      size_t count, unsigned char delimiter)
+static struct tool_unpack *unpack_new(const unsigned char *head, size_t count,
+                                      unsigned char delimiter)
 {
-    assert(tool_packing_is_stream(packing) || tool_packing_is_archive(packing));
     assert(count <= PACKED_BYTES);
     struct tool_unpack *unpack = tool_allocate(sizeof(*unpack));
     unpack->stream = NULL;
@@ -395,7 +394,8 @@ struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packi
                                      const unsigned char *head, size_t count,
                                      unsigned char delimiter)
 {
-    struct tool_unpack *unpack = unpack_new(packing, head, count, delimiter);
+    assert(tool_packing_is_stream(packing) || tool_packing_is_archive(packing));
+    struct tool_unpack *unpack = unpack_new(head, count, delimiter);
     unpack->stream = stream;
     if (packing != TOOL_GZIP)
         archive_start(unpack, packing);
@@ -409,7 +409,7 @@ struct tool_unpack *tool_unpack_archive(struct tool_unpack *inner, enum tool_pac
                                         unsigned char delimiter)
 {
     assert(tool_packing_is_archive(packing));
-    struct tool_unpack *unpack = unpack_new(packing, head, count, delimiter);
+    struct tool_unpack *unpack = unpack_new(head, count, delimiter);
     unpack->inner = inner;
     archive_start(unpack, packing);
     return unpack;
