@@ -8,9 +8,9 @@
  *     scheme      lower case
  *     user        as it is: all up to the last @ before the path
  *     host        lower case
- *     port        dropped where it is empty or the scheme's own (ftp 21, http and ws 80, https and
+ *     port        dropped if it is empty or the scheme's own (ftp 21, http and ws 80, https and
  *                 wss 443); zeros in front of it are dropped
- *     path        "/" where it is empty. Neither case nor "..", "//", a slash at the end: servers
+ *     path        "/" if it is empty. Neither case nor "..", "//", a slash at the end: servers
  *                 may tell them apart
  *     query       as it is, an empty one too. "url-query": parameters (what stands between &) in
  *                 the order of their names (what stands before =) as bytes, those of one name in
@@ -155,7 +155,7 @@ static size_t copy(uint8_t *to, const uint8_t *text, size_t from, size_t end, bo
     return put;
 }
 
-/* The port that a scheme means where none is said; 0: none. */
+/* The port that a scheme means if none is said; 0: none. */
 static uint32_t scheme_port(const uint8_t *scheme, size_t bytes)
 {
     static const struct {

@@ -3,7 +3,7 @@
  * Whether keys were seen: the calls. Keys are brought into their form and hashed without the lock,
  * in portions that fit on the stack; then the engine answers all of them under one lock, so that
  * what it reads for one serves the others. The hashes of more than a portion lie in memory of their
- * own; where there is none, a portion at a time will do.
+ * own; if there is none, a portion at a time will do.
  */
 #include "base/error.h"
 #include "base/memory.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where the one above can't be read or synced, that is its owner's choice. */
+/* If the one above can't be read or synced, that is its owner's choice. */
 bloomery_status bloomery_directory_sync_parent(const bloomery_sieve *sieve, bloomery_error *error)
 {
     assert(sieve->store.directory >= 0 && !sieve->store.read_only);
@@ -44,7 +44,7 @@ static bloomery_status find_real_path(bloomery_sieve *sieve, bloomery_error *err
                : bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "no memory for a sieve");
 }
 
-/* Those who only read share the lock; where the file system has none for them, they go without. */
+/* Those who only read share the lock; if the file system has none for them, they go without. */
 static bloomery_status lock(const bloomery_sieve *sieve, bloomery_error *error)
 {
     const bool reads = sieve->store.read_only;
@@ -112,7 +112,7 @@ bool bloomery_directory_is_beginning(void *context, const char *name)
     return is_nameless(name, "MANIFEST.");
 }
 
-/* The number behind `before` in a name; `*rest` becomes what follows it, NULL where the name begins
+/* The number behind `before` in a name; `*rest` becomes what follows it, NULL if the name begins
  * otherwise. */
 static uint64_t number_in(const char *name, const char *before, const char **rest)
 {

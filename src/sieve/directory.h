@@ -22,7 +22,7 @@ bloomery_status bloomery_directory_each(const bloomery_sieve *sieve,
  * */
 bool bloomery_directory_is_beginning(void *context, const char *name);
 
-/* The kind of a file of ours by its name, and its numbers; false where it is none. */
+/* The kind of a file of ours by its name, and its numbers; false if it is none. */
 bool bloomery_directory_take_apart(const char *name, enum bloomery_file_kind *kind,
                                    uint64_t *number, uint64_t *generation);
 

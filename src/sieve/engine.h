@@ -49,9 +49,9 @@ struct bloomery_sieve_counters {
 
 enum {
     BLOOMERY_SIEVE_COUNTERS = 7,
-    BLOOMERY_SIEVE_LEASE_SECONDS = 3600, /* where the caller does not choose */
+    BLOOMERY_SIEVE_LEASE_SECONDS = 3600, /* if the caller does not choose */
     BLOOMERY_SIEVE_PORTION = 256,        /* keys that are hashed at a time */
-    BLOOMERY_SIEVE_BUDGET = 64 << 20,    /* bytes of the disk engine, where nobody says */
+    BLOOMERY_SIEVE_BUDGET = 64 << 20,    /* bytes of the disk engine, if nobody says */
     BLOOMERY_CANON_ROOM = 16,            /* what a canonicaliser may add to a key */
     /* Bytes of a portion's canonical keys that need no memory of their own. */
     BLOOMERY_CANON_STACK = 32 * 1024,
@@ -154,11 +154,11 @@ uint64_t bloomery_manifest_slot(const struct bloomery_sieve_settings *settings);
 bloomery_status bloomery_manifest_make(bloomery_sieve *sieve, bloomery_error *error);
 
 /* Opens it and reads the last commit's settings into sieve->settings. Changes nothing.
- * BLOOMERY_NOT_A_FILTER where there is none; BLOOMERY_CORRUPT also where the last commit may be one
+ * BLOOMERY_NOT_A_FILTER if there is none; BLOOMERY_CORRUPT also if the last commit may be one
  * that cannot be read. */
 bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *error);
 
-/* With the image still as it was read: the last commit becomes durable where a process that ended
+/* With the image still as it was read: the last commit becomes durable if a process that ended
  * before it was may have made it. Before that nothing may be cut or removed: what is there may be
  * what a power cut goes back to. */
 bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error);
@@ -206,7 +206,7 @@ void bloomery_sieve_destroy(bloomery_sieve *sieve);
 bloomery_status bloomery_sieve_commit_now(bloomery_sieve *sieve, bool closing,
                                           bloomery_error *error);
 
-/* A commit where it is time for one: before a change, so that one that fails leaves nothing
+/* A commit if it is time for one: before a change, so that one that fails leaves nothing
  * changed. */
 bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error *error);
 
@@ -220,18 +220,18 @@ double bloomery_sieve_now(void);
 /* Seconds since 1970, by the clock on the wall. */
 double bloomery_sieve_wall_clock(void);
 
-/* Whether it may be changed: BLOOMERY_IO_FAILED where a sync failed before, BLOOMERY_READ_ONLY. */
+/* Whether it may be changed: BLOOMERY_IO_FAILED if a sync failed before, BLOOMERY_READ_ONLY. */
 bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_error *error);
 
 /* ---- Keys, without the lock ------------------------------------------------------------------ */
 
-/* BLOOMERY_BAD_ARGUMENT where key and payload are longer than an item may be. */
+/* BLOOMERY_BAD_ARGUMENT if key and payload are longer than an item may be. */
 bloomery_status bloomery_sieve_check_lengths(const struct bloomery_entry *entry,
                                              bloomery_error *error);
 
 /* The keys that are canonicalised and hashed together, BLOOMERY_SIEVE_PORTION at most: those
  * that fit in BLOOMERY_CANON_STACK, from the first on, and the bytes that their forms need; one
- * where even that does not fit, none where it is longer than any key. */
+ * if even that does not fit, none if it is longer than any key. */
 size_t bloomery_sieve_fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                               size_t *bytes);
 

@@ -8,7 +8,7 @@
  * called seen as often as a layer of this shape calls one with n keys (its expected rate); of a
  * flat array of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n
  * counts it: the number of keys that were let through is less, and past the plan far less. A key
- * passes a chain where it passes each layer.
+ * passes a chain if it passes each layer.
  *
  * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
  * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
@@ -25,8 +25,8 @@
  *                                        if all were new
  *     D = sum of q T r                   over all pushes
  *
- * The deviation of q is about sqrt(q / 1024), 3 % where all keys are new, however near r is to 1;
- * where every bit is set, q is that of the time before. Where r is small, the sums are those of
+ * The deviation of q is about sqrt(q / 1024), 3 % if all keys are new, however near r is to 1;
+ * if every bit is set, q is that of the time before. If r is small, the sums are those of
  * the last 1,024 pushes and D is theirs. No more can have been dropped than were answered SEEN,
  * which is the caller's to see to.
  */

@@ -34,7 +34,7 @@ void bloomery_filled_start(struct bloomery_filled *filled, const bloomery_filter
 void bloomery_filled_add(struct bloomery_filled *filled, const bloomery_filter *filter,
                          uint64_t new_bits);
 
-/* Distinct keys; infinity where all bits are set. */
+/* Distinct keys; infinity if all bits are set. */
 double bloomery_filled_keys(const struct bloomery_filled *filled, const bloomery_filter *filter);
 
 /* How often a new key is called seen now; and about so often, in a few ns. */

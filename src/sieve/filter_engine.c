@@ -148,7 +148,7 @@ static void over_capacity(bloomery_sieve *sieve)
                         (unsigned long long)sieve->settings.keys);
 }
 
-/* Queues an entry whose key has just been added, where there is a reason to. */
+/* Queues an entry whose key has just been added, if there is a reason to. */
 static bloomery_status keep(bloomery_sieve *sieve, const struct bloomery_entry *entry,
                             bloomery_error *error)
 {

@@ -162,7 +162,7 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
         return bloomery_fail_system(error, reason, "syncing %s/MANIFEST", sieve->path);
     }
     manifest->generation = generation;
-    /* The commit is made. Where the second copy fails, it is the one to be written first when its
+    /* The commit is made. If the second copy fails, it is the one to be written first when its
      * turn comes. */
     manifest->first[slot] = !first;
     if (write_copy(sieve, manifest->file, slot, !first, used, NULL) == BLOOMERY_OK)
@@ -170,7 +170,7 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     return BLOOMERY_OK;
 }
 
-/* Where the second copy of the last commit is not there, the first one may not be durable: its
+/* If the second copy of the last commit is not there, the first one may not be durable: its
  * process was killed in between, or its sync failed, after which the system takes for written what
  * is not. So it is written again. Of version 1 there is no second one to tell by, or to fall back
  * on. */

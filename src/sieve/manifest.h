@@ -71,7 +71,7 @@ extern const uint8_t bloomery_manifest_magic[8];
 bloomery_status bloomery_manifest_image(bloomery_sieve *sieve, uint64_t bytes,
                                         bloomery_error *error);
 
-/* As _open, and where a slot has no whole copy the other one is taken all the same: `undone`
+/* As _open, and if a slot has no whole copy the other one is taken all the same: `undone`
  * becomes whether that is so. For recover.c. */
 bloomery_status bloomery_manifest_open_older(bloomery_sieve *sieve, bool *undone,
                                              bloomery_error *error);

@@ -99,7 +99,7 @@ bloomery_status bloomery_sieve_commit_due(bloomery_sieve *sieve, bloomery_error 
     return bloomery_sieve_commit_now(sieve, false, error);
 }
 
-/* After a change, where each is to be durable. */
+/* After a change, if each is to be durable. */
 static bloomery_status commit_always(bloomery_sieve *sieve, bloomery_error *error)
 {
     sieve->changed = true;
@@ -316,7 +316,7 @@ bloomery_status bloomery_sieve_commit(bloomery_sieve *sieve, bloomery_error *err
 
 /* ---- The queue --------------------------------------------------------------------------- */
 
-/* A commit where it is time. That it fails on a full disk must not keep anyone from emptying the
+/* A commit if it is time. That it fails on a full disk must not keep anyone from emptying the
  * queue. */
 static bloomery_status commit_if_can(bloomery_sieve *sieve, bloomery_error *error)
 {
@@ -332,7 +332,7 @@ static bloomery_status commit_where_room(bloomery_sieve *sieve, bloomery_error *
     return bloomery_sieve_usable(sieve, error);
 }
 
-/* Decides, and where there is no room for that makes some: a commit removes the segments of the
+/* Decides, and if there is no room for that makes some: a commit removes the segments of the
  * queue whose items were all acknowledged. */
 static bloomery_status decide_for_pop(bloomery_sieve *sieve, size_t room, bloomery_error *error)
 {

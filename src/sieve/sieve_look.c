@@ -24,7 +24,7 @@
 #include <time.h>
 
 enum {
-    /* Every reading is overtaken with a small chance, where somebody commits without a pause. A
+    /* Every reading is overtaken with a small chance, if somebody commits without a pause. A
      * manifest that is damaged is so at all of them, which take a tenth of a second. */
     READINGS = 100,
     PAUSE_NANOSECONDS = 1000000,

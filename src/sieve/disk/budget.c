@@ -82,7 +82,7 @@ bool bloomery_sieve_split(uint64_t memory, uint32_t partitions, uint32_t leases,
         .fixed = OWN_BYTES + (uint64_t)partitions * PARTITION_BYTES +
                  (uint64_t)leases * LEASE_BYTES + MANIFEST_BYTES + AREA_BYTES,
     };
-    /* By halves. The batch does not rise with the memory everywhere: where buffers or cache double
+    /* By halves. The batch does not rise with the memory everywhere: if buffers or cache double
      * it shrinks. But that is where it has more than half of the memory, far more than the
      * least. */
     uint64_t low = budget->fixed;

@@ -58,7 +58,7 @@ static inline uint64_t bloomery_sieve_index_bytes(uint32_t bucket_bits)
     return (((uint64_t)1 << bucket_bits) + 1) * 4;
 }
 
-/* The partitions for so many distinct keys, where the caller does not choose: about 2^24 keys each,
+/* The partitions for so many distinct keys, if the caller does not choose: about 2^24 keys each,
  * 16 to 256. */
 uint32_t bloomery_sieve_partitions(uint64_t keys);
 

@@ -197,7 +197,7 @@ bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
                                     struct bloomery_piece *piece, bloomery_error *error);
 
 /* Sorts a piece against the seen-set: disk->verdicts afterwards has a bit for each entry that is
- * not decided, behind those carried. With `merge`, writes a new seen-set and syncs it; where one is
+ * not decided, behind those carried. With `merge`, writes a new seen-set and syncs it; if one is
  * staged already, from that one. Without, the log is one piece. On failure nothing of the partition
  * is staged. */
 bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
@@ -212,7 +212,7 @@ void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number);
 
 /* ---- decide.c: new entries to the queue ---- */
 
-/* What becomes of the counters where everything goes well. */
+/* What becomes of the counters if everything goes well. */
 struct bloomery_tally {
     uint64_t decided; /* pushes that were pending */
     uint64_t new_keys;
@@ -229,7 +229,7 @@ bloomery_status bloomery_entry_damaged(bloomery_sieve *sieve, uint32_t number, u
 /* Whether a partition is to be merged; `merge`: the caller wishes it. */
 bool bloomery_merges(const bloomery_sieve *sieve, uint32_t number, bool merge);
 
-/* `merge`: also where probing would do. */
+/* `merge`: also if probing would do. */
 bloomery_status bloomery_decide(bloomery_sieve *sieve, uint32_t number, bool merge,
                                 bloomery_error *error);
 

@@ -210,7 +210,7 @@ bloomery_status bloomery_log_each(bloomery_sieve *sieve, uint32_t number, uint64
     return BLOOMERY_OK;
 }
 
-/* In the area where both parts fit, else in memory of its own. */
+/* In the area if both parts fit, else in memory of its own. */
 static bloomery_status find_room(bloomery_sieve *sieve, uint8_t *area, size_t room,
                                  struct bloomery_log_frame *frame, bloomery_error *error)
 {

@@ -8,7 +8,7 @@
  *               what the second round moves stays in the nearest cache.
  *     insert    few values of one digit lie together: one insertion pass over all of them ends it.
  *
- * Where values are not spread evenly a digit has many values, and is spread again by the bits
+ * If values are not spread evenly a digit has many values, and is spread again by the bits
  * behind it; from DEPTH on, where only values made for it come, bit by bit (`part`), which takes
  * little stack. The first bits in which the values differ are looked for each time, so equal values
  * and long common beginnings cost one look. In all, a value is moved at most 64 times.

@@ -190,7 +190,7 @@ static bloomery_status mark_decided(void *context, const uint8_t *records, uint3
     return BLOOMERY_OK;
 }
 
-/* The values of the piece, or where nothing is merged of what is not decided. What was decided and
+/* The values of the piece, or, if nothing is merged, of what is not decided. What was decided and
  * is not in the seen-set is known: merging, that of the piece itself, since the pieces before are
  * merged. */
 static bloomery_status load(struct batch *batch, bool merge, bloomery_error *error)

@@ -71,7 +71,7 @@ void bloomery_queue_free(struct bloomery_queue *queue)
 /* ---- Writing frames ---------------------------------------------------------------------- */
 
 /* Leaves a full segment, cut to its frames and on the disk: from now on its length says where it
- * ends. Where that fails the segment just becomes longer. */
+ * ends. If that fails the segment just becomes longer. */
 static void leave_segment(struct bloomery_queue *queue)
 {
     if (queue->tail.offset < queue->segment_bytes)
@@ -310,7 +310,7 @@ void bloomery_queue_rewind(struct bloomery_queue *queue, const struct bloomery_q
     if (!bloomery_place_before(queue->area_place, place))
         bloomery_queue_forget(queue);
     queue->walk_place.segment = 0;
-    /* Where only notes came behind the mark, the head may have passed them. */
+    /* If only notes came behind the mark, the head may have passed them. */
     if (queue->head_number >= queue->next && !bloomery_place_before(queue->head, place))
         bloomery_queue_finish_head(queue);
 }

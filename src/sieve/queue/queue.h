@@ -61,7 +61,7 @@ bloomery_status bloomery_queue_append(struct bloomery_queue *queue,
                                       const struct bloomery_entry *entry, bloomery_error *error);
 
 /* Makes sure that entries whose bounds (bloomery_entry_bound) add up to `bytes` can be appended
- * without fail: seals where the buffer has no room for them. More than BLOOMERY_QUEUE_BUFFER is for
+ * without fail: seals if the buffer has no room for them. More than BLOOMERY_QUEUE_BUFFER is for
  * one entry: then memory or a file must be there. */
 bloomery_status bloomery_queue_reserve(struct bloomery_queue *queue, uint64_t bytes,
                                        bloomery_error *error);
@@ -102,7 +102,7 @@ bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost
 
 /* Calls `take` for each entry from the head to the tail, or from the frame at `from` on, popped or
  * not (segment 0: from the first one that is still there), NOTED ones too, without changing
- * anything. Non-zero ends it and is returned; BLOOMERY_CORRUPT also where a frame between is
+ * anything. Non-zero ends it and is returned; BLOOMERY_CORRUPT also if a frame between is
  * missing. Without directory: from the head only. */
 struct bloomery_queue_position {
     uint64_t segment;

@@ -94,7 +94,7 @@ struct bloomery_ring {
 bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_ring *ring,
                                   const struct bloomery_ring_frame *facts, const void *body,
                                   bloomery_error *error);
-/* NULL where it was given back, or never was. */
+/* NULL if it was given back, or never was. */
 struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number);
 void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number);
 /* Drops all from this one on. */
@@ -138,8 +138,7 @@ struct bloomery_queue {
 
     /* The frame read last, unless its segment is 0; a long one lies in memory of its own. */
     struct bloomery_queue_position area_place;
-    struct bloomery_frame
-        area_frame; /* its header, if area_headed: also where its body is damaged */
+    struct bloomery_frame area_frame; /* its header, if area_headed: also if its body is damaged */
     bool area_headed;
     uint8_t *area;
     uint8_t *long_body;
@@ -221,7 +220,7 @@ void bloomery_queue_forget(struct bloomery_queue *queue);
 void bloomery_queue_close_read(struct bloomery_queue *queue);
 
 /* ---- queue_state.c */
-/* Bytes of a segment's file; 0 where there is none. */
+/* Bytes of a segment's file; 0 if there is none. */
 uint64_t bloomery_queue_segment_bytes(const struct bloomery_queue *queue, uint64_t segment);
 
 #endif

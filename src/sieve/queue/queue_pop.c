@@ -33,7 +33,7 @@ static bloomery_key copied(struct bloomery_queue *queue, bloomery_key key)
     return bloomery_key_of(to, key.bytes);
 }
 
-/* The only item of a long frame: takes over its memory, or copies it where that belongs to the
+/* The only item of a long frame: takes over its memory, or copies it if that belongs to the
  * ring. */
 static bloomery_status hold(struct bloomery_queue *queue, const struct bloomery_queue_view *view,
                             struct bloomery_entry *entry, bloomery_error *error)
@@ -238,7 +238,7 @@ static bloomery_status pop_new(struct bloomery_queue *queue, struct popping *pop
     }
 }
 
-/* Where a frame's header is damaged, nobody has said yet how much went with it. */
+/* If a frame's header is damaged, nobody has said yet how much went with it. */
 static void tell_loss(struct bloomery_queue *queue, bloomery_error *error)
 {
     struct bloomery_queue_position place = queue->head;

@@ -23,7 +23,7 @@ void bloomery_queue_close_read(struct bloomery_queue *queue)
     bloomery_store_close(&queue->read_file);
 }
 
-/* What a message names, where the file is not open. */
+/* What a message names, if the file is not open. */
 static struct bloomery_store_file segment_named(uint64_t segment)
 {
     return (struct bloomery_store_file){.file = -1, .kind = BLOOMERY_FILE_QUEUE, .number = segment};
@@ -278,7 +278,7 @@ int bloomery_queue_each(struct bloomery_queue *queue, const struct bloomery_queu
     uint32_t index = from != NULL ? 0 : queue->head_index;
     uint64_t number = from != NULL ? 0 : queue->head_number - index;
     assert(from == NULL || bloomery_queue_on_disk(queue)); /* in memory what was popped is gone */
-    /* Nothing was removed yet: where segment 1 is missing now, that is damage, and found. */
+    /* Nothing was removed yet: if segment 1 is missing now, that is damage, and found. */
     if (place.segment == 0)
         place = (struct bloomery_queue_position){1, BLOOMERY_FILE_HEADER};
     if (bloomery_place_before(queue->tail, place)) {
@@ -332,7 +332,7 @@ static bloomery_status find(struct findings *findings, bloomery_status status,
     return BLOOMERY_OK;
 }
 
-/* Frames before the head, where leases lie in them. */
+/* Frames before the head, if leases lie in them. */
 static bloomery_status verify_leases(struct bloomery_queue *queue, struct findings *findings,
                                      bloomery_error *error)
 {

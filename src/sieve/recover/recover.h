@@ -13,7 +13,7 @@
  * are there, and named; afterwards they are litter, which opening removes, and the folder has them.
  *
  * Numbers of the queue's entries go on without holes, since that is how a missing frame is noticed.
- * So where entries were lost, there are as many entries that say nothing (BLOOMERY_ENTRY_VOID:
+ * So if entries were lost, there are as many entries that say nothing (BLOOMERY_ENTRY_VOID:
  * marked and forced at once, which no push is): popping passes over them as over marked keys.
  */
 #ifndef BLOOMERY_SIEVE_RECOVER_H

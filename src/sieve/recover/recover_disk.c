@@ -162,7 +162,7 @@ static bloomery_status take_frame(struct log *log, uint64_t at, struct bloomery_
     return keep_frame(log, frame, decided, error);
 }
 
-/* All frames that are whole, into the new file where there is one. */
+/* All frames that are whole, into the new file if there is one. */
 static bloomery_status take_frames(struct log *log, const struct row *row, bloomery_error *error)
 {
     struct bloomery_store *store = &log->recovery->sieve->store;
@@ -194,7 +194,7 @@ static bloomery_status take_frames(struct log *log, const struct row *row, bloom
     return status;
 }
 
-/* The new file, which replaces the old one in the row; none where nothing is left. */
+/* The new file, which replaces the old one in the row; none if nothing is left. */
 static bloomery_status write_log(struct log *log, struct row *row, bloomery_error *error)
 {
     struct bloomery_store *store = &log->recovery->sieve->store;
@@ -310,7 +310,7 @@ static bool rises(const uint64_t *values, size_t count, uint64_t last, bool firs
     return true;
 }
 
-/* Reads all of the old one; what is whole goes to the new one, where there is one. */
+/* Reads all of the old one; what is whole goes to the new one, if there is one. */
 static bloomery_status take_seen(struct seen *seen, bloomery_error *error)
 {
     struct bloomery_recovery *recovery = seen->recovery;
@@ -368,7 +368,7 @@ static bloomery_status write_seen(struct seen *seen, uint64_t generation, bloome
     return status;
 }
 
-/* The file that the row names; where that is gone, one that a later commit made of it and of the
+/* The file that the row names; if that is gone, one that a later commit made of it and of the
  * log. */
 static bloomery_status find_seen(struct seen *seen, uint32_t number, const struct row *row,
                                  uint64_t *length, bool *headed, bloomery_error *error)

@@ -250,7 +250,7 @@ static bloomery_status replace(struct walk *walk, uint64_t *at, bloomery_error *
     return status;
 }
 
-/* The file of the segment; made where it is missing. */
+/* The file of the segment; made if it is missing. */
 static bloomery_status open_segment(struct walk *walk, bloomery_error *error)
 {
     struct bloomery_recovery *recovery = walk->recovery;

@@ -48,7 +48,7 @@ static inline size_t bloomery_varint_put(uint8_t *to, uint32_t value)
     return bytes;
 }
 
-/* The bytes taken, or 0 where there is no whole varint of at most 4 bytes. */
+/* The bytes taken, or 0 if there is no whole varint of at most 4 bytes. */
 static inline size_t bloomery_varint_get(const uint8_t *from, size_t room, uint32_t *value)
 {
     uint32_t sum = 0;
@@ -86,7 +86,7 @@ static inline size_t bloomery_entry_put(uint8_t *to, const struct bloomery_entry
     return at + entry->payload.bytes;
 }
 
-/* Reads an entry, which points into `from`; the bytes taken, or 0 where there is no sound one. */
+/* Reads an entry, which points into `from`; the bytes taken, or 0 if there is no sound one. */
 static inline size_t bloomery_entry_get(const uint8_t *from, size_t room,
                                         struct bloomery_entry *entry)
 {

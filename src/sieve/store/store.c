@@ -139,7 +139,7 @@ static void fill_header(const struct bloomery_store *store, const struct bloomer
     bloomery_store_u64(header + 56, bloomery_checksum(header, 56, 0));
 }
 
-/* A new inode even where the name is taken: whoever has the old one open keeps it whole. */
+/* A new inode even if the name is taken: whoever has the old one open keeps it whole. */
 static int open_new(int directory, const char *name)
 {
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;

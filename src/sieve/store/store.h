@@ -121,7 +121,7 @@ bloomery_status bloomery_store_read(struct bloomery_store *store,
 bloomery_status bloomery_store_cut(struct bloomery_store *store, struct bloomery_store_file *file,
                                    uint64_t bytes, bloomery_error *error);
 
-/* Makes durable what was written; nothing to do where it is not dirty or the sieve does not sync. A
+/* Makes durable what was written; nothing to do if it is not dirty or the sieve does not sync. A
  * failure sets store->failed, and then all later ones fail too. */
 bloomery_status bloomery_store_sync(struct bloomery_store *store, struct bloomery_store_file *file,
                                     bloomery_error *error);
@@ -163,7 +163,7 @@ bloomery_status bloomery_frame_header(struct bloomery_store *store,
 
 /* The first sound header from `from` on, of a frame that has entries and ends by `end`: behind a
  * damaged one frames are found so. No other bytes pass for one, since its checksum has the sieve's
- * id and the place in it. `offset` becomes `end` where there is none. About 0.3 s for 64 MiB. */
+ * id and the place in it. `offset` becomes `end` if there is none. About 0.3 s for 64 MiB. */
 bloomery_status bloomery_frame_find(struct bloomery_store *store,
                                     const struct bloomery_store_file *file, uint64_t from,
                                     uint64_t end, uint64_t *offset, struct bloomery_frame *frame,
