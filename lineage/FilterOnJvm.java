@@ -21,7 +21,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.BitSet;
 
 /**
- * The two filters of the lineage experiment on a JVM, told by `bloomery-experiment --jvm` what to do
+ * The two filters of the lineage experiment on a JVM; `bloomery-experiment --jvm` sends the commands
  * (lineage/jvm.c):
  *
  *     FilterOnJvm guava KEYS RATE    the real Guava's
@@ -30,15 +30,15 @@ import java.util.BitSet;
  * It says GREETING and then obeys, numbers big-endian as Java has them, until its input ends:
  *
  *     'A' count, keys    adds them                        no answer
- *     'Q' count, keys    asks them                        bit i & 7 of byte i >> 3: key i may be in
- *     'S'                nanoseconds of adding and of asking, those of processors of the whole process,
+ *     'Q' count, keys    queries them                     bit i & 7 of byte i >> 3: key i may be in
+ *     'S'                nanoseconds of adding and of querying, those of processors of the whole process,
  *                        and its most memory              four longs
  *     'D'                the filter as bytes              their number, and they
  *
- * A key is twelve digits. Keys become strings before the clock runs, a portion at a time: that is what
- * the experiment this one repeats gave to its filters, and what a program on a JVM has. The clock is
- * that of this thread, as for all structures of the experiment: what other programs, the compiler and
- * the collector do meanwhile is not in it. The compiler's and the collector's are in the process's.
+ * A key is twelve digits. Keys become strings before the clock runs, a portion at a time. The original
+ * experiment gave strings to its filters, and a program on a JVM has them. The clock is that of this
+ * thread, as for all structures of the experiment. The work of other programs, the compiler and the
+ * collector is not in it. That of the compiler and the collector is in the process's time.
  */
 public final class FilterOnJvm {
     private static final int GREETING = 0x424C4D31;
@@ -138,7 +138,7 @@ public final class FilterOnJvm {
         out.write(answers);
     }
 
-    /** What Linux knows of the process, 0 elsewhere. */
+    /** Linux's figures of the process, 0 elsewhere. */
     private static long mostMemory() throws IOException {
         Path status = Path.of("/proc/self/status");
         if (!Files.isReadable(status)) {

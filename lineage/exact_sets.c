@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What people use before they use a filter, each made as well as it can be made simply, so that the
- * experiment compares filters with good alternatives and not with poor ones:
+ * The structures that people use before they use a filter, each made as well as it can be made
+ * simply. So the experiment compares filters with good alternatives and not with poor ones:
  *
  *   string set    an open-addressing table, two thirds full. A slot of 8 bytes holds 24 bits of the
  *                 hash and the place of the string in an arena, where it stands behind its length.
@@ -11,7 +11,7 @@
  *   integer set   the same sort of table over the keys as 64-bit numbers: what one gets who knows
  *                 that the keys are numbers
  *
- * hash_sets.c has those that keep a hash instead of the key. The memory of all is asked for in huge
+ * hash_sets.c has those that keep a hash instead of the key. The memory of all is requested in huge
  * pages, as the filters' is.
  */
 #include "exact_sets.h"
@@ -280,8 +280,8 @@ static unsigned __int128 string_order(const char *key)
     return (unsigned __int128)head << 32 | tail;
 }
 
-/* Sixty-four binary searches in step. All have the same lengths to halve, so that each step is a
- * choice without a branch, and the string that comes next can be fetched for all of them. */
+/* Sixty-four binary searches in step. All have the same lengths to halve, so each step is a choice
+ * without a branch. The string that comes next can be fetched for all of them. */
 static uint64_t sorted_list_query_portion(const void *set, const char *keys, size_t count)
 {
     const struct sorted_list *list = set;
@@ -335,7 +335,7 @@ static void integer_set_release(void *set, struct tool_meter *meter)
     tool_meter_release(meter, integers, sizeof(*integers));
 }
 
-/* What the slots of these keys hold, and where the search for each begins. */
+/* The entries of these keys' slots, and the beginning of the search for each. */
 static void integer_set_begin(const struct integer_set *integers, const char *keys, size_t count,
                               uint64_t *entries, uint64_t *slots)
 {

@@ -3,15 +3,15 @@
  * The job that Bloomery descends from, with every alternative beside it.
  *
  * The same identification numbers go into exact sets and into filters. Then strings of twelve
- * random digits are asked, of which nearly none is a number that was added; a structure that says
- * "maybe" to one of the others has made a false positive, and one that says "no" to a number that
- * was added has failed, which ends the experiment. Each structure is built, asked and released
- * before the next one, by one thread, with the keys lying in memory in the order in which they were
- * made; that is what is timed. Afterwards, not timed and with all processors, every key that was
- * added is asked once.
+ * random digits are queried, of which nearly none is a number that was added. If a structure
+ * reports "possibly" for one of the others, that is a false positive. If it reports "definitely
+ * not" for a number that was added, it has failed, which ends the experiment. One thread builds,
+ * queries and releases each structure before the next one. The keys lie in memory in the order in
+ * which they were made. That is what is timed. Afterwards, not timed and with all processors, every
+ * key that was added is queried once.
  *
- * What is true is settled by the first structure, which must be exact; the other exact sets must
- * agree with it on every query, and filters are counted against it.
+ * The first structure, which must be exact, settles what is true. The other exact sets must agree
+ * with it on every query, and filters are counted against it.
  */
 #include "experiment.h"
 
@@ -31,7 +31,7 @@
 _Static_assert((int)TOOL_ID_DIGITS == (int)TOOL_DIGITS,
                "the structures take what the population has");
 
-/* Seconds of a processor spent by this thread: what others do on the machine meanwhile is left out.
+/* Seconds of a processor spent by this thread: other work on the machine meanwhile is left out.
  */
 static double now(void)
 {
@@ -124,11 +124,11 @@ uint64_t tool_experiment_absent(const struct tool_experiment *experiment)
 /* ---- No false negative ----------------------------------------------------------------------- */
 
 enum {
-    CHECK_KEYS = 4096, /* asked at once; a multiple of 64 */
+    CHECK_KEYS = 4096, /* queried at once; a multiple of 64 */
     THREADS_MAX = 16,
 };
 
-/* One thread's part of asking every key that was added. */
+/* One thread's part of querying every key that was added. */
 struct check {
     const struct tool_structure *structure;
     const void *set;
@@ -166,7 +166,7 @@ static bool report_missing(const struct tool_experiment *experiment,
     return false;
 }
 
-/* Asks every key that was added once. False after a message. */
+/* Queries every key that was added once. False after a message. */
 static bool check_members(const struct tool_experiment *experiment,
                           const struct tool_structure *structure, const void *set)
 {
@@ -181,7 +181,7 @@ static bool check_members(const struct tool_experiment *experiment,
         checks[i] = (struct check){.structure = structure, .set = set};
         checks[i].keys = (struct tool_digits){keys.text + from * TOOL_DIGITS, count};
         from += count;
-        /* What no thread can be had for is done here, further down. */
+        /* The part for which no thread can be had is done here, further down. */
         checks[i].started =
             i > 0 && pthread_create(&checks[i].thread, NULL, check_keys, &checks[i]) == 0;
     }
@@ -257,7 +257,7 @@ static void judge_rate(const struct tool_experiment *experiment, const void *set
     const uint64_t found = trial->false_positives;
     trial->predicted_rate = structure->predicted_rate(set);
     trial->live_rate = structure->live_rate(set);
-    if (absent == 0) { /* nothing was asked that could be a false positive */
+    if (absent == 0) { /* nothing was queried that could be a false positive */
         trial->verdict = TOOL_AS_PREDICTED;
         return;
     }

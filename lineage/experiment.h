@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lineage experiment without its command line: what is asked of whom, what is true, and what
- * one structure makes of it. experiment.c holds the essay.
+ * The lineage experiment without its command line: the queries to each structure, the true answers,
+ * and the results of one structure. experiment.c holds the essay.
  *
  *     tool_experiment_start(&experiment, 20000000, 10000000, 0.01, 0);
  *     code = tool_experiment_run(&experiment, &tool_integer_set, &trial);       first an exact one,
@@ -21,7 +21,7 @@ struct tool_experiment {
     uint64_t members; /* how many queries are keys */
     uint64_t seed;
     bool settled;  /* truth and members are known */
-    bool progress; /* say on stderr what is being done */
+    bool progress; /* print on stderr what is being done */
     struct tool_meter meter;
 };
 
@@ -74,8 +74,8 @@ bool tool_experiment_start(struct tool_experiment *experiment, uint64_t keys, ui
                            double rate, uint64_t seed);
 void tool_experiment_end(struct tool_experiment *experiment);
 
-/* Builds the structure, asks it, releases it. TOOL_FOUND, or after a message TOOL_NONE for a false
- * negative or an exact set that errs, and TOOL_ERROR. */
+/* Builds the structure, queries it, releases it. TOOL_FOUND; or after a message TOOL_NONE for a
+ * false negative or an exact set that errs, and TOOL_ERROR. */
 int tool_experiment_run(struct tool_experiment *experiment, const struct tool_structure *structure,
                         struct tool_trial *trial);
 

@@ -9,15 +9,15 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Whether the same filter, here and on a JVM, came out with the same bytes; true where one of them
- * was not asked for. */
+/* Whether the same filter, here and on a JVM, came out with the same bytes; true if one of them was
+ * not requested. */
 static bool same_bytes(const struct tool_trial *here, const struct tool_trial *there)
 {
     return here == NULL || there == NULL || here->written_bytes == 0 ||
            (here->written_bytes == there->written_bytes && here->written_crc == there->written_crc);
 }
 
-/* The trial of a structure, NULL where it was not asked for. */
+/* The trial of a structure, NULL if it was not requested. */
 static const struct tool_trial *trial_of(const struct tool_results *results,
                                          const struct tool_structure *structure)
 {
@@ -121,7 +121,7 @@ static void print_verdict(struct tool_out *out, const struct tool_trial *trial)
 
 /* ---- The original experiment ----------------------------------------------------------------- */
 
-/* What was planned and found there: facts, not results. */
+/* The original's plan and findings: facts, not results. */
 enum {
     LINEAGE_KEYS = 20000000,
     LINEAGE_FORMULA_BITS = 191701168, /* -n ln p / (ln 2)^2, rounded up, for p = 0.01 */
@@ -356,7 +356,7 @@ static json_t *trial_object(const struct tool_experiment *experiment,
     return object;
 }
 
-/* What the original planned and found. */
+/* The original's plan and findings. */
 static json_t *lineage_object(void)
 {
     json_t *object = tool_json_object();

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bloomery's own filters, and those of other systems, as structures of the experiment: nothing here
- * that a user of the library could not write.
+ * Bloomery's own filters, and those of other systems, as structures of the experiment. A user of
+ * the library could write everything here.
  *
  * The two of other systems are the ones that the original experiment compared, of the same sizes as
- * there and bit for bit the same: what a JVM makes of the same keys has the same bytes
- * (jvm_sets.c).
+ * there and bit for bit the same. A JVM makes the same bytes of the same keys (jvm_sets.c).
  */
 #include "filter_sets.h"
 
@@ -194,8 +193,8 @@ void tool_filter_facts_get(const bloomery_filter *filter, struct tool_filter_fac
     bloomery_info_get(filter, true, &info);
     *facts = (struct tool_filter_facts){
         .shape = {.kind = info.kind, .bits = info.bits, .probes = info.probes},
-        /* Of the keys as its bits tell them: nothing else knows its own way from hash to bits, and
-         * they tell them within a hundredth even of a handful. */
+        /* Of the keys as estimated from its bits: nothing else knows its own way from hash to bits.
+         * The estimate is within a hundredth even for a handful. */
         .predicted_rate = info.expected_rate,
         .live_rate = info.live_rate,
     };
@@ -286,10 +285,10 @@ static double dialect_set_allowed_factor(const void *set)
 
 /*
  * The bits of a key lie in steps: position i is a + i b modulo m. Steps that return early, of a key
- * that was added or of one that is asked, make such keys alike. The rate predicted has what that
- * adds on average; with a handful of keys one filter has much more of it or nothing, up to 0.25 k/m
- * where it was measured (1 to 4,097 keys, rates of 0.6 to 1e-9). Many times that is allowed, which
- * is nothing where there are many keys.
+ * that was added or of one that is queried, make such keys alike. The predicted rate has what that
+ * adds on average. With a handful of keys one filter has much more of it or nothing. It was up to
+ * 0.25 k/m where it was measured (1 to 4,097 keys, rates of 0.6 to 1e-9). Many times that is
+ * allowed, which is nothing if there are many keys.
  */
 double tool_filter_steps_stray(const struct tool_filter_facts *facts)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Filters of other systems in the experiment, wherever they were filled. */
+/* Filters of other systems in the experiment, in this process or on a JVM. */
 #ifndef BLOOMERY_LINEAGE_FILTER_SETS_H
 #define BLOOMERY_LINEAGE_FILTER_SETS_H
 
@@ -7,7 +7,7 @@
 
 #include <bloomery/bloomery.h>
 
-/* What is known of a filter of another system. */
+/* The facts known of a filter of another system. */
 struct tool_filter_facts {
     bloomery_plan shape; /* kind, bits and probes */
     double predicted_rate;
@@ -22,11 +22,11 @@ void tool_filter_facts_get(const bloomery_filter *filter, struct tool_filter_fac
 /* Puts them into a trial. */
 void tool_filter_facts_tell(const struct tool_filter_facts *facts, struct tool_trial *trial);
 
-/* How far the rate of one filter may be from the predicted one where bits lie in steps, as Guava's
+/* How far the rate of one filter may be from the predicted one if bits lie in steps, as Guava's
  * do. */
 double tool_filter_steps_stray(const struct tool_filter_facts *facts);
 
-/* Asks a filter as a structure is asked. */
+/* Queries a filter as a structure is queried. */
 void tool_filter_query(const bloomery_filter *filter, struct tool_digits keys, uint64_t *answers);
 
 #endif /* BLOOMERY_LINEAGE_FILTER_SETS_H */

@@ -25,7 +25,7 @@
 
 #ifdef BLOOMERY_HAVE_LIBCRYPTO
 
-/* What is called of libcrypto. */
+/* The functions of libcrypto that are called. */
 #define FUNCTIONS(X)      \
     X(EVP_DigestFinal_ex) \
     X(EVP_DigestInit_ex2) \
@@ -57,7 +57,7 @@ struct digest_set {
     EVP_MD *md5;
     struct digest *slots; /* both words 0: empty */
     uint64_t slot_count;
-    bool has_zero; /* a key's digest is all zero, which no slot can say */
+    bool has_zero; /* a key's digest is all zero, which no slot can hold */
 };
 
 static void digest_set_release(void *set, struct tool_meter *meter)

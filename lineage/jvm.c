@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process on a JVM, and what is said to it over a socket that is its standard input and output.
+ * A process on a JVM, and the commands to it over a socket that is its standard input and output.
  *
- * The program is compiled first and run then, although `java File.java` does both: the compiler
- * would be in the same process, and in the memory and the processor time that are told of it. Its
- * class is needed until the last process has said its greeting; so the folder is gone after a
+ * The program is compiled first and run then, although `java File.java` does both. The compiler
+ * would be in the same process, and in the memory and the processor time that are reported of it.
+ * Its class is needed until the last process has sent its greeting. So the folder is gone after a
  * second or two, long before the first key. Processes end when their socket does: none outlives
  * this program, however it ends.
  */
@@ -56,7 +56,7 @@ static bool find_source(char *path, size_t room)
 }
 
 /* Starts a program found among the commands. 0 after a message. `end`: its input and output; -1:
- * nothing, and what is said by it goes to stderr. */
+ * nothing, and its output goes to stderr. */
 static pid_t spawn(const char *const *words, int end)
 {
     posix_spawn_file_actions_t actions;
@@ -82,7 +82,7 @@ static pid_t spawn(const char *const *words, int end)
     return 0;
 }
 
-/* The exit code of a process, -1 where a signal ended it. */
+/* The exit code of a process, -1 if a signal ended it. */
 static int wait_for(pid_t pid)
 {
     int status = 0;

@@ -19,7 +19,7 @@
 
 #include <sys/types.h>
 
-/* Where Debian has Guava. */
+/* The place of Guava in Debian. */
 #define TOOL_JVM_GUAVA "/usr/share/java/guava.jar"
 
 /* The compiled program, in a folder of its own. */
@@ -34,7 +34,7 @@ struct tool_jvm {
     int socket;
 };
 
-/* What such a process knows of itself. */
+/* The facts that such a process knows of itself. */
 struct tool_jvm_state {
     double add_seconds; /* of its thread, without the making of strings */
     double query_seconds;
@@ -46,7 +46,7 @@ struct tool_jvm_state {
  * Debian's. */
 bool tool_jvm_compile(const char *guava, struct tool_jvm_program *program);
 
-/* Removes what tool_jvm_compile made. Processes that were started run on. */
+/* Removes the files that tool_jvm_compile made. Processes that were started run on. */
 void tool_jvm_forget(struct tool_jvm_program *program);
 
 /* Starts a process and waits until it is ready. `arguments`: those of the program, NULL after the
@@ -54,7 +54,7 @@ void tool_jvm_forget(struct tool_jvm_program *program);
 bool tool_jvm_start(const struct tool_jvm_program *program, const char *const *arguments,
                     struct tool_jvm *jvm);
 
-/* Adds keys, or asks them: then answers come as a structure has them (exact_sets.h). */
+/* Adds keys, or queries them: then answers come as a structure has them (exact_sets.h). */
 bool tool_jvm_add(struct tool_jvm *jvm, struct tool_digits keys);
 bool tool_jvm_query(struct tool_jvm *jvm, struct tool_digits keys, uint64_t *answers);
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The filters of the original experiment as it had them: Guava's own code, and the SHA-384 filter
- * in Java, each in a process on a JVM. They get the same keys and the same queries as all other
- * structures and answer to the same judge.
+ * in Java. Each runs in a process on a JVM. They get the same keys and the same queries as all
+ * other structures and answer to the same judge.
  *
- * What is timed passes in that process, by the clock of its one thread: the keys come to it over a
+ * The time is taken in that process, by the clock of its one thread. The keys come to it over a
  * socket and become strings before that clock runs. The memory in the table is that of the bits, as
- * with all filters; what the whole process took at most is told beside it.
+ * with all filters. The maximum of the whole process is reported beside it.
  *
  * At the end the process hands over its filter as bytes. Read here as a filter of that dialect it
- * must answer every query as the JVM did: the dialect is shown to be the real one in every run.
+ * must answer every query as the JVM did. So every run shows that the dialect is the real one.
  */
 #include "jvm_sets.h"
 
@@ -95,7 +95,7 @@ static void *jvm_set_make(size_t program, const char *dialect, struct tool_digit
 
 static void *guava_make(struct tool_digits keys, double rate, struct tool_meter *meter, bool *told)
 {
-    (void)rate; /* it was told when it was started */
+    (void)rate; /* it was passed when the process started */
     return jvm_set_make(GUAVA, "guava", keys, meter, told);
 }
 
@@ -156,7 +156,7 @@ static bool same_answers(const bloomery_filter *filter, struct tool_digits queri
     const size_t words = (queries.count + 63) / 64;
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, false, &info);
-    if (!info.secret_known) /* its hash can't be computed here, so it can't be asked */
+    if (!info.secret_known) /* its hash can't be computed here, so it can't be queried */
         return true;
     uint64_t *here = tool_allocate(words * sizeof(*here));
     here[words - 1] = 0;
@@ -182,7 +182,7 @@ static int jvm_set_tell(void *set, struct tool_digits queries, const uint64_t *a
     const bool same = same_answers(filter, queries, answers, trial->structure->title);
     tool_filter_facts_get(filter, &own->facts);
     tool_filter_facts_tell(&own->facts, trial);
-    trial->written_crc = sum; /* not of what is written here */
+    trial->written_crc = sum; /* not of the bytes written here */
     bloomery_free(filter);
     trial->build_seconds = state.add_seconds;
     trial->query_seconds = state.query_seconds;

@@ -6,9 +6,9 @@
 #include "exact_sets.h"
 
 /*
- * Starts the processes of those that are wanted: before anything else is done, so that a machine
- * that can't have them is told so at once. `keys` and `rate` are what Guava is asked for; `guava`
- * is its jar, NULL Debian's. False after a message; then none is left.
+ * Starts the processes of those that are wanted. It comes first, so that a machine that can't have
+ * them reports that at once. `keys` and `rate` go to Guava; `guava` is its jar, NULL Debian's.
+ * False after a message; then none is left.
  */
 bool tool_jvm_sets_start(const char *guava, bool guava_wanted, bool sha384_wanted, uint64_t keys,
                          double rate);

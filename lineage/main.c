@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program `bloomery-experiment`: runs the lineage experiment (experiment.c) over the structures
- * asked for. experiment_report.c prints what came out. */
+/* The program `bloomery-experiment`: runs the lineage experiment (experiment.c) over the requested
+ * structures. experiment_report.c prints the results. */
 #include "base/ids.h"
 #include "base/numbers.h"
 #include "base/standard.h"
@@ -97,7 +97,7 @@ static bool mark_one(const char *name, size_t length, bool queried, struct tool_
     return false;
 }
 
-/* Marks those of a list as asked for, or as not. */
+/* Marks those of a list as requested, or as not. */
 static bool mark(const char *list, bool queried, struct tool_results *results)
 {
     while (list != NULL) {
@@ -132,7 +132,7 @@ static bool choose(const struct request *request, struct tool_results *results)
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-/* The processes of those that run on a JVM, if any was asked for. */
+/* The processes of those that run on a JVM, if any was requested. */
 static bool start_jvm(const struct request *request, const struct tool_results *results)
 {
     bool guava = false;
@@ -145,7 +145,7 @@ static bool start_jvm(const struct request *request, const struct tool_results *
            tool_jvm_sets_start(request->guava, guava, sha384, request->keys, request->rate);
 }
 
-/* The set of integers comes first, shown or not: what it answers is the truth. */
+/* The set of integers comes first, shown or not: its answers are the truth. */
 static int run_all(struct tool_experiment *experiment, struct tool_results *results)
 {
     int code = TOOL_FOUND;

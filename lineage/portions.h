@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the structures of the experiment share: their keys, and the portions in which keys are added
- * and asked. A portion is 64 keys: first the lines of memory that they will touch are fetched, then
+ * Shared by the structures of the experiment: their keys, and the portions in which keys are added
+ * and queried. A portion is 64 keys: first the cache lines that they will touch are fetched, then
  * they are looked at. Without that a program waits a hundred nanoseconds for memory on every key.
  */
 #ifndef BLOOMERY_LINEAGE_PORTIONS_H
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <string.h>
 
-enum { TOOL_PORTION = 64 }; /* keys added or asked together: one word of answers */
+enum { TOOL_PORTION = 64 }; /* keys added or queried together: one word of answers */
 
 static inline const char *tool_key_at(struct tool_digits keys, size_t index)
 {
@@ -72,8 +72,8 @@ static inline uint64_t tool_slots_for(size_t count)
     return (uint64_t)count + count / 2 + 1;
 }
 
-/* Fetches a slot and the line behind it: a search that fails looks at five slots on average, and so
- * runs into the next line often. A fetch past the end of a table does nothing. */
+/* Fetches a slot and the cache line behind it. A search that fails looks at five slots on average,
+ * and so often runs into the next cache line. A fetch past the end of a table does nothing. */
 static inline void tool_fetch_slots(const void *slots, uint64_t slot, size_t slot_bytes)
 {
     const uintptr_t address = (uintptr_t)slots + (uintptr_t)(slot * slot_bytes);

@@ -38,7 +38,7 @@ static const char conclusion[] =
     "(rates). Exit codes: 0 found, or all well; 1 none found, or a finding; 2 an\n"
     "error.\n";
 
-/* Names that other programs have for these commands, and what users try first. */
+/* Names that other programs have for these commands, and that users try first. */
 static const struct {
     const char *name;
     const char *here;
@@ -112,8 +112,8 @@ static int print_command_help(const char *name, const char *part)
     return tool_out_finish(&out, TOOL_FOUND);
 }
 
-/* What the library can do here is asked, not assumed: a filter is made. Returns its kernel, or NULL
- * where there is no such filter. */
+/* The library's abilities here are tried, not assumed: a filter is made. Returns its kernel, or
+ * NULL if there is no such filter. */
 static const char *kernel_with(bloomery_hash_id hash)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .blocks_per_key = 1, .probes = 1, .bits = 512};

@@ -3,9 +3,9 @@
  * The frame of the command `bloomery`.
  *
  * Every subcommand is one file, tool/command/cmd_NAME.c, that defines one `struct tool_command`;
- * main.c lists them. main.c sets the name that messages carry, answers `help`, `--help` and
- * `--version`, and calls `run` with argv[0] being the subcommand's own name, so that getopt_long
- * works on it as on the argv of a program. Whatever `run` returns is the exit code.
+ * main.c lists them. main.c sets the name that messages carry and answers `help`, `--help` and
+ * `--version`. It calls `run` with the subcommand's own name as argv[0], so that getopt_long works
+ * on it as on a program's argv. The value that `run` returns is the exit code.
  *
  * Data goes to stdout through tool/base/out.h and nothing else goes there; messages for people go
  * to stderr through the functions here.
@@ -27,8 +27,8 @@ enum {
     TOOL_ERROR = 2,
 };
 
-/* What getopt_long returns for options that have no letter, and for --help. Commands number theirs
- * from TOOL_OPTION_OWN on. */
+/* The values that getopt_long returns for options that have no letter, and for --help. Commands
+ * number theirs from TOOL_OPTION_OWN on. */
 enum {
     TOOL_OPTION_HELP = 256,
     TOOL_OPTION_OWN = 257,
@@ -38,7 +38,7 @@ struct tool_command {
     const char *name;
     int (*run)(int argc, char **argv); /* returns the exit code */
     const char *summary;               /* one line without a full stop, for the list of commands */
-    const char *help;                  /* what --help prints, with a final newline */
+    const char *help;                  /* printed by --help, with a final newline */
     const struct tool_command *const *parts; /* its subcommands, named "NAME PART"; NULL: none */
 };
 
@@ -57,12 +57,12 @@ extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_generate;
 extern const struct tool_command cmd_sieve;
 
-/* The command whose name messages carry and whose help tool_getopt prints; main.c sets it. NULL:
+/* The command whose name messages carry and whose help tool_getopt prints. main.c sets it. NULL:
  * none yet. */
 void tool_set_command(const struct tool_command *command);
 const struct tool_command *tool_running_command(void);
 
-/* The same in a program of its own, which has but this command: messages begin with its name
+/* The same in a program of its own, which has only this command: messages begin with its name
  * alone. */
 void tool_set_program(const struct tool_command *command);
 
@@ -76,7 +76,7 @@ int tool_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "bloomery: COMMAND: warning: sentence", for what does not change the exit code. */
 void tool_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same with "note: ", for what one should know and can't be helped. */
+/* The same with "note: ", for facts that one should know and that can't be helped. */
 void tool_notice(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A sentence on stderr without a prefix: the success line of a command that changed something. The
@@ -86,9 +86,9 @@ void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /*
  * getopt_long for a subcommand. `letters` does not begin with ':' or '+'. It prints unknown options
  * (with the nearest long name), missing values and superfluous ones itself, with the try-line, and
- * then returns '?': the command returns TOOL_ERROR. For `--help`, which it knows by itself, it
- * prints the running command's help on stdout and returns TOOL_OPTION_HELP: the command returns
- * TOOL_FOUND. -1 at the end, when optind is the first operand (operands are moved behind options).
+ * then returns '?': the command returns TOOL_ERROR. `--help` needs no row: tool_getopt prints the
+ * running command's help on stdout and returns TOOL_OPTION_HELP. The command returns TOOL_FOUND. -1
+ * at the end: optind is then the first operand (operands are moved behind options).
  *
  *     while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1)
  *         switch (option) {
@@ -99,26 +99,26 @@ void tool_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
  */
 int tool_getopt(int argc, char **argv, const char *letters, const struct option *options);
 
-/* The nearest of `count` names to a mistyped word, or NULL where none is near enough to suggest. */
+/* The nearest of `count` names to a mistyped word, or NULL if none is near enough to suggest. */
 const char *tool_nearest(const char *word, const char *const *names, size_t count);
 
-/* The kind of this name. Where it is none, or reserved for later: prints why (and the nearest
- * name, and the try-line) and returns false. */
+/* The kind of this name. If it is none, or reserved for later: prints why (and the nearest name,
+ * and the try-line) and returns false. */
 bool tool_parse_kind(const char *name, bloomery_kind *kind);
 
 /* A value of --counter-bits: 4 or 8. False after a message. */
 bool tool_option_counter_bits(const char *text, uint32_t *bits);
 
-/* Counters that were asked for make the filter a counting one where its kind was not given; false
- * after a message where another was. */
+/* --counter-bits makes the filter a counting one if its kind was not given; false after a message
+ * if another was. */
 bool tool_counters_wanted(uint32_t counter_bits, bloomery_kind *kind);
 
 /* "bloomery: COMMAND: `what`: the error's text"; `what`, a file name for example, may be NULL.
  * Returns TOOL_ERROR. */
 int tool_library_error(const char *what, const bloomery_error *error);
 
-/* malloc and realloc for the command: never NULL. Where memory runs out they say so and end the
- * program with TOOL_ERROR; the files that a command replaces are whole at every moment. */
+/* malloc and realloc for the command: never NULL. If memory runs out they print that and end the
+ * program with TOOL_ERROR. The files that a command replaces are whole at every moment. */
 void *tool_allocate(size_t bytes);
 void *tool_reallocate(void *memory, size_t bytes);
 

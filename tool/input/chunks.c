@@ -7,26 +7,27 @@
  *     rest                                 99121
  *     chunk 1                              991217314159\n...
  *
- * A chunk is what one read gives, cut behind its last delimiter; the few bytes of the cut record
+ * A chunk is what one read returns, cut behind its last delimiter. The few bytes of the cut record
  * are set aside and begin the next chunk. A record that is longer than a chunk makes its chunk
- * longer, by doubling, so that long records take linear time, up to the longest record that may be
- * (line_max), so that a file without line ends takes no more memory than that. What a read gives
- * is handed out at once, be it one line: whoever types it waits for the answer.
+ * longer, by doubling, so that long records take linear time. It grows up to the longest record
+ * that may be (line_max), so a file without line ends takes no more memory than that. What a read
+ * returns is handed out at once, even if it is one line: the person typing it waits for the answer.
  *
- * Reading is one thread's at a time: who takes a chunk has the baton, reads, cuts and hands the
- * baton on. Reading a cached file takes a tenth of what is then done with its lines, splitting them
- * included, and that happens in the thread's own chunk, which its core still has in its cache.
- * Everything that is said about the inputs is said with the baton in hand, and so in their order.
+ * Only one thread reads at a time: a thread that takes a chunk has the baton, reads, cuts and hands
+ * the baton on. Reading a cached file takes a tenth of the time of what is then done with its
+ * lines, splitting included. That happens in the thread's own chunk, which its core still has in
+ * its cache. All messages about the inputs are printed with the baton in hand, and so in their
+ * order.
  *
- * Chunks are numbered as they are read. Who writes output waits with it until all earlier chunks
- * have been given back: the output is that of one thread. No more than one chunk per thread exists
- * at any time, which bounds the memory.
+ * Chunks are numbered as they are read. A thread that writes output waits with it until all earlier
+ * chunks have been given back: the output is that of one thread. No more than one chunk per thread
+ * exists at any time, which bounds the memory.
  *
- * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter (the buffer
- * always has room for one, and gets it), an empty record is the empty key, and an empty input has
- * no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps
- * it). A carriage return is not seen in a text either and yet becomes part of its keys: where no
- * key rule removes it, it is warned about, once for an input.
+ * Bytes are bytes: nothing here knows an encoding. The last record needs no delimiter: the buffer
+ * always has room for one, and it is added. An empty record is the empty key, and an empty input
+ * has no record. A byte order mark that begins an input is no text and is dropped (`keep_bom` keeps
+ * it). A carriage return is not seen in a text either and yet becomes part of its keys. If no key
+ * rule removes it, a warning is printed, once for an input.
  */
 #include "input/chunks.h"
 
@@ -44,7 +45,7 @@
 #include <unistd.h>
 
 struct past {
-    uint64_t lines; /* UNKNOWN where the chunk was not split to its end, or not yet */
+    uint64_t lines; /* UNKNOWN if the chunk was not split to its end, or not yet */
     bool begins_input;
 };
 
@@ -150,7 +151,7 @@ static void remember(struct tool_chunks *chunks, struct tool_chunk *chunk)
 {
     chunk->number = chunks->taken++;
     if (chunks->source.record_max > 0) {
-        assert(chunks->done == chunk->number); /* one thread, and so all others are back */
+        assert(chunks->done == chunk->number); /* one thread: all others are back */
         chunks->last_start = chunks->records + chunks->inner - chunks->input_start;
         return;
     }
@@ -214,7 +215,7 @@ static bool hand_on(struct tool_chunks *chunks, struct tool_chunk *chunk, bool f
     return filled;
 }
 
-/* Whether to go on; `wait`: when all that was read is done with, for which nobody needs the
+/* Whether to go on. `wait`: once all that was read is done with, for which nobody needs the
  * baton. */
 static bool goes_on(struct tool_chunks *chunks, bool wait)
 {
@@ -273,7 +274,7 @@ static void leave_input(struct tool_chunks *chunks)
         chunks->input.next = tool_source_count(&chunks->source);
 }
 
-/* Waiting for bytes fails, too, where reading was interrupted. */
+/* Waiting for bytes also fails if reading was interrupted. */
 static void fail_input(struct tool_chunks *chunks)
 {
     if (!tool_interrupt_came(chunks->source.interrupt) && goes_on(chunks, chunks->source.settled)) {
@@ -283,8 +284,8 @@ static void fail_input(struct tool_chunks *chunks)
     leave_input(chunks);
 }
 
-/* The line behind all that was read of the input, all chunks being back; 0 where one was not split
- * to its end. */
+/* The line behind all that was read of the input, all chunks being back. 0 if one was not split to
+ * its end. */
 static uint64_t next_line(const struct tool_chunks *chunks)
 {
     if (chunks->source.record_max > 0)
@@ -303,9 +304,9 @@ static struct tool_scan scan_again(const struct tool_chunks *chunks, bool first)
                            first && chunks->first_record && !chunks->source.keep_bom);
 }
 
-/* The next record has no end: it is longer than any may be, or `ended` within quotes. What there is
- * of it is given; NULL: all of it, or nothing. Its line is known when the chunks before it have
- * been split. Returns false. */
+/* The next record has no end: it is longer than any may be, or `ended` within quotes. `record`
+ * holds its bytes at hand; NULL: all of it, or nothing. The record's line is known when the chunks
+ * before it have been split. Returns false. */
 static bool fail_record(struct tool_chunks *chunks, const unsigned char *record, size_t bytes,
                         bool ended)
 {
@@ -396,7 +397,7 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     return true;
 }
 
-/* No more than the longest record takes with its delimiter, where a chunk has fewer bytes to begin
+/* No more than the longest record takes with its delimiter, if a chunk has fewer bytes to begin
  * with. */
 static void make_room(const struct tool_chunks *chunks, struct tool_chunk *chunk, size_t bytes)
 {
@@ -435,9 +436,9 @@ static size_t drop(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t 
     return used - end;
 }
 
-/* Where in the first `bytes`, which are whole records, one begins that is too long; `bytes` where
- * none does. In so many bytes as the longest record takes with its delimiter one ends, or it is
- * too long. */
+/* The place in the first `bytes`, which are whole records, at which a record begins that is too
+ * long. `bytes` if none is. Within the length of the longest record and its delimiter a record
+ * ends, or it is too long. */
 static size_t find_long(const struct tool_chunks *chunks, const unsigned char *text, size_t bytes)
 {
     const size_t most = chunks->line_max + 1;
@@ -452,8 +453,8 @@ static size_t find_long(const struct tool_chunks *chunks, const unsigned char *t
     return bytes;
 }
 
-/* Of the chunk's `used` bytes the first `end` are whole records, and become its own; the others
- * are set aside. False where the first record is too long. */
+/* Of the chunk's `used` bytes the first `end` are whole records, and become its own; the others are
+ * set aside. False if the first record is too long. */
 static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t end,
                          size_t used)
 {
@@ -466,7 +467,7 @@ static bool take_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
 }
 
 /* Reads until there is a whole record. The chunk has `used` bytes already, in the first of which up
- * to `searched` there is no delimiter. False at the end of the input, or where it failed. */
+ * to `searched` there is no delimiter. False at the end of the input, or if it failed. */
 static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, size_t searched,
                          size_t used)
 {
@@ -502,7 +503,7 @@ static bool read_records(struct tool_chunks *chunks, struct tool_chunk *chunk, s
     }
     if (used == MARK_BYTES && is_marked(chunks, chunk->buffer, used))
         used = 0; /* an input of a mark alone has no record */
-    /* Who wrote it got the signal too, as like as not, in the middle of a line. */
+    /* The writer probably got the signal too, perhaps in the middle of a line. */
     if (tool_interrupt_came(chunks->source.interrupt))
         used = 0;
     else if ((used > 0 || chunks->dropping) && tool_scan_is_open(&chunks->scan))

@@ -56,7 +56,7 @@ struct tool_chunk {
  * progress line, NULL for none. Never NULL. */
 struct tool_chunks *tool_chunks_open(const struct tool_source *source, const char *verb);
 
-/* How many threads are of use: those that were asked for, and no more than there are chunks. */
+/* How many threads are of use: at most those requested, and no more than there are chunks. */
 uint32_t tool_chunks_threads(const struct tool_chunks *chunks);
 
 /* Gives the chunk back that this thread had, and takes the next. False at the end, or after
@@ -70,7 +70,7 @@ void tool_chunks_give_back(struct tool_chunks *chunks, struct tool_chunk *chunk)
 /*
  * The next 1 to TOOL_BATCH_KEYS keys of a chunk, 0 at its end. They are valid until the next chunk
  * is taken. The byte after each key is the delimiter, also after a last record that has none in the
- * input, and the next key begins right behind it: any run of them can be written out as one span.
+ * input. The next key begins right behind it, so any run of keys can be written out as one span.
  */
 static inline size_t tool_chunk_keys(struct tool_chunk *chunk, bloomery_key *keys)
 {
@@ -84,7 +84,7 @@ static inline size_t tool_chunk_keys(struct tool_chunk *chunk, bloomery_key *key
     return count;
 }
 
-/* How many lines of the chunk come before this one of its records, whose number in it is given. */
+/* How many lines of the chunk come before the record of this number. */
 static inline uint64_t tool_chunk_lines_before(const struct tool_chunk *chunk, bloomery_key record,
                                                uint64_t number)
 {
@@ -109,18 +109,18 @@ void tool_chunks_stop(struct tool_chunks *chunks);
 /* Records of all chunks given back. */
 uint64_t tool_chunks_records(const struct tool_chunks *chunks);
 
-/* Records that were passed over, being longer than the source's record_max; they count among the
- * records. Where there are any, `name` becomes the input of the first and `line` its number
+/* Records that were passed over because they were longer than the source's record_max. They count
+ * among the records. If there are any, `name` becomes the input of the first and `line` its number
  * there. */
 uint64_t tool_chunks_too_long(const struct tool_chunks *chunks, const char **name, uint64_t *line);
 
-/* The line of a record in its input, counted from 1, of which `record` lines of chunk `number` come
- * before it. When all chunks have been given back; 0 where one before it was not split to its end,
- * or with record_max where it is not the last one that was taken. */
+/* The line of a record in its input, counted from 1; `record` lines of chunk `number` come before
+ * it. Valid when all chunks have been given back. Returns 0 if a chunk before it was not split to
+ * its end. With record_max, also if the chunk is not the last one that was taken. */
 uint64_t tool_chunks_line(const struct tool_chunks *chunks, uint64_t number, uint64_t record);
 
-/* Releases everything but the threads' chunks. True where all inputs were read to their end;
- * otherwise the messages have been printed. */
+/* Releases everything but the threads' chunks. True if all inputs were read to their end; otherwise
+ * the messages have been printed. */
 bool tool_chunks_close(struct tool_chunks *chunks);
 
 void tool_chunk_free(struct tool_chunk *chunk);

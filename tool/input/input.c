@@ -104,7 +104,7 @@ void tool_input_close(struct tool_input *input)
     input->name = NULL;
 }
 
-/* What is unpacked, in whatever encoding. */
+/* The bytes that are unpacked, in any encoding. */
 static ssize_t read_some(void *context, unsigned char *buffer, size_t room)
 {
     struct tool_input *input = context;
@@ -133,7 +133,7 @@ static bool read_first(struct tool_input *input, unsigned char *buffer, size_t r
     return true;
 }
 
-/* Text in UTF-16 becomes UTF-8, where a mark says that it is such. */
+/* Text in UTF-16 becomes UTF-8 if a byte order mark identifies it. */
 static void recognise_text(struct tool_input *input, const unsigned char *buffer, size_t *count)
 {
     const struct tool_source *source = input->source;
@@ -152,7 +152,7 @@ static void recognise_text(struct tool_input *input, const unsigned char *buffer
                      tool_path_said(input->name), seems, seems);
 }
 
-/* What is in a packed stream is text, or an archive. */
+/* The contents of a packed stream are text, or an archive. */
 static bool recognise_inside(struct tool_input *input, unsigned char *buffer, size_t room,
                              size_t *count)
 {

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Where keys come from. */
+/* The source of keys. */
 #define TOOL_LINE_MAX ((size_t)64 << 20)
 
 struct tool_source {
@@ -34,40 +34,40 @@ struct tool_source {
                                 the first failure ends the input */
     bool keep_bom;           /* a byte order mark stays, as part of an input's first record */
     bool returns_taken;      /* the key rule removes carriage returns: no warning of them */
-    const struct tool_layout *layout; /* where keys lie in records, beyond a key rule; NULL: a key
-                                         rule says it all */
+    const struct tool_layout *layout; /* the place of keys in records, beyond a key rule; NULL: the
+                                         key rule is all */
     bloomery_key_rule cuts;           /* the key rule's field, whose end the warning looks at */
     bool unwarned;  /* no warnings about the inputs, as in a pass that only counts */
-    bool stoppable; /* who reads may stop early */
-    bool settled;   /* and then nothing may be said of what comes later: an input is
-                                opened, or a failure told, when all chunks before are given back */
-    const struct tool_interrupt *interrupt; /* ends reading where it comes, as if the inputs ended
+    bool stoppable; /* the reader may stop early */
+    bool settled;   /* and then later inputs get no messages yet: an input is opened, or a failure
+                     * reported, when all chunks before are given back */
+    const struct tool_interrupt *interrupt; /* ends reading when it fires, as if the inputs ended
                                                there; NULL: nothing does */
-    /* The bytes as they are: what an input seems to be is not looked at. So nothing is unpacked,
+    /* The bytes as they are: the type of an input is not looked at. So nothing is unpacked,
      * transcoded or refused. */
     bool text;
     struct tool_quotes quotes; /* in which a record may go over several lines */
     uint32_t threads;          /* that take part; 0: as many as the process may run at once */
 
-    /* A record that is longer makes its input fail, with its line in the message, when all chunks
-     * before are given back: no chunk is longer than that, which bounds the memory of a thread. 0:
+    /* A longer record makes its input fail, with its line in the message, when all chunks before
+     * are given back. No chunk is longer than that, which bounds the memory of a thread. 0:
      * TOOL_LINE_MAX. */
     size_t line_max;
 
-    /* For inputs without an end, in bounded memory and by one thread: records longer than this are
-     * no failure, but passed over and counted (tool_chunks_too_long), and of chunks that were
-     * given back nothing is kept. 0: neither. */
+    /* For inputs without an end, in bounded memory and by one thread. Records longer than this are
+     * no failure, but passed over and counted (tool_chunks_too_long). Nothing is kept of chunks
+     * that were given back. 0: neither. */
     size_t record_max;
 
-    /* Called where a pipe has had nothing for so long; see stream.h. */
+    /* Called if a pipe has had nothing for so long; see stream.h. */
     void (*idle)(void *context);
     void *idle_context;
     int idle_milliseconds;
 };
 
-/* --max-line of all commands that hold whole lines: its number, its row, its lines of --help; and
- * its value, false after a message. The commands of the sieve have none: what is longer than a key
- * may be is passed over there. */
+/* --max-line of all commands that hold whole lines: its number, its row, its lines of --help. Also
+ * its value; false after a message. The commands of the sieve have none: they pass over records
+ * that are longer than a key may be. */
 enum { TOOL_OPTION_MAX_LINE = 430 };
 #define TOOL_LINE_OPTIONS                                         \
     {                                                             \
@@ -80,11 +80,11 @@ enum { TOOL_OPTION_MAX_LINE = 430 };
     "                       much memory\n"
 bool tool_option_max_line(const char *text, size_t *bytes);
 
-/* Path `index` of a source, and how many there are: stdin where none was named. */
+/* Path `index` of a source, and how many there are: stdin if none was named. */
 const char *tool_source_path(const struct tool_source *source, size_t index);
 size_t tool_source_count(const struct tool_source *source);
 
-/* Whether a path stands for stdin, and what a message calls it. */
+/* Whether a path stands for stdin, and its name in messages. */
 bool tool_path_is_stdin(const char *path);
 const char *tool_path_said(const char *path);
 
@@ -122,10 +122,10 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
 /* Closes the open input, if one is. */
 void tool_input_close(struct tool_input *input);
 
-/* The bytes of all inputs as far as they are regular files, for progress; 0 where one is not. */
+/* The bytes of all inputs if they are regular files, for progress; 0 if one is not. */
 uint64_t tool_source_bytes(const struct tool_source *source);
 
-/* Whether the key of a record, where the source says that it lies, has a carriage return at its
+/* Whether the key of a record, at the place that the source names, has a carriage return at its
  * end. Of several fields that is not looked at. */
 bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record);
 
@@ -136,8 +136,8 @@ size_t tool_input_chunk_bytes(void);
  * packed files more chunks come than their size says, but unpacking is one thread's work. */
 uint32_t tool_source_threads(const struct tool_source *source, uint64_t bytes, size_t chunk_bytes);
 
-/* Whether all inputs can be read twice, being files. What can't be opened is left to the reading,
- * which says why. `culprit` is the first that can't. */
+/* Whether all inputs can be read twice, being files. A file that can't be opened is left to the
+ * reading, which reports why. `culprit` is the first that can't. */
 bool tool_source_readable_twice(const struct tool_source *source, const char **culprit);
 
 #endif /* BLOOMERY_TOOL_INPUT_H */

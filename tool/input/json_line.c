@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines of JSON are read where they lie: no tree is built, and what is found is a span of the line.
+ * Lines of JSON are read in place: no tree is built, and what is found is a span of the line.
  *
  *     path   meta . id
  *     line   {"n": 1, "meta": {"tags": [], "id": "x\u0041"}}
  *                                                 ^^^^^^^^    at, bytes, escaped
  *
- * A parser's tree would not do for two reasons. A document whose text has been shortened is written
- * as it was but for that text, byte by byte, and so the place of the text in the line is needed.
- * And such lines are nearly all one long string, which a tree copies and this passes over, eight
- * bytes a step.
+ * A parser's tree would not do for two reasons. A document whose text has been shortened is
+ * otherwise written as it was, byte by byte, so the place of the text in the line is needed. And
+ * such lines are nearly all one long string, which a tree copies and this passes over, eight bytes
+ * a step.
  *
  * The line is checked whole, by the grammar of RFC 8259, but for two things. Bytes of 0x80 and
  * above are not checked to be UTF-8: keys are bytes. Halves of surrogate pairs may stand alone.
  *
- * `depth` counts the arrays and objects that are open, and `matched` those of them on the path: the
- * outermost always, an inner one if the step of its depth named it.
+ * `depth` counts the arrays and objects that are open. `matched` counts those of them on the path:
+ * the outermost always, an inner one if the step of its depth named it.
  */
 #include "input/json_line.h"
 
@@ -66,8 +66,9 @@ bool tool_json_path_parse(const char *text, struct tool_json_path *path)
 
 /* ---- Strings --------------------------------------------------------------------------------- */
 
-/* In each byte of the result the highest bit is set if that byte ends a run of plain text: a quote,
- * a backslash or a control character. Above the first such byte bits may be set wrongly. */
+/* In each byte of the result the highest bit is set if that byte ends a run of plain text. Such a
+ * byte is a quote, a backslash or a control character. Above the first such byte bits may be set
+ * wrongly. */
 static inline uint64_t ends_of_text(uint64_t bytes)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
@@ -314,7 +315,7 @@ static bool has_step(const struct walk *walk)
     return walk->matched == walk->depth && walk->depth <= walk->path->steps;
 }
 
-/* What was found before in a member of the same name counts no longer. */
+/* A value found earlier in a member of the same name no longer counts. */
 static void set_on_path(struct walk *walk, bool on_path)
 {
     walk->on_path = on_path;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One member of a line of JSON, by its path, and where its bytes lie in the line. json_line.c holds
- * the essay.
+ * One member of a line of JSON, by its path, and the place of its bytes in the line. json_line.c
+ * holds the essay.
  */
 #ifndef BLOOMERY_TOOL_JSON_LINE_H
 #define BLOOMERY_TOOL_JSON_LINE_H
@@ -21,7 +21,7 @@ struct tool_json_path {
     const char *text; /* as it was given; not copied */
     size_t steps;
     struct {
-        size_t name; /* where it begins in `names` */
+        size_t name; /* its beginning in `names` */
         size_t bytes;
         long index; /* the name as a place in an array; -1: it is none */
     } step[TOOL_JSON_STEPS];
@@ -41,7 +41,7 @@ enum tool_json_kind {
 
 struct tool_json_value {
     enum tool_json_kind kind;
-    const unsigned char *at; /* a number's digits; what is between a string's quotes */
+    const unsigned char *at; /* a number's digits; the bytes between a string's quotes */
     size_t bytes;
     bool escaped; /* a string with a backslash in it: see tool_json_unescape */
 };

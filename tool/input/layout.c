@@ -76,7 +76,7 @@ const char *tool_layout_describe(const struct tool_layout *layout,
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
 
-/* Field `number` of a record; what has quotes is written to `to`, without them. */
+/* Field `number` of a record. A field with quotes is written to `to`, without them. */
 static int field_of(const struct tool_layout *layout, int32_t number, bloomery_key record,
                     unsigned char *to, bloomery_key *field)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the text of a key lies in a record, beyond the one field that a key rule can name: several
- * fields, fields by the names of a header, a member of a line of JSON. It belongs to an input, not
- * to a filter, and no file keeps it.
+ * The place of a key's text in a record, beyond the one field that a key rule can name. It may be
+ * several fields, fields by the names of a header, or a member of a line of JSON. It belongs to an
+ * input, not to a filter, and no file keeps it.
  *
  *     -F 3,1       850101,Ada,Paris        text  Paris,850101     (with --csv: byte 31 between)
  *     --jsonl id   {"id": "x", "n": 1}     text  x
@@ -74,7 +74,7 @@ enum tool_text tool_layout_text(const struct tool_layout *layout,
                                 const struct tool_columns *columns, bloomery_key record,
                                 unsigned char *to, bloomery_key *text, bool *open_quote);
 
-/* What messages call the wanted text: "fields 3,1", "'meta.id'". Returns `text`. */
+/* The name of the wanted text in messages: "fields 3,1", "'meta.id'". Returns `text`. */
 enum { TOOL_LAYOUT_TEXT_BYTES = 160 };
 const char *tool_layout_describe(const struct tool_layout *layout,
                                  char text[TOOL_LAYOUT_TEXT_BYTES]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file is what its first bytes say. Most formats begin with bytes that no text has. Where text
- * could begin so too ("070701" is a number, "LZIP" a word), more of the header has to fit: a wrong
+ * The first bytes of a file identify it. Most formats begin with bytes that no text has. If text
+ * could begin so too ("070701" is a number, "LZIP" a word), more of the header has to fit. A wrong
  * verdict would refuse a list of keys.
  *
- * A verdict needs up to 512 bytes, but must not keep anybody waiting who types a line: it is left
- * open only while all that is there could be such a header, and none of them has a newline early.
+ * A verdict needs up to 512 bytes, but must not keep a person waiting while typing a line. It is
+ * left open only while all that is there could be such a header. None of these has a newline early.
  */
 #include "input/packing.h"
 
@@ -91,8 +91,8 @@ static enum verdict is_bzip2(const unsigned char *bytes, size_t count)
     return known == 6 ? YES : PERHAPS;
 }
 
-/* Two bytes, and a third of 9 to 16 bits for a code, a flag for a code that clears the table, and
- * two bits that are 0. */
+/* Two bytes, and a third. The third has 9 to 16 bits for a code, a flag for a code that clears the
+ * table, and two bits that are 0. */
 static enum verdict is_compress(const unsigned char *bytes, size_t count)
 {
     if (bytes[0] != 0x1f || (count > 1 && bytes[1] != 0x9d))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file is by its first bytes: packed, an archive, or something that is no list of keys. */
+/* The type of a file by its first bytes: packed, an archive, or something that is no list of
+ * keys. */
 #ifndef BLOOMERY_TOOL_PACKING_H
 #define BLOOMERY_TOOL_PACKING_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(name, what a message calls it after "is ") */
+/* X(name, its words in messages after "is ") */
 #define TOOL_PACKINGS(X)                                                             \
     X(PLAIN, "plain")                                                                \
     /* One packed stream. */                                                         \
@@ -25,7 +26,7 @@
     X(CPIO, "a cpio archive")                                                        \
     X(SEVEN_ZIP, "a 7z archive")                                                     \
     X(RAR, "a rar archive")                                                          \
-    /* What is recognised to be refused: as lines it would make a useless filter. */ \
+    /* Types recognised to be refused: as lines they would make a useless filter. */ \
     X(FILTER, "a filter")                                                            \
     X(SKIPPABLE, "zstd or lz4 data that begins with a frame to be skipped")          \
     X(LRZIP, "compressed with lrzip")                                                \
@@ -52,13 +53,13 @@ enum tool_packing {
         TOOL_PACKING_COUNT
 };
 
-/* How a file that begins with these bytes is packed. `undecided` is set where they are too few to
+/* How a file that begins with these bytes is packed. `undecided` is set if they are too few to
  * tell: they could be the beginning of a packed file's first bytes. TOOL_PACKING_BYTES decide. */
 enum { TOOL_PACKING_BYTES = 512 };
 
 enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided);
 
-/* "compressed with gzip", "a tar archive": what a message says after "is". Static storage. */
+/* "compressed with gzip", "a tar archive": the words of a message after "is". Static storage. */
 const char *tool_packing_name(enum tool_packing packing);
 
 static inline bool tool_packing_is_stream(enum tool_packing packing)

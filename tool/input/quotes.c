@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A record without quotes costs one look for its end. Where there are quotes, a field is gone over
- * byte by byte, which is a byte for each cycle, and what is in quotes from quote to quote.
+ * A record without quotes costs one look for its end. If there are quotes, a field is read byte by
+ * byte, one byte per cycle. Text in quotes is searched from quote to quote.
  */
 #include "input/quotes.h"
 
@@ -25,7 +25,7 @@ struct tool_scan tool_scan_begin(const struct tool_quotes *quotes, unsigned char
                               .place = marked ? TOOL_AT_MARK : TOOL_AT_RECORD};
 }
 
-/* Behind the byte, or `count` where it does not come. */
+/* Behind the byte, or `count` if it does not come. */
 static size_t behind(const unsigned char *bytes, size_t at, size_t count, unsigned char byte)
 {
     const unsigned char *found = memchr(bytes + at, byte, count - at);
@@ -101,7 +101,7 @@ static size_t step(struct tool_scan *scan, const unsigned char *bytes, size_t at
     return pass_field(scan, bytes, at, count);
 }
 
-/* Where no quote is among the bytes, and none is open: only the end of the last record matters. */
+/* If no quote is among the bytes and none is open, only the end of the last record matters. */
 static bool is_simple(const struct tool_scan *scan, const unsigned char *bytes, size_t count)
 {
     if (!scan->quotes.heeded)
@@ -171,7 +171,7 @@ size_t tool_quotes_split(const struct tool_quotes *quotes, const unsigned char *
     while (count < most && *from < end) {
         struct tool_scan scan = tool_scan_begin(quotes, terminator, false);
         size_t bytes = tool_scan_on(&scan, *from, (size_t)(end - *from), true);
-        if (bytes == 0) /* the last record of an input: cut where the input ends */
+        if (bytes == 0) /* the last record of an input: cut at the input's end */
             bytes = (size_t)(end - *from);
         keys[count++] = bloomery_key_of(*from, bytes - 1);
         *inner += tool_split_count(*from, *from + bytes, terminator) - 1;

@@ -5,9 +5,9 @@
  *     bytes   850101312345\n850101312353\n9912...
  *     word    0000000000001 0000000000001 0000...      (bit 0 first)
  *
- * With records of a dozen bytes that finds five of them per step, where memchr would be called for
- * each. A record is then its start and its length: its start lies behind the delimiter before it,
- * and of one step only the last delimiter matters to the next. So steps do not wait for each other.
+ * With records of a dozen bytes that finds five of them per step; memchr would be called for each.
+ * A record is then its start and its length. Its start lies behind the delimiter before it, and
+ * only the last delimiter of a step matters to the next. So steps do not wait for each other.
  *
  * How bits become records decides the speed, for finding them is nearly free:
  *
@@ -19,8 +19,8 @@
  *             interleaved into eight keys. Needs VBMI2, which a processor may lack that has the
  *             rest of AVX-512: it then takes the level below.
  *
- * Too many keys may be found, or written: the caller's array has slack for a step. What goes beyond
- * `most` is found again by the next call.
+ * Too many keys may be found, or written: the caller's array has slack for a step. Keys beyond
+ * `most` are found again by the next call.
  */
 #include "input/split.h"
 
@@ -43,7 +43,7 @@ static inline bloomery_key between(const unsigned char *start, const unsigned ch
     return bloomery_key_of(start, (size_t)(stop - start));
 }
 
-/* The rest, less than a step, and the end of the call: counts are brought down to `most`. */
+/* The rest, less than a step, and the end of the call: counts are reduced to `most`. */
 static size_t finish(const unsigned char **from, const unsigned char *start,
                      const unsigned char *end, unsigned char delimiter, bloomery_key *keys,
                      size_t count, size_t most)
@@ -172,7 +172,7 @@ AVX2 static inline uint64_t word_avx2(const unsigned char *at, __m256i wanted)
     return low_bits | high_bits << 32;
 }
 
-/* One record; where the word has run out of bits it writes nonsense, which is not counted. */
+/* One record. If the word has run out of bits it writes nonsense, which is not counted. */
 AVX2 static inline uint64_t take_one(uint64_t word, const unsigned char *at,
                                      const unsigned char **start, bloomery_key *key)
 {
@@ -231,7 +231,7 @@ static const uint8_t numbers[STEP] = {
     22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
     44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
-/* Eight keys whose ends are at + the first eight bytes of `places`; the first begins at `start`.
+/* Eight keys. Their ends are at + the first eight bytes of `places`; the first begins at `start`.
  *
  *     ends     e0 e1 e2 ... e7
  *     starts   start e0+1 e1+1 ... e6+1
@@ -329,7 +329,7 @@ const struct tool_split_level *tool_split_level(size_t index)
 
 static const struct tool_split_level *chosen(void)
 {
-    /* 0: not asked yet, else level + 1. Threads that ask at once find the same. */
+    /* 0: not looked up yet, else level + 1. Threads that look it up at once find the same. */
     static size_t known;
     size_t level = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (level == 0) {

@@ -10,19 +10,18 @@
 
 #include <stddef.h>
 
-/* How many keys tool_split may write behind the ones asked for: what the last step finds. */
+/* How many keys tool_split may write beyond the requested ones: those that the last step finds. */
 enum { TOOL_SPLIT_SLACK = 64 };
 
 /*
  * Takes up to `most` records out of [*from, end) and moves *from behind the last one. The byte
  * before `end` is a delimiter, so all records are whole; nothing at or behind `end` is read.
- * Returns how many there are; 0 where *from is `end`. `keys` has room for `most` +
- * TOOL_SPLIT_SLACK.
+ * Returns how many there are; 0 if *from is `end`. `keys` has room for `most` + TOOL_SPLIT_SLACK.
  */
 size_t tool_split(const unsigned char **from, const unsigned char *end, unsigned char delimiter,
                   bloomery_key *keys, size_t most);
 
-/* How many records there are in [from, end): how often the delimiter is. */
+/* How many records there are in [from, end): the number of delimiters. */
 size_t tool_split_count(const unsigned char *from, const unsigned char *end,
                         unsigned char delimiter);
 
@@ -38,7 +37,7 @@ struct tool_split_level {
     tool_split_count_function *count;
 };
 
-/* Level `index`, from the plainest up; NULL where this processor has no such level. */
+/* Level `index`, from the plainest up; NULL if this processor has no such level. */
 const struct tool_split_level *tool_split_level(size_t index);
 
 #endif /* BLOOMERY_TOOL_SPLIT_H */

@@ -35,7 +35,7 @@ static bool more_waits(const struct tool_stream *stream)
     return poll(&one, 1, 0) == 1 && (one.revents & POLLIN) != 0;
 }
 
-/* What already waits behind the first `count` bytes. Its end, or an error, is left to the next
+/* The bytes that already wait behind the first `count`. Its end, or an error, is left to the next
  * call, which meets it again: true of pipes, not of terminals. */
 static size_t read_waiting(const struct tool_stream *stream, unsigned char *buffer, size_t count,
                            size_t room)

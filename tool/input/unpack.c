@@ -17,7 +17,7 @@
 
 enum { PACKED_BYTES = TOOL_UNPACK_HEAD_MAX };
 
-/* What is called of libarchive. */
+/* The functions of libarchive that are called. */
 #define FUNCTIONS(X)                        \
     X(archive_entry_filetype)               \
     X(archive_entry_pathname)               \
@@ -60,7 +60,7 @@ static const char *load(struct libarchive *functions)
 
 struct tool_unpack {
     struct tool_stream *stream;
-    struct tool_unpack *inner; /* what unpacks the packed bytes of an archive; NULL: `stream` */
+    struct tool_unpack *inner; /* unpacks the packed bytes of an archive; NULL: `stream` */
     unsigned char delimiter;
 
     /* The packed bytes: first those that were read to recognise the file. */
@@ -185,8 +185,8 @@ static la_ssize_t archive_bytes(struct archive *archive, void *context, const vo
     return count;
 }
 
-/* libarchive finds the directory at the end of a zip or 7z file with this, where the input can be
- * sought; where it can't, it reads the members as they come. */
+/* libarchive finds the directory at the end of a zip or 7z file with this, if the input can be
+ * sought. If it can't, libarchive reads the members as they come. */
 static la_int64_t archive_seek_to(struct archive *archive, void *context, la_int64_t offset,
                                   int whence)
 {
@@ -221,7 +221,7 @@ static bool can_seek(const struct tool_unpack *unpack)
     return position >= 0 && (size_t)position == unpack->head_bytes;
 }
 
-/* Chooses what libarchive is to take the packed bytes for. Its ARCHIVE_OK, or what failed;
+/* Chooses the format as which libarchive takes the packed bytes. Its ARCHIVE_OK, or the failure;
  * ARCHIVE_WARN means that it would start another program to do it. */
 static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
 {
@@ -236,7 +236,7 @@ static int choose_stream(struct tool_unpack *unpack, enum tool_packing packing)
         [TOOL_LZMA] = library->archive_read_support_filter_lzma,
         [TOOL_LZOP] = library->archive_read_support_filter_lzop,
     };
-    /* "raw" wants a byte at least; "empty" is for what unpacks to nothing. */
+    /* "raw" wants a byte at least; "empty" is for an input that unpacks to nothing. */
     int result = library->archive_read_support_format_raw(unpack->archive);
     if (result == ARCHIVE_OK)
         result = library->archive_read_support_format_empty(unpack->archive);
@@ -319,9 +319,10 @@ static int archive_next_entry(struct tool_unpack *unpack)
     struct archive_entry *entry = NULL;
     int result;
     do {
-        /* A warning is about the member's name, which nobody here looks at. */
+        /* A warning is about the member's name, which is not used here. */
         result = unpack->library.archive_read_next_header(unpack->archive, &entry);
-        /* "empty" also takes what a failed filter gave no byte of; the failure is then noted. */
+        /* "empty" also takes an input of which a failed filter gave no byte; the failure is then
+         * noted. */
         if (result == ARCHIVE_EOF && unpack->library.archive_errno(unpack->archive) == 0)
             return 0;
         if (result != ARCHIVE_OK && result != ARCHIVE_WARN) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packed input. gzip is unpacked by zlib, which compares every member's checksum and length;
- * libarchive's gzip reader does not. All else goes through libarchive, which is loaded when the
- * first of it comes (load.h). Of an archive the members' contents come one after the other.
+ * libarchive's gzip reader does not. All other formats go through libarchive, which is loaded when
+ * the first of them comes (load.h). Of an archive the members' contents come one after the other.
  */
 #ifndef BLOOMERY_TOOL_UNPACK_H
 #define BLOOMERY_TOOL_UNPACK_H
@@ -20,16 +20,16 @@
 struct tool_unpack;
 
 /* Begins to unpack a stream or an archive. `stream` stays the caller's; its first `count` bytes (at
- * most TOOL_UNPACK_HEAD_MAX), already read, are `head`. `delimiter`: ends each member that does not
- * end in it, so that its last record and the next member's first stay two. Never NULL. */
+ * most TOOL_UNPACK_HEAD_MAX), already read, are `head`. `delimiter`: added to each member that does
+ * not end in it, so that its last record and the next member's first stay two. Never NULL. */
 enum { TOOL_UNPACK_HEAD_MAX = 1 << 20 };
 
 struct tool_unpack *tool_unpack_open(struct tool_stream *stream, enum tool_packing packing,
                                      const unsigned char *head, size_t count,
                                      unsigned char delimiter);
 
-/* The same for an archive that is packed, such as a tar file in gzip: `inner` unpacks its bytes, of
- * which the first `count` are `head`; it is closed with what is returned. */
+/* The same for an archive that is packed, such as a tar file in gzip. `inner` unpacks its bytes, of
+ * which the first `count` are `head`. `inner` is closed with what is returned. */
 struct tool_unpack *tool_unpack_archive(struct tool_unpack *inner, enum tool_packing packing,
                                         const unsigned char *head, size_t count,
                                         unsigned char delimiter);
@@ -42,7 +42,7 @@ const char *tool_unpack_error(const struct tool_unpack *unpack);
 
 void tool_unpack_close(struct tool_unpack *unpack);
 
-/* What libarchive says of itself. Static storage. */
+/* libarchive's version, in its own words. Static storage. */
 const char *tool_unpack_version(void);
 
 #endif /* BLOOMERY_TOOL_UNPACK_H */

@@ -84,8 +84,8 @@ static size_t write_utf8(unsigned char *to, uint32_t character)
     return bytes;
 }
 
-/* The next character of what is there: its UTF-8 is written to `to`. 0 where more bytes are needed,
- * or after an error. */
+/* The next character of the bytes at hand: its UTF-8 is written to `to`. 0 if more bytes are
+ * needed, or after an error. */
 static size_t take_character(struct tool_utf16 *text, unsigned char to[CHARACTER_BYTES])
 {
     const size_t left = text->used - text->from;

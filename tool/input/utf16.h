@@ -14,11 +14,11 @@
 /* Whether text begins with a mark of UTF-16. */
 bool tool_utf16_is_marked(const unsigned char *bytes, size_t count);
 
-/* What UTF-16 without a mark looks like, as text of mostly Latin letters: every second byte is NUL.
- * The encoding's name, or NULL. */
+/* Recognises UTF-16 without a mark, as text of mostly Latin letters: every second byte is NUL. The
+ * encoding's name, or NULL. */
 const char *tool_utf16_seems(const unsigned char *bytes, size_t count);
 
-/* Up to `room` bytes of what is to be transcoded; 0 at its end, -1 on failure. */
+/* Up to `room` bytes to be transcoded; 0 at its end, -1 on failure. */
 typedef ssize_t tool_utf16_source(void *context, unsigned char *buffer, size_t room);
 
 struct tool_utf16;
@@ -27,7 +27,7 @@ struct tool_utf16;
 struct tool_utf16 *tool_utf16_open(tool_utf16_source *read, void *context,
                                    const unsigned char *head, size_t count);
 
-/* Up to `room` bytes of UTF-8; 0 at the end. -1 on failure: the source's, where the sentence in
+/* Up to `room` bytes of UTF-8; 0 at the end. -1 on failure: the source's, if the sentence in
  * tool_utf16_error is empty. */
 ssize_t tool_utf16_read(struct tool_utf16 *text, unsigned char *buffer, size_t room);
 const char *tool_utf16_error(const struct tool_utf16 *text);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of records by the thousand. What a rule does to one record is the library's
- * (bloomery_rule_apply, src/rule.c, which has the order of the steps and worked examples). Here a
- * record goes through it twice if its key is not text, since people are shown what it was as text:
+ * Keys of records by the thousand. What a rule does to one record is the library's:
+ * bloomery_rule_apply (src/rule.c) has the order of the steps and worked examples. Here a record
+ * goes through it twice if its key is not text, since messages show its form as text:
  *
  *     record ── crlf, comment, field, trim ──> text ── case, hex, numbers, utf16, skip-empty ──>
  *     key
  *
  * Most keys are spans of their records and cost no copy. The others lie in a scratch buffer, one
- * behind the other, which has room for all of a batch: what the library may need for each of them.
+ * behind the other. It has room for all of a batch, by what the library may need for each.
  */
 #include "key/rule.h"
 
@@ -43,7 +43,7 @@ const char *tool_show_bytes(char *text, size_t room, const void *data, size_t by
 {
     static const char digits[] = "0123456789abcdef";
     const unsigned char *from = data;
-    size_t used = 0, cut = 0; /* where "..." has room */
+    size_t used = 0, cut = 0; /* the place for "...", if there is room */
     assert(room >= 8);
     for (size_t i = 0; i < bytes; i++) {
         bool plain = from[i] >= 0x20 && from[i] < 0x7f && from[i] != '\\';
@@ -101,14 +101,13 @@ static void note_malformed(struct tool_made *made, const struct tool_chunk *chun
 
 /* ---- All steps ------------------------------------------------------------------------------- */
 
-/* The two halves of a rule; the first is all of it where no key differs from its text but in
- * case. */
+/* The two halves of a rule; the first is all of it if no key differs from its text but in case. */
 struct steps {
     bloomery_key_rule to_text;
     bloomery_key_rule to_key;
     bool text_is_record;
     bool key_is_text;
-    const struct tool_layout *layout; /* NULL, or where the text is that `to_text` begins with */
+    const struct tool_layout *layout; /* NULL, or it finds the text for `to_text` */
     uint32_t comment;                 /* then */
 };
 
@@ -143,8 +142,8 @@ static int apply(const bloomery_key_rule *rule, bloomery_key *key, unsigned char
     return result;
 }
 
-/* What is not plainly a key. True if it is one, of a record that ends within quotes. `left` as in
- * note_malformed. */
+/* Handles a record that is not plainly a key. True if it is one, of a record that ends within
+ * quotes. `left` as in note_malformed. */
 static bool count_odd(int result, const struct tool_chunk *chunk, bloomery_key record, size_t left,
                       struct tool_made *made)
 {
@@ -198,7 +197,7 @@ static bool make_key(const struct steps *steps, const struct tool_chunk *chunk, 
     return true;
 }
 
-/* Room for what all keys of a batch may take; none where all of them are spans of their records. */
+/* Room for all keys of a batch; none if all of them are spans of their records. */
 static unsigned char *scratch_for(const bloomery_key_rule *rule, const struct tool_layout *layout,
                                   const bloomery_key *records, size_t count, struct tool_made *made)
 {

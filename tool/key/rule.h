@@ -16,7 +16,7 @@
  *     if (!tool_rule_complete(&choice))
  *         return TOOL_ERROR;
  *
- * The rule: of a new filter choice.rule; of one that is there what tool_rule_settle gives.
+ * The rule: choice.rule for a new filter; for an existing one, the result of tool_rule_settle.
  *
  * The keys of a batch of records, in each thread:
  *
@@ -30,8 +30,8 @@
  *     tool_tally_add(&total, &made->tally);
  *     tool_made_free(made);
  *
- * and at the end tool_tally_say. Where tool_rule_is_none(&rule), records are the keys as they are,
- * and tool_rule_apply would only copy them.
+ * and at the end tool_tally_say. If tool_rule_is_none(&rule), records are the keys as they are, and
+ * tool_rule_apply would only copy them.
  */
 #ifndef BLOOMERY_TOOL_RULE_H
 #define BLOOMERY_TOOL_RULE_H
@@ -47,10 +47,10 @@
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
-/* What the command line says of keys. Begins as zeros. */
+/* The options about keys on the command line. Begins as zeros. */
 struct tool_rule_choice {
     bloomery_key_rule rule;
-    struct tool_layout layout; /* what no rule can say; for tool_source.layout */
+    struct tool_layout layout; /* settings that no rule can hold; for tool_source.layout */
     bool field_given;          /* with -F; 0 is the whole record */
     bool delimiter_given;
     bool comment_given;
@@ -129,27 +129,27 @@ enum {
     "                       unit first\n"                                                  \
     "      --skip-empty     an empty key counts as no key\n"
 
-/* Takes one option that tool_getopt returned. False where it is none of these ('?', whose message
+/* Takes one option that tool_getopt returned. False if it is none of these ('?', whose message
  * tool_getopt has printed), or after a message. */
 bool tool_rule_option(struct tool_rule_choice *choice, int option);
 
-/* After the last one: sets the default delimiter; false after a message where they do not go
+/* After the last one: sets the default delimiter; false after a message if they do not go
  * together. */
 bool tool_rule_complete(struct tool_rule_choice *choice);
 
-/* Whether a filter can keep all that the options say; false after a message. For commands that read
- * no records but say of a filter how its keys are made. */
+/* Whether a filter can keep all that the options set; false after a message. For commands that read
+ * no records but set how a filter's keys are made. */
 bool tool_rule_is_kept(const struct tool_rule_choice *choice);
 
 /* ---- Rules ----------------------------------------------------------------------------------- */
 
-/* What the flags are called: row i is the flag 1 << i. */
+/* The names of the flags: row i is the flag 1 << i. */
 enum { TOOL_RULE_NAMES = 10 };
 extern const char *const tool_rule_names[TOOL_RULE_NAMES];
 
-/* Those that say what a key is, those of them that make other bytes of it, and of these those that
- * not every text can be made. The others, field, delimiter and comment say how an input is laid
- * out: a filter keeps them as what is meant if nothing else is said. */
+/* Those that define a key; those of them that make other bytes of it; and of these, those that not
+ * every text can be made. The others (field, delimiter and comment) define how an input is laid
+ * out. A filter keeps them as the default. */
 #define TOOL_RULE_OF_KEY BLOOMERY_RULE_OF_KEY
 #define TOOL_RULE_FORMS \
     (BLOOMERY_RULE_HEX | BLOOMERY_RULE_INT64 | BLOOMERY_RULE_INT32 | BLOOMERY_RULE_UTF16)
@@ -179,16 +179,16 @@ bloomery_key_rule tool_rule_laid_out(const struct tool_rule_choice *choice,
                                      const bloomery_key_rule *kept);
 
 /*
- * The rule for keys of a filter that is there. What a key is (TOOL_RULE_OF_KEY) the filter's own
- * rule says, and options must agree with it. How the input is laid out the options say, and if they
- * do not, the filter's rule. A filter without a rule takes all of the options if the command only
- * `queries`; adding keys of a form that the file does not keep is refused. False after a message
- * that names what differs.
+ * The rule for keys of an existing filter. The filter's own rule defines a key (TOOL_RULE_OF_KEY),
+ * and options must agree with it. The options define how the input is laid out; without them, the
+ * filter's rule does. A filter without a rule takes all options if the command only `queries`.
+ * Adding keys of a form that the file does not keep is refused. False after a message that names
+ * what differs.
  */
 bool tool_rule_settle(const struct tool_rule_choice *choice, const char *path,
                       const bloomery_filter *filter, bool queries, bloomery_key_rule *rule);
 
-/* Tells a source what it has to know of the keys that are made of it by this rule. */
+/* Sets what a source has to know of the keys that are made of it by this rule. */
 void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choice *choice,
                          const bloomery_key_rule *rule);
 
@@ -196,7 +196,7 @@ void tool_source_lay_out(struct tool_source *source, const struct tool_rule_choi
 void tool_source_quote(struct tool_source *source, const struct tool_rule_choice *choice,
                        const bloomery_key_rule *rule);
 
-/* The part of a rule that applies to a key given by itself (-k KEY): trim, and what changes
+/* The part of a rule that applies to a key given by itself (-k KEY): trim, and the changes of
  * bytes. */
 bloomery_key_rule tool_rule_of_keys(const bloomery_key_rule *rule);
 
@@ -213,7 +213,8 @@ struct tool_place {
     const char *input; /* its name; NULL: -k */
 };
 
-/* Records that gave no key without being told to (as comments and empty keys are). */
+/* Records that gave no key although the rule does not skip them (as it does comments and empty
+ * keys). */
 struct tool_tally {
     uint64_t without_field;
     uint64_t broken;      /* no JSON */
@@ -230,17 +231,17 @@ struct tool_tally {
     char shown[80];   /* that record, escaped and cut */
 };
 
-/* What a batch of records was made into. One thread's. */
+/* The keys made of a batch of records. One thread's. */
 struct tool_made {
     size_t count;                        /* of keys */
     uint64_t with_key[TOOL_BATCH_WORDS]; /* the records that have one */
     size_t malformed;                    /* records of this batch that no key can be made of */
     struct tool_tally tally;             /* of all batches so far */
 
-    unsigned char *scratch; /* what keys are that are no spans of their records */
+    unsigned char *scratch; /* the keys that are no spans of their records */
     size_t capacity;
     bloomery_key keys[TOOL_BATCH_ROOM];
-    bloomery_key texts[TOOL_BATCH_ROOM]; /* what the keys were as text, before TOOL_RULE_FORMS */
+    bloomery_key texts[TOOL_BATCH_ROOM]; /* the keys as text, before TOOL_RULE_FORMS */
 };
 
 /* Never NULL. */
@@ -250,19 +251,19 @@ void tool_made_free(struct tool_made *made);
 /*
  * Makes keys of up to TOOL_BATCH_KEYS records; they are in the order of their records. Reads
  * nothing outside the records and changes nothing in them. Keys are spans of the records or of the
- * scratch: valid until the next call with this `made`, or until the records go. `chunk`: where the
- * records come from, for messages; NULL where they are no input's. Returns made->count.
+ * scratch: valid until the next call with this `made`, or until the records go. `chunk`: the
+ * records' source, for messages; NULL if they are no input's. Returns made->count.
  */
 size_t tool_rule_apply(const bloomery_key_rule *rule, const struct tool_chunk *chunk,
                        const bloomery_key *records, size_t count, struct tool_made *made);
 
-/* From a bit for each key to a bit for each of the `count` records: that of its key, 0 where it has
+/* From a bit for each key to a bit for each of the `count` records: that of its key, or 0 if it has
  * none. The arrays are different ones. */
 void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t *of_keys,
                       uint64_t *of_records);
 
-/* Bytes as a message shows them: what is not printable ASCII as \xHH, cut with "..." where `room`,
- * at least 8, is too small. Returns `text`. */
+/* Bytes as a message shows them: a byte that is not printable ASCII as \xHH. Cut with "..." if
+ * `room`, at least 8, is too small. Returns `text`. */
 const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes);
 
 /* Sums of threads. */
@@ -271,14 +272,14 @@ void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);
 /* Finds the line of the first record that no key can be made of; before the chunks are closed. */
 void tool_tally_place(struct tool_tally *tally, const struct tool_chunks *chunks);
 
-/* Warns of records without the field, and of quotes left open; says of which record no key can be
- * made: that is an error, the caller's to act on, and `consequence` ends the sentence ("nothing was
- * added"). True where there was none. */
+/* Warns of records without the field, and of quotes left open. Reports the record of which no key
+ * can be made. That is an error for the caller to act on, and `consequence` ends the sentence
+ * ("nothing was added"). True if there was none. */
 bool tool_tally_say(const struct tool_tally *tally, const bloomery_key_rule *rule,
                     const char *consequence);
 
-/* False after an error where there is not one key because no record had the field that it is in:
- * the field or the delimiter is a mistake then. `keys`: how many there were. */
+/* False after an error if there is not one key because no record had the key's field. The field or
+ * the delimiter is a mistake then. `keys`: how many there were. */
 bool tool_tally_has_keys(const struct tool_tally *tally, const bloomery_key_rule *rule,
                          uint64_t keys);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key rules on the command line and in messages. What they do to a record: rule.c. */
+/* Key rules on the command line and in messages. Their effect on a record: rule.c. */
 #include "base/numbers.h"
 #include "key/rule.h"
 #include "tool.h"
@@ -236,7 +236,7 @@ const char *tool_rule_describe(const bloomery_key_rule *rule, char text[TOOL_RUL
     return text;
 }
 
-/* What an option says that the filter's rule does not; NULL where they agree. */
+/* The first option that is not in the filter's rule; NULL if they agree. */
 static const char *difference(const struct tool_rule_choice *choice, const bloomery_key_rule *kept)
 {
     static char option[32];

@@ -2,15 +2,15 @@
 /*
  * dedupe: the first occurrences of lines, in order.
  *
- * In order: what can be refused without reading; the locks, of the state before that of the file to
- * append to, so that two of us never wait for each other; filter or table; what counts as seen; the
- * inputs. A state is written last, when everything that it holds was delivered: whatever ends the
- * command before leaves the old one, and what was printed since comes again. A command that lost
- * its reader (SIGPIPE) ends so, too. A first signal that asks it to end (interrupt.c) ends the
- * input, and the state is written.
+ * The order: refusals that need no reading; the locks; filter or table; what counts as seen; the
+ * inputs. The state is locked before the file to append to, so that two processes of ours never
+ * wait for each other. A state is written last, when everything that it holds was delivered. If
+ * anything ends the command before, the old state stays, and what was printed since comes again. A
+ * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
+ * (interrupt.c) ends the input, and the state is written.
  *
- * How lines are compared: dedupe.c. What they are remembered in: dedupe_start.c. What happens when
- * there is no more room: seen.c.
+ * The comparison of lines: dedupe.c. What they are remembered in: dedupe_start.c. The end of the
+ * room: seen.c.
  */
 #include "base/numbers.h"
 #include "base/progress.h"
@@ -237,7 +237,7 @@ static bool stdin_is_read_once(const struct tool_dedupe_command *command)
     return false;
 }
 
-/* What -o names is replaced, so nothing else may be written to it. */
+/* The file that -o names is replaced, so nothing else may be written to it. */
 static bool output_fits(const struct tool_dedupe_command *command)
 {
     const char *const others[] = {command->state, command->append, command->secret_file};
@@ -380,7 +380,7 @@ static int run(struct tool_dedupe_command *command)
             tool_say("%s was not changed", command->state);
         return TOOL_ERROR;
     }
-    /* What goes to standard output is delivered before the state says so. */
+    /* Lines for standard output are delivered before the state records them. */
     const bool early = command->json && dedupe->count_only;
     if (early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
         return TOOL_ERROR;

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which of two equal lines is the first depends on all lines before, so one thing can't be shared
- * out: keys are added in the order of the input. One thread does nothing else, and the others do
- * the rest, each for its own chunk.
+ * among threads. Keys are added in the order of the input. One thread does nothing else, and the
+ * others do the rest, each for its own chunk.
  *
  *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
  *     adder                                      | ADD 0 | ADD 1 |                       ...
  *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
  *
- * The adder takes what is posted in the order of the chunks, and printing goes round in that order
- * too, with giving the chunk back (chunks.h); so the output is the same whatever the number of
- * threads. Where each worker added its own chunk in its turn, two threads were slower than one:
- * what was seen last moved from core to core. With one thread there is no adder.
+ * The adder takes what is posted in the order of the chunks. Printing goes round in that order too,
+ * and so does giving the chunk back (chunks.h). So the output is the same whatever the number of
+ * threads. When each worker added its own chunk in its turn, two threads were slower than one: what
+ * was seen last moved from core to core. With one thread there is no adder.
  *
- * The kept lines are closed up within the chunk that they came in: each run of them is moved to the
- * left over what was dropped before it, and then the chunk's beginning is the text to print.
+ * The kept lines are closed up within the chunk that they came in. Each run of them is moved to the
+ * left over what was dropped before it. Then the chunk's beginning is the text to print.
  *
  *     read    a1 \n b1 \n a1 \n c1 \n b1 \n d1 \n
  *     kept     1     1     0     1     0     1
  *     text    a1 \n b1 \n c1 \n d1 \n
  *
- * Records and keys. Mostly a record is its key. With a rule some records have none: they are kept,
- * since dropping what one can't tell apart would lose it. And what another filter may have
- * (against) is dropped without being added. The others are candidates; hashes and answers are of
- * these alone, in their order, and a bit a record says which they are.
+ * Records and keys. Mostly a record is its key. With a rule some records have none. They are kept,
+ * since dropping records that can't be told apart would lose them. And a record that another filter
+ * may have (against) is dropped without being added. The others are candidates; hashes and answers
+ * are of these alone, in their order, and a bit a record says which they are.
  *
- * Each chunk is written at once: whoever reads at the other end of a pipe gets what there is, also
+ * Each chunk is written at once: the reader at the other end of a pipe gets what there is, also
  * while the next line is long in coming.
  */
 #include "command/dedupe/dedupe.h"
@@ -58,7 +58,7 @@ struct run {
     struct worker **posted; /* chunk b by place b % threads; NULL: not there yet */
 };
 
-/* What one thread has. */
+/* The data of one thread. */
 struct worker {
     struct run *run;
     struct tool_chunk chunk;
@@ -66,7 +66,7 @@ struct worker {
     /* Of the chunk's records. */
     bloomery_key *records;
     size_t count, room;
-    size_t limit;         /* those that were dealt with: all, but where it stopped */
+    size_t limit;         /* those that were dealt with: all, unless it stopped before */
     uint64_t *keyed;      /* have a key */
     uint64_t *candidates; /* and are in no filter that they are compared against */
     uint64_t *kept;
@@ -78,7 +78,7 @@ struct worker {
     uint64_t *answers;
     bool added; /* the chunk */
 
-    unsigned char *other; /* what is appended where that is not what is printed */
+    unsigned char *other; /* appended, if that is not what is printed */
     size_t other_bytes, other_room;
 
     uint64_t kept_count, dropped_count, without_key;
@@ -258,7 +258,7 @@ static bool add_candidates(struct worker *worker)
     return !stop;
 }
 
-/* The worker whose chunk is next, taken off the ring; NULL where none will come. */
+/* The worker whose chunk is next, taken off the ring; NULL if none will come. */
 static struct worker *next_posted(struct run *run)
 {
     struct worker **place = &run->posted[run->turn % run->threads];
@@ -297,7 +297,7 @@ static void end_adding(struct run *run)
     pthread_mutex_unlock(&run->mutex);
 }
 
-/* False where nothing is to be done with this chunk: it stopped at an earlier one. */
+/* False if nothing is to be done with this chunk: it stopped at an earlier one. */
 static bool add_chunk(struct worker *worker)
 {
     struct run *run = worker->run;
@@ -372,7 +372,7 @@ static size_t gather(const struct worker *worker, bool value, unsigned char *to)
     return bytes;
 }
 
-/* The kept records, to be appended, where the chunk becomes the text of the dropped ones. */
+/* The kept records, to be appended, if the chunk becomes the text of the dropped ones. */
 static void set_kept_aside(struct worker *worker)
 {
     const size_t room = worker->chunk.capacity + 1;
@@ -395,7 +395,8 @@ static bool print_chunk(struct worker *worker, size_t bytes)
         if (!tool_out_flush(&dedupe->out))
             return false;
     }
-    /* Printed first: what a crash keeps from being remembered comes again, and is not lost. */
+    /* Printed first: a line that a crash keeps from being remembered comes again, and is not
+     * lost. */
     if (dedupe->appended == NULL)
         return true;
     bool aside = dedupe->invert;
@@ -404,7 +405,7 @@ static bool print_chunk(struct worker *worker, size_t bytes)
     return !dedupe->append_failed;
 }
 
-/* What comes after adding. False where it has come to an end. */
+/* The steps after adding. False if it has come to an end. */
 static bool deliver_chunk(struct worker *worker)
 {
     const struct tool_dedupe *dedupe = worker->run->dedupe;
@@ -440,8 +441,8 @@ static void work(void *context, uint32_t number)
 }
 
 /* Threads: one that adds, and others for all else, of which each waits for the adder in every
- * chunk; so there are two at least, for one processor. Where there is none to be had, one thread
- * does all. */
+ * chunk. So there are at least two, for one processor. If there is none to be had, one thread does
+ * all. */
 static void start_threads(struct run *run)
 {
     run->threads = tool_chunks_threads(run->chunks);

@@ -27,14 +27,14 @@ struct tool_dedupe {
     bloomery_key_rule rule;
     struct tool_against *against;
     size_t against_count;
-    bool invert;     /* the dropped records are printed, not the kept ones */
-    bool count_only; /* nothing is printed */
-    bool silent;     /* no progress line while lines are printed */
-    bool may_stop;   /* where it is full; nothing is then said of inputs that come after that */
+    bool invert;                            /* the dropped records are printed, not the kept ones */
+    bool count_only;                        /* nothing is printed */
+    bool silent;                            /* no progress line while lines are printed */
+    bool may_stop;                          /* if it is full; later inputs then get no messages */
     const struct tool_interrupt *interrupt; /* ends the reading; NULL: nothing does */
-    struct tool_appended *appended;         /* where kept records go too; NULL: nowhere */
+    struct tool_appended *appended;         /* kept records go here too; NULL: nowhere */
 
-    /* What came out, of records that were not only learned. */
+    /* The results for records that were not only learned. */
     uint64_t lines, kept, dropped;
     uint64_t without_key; /* of the kept ones */
     struct tool_tally tally;
@@ -43,11 +43,11 @@ struct tool_dedupe {
     struct tool_out out;
 };
 
-/* Takes all records of a source for seen, and prints nothing. False where an input could not be
- * read (the messages have been printed), or where it stopped. */
+/* Takes all records of a source for seen, and prints nothing. False if an input could not be read
+ * (the messages have been printed), or if it stopped. */
 bool tool_dedupe_learn(struct tool_dedupe *dedupe, const struct tool_source *source);
 
-/* Prints the first occurrences, and adds them. False as above, or where something could not be
+/* Prints the first occurrences, and adds them. False as above, or if something could not be
  * written: out, append_failed. */
 bool tool_dedupe_run(struct tool_dedupe *dedupe, const struct tool_source *source);
 

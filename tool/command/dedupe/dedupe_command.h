@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the command `dedupe` share: what was asked for, and what is at work on it. */
+/* Shared by the parts of the command `dedupe`: the options, and the objects at work on them. */
 #ifndef BLOOMERY_TOOL_DEDUPE_COMMAND_H
 #define BLOOMERY_TOOL_DEDUPE_COMMAND_H
 
@@ -44,7 +44,7 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command);
 /* Settles by which rule keys are made, after both of them. */
 void tool_dedupe_settle_rules(struct tool_dedupe_command *command);
 
-/* The report at the end. Returns `code`, or TOOL_ERROR where it can't be written. */
+/* Prints the report at the end. Returns `code`, or TOOL_ERROR if it can't be written. */
 int tool_dedupe_report(const struct tool_dedupe_command *command, int code);
 
 #endif /* BLOOMERY_TOOL_DEDUPE_COMMAND_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dedupe says at the end: how many lines, in how much memory, and how many of those that it
- * dropped it should not have. */
+/* The report of dedupe at the end: the number of lines, the memory, and how many of the dropped
+ * lines it should not have dropped. */
 #include "command/dedupe/dedupe_command.h"
 
 #include "base/json.h"
@@ -95,7 +95,7 @@ static json_t *json_report(const struct tool_dedupe_command *command,
     return object;
 }
 
-/* Returns `code`, or TOOL_ERROR where it can't be written. */
+/* Returns `code`, or TOOL_ERROR if it can't be written. */
 int tool_dedupe_report(const struct tool_dedupe_command *command, int code)
 {
     struct tool_seen_facts facts;

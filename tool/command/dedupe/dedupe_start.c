@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dedupe remembers lines in, before it begins: how large, and what is in it already.
+ * The store in which dedupe remembers lines, before it begins: its size, and its contents so far.
  *
- * The number of lines comes from -n; or from the sizes of the inputs, taking all lines for
- * different ones; or, of a pipe, from nowhere: then a filter for a million is made, which grows.
- * Only a filter that can't grow wants to be told.
+ * The number of lines comes from -n, or from the sizes of the inputs, taking all lines for
+ * different ones. Of a pipe it comes from nowhere: then a filter for a million is made, which
+ * grows. Only a filter that can't grow needs the number.
  */
 #include "command/dedupe/dedupe_command.h"
 
@@ -29,7 +29,7 @@
 #define RATE_DEFAULT 1e-6
 
 enum {
-    KEYS_OF_PIPE = 1 << 20, /* the first filter's, where nothing is known */
+    KEYS_OF_PIPE = 1 << 20, /* the first filter's, if nothing is known */
     KEYS_MIN = 1 << 10,
 };
 
@@ -37,7 +37,7 @@ const char *const tool_on_full_names[3] = {"stop", "grow", "pass"};
 
 /* ---- The size -------------------------------------------------------------------------------- */
 
-/* The keys to make room for; false where nothing tells. */
+/* The keys to make room for; false if nothing gives their number. */
 static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *keys)
 {
     uint64_t records = 0;
@@ -64,7 +64,7 @@ static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t ke
     return false;
 }
 
-/* The plan of a filter that grows. Where no number of lines was given and its first layer does not
+/* The plan of a filter that grows. If no number of lines was given and its first layer does not
  * fit, it becomes one that does. */
 static bool plan_growing(const struct tool_dedupe_command *command, bloomery_plan *plan)
 {
@@ -131,7 +131,7 @@ static bool create_filter(struct tool_dedupe_command *command)
     return !tool_library_error(NULL, &error);
 }
 
-/* The least filter there is makes the hashes, of which a fingerprint may take both halves. */
+/* The smallest filter makes the hashes, of which a fingerprint may take both halves. */
 static bool create_table(struct tool_dedupe_command *command)
 {
     bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
@@ -159,7 +159,7 @@ static bool create_table(struct tool_dedupe_command *command)
 }
 
 /* Whether the filter that is there is what -n and -p would make. A plan's rate is a little below
- * the one that was asked for, so what was asked for is planned again. */
+ * the requested one, so the requested one is planned again. */
 static bool is_as_asked(const struct tool_dedupe_command *command, const bloomery_info *info,
                         const bloomery_layer_info *first)
 {
@@ -173,7 +173,7 @@ static bool is_as_asked(const struct tool_dedupe_command *command, const bloomer
 }
 
 /* A command that is repeated has the options of the first time: those are no mistake. Others change
- * nothing, which is said. */
+ * nothing, which is reported. */
 static void warn_of_others(const struct tool_dedupe_command *command, const bloomery_info *info)
 {
     bloomery_layer_info first = BLOOMERY_LAYER_INFO;
@@ -243,8 +243,8 @@ static bool open_state(struct tool_dedupe_command *command)
                             &command->dedupe.rule);
 }
 
-/* Locks the file that has this name when it is locked, or -1 with errno: ENOENT also where it lost
- * its name while we waited. */
+/* Locks the file that has this name when it is locked, or -1 with errno. ENOENT also if it lost its
+ * name while we waited. */
 static int lock_named(const char *path, struct stat *held)
 {
     struct stat named;
@@ -266,8 +266,8 @@ static int lock_named(const char *path, struct stat *held)
     return -1;
 }
 
-/* Locks the state. Where there is none, an empty file is made to hold the lock, so that of two that
- * begin at once the second waits for the first one's state; and where the first fails and takes its
+/* Locks the state. If there is none, an empty file is made to hold the lock. So of two processes
+ * that begin at once the second waits for the first one's state. If the first fails and takes its
  * empty file away, the second makes another. True in `there`: it is to be opened. */
 static bool lock_state(struct tool_dedupe_command *command, bool *there)
 {
@@ -299,7 +299,7 @@ static bool lock_state(struct tool_dedupe_command *command, bool *there)
     return true;
 }
 
-/* What holds more, where it is full. Only what would work here. */
+/* Options for more room, when it is full. Only what would work here. */
 static const char *advice(const struct tool_dedupe_command *command, bool there)
 {
     const bool limited = command->memory > 0, grows = command->seen.grows;
@@ -347,8 +347,8 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
 
 /* ---- What counts as seen --------------------------------------------------------------------- */
 
-/* Lines have no NUL bytes, and whoever names a filter without a magic here would be told that
- * nothing in it was seen. */
+/* Lines have no NUL bytes. If a filter without a magic is named here, nothing in it would be
+ * reported as seen. */
 static bool is_list(const struct tool_dedupe_command *command, const struct tool_filter_file *file)
 {
     unsigned char chunk[4096];
@@ -378,8 +378,8 @@ static bool open_against(struct tool_dedupe_command *command, const struct tool_
     return against->filter != NULL;
 }
 
-/* A filter or a list, as the file is that was opened. What can't be looked at without reading it
- * away is lines, and not opened: closing a FIFO would end who writes to it. */
+/* A filter or a list, as the file is that was opened. A file that can't be examined without
+ * consuming it is taken for lines, and not opened: closing a FIFO would end its writer. */
 static bool sort_against(struct tool_dedupe_command *command, const char *path)
 {
     struct tool_filter_file file = {.path = path, .descriptor = -1};

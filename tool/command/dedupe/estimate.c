@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of each of the first files, four places that are spread over it are looked at; of further ones
- * only the size, at the mean length of those. An estimate that is too low costs a filter that
- * grows, one that is too high some memory; reading all of the input once more, to count, would cost
- * more.
+ * Of each of the first files, four places that are spread over it are looked at. Of further files
+ * only the size counts, at the mean length of the records in those. An estimate that is too low
+ * costs a filter that grows, and one that is too high costs some memory. Reading all of the input
+ * once more, to count, would cost more.
  */
 #include "command/dedupe/estimate.h"
 
@@ -25,7 +25,7 @@ struct sample {
     double estimate;         /* of the records in those that were */
 };
 
-/* Counts delimiters in one piece of a file. False where that can't be read, or is packed. */
+/* Counts delimiters in one chunk of a file. False if that can't be read, or is packed. */
 static bool look_at(int file, uint64_t offset, bool first, unsigned char delimiter,
                     unsigned char *piece, struct sample *sample)
 {

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 /*
- * Adds to `records` an estimate of those of a source, from the sizes of its files and the mean
- * length of the records in a sample. False where one of them is no plain file whose size is known:
- * a pipe, or packed. A file that can't be opened counts as empty; reading it says why.
+ * Adds to `records` an estimate of those of a source. It uses the sizes of its files and the mean
+ * length of the records in a sample. False if one of them is no plain file whose size is known: a
+ * pipe, or packed. A file that can't be opened counts as empty; reading it says why.
  */
 bool tool_estimate_records(const struct tool_source *source, uint64_t *records);
 

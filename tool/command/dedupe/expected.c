@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A filter that is asked for each key before the key goes in drops some new keys: those whose bits
- * others had set. One that comes when x different keys are in it is dropped with the filter's rate
- * with x keys, f(x). So of the keys from number a to number b
+ * A filter that is queried for each key before the key is added drops some new keys: those whose
+ * bits others had set. One that comes when x different keys are in it is dropped with the filter's
+ * rate with x keys, f(x). So of the keys from number a to number b
  *
  *     D(a, b) = integral from a to b of f(x) dx          are expected to be dropped, and
  *     K(a, b) = (b - a) - D(a, b)                        to be kept.
  *
- * A dropped key sets no bit, which it would not have done either had it been added: x counts it,
+ * A dropped key sets no bit, which it would not have done either had it been added. So x counts it,
  * and f is that of a filter to which all x keys were added. Most of them come while the filter is
- * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. A filter planned
- * for 1 in a million and filled to its plan has so dropped not one key in a million, but one in
- * twenty million.
+ * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. If a filter is
+ * planned for 1 in a million and filled to its plan, it has so dropped not one key in a million,
+ * but one in twenty million.
  *
- * How many keys are in it is not counted by calls of add, which the same keys make again, but by
- * those that were kept: K is known exactly, and b follows from K(a, b), which rises with b.
+ * The keys in it are not counted by calls of add, which the same keys make again, but by those that
+ * were kept. So K is known exactly, and b follows from K(a, b), which rises with b.
  *
- * In a chain a key is first looked for in the older layers, which are full and have rates r_1, r_2,
+ * In a chain a key is first looked for in the older layers. They are full and have rates r_1, r_2,
  * ... that no longer change; together R = 1 - (1 - r_1)(1 - r_2)... Only a part 1 - R of the new
  * keys comes through to the newest layer, so where that layer has got b - a keys,
  *
@@ -24,12 +24,12 @@
  *     (b - a) R / (1 - R)  of them were dropped by the older layers, and
  *     D(a, b)              by the newest.
  *
- * These are summed over the layers that were the newest one after the other. Where a layer ended (a
- * little behind the keys that it was planned for) and what its rate is now is read off its bits;
- * the newest one has what is left of those that were kept.
+ * These are summed over the layers that were the newest one after the other. The number of keys at
+ * which a layer ended (a little behind its planned keys) and its rate now are read off its bits.
+ * The newest one has what is left of those that were kept.
  *
  * f is smooth, so sixteen points of the rule of Gauss give the integral to more digits than the
- * report shows; few keys are summed one by one.
+ * report shows. If there are few keys they are summed one by one.
  */
 #include "command/dedupe/expected.h"
 
@@ -53,7 +53,7 @@ static double rate_with(const bloomery_plan *plan, double keys)
     return rate;
 }
 
-/* D(from, to) where all numbers between are few. */
+/* D(from, to) if all numbers between are few. */
 static double sum_drops(const bloomery_plan *plan, double from, double to)
 {
     double sum = 0;

@@ -12,7 +12,7 @@
 
 enum { TOOL_LAYERS_MAX = 64 };
 
-/* What the keys of a filter are in: one layer, or the chain of a scalable filter. */
+/* The container of a filter's keys: one layer, or the chain of a scalable filter. */
 struct tool_chain {
     uint32_t layers;
     struct tool_chain_layer {

@@ -8,25 +8,25 @@
  *             |  .  .  a  b  c  f  .  .  .  .  .  .  .  .  .  g  |  h  .  .  .  |
  *                       ^-- cluster --^                          the tail
  *
- * A fingerprint stands in its home or, where that is taken, in the next free slot behind it. Homes
- * rise with fingerprints, so nothing that is looked for needs more than one walk to the right; the
- * last homes' walks end in the tail, and there is no way round to the front. At most three quarters
- * of the slots are taken, which makes the walk for a new key 8.5 slots long on average: with 64
- * bits that is one line of cache and often the next. Lines are fetched WINDOW keys ahead, so that
- * the memory's latency is waited for once in many keys.
+ * A fingerprint stands in its home or, if that is taken, in the next free slot behind it. Homes
+ * rise with fingerprints, so no search needs more than one walk to the right. The walks of the last
+ * homes end in the tail, and there is no way round to the front. At most three quarters of the
+ * slots are taken. So the walk for a new key is 8.5 slots long on average: with 64 bits that is one
+ * cache line and often the next. Cache lines are fetched WINDOW keys ahead, so that the memory's
+ * latency is waited for once in many keys.
  *
  * The table grows where it stands. The system gives it more pages behind its end (mremap, which
- * moves no byte), and then every cluster is taken out and put back by its new homes, from the last
- * one to the first. With s <= s' slots a home only moves to the right, f * s' >> 64 >= f * s >> 64,
- * so what was at [a, b) comes to a or later: over slots that have been dealt with, never over those
- * that have not. Both sweeps run through memory in order. No second table exists at any time, so a
- * budget of memory can be used to its end, and doubling costs about as much as copying.
+ * moves no byte). Then every cluster is taken out and put back by its new homes, from the last one
+ * to the first. With s <= s' slots a home only moves to the right, f * s' >> 64 >= f * s >> 64, so
+ * an entry in [a, b) comes to a or later. It moves over slots that have been dealt with, never over
+ * those that have not. Both sweeps run through memory in order. No second table exists at any time,
+ * so a budget of memory can be used to its end. Doubling costs about as much as copying.
  *
- * The tail is TAIL slots long, more than the longest cluster among billions of honest hashes, and
- * is made longer where it does not suffice: who makes keys collide on purpose makes this slow, as
- * every table whose hash has no secret. More slots need no longer tail: with s' for s, the
- * fingerprints whose homes are in the last part of the slots have more room there, and as many are
- * behind the end as before, or one more by rounding.
+ * The tail is TAIL slots long, more than the longest cluster among billions of honest hashes. It is
+ * made longer if it does not suffice. Deliberate collisions make this slow, as they do in every
+ * table whose hash has no secret. More slots need no longer tail. With s' for s, the fingerprints
+ * whose homes are in the last part of the slots have more room there. As many are behind the end as
+ * before, or one more by rounding.
  */
 #include "command/dedupe/fingerprints.h"
 
@@ -41,8 +41,8 @@
 
 enum {
     TAIL = 1024,
-    WINDOW = 32,           /* keys whose lines are on their way */
-    START_BYTES = 1 << 20, /* of a set for nobody knows how many */
+    WINDOW = 32,           /* keys whose cache lines are on their way */
+    START_BYTES = 1 << 20, /* of a set for an unknown number */
 };
 
 struct tool_fingerprints {
@@ -139,7 +139,7 @@ void tool_fingerprints_free(struct tool_fingerprints *set)
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
-/* What is compared of a hash. */
+/* The bits of a hash that are compared. */
 struct fingerprint {
     uint64_t high, low;
 };
@@ -165,7 +165,8 @@ static inline uint64_t *slot_at(const struct tool_fingerprints *set, uint64_t in
     return set->words + index * width;
 }
 
-/* The slot of this fingerprint, or the free one where it would have to go; NULL behind the last. */
+/* The slot of this fingerprint, or the free one in which it would have to go; NULL behind the
+ * last. */
 static inline uint64_t *find(const struct tool_fingerprints *set, struct fingerprint print,
                              uint32_t width)
 {
@@ -233,7 +234,7 @@ static void move_all(struct tool_fingerprints *set, uint64_t end)
     free(taken);
 }
 
-/* Asks for more memory; the new end is empty. False where there is none, or none allowed. */
+/* Requests more memory; the new end is empty. False if there is none, or none allowed. */
 static bool extend(struct tool_fingerprints *set, uint64_t slots, uint64_t tail)
 {
     const uint64_t before = tool_fingerprints_bytes(set), bytes = bytes_of(set->width, slots, tail);

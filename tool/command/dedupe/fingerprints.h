@@ -14,9 +14,9 @@
 struct tool_fingerprints;
 
 /*
- * An empty set of fingerprints of `bits` bits, 64 or 128, with room for `keys` of them before it
+ * An empty set of fingerprints of `bits` bits, 64 or 128. It has room for `keys` of them before it
  * grows for the first time (0: little). It never takes more than `memory_limit` bytes; 0: no limit.
- * NULL where there is not so much memory, or where the limit is less than the room.
+ * NULL if there is not so much memory, or if the limit is less than the room.
  */
 struct tool_fingerprints *tool_fingerprints_new(uint32_t bits, uint64_t keys,
                                                 uint64_t memory_limit);
@@ -27,14 +27,13 @@ uint64_t tool_fingerprints_bytes_for(uint32_t bits, uint64_t keys);
 
 /*
  * Adds fingerprints of `count` hashes, one after the other. Bit i of `answers` (room for a bit
- * each) is set where number i was not there before. Returns how many it came to: fewer than `count`
- * where the next new one found no room, and the set could not grow. It may be asked for more all
- * the same.
+ * each) is set if number i was not there before. Returns how many were added: fewer than `count` if
+ * the next new one found no room, and the set could not grow. More may be added all the same.
  */
 size_t tool_fingerprints_add(struct tool_fingerprints *set, const bloomery_hash *hashes,
                              size_t count, uint64_t *answers);
 
-/* Adds nothing; otherwise as above: bit i is set where number i is not there. */
+/* Adds nothing; otherwise as above: bit i is set if number i is not there. */
 void tool_fingerprints_query(const struct tool_fingerprints *set, const bloomery_hash *hashes,
                              size_t count, uint64_t *answers);
 
@@ -43,7 +42,7 @@ uint64_t tool_fingerprints_bytes(const struct tool_fingerprints *set);
 
 /*
  * How many keys are expected to have been taken for others while the set grew from `before` to
- * `after` fingerprints: each new key is one that is there already with a chance of n / 2^bits.
+ * `after` fingerprints. Each new key is one that is there already with a chance of n / 2^bits.
  */
 double tool_fingerprints_drops(uint32_t bits, uint64_t before, uint64_t after);
 

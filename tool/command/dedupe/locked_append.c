@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A file that lines are appended to holds whole lines at every moment that can be told apart from
- * outside: a write that comes short (the disk is full) is cut back to its last whole line. A last
+ * outside. A write that comes short (the disk is full) is cut back to its last whole line. A last
  * line that somebody left without an end gets one before the next is written, or two would become
  * one.
  */
@@ -35,7 +35,7 @@ static int open_locked(const char *path, bool *made)
         int descriptor = open(path, flags | O_CREAT | O_EXCL, 0666);
         *made = descriptor >= 0;
         if (descriptor < 0 && errno == EEXIST)
-            descriptor = open(path, flags | O_CREAT, 0666); /* also where a link leads nowhere */
+            descriptor = open(path, flags | O_CREAT, 0666); /* also if a link leads nowhere */
         if (descriptor < 0)
             return -1;
         int locked;
@@ -104,7 +104,7 @@ static bool cut_back(struct tool_appended *file, const unsigned char *records, s
     size_t whole = last == NULL ? 0 : (size_t)(last - records) + 1;
     const char *more = "";
     struct stat facts;
-    /* Where others have written too, what is to be cut off is not at its end. */
+    /* If others have written too, what is to be cut off is not at its end. */
     if (whole < written &&
         (fstat(file->descriptor, &facts) != 0 || (uint64_t)facts.st_size != file->bytes + written ||
          ftruncate(file->descriptor, (off_t)(file->bytes + whole)) != 0))
@@ -143,7 +143,7 @@ bool tool_appended_close(struct tool_appended *file)
     struct stat facts;
     if (file->made && fstat(file->descriptor, &facts) == 0 && facts.st_size == 0)
         unlink(file->path);
-    /* What is remembered as printed must not outlive it. */
+    /* Lines that are remembered as printed must not outlive it. */
     bool synced = file->bytes == 0 || fdatasync(file->descriptor) == 0 || errno == EINVAL ||
                   complain(file, strerror(errno));
     int closed = close(file->descriptor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file of lines that grows at its end, and that another of us does not touch meanwhile. */
+/* A file of lines that grows at its end. No other process of ours touches it meanwhile. */
 #ifndef BLOOMERY_TOOL_LOCKED_APPEND_H
 #define BLOOMERY_TOOL_LOCKED_APPEND_H
 
@@ -16,16 +16,16 @@ struct tool_appended {
     uint64_t bytes;          /* all of them whole records, but for an unended last one */
 };
 
-/* Opens the file, or makes it, and locks it; waits where another holds the lock. Refuses what is no
- * regular file, and what is packed or a filter. False after a message. */
+/* Opens the file, or makes it, and locks it; waits if another holds the lock. Refuses a file that
+ * is not regular, is packed, or is a filter. False after a message. */
 bool tool_appended_open(struct tool_appended *file, const char *path, unsigned char delimiter);
 
-/* Appends whole records. Where that fails the file is cut back to whole records; false after a
+/* Appends whole records. If that fails the file is cut back to whole records; false after a
  * message. */
 bool tool_appended_write(struct tool_appended *file, const void *records, size_t bytes);
 
-/* Closes it, and removes it where it was made for nothing. False after a message where the system
- * reports only now that writing failed. */
+/* Closes it, and removes it if it was made for nothing. False after a message if the system reports
+ * only now that writing failed. */
 bool tool_appended_close(struct tool_appended *file);
 
 #endif /* BLOOMERY_TOOL_LOCKED_APPEND_H */

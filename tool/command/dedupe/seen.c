@@ -5,22 +5,22 @@
  *     keys, of those planned      1        2        4        8       16
  *     rate, made for 1 in 10^6    10^-6    10^-3    0.11     0.84    ~1
  *
- * Who goes on without a word loses nearly everything that comes after. So there are two marks, both
- * numbers of new keys that are known before the first line is read:
+ * A run that goes on without a notice loses nearly everything that comes after. So there are two
+ * marks, both numbers of new keys that are known before the first line is read:
  *
- *     warn_at   it holds what it was planned for: a warning, and on it goes
- *     full_at   its rate is twice the one that was asked for; then
+ *     warn_at   it holds what it was planned for: a warning, and it goes on
+ *     full_at   its rate is twice the requested one; then
  *                 stop   this was the last line: an error, with all that was kept delivered
  *                 pass   nothing is remembered any more. Lines that the filter does not have are
  *                        let pass, again and again; its rate stays what it is
  *
  * A filter that grows comes to neither: it gets another layer, and its rate stays below its target.
- * It is full where the next layer would take more memory than allowed or there is; a table of
+ * It is full if the next layer would take more memory than allowed or available. A table of
  * fingerprints likewise, which has no rate that rises. These stop, or pass.
  *
  * New keys are counted, and not calls of add: lines come again, and a file that is fed twice fills
  * nothing. How many keys make so many new ones is in expected.c. Because the marks are numbers of
- * keys, the line at which it ends is the same whatever the chunks and threads were.
+ * keys, it ends at the same line whatever the chunks and threads were.
  */
 #include "command/dedupe/seen.h"
 
@@ -140,7 +140,7 @@ static void warn_passing(struct tool_seen *seen)
 
 enum { PIECE = 4096, PIECE_WORDS = PIECE / 64 };
 
-/* Writes `count` bits into `to` from bit `at` on, where there are zeros. */
+/* Writes `count` bits into `to` from bit `at` on, over zeros. */
 static void put_bits(uint64_t *to, size_t at, const uint64_t *bits, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -167,7 +167,7 @@ static size_t add_some(struct tool_seen *seen, const bloomery_hash *hashes, size
     return added;
 }
 
-/* Lets pass what is not there. */
+/* Lets pass the keys that are not there. */
 static void query_some(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                        uint64_t *answers)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What has been seen: a filter, or a set of fingerprints, to which keys are added in one order and
- * which says of each whether it is new. seen.c holds the essay on what happens when it is full.
+ * The keys seen so far: a filter, or a set of fingerprints. Keys are added to it in one order, and
+ * it reports of each whether it is new. seen.c holds the essay on what happens when it is full.
  */
 #ifndef BLOOMERY_TOOL_SEEN_H
 #define BLOOMERY_TOOL_SEEN_H
@@ -22,9 +22,9 @@ struct tool_seen {
     struct tool_fingerprints *table; /* NULL: a filter */
     uint32_t table_bits;             /* of a fingerprint */
     enum tool_on_full on_full;
-    const char *advice; /* what could be done where it is full */
+    const char *advice; /* the available actions when it is full */
 
-    /* Of a filter: what it was at the start. */
+    /* Of a filter: its state at the start. */
     struct tool_chain start;
     bool grows;
     double target; /* the rate that it was made for; 0: unknown */
@@ -39,19 +39,19 @@ struct tool_seen {
     bool passing_said; /* that nothing more is remembered */
 };
 
-/* After filter or table, and on_full, were set. `target`: the rate that was asked for, 0: none was;
- * it is then the filter's own. */
+/* After filter or table, and on_full, were set. `target`: the requested rate, 0: none was; it is
+ * then the filter's own. */
 void tool_seen_start(struct tool_seen *seen, double target);
 
 /*
- * Adds keys by their hashes, in order. Bit i of `answers` is set where key i is new. Returns how
- * many were dealt with: all, or those before the one with which it stopped, `full` being set.
- * Prints the warnings.
+ * Adds keys by their hashes, in order. Bit i of `answers` is set if key i is new. Returns how many
+ * were dealt with: all, or those before the one with which it stopped, `full` being set. Prints the
+ * warnings.
  */
 size_t tool_seen_add(struct tool_seen *seen, const bloomery_hash *hashes, size_t count,
                      uint64_t *answers);
 
-/* From now on it is another run that is counted: what was added so far only counts as seen. */
+/* From now on it is another run that is counted: keys added so far only count as seen. */
 void tool_seen_restart(struct tool_seen *seen);
 
 /* The facts for reports. Memory is that of filter or table. */
@@ -65,7 +65,7 @@ struct tool_seen_facts {
 
 void tool_seen_facts_get(const struct tool_seen *seen, struct tool_seen_facts *facts);
 
-/* Says, as an error, that it is full and where it stands after `lines` lines, of which `kept` were
+/* Prints the error that it is full, and its state after `lines` lines, of which `kept` were
  * kept. */
 void tool_seen_say_full(const struct tool_seen *seen, uint64_t lines, uint64_t kept);
 
