@@ -494,7 +494,7 @@ static bool take_option(struct query *query, int option)
     }
 }
 
-/* Reads the options. False where there is nothing more to do; `*code` is then the exit code. */
+/* Reads the options. False if there is nothing more to do; `*code` is then the exit code. */
 static bool read_options(struct query *query, int argc, char **argv, int *code)
 {
     int option;

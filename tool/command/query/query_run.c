@@ -3,9 +3,9 @@
  * A batch of records becomes a batch of keys, by the filter's rule (rule.c), or is one already. A
  * batch of keys becomes words of answers, one bit a key; several filters are the OR of their words
  * and -v is its complement. (If a rule has left out records, the answers to keys are spread over
- * the records first, and a record without a key is on neither side.) The runs of ones are printed.
- * The keys of a batch lie one behind another in the chunk that they came with, delimiters between
- * them, so a run is one copy.
+ * the records first. A record without a key is on neither side.) The runs of ones are printed. The
+ * keys of a batch lie one behind another in the chunk that they came with, delimiters between them,
+ * so a run is one copy.
  *
  *     keys       a1 \n b1 \n x \n a2 \n ...
  *     selected    1     1    0    1            two runs: "a1\nb1\n", "a2\n..."
