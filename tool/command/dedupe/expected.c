@@ -9,9 +9,8 @@
  *
  * A dropped key sets no bit, which it would not have done either had it been added. So x counts it,
  * and f is that of a filter to which all x keys were added. Most of them come while the filter is
- * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. A filter planned
- * for 1 in a million and filled to its plan has so dropped only one key in twenty million, not one
- * in a million.
+ * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. So a filter
+ * planned for 1 in a million and filled to its plan has dropped one key in twenty million.
  *
  * The keys in it are not counted by calls of add, which the same keys make again, but by those that
  * were kept. So K is known exactly, and b follows from K(a, b), which rises with b.
