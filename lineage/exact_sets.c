@@ -5,11 +5,12 @@
  *
  *   string set    an open-addressing table, two thirds full. A slot of 8 bytes holds 24 bits of the
  *                 hash and the place of the string in an arena, where it stands behind its length.
- *                 An absent key costs one line of the table, a present one also a line of the arena
+ *                 An absent key costs one cache line of the table, a present one also one of the
+ *                 arena
  *   sorted list   the strings in order, one array without gaps, and binary search. Sorted by radix,
  *                 which is possible because twelve decimal digits are a number below 2^40
- *   integer set   the same sort of table over the keys as 64-bit numbers: what one gets who knows
- *                 that the keys are numbers
+ *   integer set   the same sort of table over the keys as 64-bit numbers, possible if the keys are
+ *                 known to be numbers
  *
  * hash_sets.c has those that keep a hash instead of the key. The memory of all is requested in huge
  * pages, as the filters' is.

@@ -37,7 +37,7 @@ struct tool_structure {
     const char *name;  /* on the command line and in JSON */
     const char *title; /* in the table */
     bool exact;
-    bool requested_rate; /* made for the rate asked for; false: it has its own, or none */
+    bool requested_rate; /* made for the requested rate; false: it has its own, or none */
     bool on_jvm;         /* tool_jvm_sets_start comes first */
 
     /* Whether this machine can make it; NULL: always. */

@@ -2,8 +2,8 @@
 /*
  * Structures of the experiment that keep a hash instead of the key:
  *
- *   digest set    a table, two thirds full, of 16-byte MD5 digests: what one gets who wants a fixed
- *                 size for keys of any length. That two of a billion keys share a digest has a
+ *   digest set    a table, two thirds full, of 16-byte MD5 digests, which give a fixed size for
+ *                 keys of any length. That two of a billion keys share a digest has a
  *                 chance of 1.5e-21, so it counts as exact
  *   bitmap        one hash and 100 bits a key: a filter with k = 1, the oldest way to 1 %
  */

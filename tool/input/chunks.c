@@ -10,8 +10,8 @@
  * A chunk is what one read returns, cut behind its last delimiter. The few bytes of the cut record
  * are set aside and begin the next chunk. A record that is longer than a chunk makes its chunk
  * longer, by doubling, so that long records take linear time. It grows up to the longest record
- * that may be (line_max), so a file without line ends takes no more memory than that. What a read
- * returns is handed out at once, even if it is one line: the person typing it waits for the answer.
+ * that may be (line_max), so a file without line ends takes no more memory than that. The bytes of
+ * a read are handed out at once, even if it is one line: the person typing it waits for the answer.
  *
  * Only one thread reads at a time: a thread that takes a chunk has the baton, reads, cuts and hands
  * the baton on. Reading a cached file takes a tenth of the time of what is then done with its

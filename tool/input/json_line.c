@@ -7,7 +7,7 @@
  *                                                 ^^^^^^^^    at, bytes, escaped
  *
  * A parser's tree would not do for two reasons. A document whose text has been shortened is
- * otherwise written as it was, byte by byte, so the place of the text in the line is needed. And
+ * otherwise written as it was, byte by byte. So the place of the text in the line is needed. And
  * such lines are nearly all one long string, which a tree copies and this passes over, eight bytes
  * a step.
  *

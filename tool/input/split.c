@@ -12,12 +12,12 @@
  * How bits become records decides the speed, for finding them is nearly free:
  *
  *   base      one by one, lowest bit first (SSE2, NEON; else memchr).
- *   avx2      five without asking whether there are that many, four more if there are six or more:
- *             a branch for a step and not for a record.
+ *   avx2      five without a check whether there are that many, four more if there are six or more.
+ *             That is a branch for a step and not for a record.
  *   avx512    eight at once. VPCOMPRESSB turns the word into the list of its bit numbers, which
- *             widened are the ends; the starts are the ends moved up by one lane; both are
- *             interleaved into eight keys. Needs VBMI2, which a processor may lack that has the
- *             rest of AVX-512: it then takes the level below.
+ *             widened are the ends. The starts are the ends moved up by one lane. Both are
+ *             interleaved into eight keys. Needs VBMI2: a processor that has only the rest of
+ *             AVX-512 takes the level below.
  *
  * Too many keys may be found, or written: the caller's array has slack for a step. Keys beyond
  * `most` are found again by the next call.

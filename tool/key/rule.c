@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of records by the thousand. What a rule does to one record is the library's:
+ * Keys of records by the thousand. The effect of a rule on one record is the library's:
  * bloomery_rule_apply (src/rule.c) has the order of the steps and worked examples. Here a record
  * goes through it twice if its key is not text, since messages show its form as text:
  *

@@ -9,8 +9,8 @@
  * command that lost its reader (SIGPIPE) ends so, too. A first signal that asks it to end
  * (interrupt.c) ends the input, and the state is written.
  *
- * The comparison of lines: dedupe.c. What they are remembered in: dedupe_start.c. The end of the
- * room: seen.c.
+ * The comparison of lines: dedupe.c. The store in which they are remembered: dedupe_start.c. The
+ * end of the room: seen.c.
  */
 #include "base/numbers.h"
 #include "base/progress.h"

@@ -21,11 +21,11 @@
  *     text    a1 \n b1 \n c1 \n d1 \n
  *
  * Records and keys. Mostly a record is its key. With a rule some records have none. They are kept,
- * since dropping records that can't be told apart would lose them. And a record that another filter
- * may have (against) is dropped without being added. The others are candidates; hashes and answers
- * are of these alone, in their order, and a bit a record says which they are.
+ * since dropping records that can't be distinguished would lose them. And a record that another
+ * filter may have (against) is dropped without being added. The others are candidates; hashes and
+ * answers are of these alone, in their order, and a bit a record says which they are.
  *
- * Each chunk is written at once: the reader at the other end of a pipe gets what there is, also
+ * Each chunk is written at once. So the reader at the other end of a pipe gets what there is, also
  * while the next line is long in coming.
  */
 #include "command/dedupe/dedupe.h"

@@ -9,16 +9,15 @@
  *
  * A dropped key sets no bit, which it would not have done either had it been added. So x counts it,
  * and f is that of a filter to which all x keys were added. Most of them come while the filter is
- * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. If a filter is
- * planned for 1 in a million and filled to its plan, it has so dropped not one key in a million,
- * but one in twenty million.
+ * nearly full: f rises about as x^(kL), with some ten to thirty bits kL of a key. So a filter
+ * planned for 1 in a million and filled to its plan has dropped one key in twenty million.
  *
  * The keys in it are not counted by calls of add, which the same keys make again, but by those that
  * were kept. So K is known exactly, and b follows from K(a, b), which rises with b.
  *
  * In a chain a key is first looked for in the older layers. They are full and have rates r_1, r_2,
  * ... that no longer change; together R = 1 - (1 - r_1)(1 - r_2)... Only a part 1 - R of the new
- * keys comes through to the newest layer, so where that layer has got b - a keys,
+ * keys comes through to the newest layer, so if that layer has got b - a keys,
  *
  *     (b - a) / (1 - R)    new keys came,
  *     (b - a) R / (1 - R)  of them were dropped by the older layers, and

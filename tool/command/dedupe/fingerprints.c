@@ -2,7 +2,7 @@
 /*
  * A table with open addressing whose slots are fingerprints; 0 is an empty slot.
  *
- *     home(f) = f * slots >> 64         (f: the fingerprint, its upper half where it has two)
+ *     home(f) = f * slots >> 64         (f: the fingerprint, its upper half if it has two)
  *
  *     slots   0            home(f)                              slots      slots + tail
  *             |  .  .  a  b  c  f  .  .  .  .  .  .  .  .  .  g  |  h  .  .  .  |
@@ -17,7 +17,7 @@
  *
  * The table grows where it stands. The system gives it more pages behind its end (mremap, which
  * moves no byte). Then every cluster is taken out and put back by its new homes, from the last one
- * to the first. With s <= s' slots a home only moves to the right, f * s' >> 64 >= f * s >> 64, so
+ * to the first. With s <= s' slots a home only moves to the right: f * s' >> 64 >= f * s >> 64. So
  * an entry in [a, b) comes to a or later. It moves over slots that have been dealt with, never over
  * those that have not. Both sweeps run through memory in order. No second table exists at any time,
  * so a budget of memory can be used to its end. Doubling costs about as much as copying.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file that lines are appended to holds whole lines at every moment that can be told apart from
+ * A file that lines are appended to holds whole lines at every moment that can be observed from
  * outside. A write that comes short (the disk is full) is cut back to its last whole line. A last
  * line that somebody left without an end gets one before the next is written, or two would become
  * one.

@@ -30,7 +30,7 @@ static void query_batch(const bloomery_filter *filter, const bloomery_key *recor
             note_hit(canaries, records[i]);
 }
 
-/* None found is no comfort where the keys were written in another case than the filter's. */
+/* None found is no comfort if the keys were written in another case than the filter's. */
 static void say_hint(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
                      const bloomery_key_rule *rule)
 {

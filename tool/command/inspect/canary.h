@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Canaries: keys that a filter must not have. One that it takes for a member tells that the filter
- * is over full, or wrong, or of other keys than was thought. */
+/* Canaries: keys that a filter must not have. A canary that the filter takes for a member shows
+ * that the filter is over full, or wrong, or holds other keys than was thought. */
 #ifndef BLOOMERY_TOOL_CANARY_H
 #define BLOOMERY_TOOL_CANARY_H
 
@@ -19,9 +19,9 @@ struct tool_canaries {
     char text[TOOL_CANARIES_SHOWN][TOOL_CANARY_BYTES];
 };
 
-/* Asks a filter for all lines of a file, by its rule. `path`: "-" is stdin; it may be packed. Where
- * none may be in the filter, `name`, but digests would be in the other case, a hint says so. False
- * after a message. */
+/* Queries a filter for all lines of a file, by its rule. `path`: "-" is stdin; it may be packed. If
+ * none may be in the filter, `name`, but digests would be in the other case, a hint reports that.
+ * False after a message. */
 bool tool_canaries_query(const char *path, const char *name, const bloomery_filter *filter,
                          struct tool_canaries *canaries);
 

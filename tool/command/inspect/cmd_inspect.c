@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inspect: what a filter says about itself, and whether it is true.
+ * inspect: a filter's own figures, and whether they are true.
  *
- * Four rates are told apart. The planned one was promised for the planned number of keys. The
+ * Four rates are distinguished. The planned one was promised for the planned number of keys. The
  * predicted one is what filters of this shape have on average with the keys that are in it now. The
  * live one is that of these very bits, exact for a random absent key. The measured one is found by
- * asking. Measured and live must agree within chance whatever happened to the filter before, or
- * asking is broken; live and planned must agree within what small filters vary by, or the plan was
- * wrong, unless the filter holds more keys than planned.
+ * queries. Measured and live must agree within chance whatever happened to the filter before, or
+ * queries are broken. Live and planned must agree within what small filters vary by. Otherwise the
+ * plan was wrong, unless the filter holds more keys than planned.
  */
 #include "base/json.h"
 #include "base/numbers.h"
@@ -130,8 +130,8 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
     report->hits_plausible = tool_plausible(report->hits, request->measure, info->live_rate);
     report->part_full = holds_too_few(info);
     report->above_planned = info->planned_rate > 0 && info->live_rate > info->planned_rate;
-    /* A chain has no one plan; and what other systems were asked for they often don't keep, which
-     * is remarked on. */
+    /* A chain has no one plan. Other systems often don't keep the plan that was requested, which is
+     * remarked on. */
     report->too_high = !report->over_full && info->planned_keys > 0 && info->planned_rate > 0 &&
                        !info->can_grow && report->dialect == NULL &&
                        info->live_rate > info->planned_rate * allowed_factor(info);
@@ -140,7 +140,7 @@ static void measure(const bloomery_filter *filter, const struct tool_inspection 
 /* ---- Files that can't be opened
  * --------------------------------------------------------------- */
 
-/* A file whose header is damaged can't be opened; whoever asked for that to be looked at gets it as
+/* A file whose header is damaged can't be opened; if damage was to be looked for, it is reported as
  * a finding. */
 static int report_unreadable(const struct tool_inspection *request,
                              const struct tool_filter_file *file, const bloomery_error *error)

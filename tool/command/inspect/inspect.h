@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `inspect` was asked and what it found, for text (cmd_inspect.c) and JSON
- * (inspect_json.c). */
+/* The options of `inspect` and its findings, for text (cmd_inspect.c) and JSON (inspect_json.c). */
 #ifndef BLOOMERY_TOOL_INSPECT_H
 #define BLOOMERY_TOOL_INSPECT_H
 
@@ -26,7 +25,7 @@ struct tool_inspection {
     bool json;
 };
 
-/* What was found out, for text and JSON alike. */
+/* The findings, for text and JSON alike. */
 struct tool_findings {
     const bloomery_filter *filter;
     struct tool_origin origin;

@@ -69,7 +69,7 @@ static const char *key_place(const bloomery_info *info)
     return info->secret_known ? "kept outside, and given" : "kept outside, and not given";
 }
 
-/* What the other system is, and what is to be known of its filters. */
+/* The other system, and the known remarks on its filters. */
 static void print_dialect(struct tool_out *out, const struct tool_findings *report)
 {
     char text[600];
@@ -111,7 +111,7 @@ static void print_rule(struct tool_out *out, const bloomery_info *info)
         print_fact(out, "keys made by", tool_rule_describe(&info->rule, text));
 }
 
-/* A note comes from whoever made the file: control characters are not sent to a terminal. */
+/* A note comes from the file's maker: control characters are not sent to a terminal. */
 static void print_note(struct tool_out *out, const char *note)
 {
     char text[BLOOMERY_NOTE_BYTES + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query: grep with a filter for a pattern. How lines are asked for and printed: query_run.c. */
+/* query: grep with a filter for a pattern. Queries and printing of lines: query_run.c. */
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
@@ -240,7 +240,7 @@ static const bloomery_key_rule *rule_that_warns(const struct tool_question *ques
     return &question->rules[0];
 }
 
-/* What is said when all has been asked. False where some of it could not be. */
+/* Messages after all queries. False if some could not be answered. */
 static bool say_rest(struct query *query)
 {
     struct tool_question *question = &query->question;
@@ -307,7 +307,7 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     if (more && (query->key_count == 0 || input_count > 0))
         all_read = tool_query_source(&query->question, &source);
 
-    /* Who asked for nothing to be said, and has an answer, needs no remarks on how it came. */
+    /* Under -q, an answer needs no remarks on how it came. */
     if (!query->question.quiet || query->question.selected == 0)
         all_read = say_rest(query) && all_read;
     if (query->question.quiet)
@@ -320,7 +320,7 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     return code;
 }
 
-/* Whether the filter has what --counts asks for, and how far it goes. */
+/* Whether the filter has the counters that --counts needs, and up to which number. */
 static bool can_count(struct tool_question *question)
 {
     bloomery_info info = BLOOMERY_INFO;
@@ -355,7 +355,7 @@ static int query_filters(struct query *query, char **inputs, size_t input_count)
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
-/* What stands before lines of inputs, or in their place, goes with lines of inputs. */
+/* Options that print text before lines of inputs, or in their place, go with lines of inputs. */
 static bool grep_letters_fit(const struct query *query)
 {
     const struct tool_question *question = &query->question;
@@ -373,7 +373,7 @@ static bool grep_letters_fit(const struct query *query)
     return true;
 }
 
-/* -o takes lines, and nothing that is read as a filter or to confirm is replaced. */
+/* -o takes lines. A file that is read as a filter or to confirm is never replaced. */
 static bool output_fits(const struct query *query)
 {
     if (query->output.path != NULL && (query->question.count_only || query->question.quiet))
@@ -494,7 +494,7 @@ static bool take_option(struct query *query, int option)
     }
 }
 
-/* Reads the options. False where there is nothing more to do; `*code` is then the exit code. */
+/* Reads the options. False if there is nothing more to do; `*code` is then the exit code. */
 static bool read_options(struct query *query, int argc, char **argv, int *code)
 {
     int option;
@@ -509,7 +509,7 @@ static bool read_options(struct query *query, int argc, char **argv, int *code)
     return fits_together(query);
 }
 
-/* What looks like a key was named as the only input: says how one key is queried. */
+/* A name that looks like a key was given as the only input: prints how one key is queried. */
 static void hint_at_key(const char *input)
 {
     if (strpbrk(input, "/.") == NULL && access(input, F_OK) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binary search in a file of lines of any length. What is halved is a range of bytes that begins
- * and ends at the border of lines; the line around its middle is compared.
+ * Binary search in a file of lines of any length. The search halves a range of bytes that begins
+ * and ends at the border of lines, and compares the line around its middle.
  *
  *     low                      middle               high
  *      |                         |                   |
@@ -12,8 +12,8 @@
  * of them.
  *
  * In a file that is not sorted a search goes astray and finds nothing, silently. Two things stand
- * against that, neither of which reads the file: when it is opened, neighbours are compared at
- * many places; and each search knows the nearest lines it has seen below and above its key, between
+ * against that, and neither reads the file. When it is opened, neighbours are compared at many
+ * places. And each search knows the nearest lines it has seen below and above its key, between
  * which all further lines must lie.
  */
 #include "command/query/confirm.h"
@@ -63,7 +63,7 @@ static struct line line_at(const struct tool_confirm *confirm, size_t start)
     return (struct line){at, stop != NULL ? (size_t)(stop - at) : confirm->bytes - start};
 }
 
-/* Where the line behind this one begins; the file's end behind its last. */
+/* The beginning of the line behind this one; the file's end behind its last. */
 static size_t behind(const struct tool_confirm *confirm, struct line line)
 {
     size_t end = (size_t)(line.at - confirm->data) + line.bytes;
@@ -227,7 +227,7 @@ struct tool_confirm *tool_confirm_open(const char *path, unsigned char delimiter
 void tool_confirm_close(struct tool_confirm *confirm)
 {
     if (confirm != NULL && confirm->data != NULL) {
-        /* munmap takes a pointer to what may be written, and writes nothing. */
+        /* munmap takes a pointer to writable memory, and writes nothing. */
         union {
             const unsigned char *data;
             void *memory;

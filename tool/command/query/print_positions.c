@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For whoever compares with another implementation, so nothing here is fast: one thread, key by
- * key.
+ * For comparison with another implementation, so nothing here is fast: one thread, key by key.
  *
  *     1 15 11        654321        a plain filter: the positions in the order of the probes
  *     0:17 3         654321        a chain: layer 0, the oldest,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the bits of keys are: `query --positions`. */
+/* The bits of keys: `query --positions`. */
 #ifndef BLOOMERY_TOOL_PRINT_POSITIONS_H
 #define BLOOMERY_TOOL_PRINT_POSITIONS_H
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A batch of records becomes a batch of keys, by the filter's rule (rule.c), or is one already. A
- * batch of keys becomes words of answers, one bit a key; several filters are the OR of their
- * words and -v is its complement. (Where a rule has left out records, the answers to keys are
- * spread over the records first, and a record without a key is on neither side.) What is printed
- * are runs of ones: the keys of a batch lie one behind another in the chunk that they came with,
- * delimiters between them, so a run is one copy.
+ * batch of keys becomes words of answers, one bit a key; several filters are the OR of their words
+ * and -v is its complement. (If a rule has left out records, the answers to keys are spread over
+ * the records first. A record without a key is on neither side.) The runs of ones are printed. The
+ * keys of a batch lie one behind another in the chunk that they came with, delimiters between them,
+ * so a run is one copy.
  *
  *     keys       a1 \n b1 \n x \n a2 \n ...
  *     selected    1     1    0    1            two runs: "a1\nb1\n", "a2\n..."
  *
- * Filters of different rules are asked for different keys of the same record; those of one rule for
- * the same ones. With a file that confirms, keys that no filter may have are not looked for there;
- * of the others those that it lacks count as absent. Digits under --hex are looked for in
- * either case, since they stand for the same key.
+ * Filters of different rules are queried for different keys of the same record; those of one rule
+ * for the same ones. With a file that confirms, keys that are definitely in no filter are not
+ * looked for there. Of the others, keys that the file lacks count as absent. Digits under --hex are
+ * looked for in either case, since they stand for the same key.
  *
- * Each thread has an asker of its own: a chunk of input, its answers, its counts, and the text that
- * its chunk will print. Text waits until all chunks before it have been printed; counts are summed
- * at the end. The text of a chunk is written at once, and a chunk ends where no more input waits
- * (stream.h): a line of a pipe is answered before the next one comes.
+ * Each thread has a querier of its own: a chunk of input, its answers, its counts, and the text
+ * that its chunk will print. Text waits until all chunks before it have been printed; counts are
+ * summed at the end. The text of a chunk is written at once, and a chunk ends when no more input
+ * waits (stream.h). So a line of a pipe is answered before the next one comes.
  */
 #include "command/query/query_run.h"
 
@@ -85,7 +85,7 @@ static struct querier *querier_new(const struct tool_question *question,
     return querier;
 }
 
-/* Adds what it has counted to the question's counts. */
+/* Adds its counts to those of the question. */
 static void querier_free(struct querier *querier, struct tool_question *question)
 {
     question->queried += querier->queried;
@@ -108,7 +108,7 @@ static void querier_free(struct querier *querier, struct tool_question *question
 
 /* ---- A batch --------------------------------------------------------------------------------- */
 
-/* Asks all filters for the same keys, the records. */
+/* Queries all filters for the same keys, the records. */
 static void query_plainly(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
@@ -143,7 +143,7 @@ static void confirm(struct querier *querier, size_t rule, const bloomery_key *te
     }
 }
 
-/* Asks the filters of one rule; their answers are then those to the records. */
+/* Queries the filters of one rule; their answers are then those to the records. */
 static void query_by_rule(struct querier *querier, size_t rule, size_t count)
 {
     const struct tool_question *question = querier->question;
@@ -265,7 +265,7 @@ static void count_lines(struct querier *querier, const unsigned char *to)
     querier->counted = to;
 }
 
-/* What stands before a record as grep has it. A number is that of its first line. */
+/* The text before a record as grep has it. A number is that of its first line. */
 static void append_place(struct querier *querier, bloomery_key record)
 {
     char number[32];
@@ -314,8 +314,8 @@ static void append_with_names(struct querier *querier, size_t count)
 }
 
 /*
- * Each selected line behind its count. A key whose lines coincide may be surely absent though none
- * of its counters is 0: its count is 0 then, and it is taken back.
+ * Each selected line behind its count. A key whose lines coincide may be definitely absent though
+ * none of its counters is 0. Its count is 0 then, and it is taken back.
  */
 static void append_with_counts(struct querier *querier, size_t count)
 {
@@ -343,7 +343,7 @@ static void append_with_counts(struct querier *querier, size_t count)
     querier->selected_count -= absent;
 }
 
-/* Of an input no more are selected than were asked for. Returns how many are. */
+/* Of an input no more are selected than were requested. Returns how many are. */
 static size_t take_most(struct querier *querier, size_t count, size_t hits)
 {
     const uint64_t left = querier->question->most - querier->selected_here;
@@ -380,7 +380,7 @@ static void append_batch(struct querier *querier, size_t count, size_t hits)
         append_runs(querier, count);
 }
 
-/* Asks for `count` of the asker's keys. False where no more need to be asked. */
+/* Queries `count` of the querier's keys. False if no more need to be queried. */
 static bool answer(struct querier *querier, size_t count)
 {
     const struct tool_question *question = querier->question;
@@ -442,13 +442,13 @@ bool tool_query_keys(struct tool_question *question, const char *const *keys, si
 /* ---- Sources --------------------------------------------------------------------------------- */
 
 struct querying {
-    struct tool_question *question; /* `out` belongs to whose turn it is */
+    struct tool_question *question; /* `out` belongs to the thread whose turn it is */
     struct tool_chunks *chunks;
     struct querier **queriers;
     const char *last_input;
 };
 
-/* One chunk. False where no more need to be asked. */
+/* One chunk. False if no more need to be queried. */
 static bool answer_chunk(const struct querying *querying, struct querier *querier)
 {
     const struct tool_question *question = querying->question;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asking filters for many lines with several threads, and printing lines in the order of the input.
+ * Queries filters for many lines with several threads, and prints lines in the order of the input.
  * query_run.c holds the essay.
  */
 #ifndef BLOOMERY_TOOL_QUERY_RUN_H
@@ -18,11 +18,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A filter that is asked. */
+/* A filter that is queried. */
 struct tool_queried {
     const char *name;
     bloomery_filter *filter;
-    size_t rule;   /* which of the question's rules makes its keys */
+    size_t rule;   /* its rule, of those of the question */
     uint64_t hits; /* keys that may be in it (and are confirmed), so far */
 };
 
@@ -31,15 +31,15 @@ struct tool_question {
     size_t filter_count;
     bloomery_key_rule *rules; /* different ones, at least one */
     size_t rule_count;
-    struct tool_confirm *confirm; /* what is in a filter must be in here; NULL: nothing */
+    struct tool_confirm *confirm; /* keys in a filter must be in here too; NULL: nothing */
     struct tool_hint *hint;       /* keeps the first keys by the first rule; NULL: it need not */
     unsigned char delimiter;
-    bool invert;          /* keys that surely are in none of the filters are selected */
+    bool invert;          /* keys that are definitely in none of the filters are selected */
     bool count_only;      /* nothing is printed */
     bool quiet;           /* nor this, and the first selected key ends it */
     bool with_filename;   /* printed with the filter's name, for each filter that may have it */
     bool counts;          /* printed behind how often the one filter has the line */
-    uint32_t counter_max; /* where counts end */
+    uint32_t counter_max; /* the maximum of a count */
 
     /* As grep has them. All but the names of inputs need a source of one thread. */
     bool input_names;  /* printed behind the name of its input */
@@ -49,7 +49,7 @@ struct tool_question {
 
     bool silent; /* no progress line */
 
-    /* What came out so far. */
+    /* The results so far. */
     struct tool_tally *tallies; /* of each rule */
     uint64_t queried;           /* records with a key by any of the rules */
     uint64_t passed_over;       /* those without */
@@ -57,13 +57,13 @@ struct tool_question {
     struct tool_out out;
 };
 
-/* Asks for keys that are C strings; of the rules trim, case and hex apply. False where no more need
- * to be asked. */
+/* Queries keys that are C strings; of the rules trim, case and hex apply. False if no more need to
+ * be queried. */
 bool tool_query_keys(struct tool_question *question, const char *const *keys, size_t count);
 
-/* Asks for all records of a source, whose delimiter is the question's. False where an input could
- * not be read to its end; the messages have been printed. What the tallies hold has not, nor that
- * the confirming file is out of order, which ends it early. */
+/* Queries all records of a source, whose delimiter is the question's. False if an input could not
+ * be read to its end; the messages have been printed. No message has been printed for the tallies,
+ * nor that the confirming file is out of order, which ends it early. */
 bool tool_query_source(struct tool_question *question, const struct tool_source *source);
 
 #endif /* BLOOMERY_TOOL_QUERY_RUN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the command `sieve` share. Each of its subcommands is a struct tool_command of
- * its own, named "sieve push" and so on, so that messages and --help are those of the subcommand;
+ * Shared by the parts of the command `sieve`. Each of its subcommands is a struct tool_command of
+ * its own, named "sieve push" and so on. So messages and --help are those of the subcommand;
  * cmd_sieve.c lists them.
  *
  *     struct tool_sieve_command command;
@@ -151,7 +151,7 @@ enum {
     "                       (and the parameters sorted), or none (default)\n"            \
     "      --leases N       maximum number of leased keys. Default 4096\n"
 
-/* One option that tool_getopt returned. False where it is none of these ('?', whose message was
+/* One option that tool_getopt returned. False if it is none of these ('?', whose message was
  * printed), or after a message. */
 bool tool_sieve_option(struct tool_sieve_command *command, int option);
 bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
@@ -161,8 +161,8 @@ bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
 #define TOOL_SIEVE_SOME 1e-9
 bool tool_sieve_seconds(const char *option, const char *text, double min, double *seconds);
 
-/* Options and operand of a subcommand that has none of its own. False where there is nothing more
- * to do, and then `*code` is the exit code. */
+/* Options and operand of a subcommand that has none of its own. False if there is nothing more to
+ * do, and then `*code` is the exit code. */
 bool tool_sieve_read_plain(struct tool_sieve_command *command, int argc, char **argv,
                            const char *letters, const struct option *options, int *code);
 
@@ -174,9 +174,9 @@ bool tool_sieve_no_more(int argc, char **argv);
 
 /* ---- The sieve ------------------------------------------------------------------------------- */
 
-/* Opens it. Where --memory was given, the sieve gets that, less the command's share
- * (TOOL_SIEVE_SHARE). False after a message, which says the least memory that works where that is
- * the matter. */
+/* Opens it. If --memory was given, the sieve gets that, less the command's share
+ * (TOOL_SIEVE_SHARE). False after a message. If the memory is too little, the message names the
+ * minimum that works. */
 bool tool_sieve_open(struct tool_sieve_command *command);
 
 /* Commits and closes it, and returns `code`, or TOOL_ERROR after a message. A write that fails
@@ -186,7 +186,7 @@ int tool_sieve_close(struct tool_sieve_command *command, int code);
 /* A message of a call that failed, with the directory's name. Returns TOOL_ERROR. */
 int tool_sieve_error(struct tool_sieve_command *command, const bloomery_error *error);
 
-/* Who has a sieve's lock, as far as /proc says it. */
+/* The holder of a sieve's lock, as far as /proc shows it. */
 struct tool_sieve_holder {
     long pid;          /* 0: nobody is known */
     char command[160]; /* its words, without what would disturb a terminal; "": not known */
@@ -194,7 +194,7 @@ struct tool_sieve_holder {
 struct tool_sieve_holder tool_sieve_find_holder(const char *directory);
 const char *tool_sieve_format_holder(const struct tool_sieve_holder *holder, char text[240]);
 
-/* The message of a call that found it in use, and by whom. Returns TOOL_ERROR. */
+/* The message of a call that found it in use, with the holder. Returns TOOL_ERROR. */
 int tool_sieve_say_busy(struct tool_sieve_command *command, const bloomery_error *error);
 
 bloomery_sieve_info tool_sieve_info(const struct tool_sieve_command *command);

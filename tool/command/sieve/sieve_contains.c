@@ -2,9 +2,10 @@
 /*
  * sieve contains: grep with what was seen for a pattern.
  *
- * A line is seen, or surely not, or that is not known yet: it is not among what was decided, and
- * something is pending that it may be one of. Such a line is printed neither as seen nor, with -v,
- * as unseen; what can't be answered is an error (exit code 2), and --flush is the way to an answer.
+ * A line is seen, or definitely not, or that is not known yet. It is then not among what was
+ * decided, and something is pending that it may be one of. Such a line is printed neither as seen
+ * nor, with -v, as unseen. A line without an answer is an error (exit code 2), and --flush is the
+ * way to an answer.
  */
 #include "base/bits.h"
 #include "base/numbers.h"
@@ -67,7 +68,7 @@ struct querying {
     size_t key_count;
     bool invert, count_only, flush;
     uint64_t queried, seen, unseen, unknown;
-    uint64_t too_long; /* to be held, and so not asked for */
+    uint64_t too_long; /* to be held, and so not queried */
     bool ended;        /* the first one was enough, or something failed */
     bool good;
     struct tool_out out;
@@ -98,12 +99,12 @@ static void take_answer(struct querying *querying, int answer, bloomery_key reco
     }
 }
 
-/* Asks for a key alone. -1 after a message. */
+/* Queries one key. -1 after a message. */
 static int query_one(struct querying *querying, bloomery_key key)
 {
     bloomery_error error = {0};
     if (key.bytes > BLOOMERY_SIEVE_ITEM_MAX)
-        return BLOOMERY_NEW; /* what is too long to be pushed was not */
+        return BLOOMERY_NEW; /* a key that is too long to be pushed was not */
     const int answer = bloomery_sieve_contains(querying->command.sieve, key, &error);
     if (answer >= 0)
         return answer;
@@ -113,8 +114,8 @@ static int query_one(struct querying *querying, bloomery_key key)
     return -1;
 }
 
-/* Asks for the keys of records together. What fails for one of them, which may be too long to be
- * asked for or lie in a damaged chunk, is left to asking one by one. */
+/* Queries the keys of records together. If that fails for one of them, each is queried by itself:
+ * it may be too long, or lie in a damaged frame. */
 static bool query_together(struct querying *querying, const struct tool_made *made)
 {
     return bloomery_sieve_contains_batch(querying->command.sieve, made->keys, made->count,
@@ -187,7 +188,7 @@ static void query_source(struct querying *querying, struct tool_chunks *chunks,
     tool_made_free(made);
 }
 
-/* A line that is longer than any that is held: a rule could make a key of it that was seen, and
+/* A line that is longer than any that is held. A rule could make a key of it that was seen, and
  * with -v it could not be printed. */
 static void say_too_long(struct querying *querying, const struct tool_chunks *chunks)
 {

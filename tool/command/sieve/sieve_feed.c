@@ -2,18 +2,18 @@
 /*
  * Lines into a sieve, by one thread: a sieve takes keys in an order, which is that of the input.
  *
- * Memory is bounded (--memory): chunks.c keeps nothing of chunks that are done with, and passes
+ * Memory is bounded (--memory). chunks.c keeps nothing of chunks that are done with, and passes
  * over lines that are longer than a key may be. A line that can't be pushed is no reason to leave
- * out those after it: it is counted, told at the end, and the exit code is that of an error.
+ * out those after it. It is counted and reported at the end, and the exit code is that of an error.
  *
- * What is printed. The memory engine says NEW at once, and the key is written as it was given, each
- * chunk by itself, so that whoever reads at the other end of a pipe gets what there is. The disk
- * engine decides in batches: here all that was pending before is decided first; then comes the
- * input; then everything is decided, and what the queue holds behind the items that it held before
- * is what was new, in the order of the queue and in the form in which it will be popped.
+ * The printed keys. The memory engine returns NEW at once, and the key is written as it was given,
+ * each chunk by itself. So the reader at the other end of a pipe gets what there is. The disk
+ * engine decides in batches. Here all that was pending before is decided first; then comes the
+ * input; then everything is decided. The new items are those in the queue behind the ones that it
+ * held before. They have the order of the queue and the form in which they will be popped.
  *
- * A pipe with nothing to say makes no calls, and without calls a sieve does not commit: so that is
- * done when the input has been silent for as long as commits are apart.
+ * A pipe with nothing to send makes no calls, and without calls a sieve does not commit. So a
+ * commit is made when the input has been silent for as long as commits are apart.
  */
 #include "command/sieve/sieve_feed.h"
 
@@ -185,8 +185,8 @@ static bool is_fingerprint(bloomery_key key)
     return key.bytes == FINGERPRINT_DIGITS;
 }
 
-/* Of a requests.seen: its fingerprints, without what some systems put at a line's end. A crash may
- * have cut the last line, which is none then. */
+/* Of a requests.seen: its fingerprints, without the characters that some systems put at a line's
+ * end. A crash may have cut the last line, which is none then. */
 static void push_fingerprints(struct run *run, const struct tool_chunk *chunk, size_t count)
 {
     size_t kept = 0;
@@ -233,7 +233,7 @@ static int print_item(void *context, const bloomery_sieve_item *item)
     return tool_out_failed(run->out);
 }
 
-/* Decides everything; true where that could be done. */
+/* Decides everything; true if that could be done. */
 static bool decide(struct run *run)
 {
     bloomery_error error = {0};
@@ -262,7 +262,7 @@ static void print_decided(struct run *run, uint64_t before)
 static void commit_when_idle(void *context)
 {
     const struct run *run = context;
-    /* A failure comes again with the next call, and is told there. */
+    /* A failure comes again with the next call, and is reported there. */
     if (run->feed->command->sieve != NULL)
         bloomery_sieve_commit(run->feed->command->sieve, NULL);
 }
@@ -294,7 +294,7 @@ static void open_inputs(struct run *run)
     run->chunks = tool_chunks_open(&feed->source, shown ? feed->verb : NULL);
 }
 
-/* What became of records that are no pushes. */
+/* The counts of records that are no pushes. */
 static void say_rest(struct run *run)
 {
     struct tool_sieve_feed *feed = run->feed;
@@ -325,7 +325,7 @@ static void say_rest(struct run *run)
         feed->good = false;
 }
 
-/* What is in the sieve stays there although its reader goes away while it is printed. */
+/* Keys in the sieve stay there although the reader goes away while they are printed. */
 static void finish(struct run *run, uint64_t queued_before)
 {
     struct tool_sieve_feed *feed = run->feed;
@@ -333,7 +333,7 @@ static void finish(struct run *run, uint64_t queued_before)
     const bool prints = feed->print && run->out == NULL && !run->ended;
     const bool decided = prints && decide(run);
     if (bloomery_sieve_commit(feed->command->sieve, &error) != BLOOMERY_OK) {
-        /* Where a push failed for the same reason, that has been told. */
+        /* If a push failed for the same reason, that has been reported. */
         if (!run->ended)
             tool_sieve_error(feed->command, &error);
         feed->good = false;
@@ -368,7 +368,7 @@ static void run_all(struct run *run, struct tool_chunk *chunk, bool more)
     feed->after = tool_sieve_info(feed->command);
 }
 
-/* Of what was pushed, where closing failed: the last commit has the first of them. */
+/* Of the lines pushed, if closing failed: the last commit has the first of them. */
 static uint64_t durable_pushes(const struct tool_sieve_feed *feed)
 {
     const uint64_t before = feed->before.pushed, synced = feed->after.synced;
@@ -376,7 +376,7 @@ static uint64_t durable_pushes(const struct tool_sieve_feed *feed)
     return durable < feed->pushed ? durable : feed->pushed;
 }
 
-/* Closes the sieve, and with it what was pushed is durable, or the first part of it. */
+/* Closes the sieve, which makes durable what was pushed, or the first part of it. */
 static int close_sieve(struct tool_sieve_feed *feed)
 {
     const bool saved = tool_sieve_close(feed->command, TOOL_FOUND) == TOOL_FOUND;
@@ -385,7 +385,7 @@ static int close_sieve(struct tool_sieve_feed *feed)
     return feed->good ? TOOL_FOUND : TOOL_ERROR;
 }
 
-/* Nothing came. For inputs that are empty a sieve is made, for those that failed none is. */
+/* Nothing came. For inputs that are empty a sieve is made; for those that failed none is. */
 static bool is_in_vain(struct run *run)
 {
     const char *name;
@@ -406,9 +406,8 @@ int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened)
     run->feed = feed;
     feed->good = true;
     open_inputs(run);
-    /* The sieve is opened when something came: whoever feeds us through a pipe may be using it
-     * until then, as in
-     * 'pop | find links | push'. */
+    /* The sieve is opened when something came. Until then the writer of our pipe may be using it,
+     * as in 'pop | find links | push'. */
     const bool more = tool_chunks_take(run->chunks, &chunk);
     *opened = (more || !is_in_vain(run)) && tool_sieve_open(feed->command);
     if (*opened)

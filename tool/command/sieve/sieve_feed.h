@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes into a sieve: the lines of inputs, pushed or marked (sieve_feed.c). */
+/* The keys that go into a sieve: the lines of inputs, pushed or marked (sieve_feed.c). */
 #ifndef BLOOMERY_TOOL_SIEVE_FEED_H
 #define BLOOMERY_TOOL_SIEVE_FEED_H
 
@@ -15,15 +15,15 @@ struct tool_sieve_feed {
     const char *verb; /* of the progress line */
     bool print;       /* the keys that are new, to stdout */
     int32_t payload;  /* the field that is the payload; 0: none */
-    bool finds_lists; /* where an input's first line is a fingerprint, it is a requests.seen */
+    bool finds_lists; /* if an input's first line is a fingerprint, it is a requests.seen */
     struct tool_source source;
     struct tool_rule_choice choice;
 
-    /* What came of it. */
+    /* The results. */
     bloomery_sieve_info before, after;
     uint64_t records;        /* read */
     uint64_t pushed;         /* this time */
-    uint64_t durable;        /* of these; fewer where saving them failed */
+    uint64_t durable;        /* of these; fewer if saving them failed */
     uint64_t too_long;       /* records that were passed over for their length */
     uint64_t no_fingerprint; /* of requests.seen: lines that are none */
     uint64_t printed;
@@ -31,7 +31,7 @@ struct tool_sieve_feed {
 };
 
 /* Reads all inputs and pushes their lines into the sieve, which it opens and closes. Returns the
- * exit code; messages were printed where it is TOOL_ERROR. False in `opened`: there is nothing to
+ * exit code; messages were printed if it is TOOL_ERROR. False in `opened`: there is nothing to
  * report. */
 int tool_sieve_feed_run(struct tool_sieve_feed *feed, bool *opened);
 

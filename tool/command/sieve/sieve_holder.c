@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who has a sieve: the process that holds the lock of its directory, by /proc/locks, and its
- * command, by /proc/PID/cmdline. Both are a courtesy. What a system or a container keeps to itself
- * is left out, and nothing depends on it.
+ * The holder of a sieve: the process that holds the lock of its directory, by /proc/locks, and its
+ * command, by /proc/PID/cmdline. Both are a courtesy. A fact that a system or a container hides is
+ * left out, and nothing depends on it.
  *
  *     5: FLOCK  ADVISORY  WRITE 4711 08:01:1835010 0 EOF
  *                               pid  device inode, major and minor number in hexadecimal
@@ -21,7 +21,7 @@ struct lock {
     unsigned long long inode;
 };
 
-/* False where a line is none of a lock that is held alone, or of one that is waited for. */
+/* False if a line is none of a lock that is held alone, or of one that is waited for. */
 static bool read_lock(const char *line, struct lock *lock)
 {
     char *at = strstr(line, " WRITE ");
@@ -39,7 +39,7 @@ static bool read_lock(const char *line, struct lock *lock)
 }
 
 /* Some file systems lock under another device than stat names. An inode alone is taken for the
- * directory only where no line has both. */
+ * directory only if no line has both. */
 static long find_pid(const struct stat *facts)
 {
     char line[256];

@@ -2,7 +2,7 @@
 /*
  * The options of `sieve`, and how it is opened.
  *
- * --memory is what the process may take as a whole, since that is what a machine has to have. The
+ * --memory is the memory of the process as a whole, since a machine has to have that much. The
  * command takes a share of it for itself, TOOL_SIEVE_SHARE: libraries, code, stack, buffers for
  * input and output. The sieve gets the rest, so that the same --memory is the same sieve, in every
  * run, every subcommand and `plan --sieve`. Measuring what the process has taken instead (VmHWM)
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Seconds until it is looked again whether another process still has the sieve. */
+/* Seconds until it is checked again whether another process still has the sieve. */
 #define LOOK_AGAIN 0.02
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -63,7 +63,7 @@ static int take_name(const char *option, const char *text, const char *const *na
     return -1;
 }
 
-/* What a unit stands for; 0: there is none of this name. */
+/* The meaning of a unit; 0: there is none of this name. */
 static double seconds_of(const char *unit)
 {
     static const struct {
@@ -232,8 +232,8 @@ bool tool_sieve_no_more(int argc, char **argv)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* The least memory of the sieve itself, which depends on partitions and leases that only the
- * library knows, by its sentence; 0 where that says none. */
+/* The minimum memory of the sieve itself, read from the library's sentence. It depends on
+ * partitions and leases that only the library knows. 0 if the sentence has none. */
 static uint64_t min_memory(const bloomery_error *error)
 {
     static const char before[] = "needs at least ";
@@ -260,8 +260,8 @@ static int refuse_memory(struct tool_sieve_command *command, const bloomery_erro
     return TOOL_ERROR;
 }
 
-/* Long items come and go in memory of their own. The C library learns to keep what is freed of such
- * sizes, up to four times a long item, and memory that is kept counts: here it goes back to the
+/* Long items come and go in memory of their own. The C library learns to keep freed memory of such
+ * sizes, up to four times a long item. Memory that is kept counts, so here it goes back to the
  * system at once. */
 static void give_back_what_is_freed(void)
 {

@@ -207,7 +207,7 @@ static int print_json(const struct tool_sieve_wish *wish)
 
 /* ---- The answer ------------------------------------------------------------------------------ */
 
-/* Too little for the sieve after what the process takes: says the least of all together. */
+/* Too little for the sieve after what the process takes: prints the minimum for all together. */
 static int refuse(const struct tool_sieve_wish *wish, const bloomery_error *error)
 {
     char given[TOOL_NUMBER_BYTES], least[TOOL_NUMBER_BYTES];

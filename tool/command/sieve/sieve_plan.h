@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* plan --sieve: what a sieve takes before it is made. */
+/* plan --sieve: the costs of a sieve before it is made. */
 #ifndef BLOOMERY_TOOL_SIEVE_PLAN_H
 #define BLOOMERY_TOOL_SIEVE_PLAN_H
 
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What was asked for; 0: the default. */
+/* The options; 0: the default. */
 struct tool_sieve_wish {
     bloomery_sieve_plan plan; /* its memory is not set yet */
     uint64_t memory;          /* of the whole process, as 'sieve push --memory' has it */
@@ -49,11 +49,11 @@ enum {
     "  -p, --rate RATE      of the filter in memory that it is compared with; default\n" \
     "                       1e-6\n"
 
-/* What a process of `sieve` takes beside its sieve, with room to spare:
+/* The memory that a process of `sieve` takes beside its sieve, with room to spare:
  * tests/cli/test_sieve_memory.py measures it. */
 enum { TOOL_SIEVE_SHARE = 4000000 };
 
-/* One of these options. False after a message, or where it is none of them. */
+/* One of these options. False after a message, or if it is none of them. */
 bool tool_sieve_plan_option(struct tool_sieve_wish *wish, int option);
 
 /* Prints the plan; returns the exit code. */

@@ -3,10 +3,10 @@
  * sieve pop: the next lines to visit, which are leased until they are acknowledged. sieve ack: they
  * are done, or come again.
  *
- * Nothing is acknowledged, nor stays leased, that was not delivered: items are written out before
- * --done acknowledges them, and where that fails, as with a reader that went away, they are given
- * back to the queue. So a reader that goes away must not end the process: its signal is ignored
- * until that is done.
+ * Nothing is acknowledged, nor stays leased, that was not delivered. Items are written out before
+ * --done acknowledges them. If that fails, as with a reader that went away, they are given back to
+ * the queue. So a reader that goes away must not end the process: its signal is ignored until that
+ * is done.
  *
  *     pop -> commit -> write to stdout -> flushed? --yes-------------------> next
  *                                            \----no--> give back, end
@@ -14,8 +14,8 @@
  *
  * A number that is printed acknowledges its key whatever happens then: its lease is durable before.
  * A commit writes all leases there are and waits for the disk, so lines are gathered for it. With
- * --done there are no numbers: a crash brings the last lines again, and never loses one. What is
- * printed and can't be made durable as done is told, by its number of lines.
+ * --done there are no numbers: a crash brings the last lines again, and never loses one. Lines that
+ * were printed and can't be made durable as done are reported, with their count.
  */
 #include "base/numbers.h"
 #include "base/out.h"
@@ -192,7 +192,7 @@ static void put_line(struct pop *pop, const bloomery_sieve_item *item,
 
 /* ---- Gathering, delivering ------------------------------------------------------------------- */
 
-/* Makes lines of the items, which last until the next pop only, where there is room for them. */
+/* Makes lines of the items, which last until the next pop only, if there is room for them. */
 static bool gather(struct pop *pop)
 {
     size_t bytes = 0;
@@ -230,7 +230,7 @@ static bloomery_status pop_some(struct pop *pop, bloomery_error *error)
     }
 }
 
-/* Prints what is held, and notes where each line ends. True where all of it was written. */
+/* Prints what is held, and notes the end of each line. True if all of it was written. */
 static bool print_held(struct pop *pop)
 {
     const size_t gathered = pop->held - pop->loose;
@@ -264,7 +264,7 @@ static void give_back_unwritten(struct pop *pop)
 }
 
 /* Prints what was popped when its leases are durable; with --done, what was printed is done. False
- * after a message, or where the output failed. */
+ * after a message, or if the output failed. */
 static bool deliver(struct pop *pop)
 {
     bloomery_sieve *sieve = pop->command.sieve;
@@ -322,7 +322,7 @@ static bool pop_items(struct pop *pop)
     return true;
 }
 
-/* Commits what was done. Where that fails, lines that were printed as done come again. */
+/* Commits what was done. If that fails, lines that were printed as done come again. */
 static bool close_popped(struct pop *pop)
 {
     char lines[TOOL_SIEVE_TEXT];
@@ -465,9 +465,8 @@ static bool take_line(struct ack *ack, bloomery_key record)
     return false;
 }
 
-/* All lines of standard input. The sieve is opened when they have ended: whoever they come from may
- * be using it
- * until then, as in 'pop | visit | ack'. */
+/* All lines of standard input. The sieve is opened when they have ended. Until then the writer of
+ * our pipe may be using it, as in 'pop | visit | ack'. */
 static bool take_lines(struct ack *ack)
 {
     struct tool_chunk chunk = {0};

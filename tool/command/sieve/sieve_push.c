@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve push, sieve mark and sieve import: lines into a sieve, which is made where there is none.
- * How: sieve_feed.c. */
+/* sieve push, sieve mark and sieve import: lines into a sieve, which is made if there is none. How:
+ * sieve_feed.c. */
 #include "base/numbers.h"
 #include "base/progress.h"
 #include "command/sieve/sieve_feed.h"
@@ -149,7 +149,7 @@ static void say_report(const struct tool_sieve_feed *feed, const bloomery_sieve_
     else if (feed->feeding == TOOL_FEED_FORCE)
         tool_say("push: forced %s; %s undecided, %s queued in all", pushed, pending, queued);
     else {
-        /* What was undecided before became new or seen as well: so the sum is right. */
+        /* Keys that were undecided before became new or seen as well, so the sum is right. */
         char earlier[2 * TOOL_NUMBER_BYTES] = "";
         char number[TOOL_NUMBER_BYTES];
         if (before->pending > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve flush, export and verify: what looks at a sieve as a whole. sieve_status.c has status. */
+/* sieve flush, export and verify: each looks at a sieve as a whole. sieve_status.c has status. */
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
@@ -251,7 +251,7 @@ static int verify_main(int argc, char **argv)
     tool_out_start(&verify.out);
     verify.reports = NULL;
     verify.command.options.read_only = true;
-    if (!tool_sieve_open(&verify.command)) /* damage there has been told as well */
+    if (!tool_sieve_open(&verify.command)) /* damage has been reported as well */
         return verify.command.status == BLOOMERY_CORRUPT ? TOOL_NONE : TOOL_ERROR;
     verify.reports = verify.command.json ? tool_json_array() : NULL;
     if (bloomery_sieve_verify(verify.command.sieve, take_report, &verify, &damaged, &error) !=

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sieve status: what is in a sieve, in the words of those who push and pop. A sieve that is in use
- * is looked at from outside: its last commit says the same. */
+/* sieve status: the contents of a sieve, in the terms of push and pop. A sieve that is in use is
+ * looked at from outside: its last commit says the same. */
 #include "base/numbers.h"
 #include "base/out.h"
 #include "command/sieve/sieve_command.h"
@@ -50,7 +50,7 @@ struct status {
     struct tool_sieve_command command;
     bloomery_sieve_info info;
     bool in_use;
-    struct tool_sieve_holder holder; /* where it is */
+    struct tool_sieve_holder holder; /* if it is */
     uint64_t disk_bytes;
 };
 
@@ -281,7 +281,7 @@ static uint64_t bytes_on_disk(const char *path)
     return bytes;
 }
 
-/* Opens it where it is free. False after a message. */
+/* Opens it if it is free. False after a message. */
 static bool look(struct status *status, int *code)
 {
     struct tool_sieve_command *command = &status->command;
