@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of two equal lines is the first depends on all lines before, so one thing can't be shared
- * among threads. Keys are added in the order of the input. One thread does nothing else, and the
- * others do the rest, each for its own chunk.
- *
- *     worker 1   take 0 | split, make keys, hash |       | close up | PRINT 0 | take 2 | ...
- *     adder                                      | ADD 0 | ADD 1 |                       ...
- *     worker 2          take 1 | split, make keys, hash  |       | close up | PRINT 1 | ...
- *
- * The adder takes what is posted in the order of the chunks. Printing goes round in that order too,
- * and so does giving the chunk back (chunks.h). So the output is the same whatever the number of
- * threads. When each worker added its own chunk in its turn, two threads were slower than one: what
- * was seen last moved from core to core. With one thread there is no adder.
+ * Keys are added in the order of the input (adder.c), by several threads. Printing goes round in that
+ * order too, and so does giving the chunk back (chunks.h). So the output is the same whatever the
+ * number of threads.
  *
  * The kept lines are closed up within the chunk that they came in. Each run of them is moved to the
  * left over what was dropped before it. Then the chunk's beginning is the text to print.
@@ -32,11 +23,11 @@
 
 #include "base/bits.h"
 #include "base/team.h"
+#include "command/dedupe/adder.h"
 #include "input/chunks.h"
 #include "tool.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,15 +38,7 @@ struct run {
     bool plain;  /* every record is its key, and a candidate */
     uint32_t threads;
     struct worker **workers;
-
-    bool has_adder; /* a thread that only adds; otherwise there is one thread, which does all */
-    pthread_t adder;
-    pthread_mutex_t mutex;
-    pthread_cond_t post, added;
-    /* Under the mutex. What was seen, and dedupe's lines and stopped, are the adder's. */
-    uint64_t turn;          /* the chunk to be added next */
-    bool ended;             /* nothing is added any more */
-    struct worker **posted; /* chunk b by place b % threads; NULL: not there yet */
+    struct tool_adder *adder;
 };
 
 /* The data of one thread. */
@@ -71,17 +54,12 @@ struct worker {
     uint64_t *candidates; /* and are in no filter that they are compared against */
     uint64_t *kept;
 
-    /* Of its candidates. */
-    bloomery_hash *hashes;
-    size_t candidate_count;
-    size_t answered;
-    uint64_t *answers;
-    bool added; /* the chunk */
+    struct tool_adding adding; /* its candidates */
 
     unsigned char *other; /* appended, if that is not what is printed */
     size_t other_bytes, other_room;
 
-    uint64_t kept_count, dropped_count, without_key;
+    uint64_t line_count, kept_count, dropped_count, without_key;
     struct tool_made *made, *made_other; /* by our rule, by another filter's; NULL: not needed */
 };
 
@@ -104,6 +82,7 @@ static void worker_free(struct worker *worker, struct tool_dedupe *dedupe)
         tool_tally_add(&dedupe->tally, &worker->made->tally);
     tool_made_free(worker->made);
     tool_made_free(worker->made_other);
+    dedupe->lines += worker->line_count;
     dedupe->kept += worker->kept_count;
     dedupe->dropped += worker->dropped_count;
     dedupe->without_key += worker->without_key;
@@ -112,8 +91,7 @@ static void worker_free(struct worker *worker, struct tool_dedupe *dedupe)
     free(worker->keyed);
     free(worker->candidates);
     free(worker->kept);
-    free(worker->hashes);
-    free(worker->answers);
+    tool_adding_free(&worker->adding);
     free(worker->other);
     free(worker);
 }
@@ -139,8 +117,6 @@ static void make_room(struct worker *worker)
     worker->room = 2 * worker->room + 4 * (size_t)TOOL_BATCH_ROOM;
     const size_t bytes = tool_words_of(worker->room) * sizeof(uint64_t);
     worker->records = tool_reallocate(worker->records, worker->room * sizeof(*worker->records));
-    worker->hashes = tool_reallocate(worker->hashes, worker->room * sizeof(*worker->hashes));
-    worker->answers = tool_reallocate(worker->answers, bytes);
     worker->kept = tool_reallocate(worker->kept, bytes);
     worker->keyed = tool_reallocate(worker->keyed, bytes);
     worker->candidates = tool_reallocate(worker->candidates, bytes);
@@ -150,11 +126,13 @@ static void make_room(struct worker *worker)
 
 static void hash_keys(struct worker *worker, const bloomery_key *keys, size_t count)
 {
+    struct tool_adding *adding = &worker->adding;
+    tool_adding_make_room(adding, count);
     bloomery_status status = bloomery_hash_batch(worker->run->dedupe->seen->filter, keys, count,
-                                                 worker->hashes + worker->candidate_count);
+                                                 adding->hashes + adding->count);
     assert(status == BLOOMERY_OK); /* its secret was required when it was opened */
     (void)status;
-    worker->candidate_count += count;
+    adding->count += count;
 }
 
 /* Sets the bits of those records of a batch that one of the other filters may have. */
@@ -209,7 +187,7 @@ static void hash_chunk(struct worker *worker)
         cut_bits(worker->keyed, 0, worker->count);
         cut_bits(worker->candidates, 0, worker->count);
     }
-    worker->count = worker->candidate_count = 0;
+    worker->count = worker->adding.count = 0;
     while (true) {
         make_room(worker);
         size_t count = tool_chunk_keys(&worker->chunk, worker->records + worker->count);
@@ -221,7 +199,8 @@ static void hash_chunk(struct worker *worker)
             choose_keys(worker, worker->count, count);
         worker->count += count;
     }
-    assert(!plain || worker->candidate_count == worker->count);
+    assert(!plain || worker->adding.count == worker->count);
+    worker->adding.number = worker->chunk.number;
 }
 
 /* ---- Adding ---------------------------------------------------------------------------------- */
@@ -244,79 +223,17 @@ static bool has_header(const struct worker *worker)
     return layout != NULL && layout->header && worker->chunk.begins_input && worker->limit > 0;
 }
 
-/* Adds a worker's candidates, which are next in the order of the input. False: it stops here. */
-static bool add_candidates(struct worker *worker)
-{
-    struct tool_dedupe *dedupe = worker->run->dedupe;
-    worker->answered =
-        tool_seen_add(dedupe->seen, worker->hashes, worker->candidate_count, worker->answers);
-    bool stop = worker->answered < worker->candidate_count;
-    worker->limit = stop ? record_of(worker, worker->answered) : worker->count;
-    dedupe->stopped = dedupe->stopped || stop;
-    if (!worker->run->learns)
-        dedupe->lines += worker->limit - has_header(worker);
-    return !stop;
-}
-
-/* The worker whose chunk is next, taken off the ring; NULL if none will come. */
-static struct worker *next_posted(struct run *run)
-{
-    struct worker **place = &run->posted[run->turn % run->threads];
-    while (*place == NULL && !run->ended)
-        pthread_cond_wait(&run->post, &run->mutex);
-    struct worker *worker = run->ended ? NULL : *place;
-    *place = NULL;
-    return worker;
-}
-
-static void *add_chunks(void *context)
-{
-    struct run *run = context;
-    struct worker *worker;
-    pthread_mutex_lock(&run->mutex);
-    while ((worker = next_posted(run)) != NULL) {
-        assert(worker->chunk.number == run->turn);
-        pthread_mutex_unlock(&run->mutex);
-        bool more = add_candidates(worker);
-        pthread_mutex_lock(&run->mutex);
-        run->turn++;
-        run->ended = run->ended || !more;
-        worker->added = true;
-        pthread_cond_broadcast(&run->added);
-    }
-    pthread_mutex_unlock(&run->mutex);
-    return NULL;
-}
-
-static void end_adding(struct run *run)
-{
-    pthread_mutex_lock(&run->mutex);
-    run->ended = true;
-    pthread_cond_broadcast(&run->post);
-    pthread_cond_broadcast(&run->added);
-    pthread_mutex_unlock(&run->mutex);
-}
-
 /* False if nothing is to be done with this chunk: it stopped at an earlier one. */
 static bool add_chunk(struct worker *worker)
 {
-    struct run *run = worker->run;
-    if (!run->has_adder) {
-        bool before = run->ended;
-        run->ended = !add_candidates(worker) || before;
-        return !before;
-    }
-    pthread_mutex_lock(&run->mutex);
-    struct worker **place = &run->posted[worker->chunk.number % run->threads];
-    assert(*place == NULL);
-    *place = worker;
-    worker->added = false;
-    pthread_cond_signal(&run->post);
-    while (!worker->added && !run->ended)
-        pthread_cond_wait(&run->added, &run->mutex);
-    bool added = worker->added;
-    pthread_mutex_unlock(&run->mutex);
-    return added;
+    const struct tool_adding *adding = &worker->adding;
+    if (!tool_adder_add(worker->run->adder, &worker->adding))
+        return false;
+    const bool stop = adding->answered < adding->count;
+    worker->limit = stop ? record_of(worker, adding->answered) : worker->count;
+    if (!worker->run->learns)
+        worker->line_count += worker->limit - has_header(worker);
+    return true;
 }
 
 /* ---- Text ------------------------------------------------------------------------------------ */
@@ -326,16 +243,16 @@ static void find_kept(struct worker *worker)
 {
     size_t words = tool_words_of(worker->limit), candidate = 0;
     if (worker->run->plain) {
-        memcpy(worker->kept, worker->answers, words * sizeof(uint64_t));
+        memcpy(worker->kept, worker->adding.answers, words * sizeof(uint64_t));
         cut_bits(worker->kept, worker->limit, worker->limit);
         return;
     }
     for (size_t w = 0; w < words; w++) {
         uint64_t kept = ~worker->keyed[w];
         for (uint64_t left = worker->candidates[w]; left != 0; left &= left - 1) {
-            if (candidate == worker->answered)
+            if (candidate == worker->adding.answered)
                 break;
-            if (tool_bit(worker->answers, candidate++))
+            if (tool_bit(worker->adding.answers, candidate++))
                 kept |= left & -left;
         }
         worker->kept[w] = kept;
@@ -434,28 +351,16 @@ static void work(void *context, uint32_t number)
         hash_chunk(worker);
         if (!add_chunk(worker))
             return;
-        bool last = worker->answered < worker->candidate_count;
+        bool last = worker->adding.answered < worker->adding.count;
         if (run->learns ? last : !deliver_chunk(worker) || last)
             tool_chunks_stop(run->chunks);
     }
 }
 
-/* Threads: one that adds, and others for all else, of which each waits for the adder in every
- * chunk. So there are at least two, for one processor. If there is none to be had, one thread does
- * all. */
 static void start_threads(struct run *run)
 {
     run->threads = tool_chunks_threads(run->chunks);
-    pthread_mutex_init(&run->mutex, NULL);
-    pthread_cond_init(&run->post, NULL);
-    pthread_cond_init(&run->added, NULL);
-    if (run->threads > 2)
-        run->threads--;
-    run->posted = tool_allocate(run->threads * sizeof(struct worker *));
-    memset(run->posted, 0, run->threads * sizeof(struct worker *));
-    run->has_adder = run->threads > 1 && pthread_create(&run->adder, NULL, add_chunks, run) == 0;
-    if (!run->has_adder)
-        run->threads = 1;
+    run->adder = tool_adder_start(run->dedupe->seen, &run->threads);
     run->workers = tool_allocate(run->threads * sizeof(struct worker *));
     for (uint32_t i = 0; i < run->threads; i++)
         run->workers[i] = worker_new(run);
@@ -463,16 +368,10 @@ static void start_threads(struct run *run)
 
 static void end_threads(struct run *run)
 {
-    end_adding(run);
-    if (run->has_adder)
-        pthread_join(run->adder, NULL);
+    run->dedupe->stopped = tool_adder_end(run->adder) || run->dedupe->stopped;
     for (uint32_t i = 0; i < run->threads; i++)
         worker_free(run->workers[i], run->dedupe);
     free(run->workers);
-    free(run->posted);
-    pthread_cond_destroy(&run->added);
-    pthread_cond_destroy(&run->post);
-    pthread_mutex_destroy(&run->mutex);
 }
 
 static bool run_source(struct tool_dedupe *dedupe, const struct tool_source *source, bool learns)
