@@ -77,11 +77,10 @@ static struct tool_place place_of(const struct tool_chunk *chunk, size_t left)
         .chunk_number = chunk->number, .record = chunk->records - left, .input = chunk->input};
 }
 
-/* A thread's chunks come in the order of the input, so its first places are its earliest. */
-static void note_broken(struct tool_tally *tally, struct tool_place place)
+void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left)
 {
     if (tally->broken < TOOL_TALLY_PLACES)
-        tally->broken_at[tally->broken] = place;
+        tally->broken_at[tally->broken] = place_of(chunk, left);
     tally->broken++;
 }
 
@@ -171,7 +170,7 @@ static bool take_text(const struct steps *steps, const struct tool_chunk *chunk,
     made->tally.open_quotes += open_quote;
     made->tally.without_field += found == TOOL_TEXT_MISSING;
     if (found == TOOL_TEXT_BROKEN)
-        note_broken(&made->tally, place_of(chunk, left));
+        tool_tally_note_broken(&made->tally, chunk, left);
     return found == TOOL_TEXT_FOUND;
 }
 

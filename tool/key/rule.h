@@ -266,6 +266,11 @@ void tool_made_spread(const struct tool_made *made, size_t count, const uint64_t
  * `room`, at least 8, is too small. Returns `text`. */
 const char *tool_show_bytes(char *text, size_t room, const void *data, size_t bytes);
 
+/* Notes a record that is no JSON. `left`: how many of those taken out of the chunk come from this
+ * one on, itself included. A thread's chunks come in the order of the input, so its first places
+ * are its earliest. */
+void tool_tally_note_broken(struct tool_tally *tally, const struct tool_chunk *chunk, size_t left);
+
 /* Sums of threads. */
 void tool_tally_add(struct tool_tally *into, const struct tool_tally *from);
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of documents decides which of two equal paragraphs stays. So keys are added in that
+ * order (dedupe/adder.c), and all else is done by the threads, each for its own chunk. The output
+ * is the same whatever their number.
+ */
+#include "command/corpus/corpus_pass.h"
+
+#include "base/team.h"
+#include "input/chunks.h"
+#include "tool.h"
+
+#include <stdlib.h>
+
+struct corpus_run {
+    struct tool_corpus_pass *pass;
+    struct tool_chunks *chunks;
+    struct tool_adder *adder;
+    struct tool_documents **documents; /* of each thread */
+};
+
+/* What stays of a chunk, in its turn. False if the pass ends here. */
+static bool deliver(struct corpus_run *run, const struct tool_chunk *chunk,
+                    struct tool_documents *documents)
+{
+    struct tool_corpus_pass *pass = run->pass;
+    tool_documents_judge(documents, tool_documents_answered(documents));
+    if (!tool_chunks_turn(run->chunks, chunk))
+        return false;
+    pass->failed = documents->output_bytes > 0 &&
+                   !pass->write(pass->context, documents->output, documents->output_bytes);
+    return !pass->failed;
+}
+
+static void work(void *context, uint32_t number)
+{
+    struct corpus_run *run = context;
+    struct tool_documents *documents = run->documents[number];
+    struct tool_adding *adding = &documents->keys->adding;
+    struct tool_chunk chunk = {0};
+    while (tool_chunks_take(run->chunks, &chunk)) {
+        tool_documents_read(documents, &chunk);
+        if (!tool_adder_add(run->adder, adding))
+            break;
+        const bool last = adding->answered < adding->count;
+        if ((!run->pass->learns && !deliver(run, &chunk, documents)) || last)
+            tool_chunks_stop(run->chunks);
+    }
+    tool_chunks_give_back(run->chunks, &chunk);
+    tool_chunk_free(&chunk);
+}
+
+bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_source *source)
+{
+    struct tool_source stoppable = *source;
+    stoppable.stoppable = true;
+    stoppable.settled = true;
+    struct corpus_run run = {.pass = pass};
+    run.chunks = tool_chunks_open(&stoppable, pass->silent ? NULL
+                                              : pass->learns ? "reading again"
+                                                             : "comparing");
+    uint32_t threads = tool_chunks_threads(run.chunks);
+    run.adder = tool_adder_start(pass->seen, &threads);
+    run.documents = tool_allocate(threads * sizeof(struct tool_documents *));
+    for (uint32_t i = 0; i < threads; i++)
+        run.documents[i] = tool_documents_new(pass->judge);
+    tool_team_run(threads, work, &run);
+    pass->stopped = tool_adder_end(run.adder) || pass->stopped;
+    const bool placed = pass->tally.broken > 0; /* in another input */
+    for (uint32_t i = 0; i < threads; i++) {
+        tool_corpus_counts_add(&pass->counts, &run.documents[i]->counts);
+        if (!placed)
+            tool_tally_add(&pass->tally, &run.documents[i]->tally);
+        else
+            pass->tally.broken += run.documents[i]->tally.broken;
+        tool_documents_free(run.documents[i]);
+    }
+    free(run.documents);
+    if (!placed)
+        tool_tally_place(&pass->tally, run.chunks);
+    const bool whole = tool_chunks_close(run.chunks);
+    return whole && !pass->stopped && !pass->failed;
+}
