@@ -346,15 +346,6 @@ static bloomery_key first_record(const struct tool_chunks *chunks, const struct 
     return bloomery_key_of(chunk->from, bytes - 1);
 }
 
-/* Looks at the first record of an input for what comes of other systems' text files. */
-static void warn_of_returns(const struct tool_chunks *chunks, const struct tool_chunk *chunk)
-{
-    if (chunk->delimiter == '\n' &&
-        tool_source_key_ends_in_return(&chunks->source, first_record(chunks, chunk)))
-        tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
-                     tool_path_said(chunks->input.name));
-}
-
 /* The columns of an input, by its header. False after a message. */
 static bool find_columns(struct tool_chunks *chunks, const struct tool_chunk *chunk)
 {
@@ -379,6 +370,8 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     chunk->end = chunk->buffer + end;
     chunk->delimiter = chunks->source.delimiter;
     chunk->input = chunks->input.name;
+    chunk->input_index = chunks->input.next - 1;
+    chunk->packing = chunks->input.packing;
     chunk->begins_input = chunks->first_record;
     assert(chunk->end[-1] == chunk->delimiter);
     if (is_marked(chunks, chunk->from, end))
@@ -388,7 +381,7 @@ static bool set_records(struct tool_chunks *chunks, struct tool_chunk *chunk, si
     chunk->quotes =
         tool_quotes_in(&chunks->source.quotes, chunk->from, (size_t)(chunk->end - chunk->from));
     if (chunks->first_record && !chunks->source.unwarned && !chunks->source.returns_taken)
-        warn_of_returns(chunks, chunk);
+        tool_input_warn_of_returns(&chunks->input, first_record(chunks, chunk));
     if (!find_columns(chunks, chunk))
         return false;
     chunk->layout = chunks->source.layout;

@@ -46,6 +46,8 @@ struct tool_chunk {
     const struct tool_quotes *quotes; /* NULL: it has none, and each line is a record */
     const unsigned char *begin;       /* of its first record */
     const char *input;                /* what it was read from: a path of the source */
+    size_t input_index;               /* of that path in the source */
+    enum tool_packing packing;        /* of that input */
     bool begins_input;                /* it is the first one of that */
     const struct tool_layout *layout; /* the source's */
     struct tool_columns columns;      /* of this input */

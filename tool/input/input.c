@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "input/input.h"
 
+#include "base/io.h"
 #include "base/numbers.h"
 #include "base/team.h"
 #include "input/unpack.h"
@@ -67,6 +68,22 @@ bool tool_source_readable_twice(const struct tool_source *source, const char **c
             return false;
     }
     return true;
+}
+
+enum tool_packing tool_path_packing(const char *path)
+{
+    unsigned char begin[TOOL_PACKING_BYTES];
+    struct stat facts;
+    bool undecided;
+    uint64_t count = 0;
+    if (tool_path_is_stdin(path) || stat(path, &facts) != 0 || !S_ISREG(facts.st_mode))
+        return TOOL_PLAIN;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (file < 0)
+        return TOOL_PLAIN;
+    const int reason = tool_read_at(file, 0, begin, sizeof(begin), &count);
+    close(file);
+    return reason == 0 ? tool_packing_of(begin, (size_t)count, &undecided) : TOOL_PLAIN;
 }
 
 bool tool_option_max_line(const char *text, size_t *bytes)
@@ -152,6 +169,17 @@ static void recognise_text(struct tool_input *input, const unsigned char *buffer
                      tool_path_said(input->name), seems, seems);
 }
 
+/* Whether the input may be an archive; false with the error. */
+static bool takes_archive(struct tool_input *input, enum tool_packing packing)
+{
+    if (!input->source->no_archives)
+        return true;
+    snprintf(input->text, sizeof(input->text), "is %s; unpack it first, each member to a file",
+             tool_packing_name(packing));
+    input->error = input->text;
+    return false;
+}
+
 /* The contents of a packed stream are text, or an archive. */
 static bool recognise_inside(struct tool_input *input, unsigned char *buffer, size_t room,
                              size_t *count)
@@ -164,6 +192,9 @@ static bool recognise_inside(struct tool_input *input, unsigned char *buffer, si
         return true;
     }
     if (packing == TOOL_TAR || packing == TOOL_CPIO) {
+        if (!takes_archive(input, packing))
+            return false;
+        input->packing = packing;
         input->unpack =
             tool_unpack_archive(input->unpack, packing, buffer, *count, input->source->delimiter);
         *count = 0;
@@ -201,6 +232,9 @@ static bool recognise(struct tool_input *input, unsigned char *buffer, size_t ro
         input->error = input->text;
         return false;
     }
+    input->packing = packing;
+    if (tool_packing_is_archive(packing) && !takes_archive(input, packing))
+        return false;
     input->unpack =
         tool_unpack_open(&input->stream, packing, buffer, *count, input->source->delimiter);
     *count = 0;
@@ -216,6 +250,7 @@ enum tool_opened tool_input_open_next(struct tool_input *input, unsigned char *b
     if (input->next == tool_source_count(input->source))
         return TOOL_OPENED_ALL;
     input->name = tool_source_path(input->source, input->next++);
+    input->packing = TOOL_PLAIN;
     input->ended = false;
     input->error = NULL;
     int descriptor = STDIN_FILENO;
@@ -252,7 +287,7 @@ ssize_t tool_input_read(struct tool_input *input, unsigned char *buffer, size_t 
     return count;
 }
 
-bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record)
+static bool key_ends_in_return(const struct tool_source *source, bloomery_key record)
 {
     const struct tool_layout *layout = source->layout;
     const bloomery_key_rule rule = {.field = source->cuts.field,
@@ -264,6 +299,13 @@ bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_k
     return bloomery_rule_apply(&rule, record.data, record.bytes, NULL, 0, &text, &error) ==
                BLOOMERY_RECORD_KEY &&
            text.bytes > 0 && ((const char *)text.data)[text.bytes - 1] == '\r';
+}
+
+void tool_input_warn_of_returns(const struct tool_input *input, bloomery_key record)
+{
+    if (input->source->delimiter == '\n' && key_ends_in_return(input->source, record))
+        tool_warning("%s: its first line ends in a carriage return, which becomes part of the key",
+                     tool_path_said(input->name));
 }
 
 /* ---- Sizes ----------------------------------------------------------------------------------- */

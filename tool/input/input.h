@@ -14,6 +14,7 @@
 
 #include "base/interrupt.h"
 #include "input/layout.h"
+#include "input/packing.h"
 #include "input/quotes.h"
 #include "input/stream.h"
 
@@ -46,6 +47,7 @@ struct tool_source {
     /* The bytes as they are: the type of an input is not looked at. So nothing is unpacked,
      * transcoded or refused. */
     bool text;
+    bool no_archives;          /* an archive is refused: each input is one text */
     struct tool_quotes quotes; /* in which a record may go over several lines */
     uint32_t threads;          /* that take part; 0: as many as the process may run at once */
 
@@ -88,6 +90,10 @@ size_t tool_source_count(const struct tool_source *source);
 bool tool_path_is_stdin(const char *path);
 const char *tool_path_said(const char *path);
 
+/* How a file is packed, by its first bytes. TOOL_PLAIN if it can't be read. Nothing is read of
+ * stdin, a pipe or a device: those bytes would be lost. */
+enum tool_packing tool_path_packing(const char *path);
+
 enum { TOOL_INPUT_LEAST_ROOM = 16 }; /* enough to recognise what is packed */
 
 enum tool_opened {
@@ -99,7 +105,8 @@ enum tool_opened {
 struct tool_input {
     const struct tool_source *source;
     size_t next;
-    const char *name; /* of the open input; NULL between inputs */
+    const char *name;          /* of the open input; NULL between inputs */
+    enum tool_packing packing; /* of the open input: its stream's, or its archive's */
     bool ended;
     struct tool_stream stream;
     struct tool_unpack *unpack; /* NULL: plain */
@@ -125,9 +132,9 @@ void tool_input_close(struct tool_input *input);
 /* The bytes of all inputs if they are regular files, for progress; 0 if one is not. */
 uint64_t tool_source_bytes(const struct tool_source *source);
 
-/* Whether the key of a record, at the place that the source names, has a carriage return at its
- * end. Of several fields that is not looked at. */
-bool tool_source_key_ends_in_return(const struct tool_source *source, bloomery_key record);
+/* Warns if the key of the open input's first record has a carriage return at its end, at the place
+ * that the source names. Of several fields that is not looked at. */
+void tool_input_warn_of_returns(const struct tool_input *input, bloomery_key record);
 
 /* How many bytes a chunk of an input begins with. */
 size_t tool_input_chunk_bytes(void);
