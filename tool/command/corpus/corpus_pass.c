@@ -56,7 +56,7 @@ bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_sourc
     stoppable.stoppable = true;
     stoppable.settled = true;
     struct corpus_run run = {.pass = pass};
-    run.chunks = tool_chunks_open(&stoppable, pass->silent ? NULL
+    run.chunks = tool_chunks_open(&stoppable, pass->silent   ? NULL
                                               : pass->learns ? "reading again"
                                                              : "comparing");
     uint32_t threads = tool_chunks_threads(run.chunks);

@@ -118,6 +118,13 @@ static bool create_filter(struct tool_dedupe_command *command)
     bloomery_error error;
     bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
     create.rule = command->choice.rule;
+    create.note = command->note;
+    if (command->rate == 0)
+        command->rate = command->estimated_keys > 0 && command->rate_default == 0
+                            ? RATE_DEFAULT
+                            : command->rate_default;
+    if (command->keys == 0)
+        command->keys = command->estimated_keys;
     command->target = command->rate > 0                          ? command->rate
                       : command->memory > 0 && command->keys > 0 ? 0
                                                                  : RATE_DEFAULT;
@@ -342,6 +349,18 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     tool_seen_start(&command->seen, command->target);
     command->seen.advice = advice(command, there);
     command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
+    return true;
+}
+
+bool tool_dedupe_save_state(struct tool_dedupe_command *command)
+{
+    bloomery_error error;
+    if (command->state == NULL)
+        return true;
+    tool_interrupt_remove(NULL); /* there will be more than the empty file */
+    if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
+        return !tool_library_error(command->state, &error);
+    command->state_made = false;
     return true;
 }
 
