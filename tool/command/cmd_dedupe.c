@@ -90,13 +90,16 @@ static const char help[] =
     "What is compared of a line; the whole line is printed. Lines without a key are\n"
     "always printed:\n"
     "\n" TOOL_RULE_HELP "\n"
+    "Corpora, whose documents are lines of JSON:\n"
+    "\n" TOOL_CORPUS_HELP "\n"
     "If an input can't be read, or has a line that is too long, the run ends with\n"
     "exit code 2: no later input is read, and the state is not written.\n"
     "\n"
     "  bloomery dedupe urls.txt > unique.txt\n"
     "  bloomery dedupe -o urls.txt urls.txt\n"
     "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
-    "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n";
+    "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
+    "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz\n";
 
 enum {
     OPTION_MEMORY = TOOL_OPTION_OWN,

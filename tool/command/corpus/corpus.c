@@ -487,7 +487,8 @@ static int finish(struct corpus *corpus, bool good)
     struct tool_corpus_counts all = corpus->counts;
     double wrong = tool_corpus_wrong(command, &corpus->judge, &corpus->counts);
     const bool to_directory = corpus->options->output_dir != NULL;
-    if (good && (!to_directory || !corpus->failed)) {
+    /* What was seen when it was full has keys of documents that were not delivered. */
+    if (good && !corpus->pass.stopped && (!to_directory || !corpus->failed)) {
         good = tool_dedupe_save_state(command);
         good = good && (!to_directory || tool_journal_end(&corpus->journal));
     } else if (command->state != NULL && !command->state_made) {

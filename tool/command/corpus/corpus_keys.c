@@ -56,8 +56,8 @@ void tool_corpus_keys_begin(struct tool_corpus_keys *keys)
 /* Begins a paragraph of so many n-grams. */
 static void begin_twins(struct tool_corpus_keys *keys, size_t count)
 {
-    if (keys->twin_room < 2 * count || keys->stamp == UINT32_MAX) {
-        while (keys->twin_room < 2 * count || keys->twin_room == 0)
+    if (keys->twin_room < 4 * count || keys->stamp == UINT32_MAX) {
+        while (keys->twin_room < 4 * count || keys->twin_room == 0)
             keys->twin_room = keys->twin_room == 0 ? 256 : 2 * keys->twin_room;
         keys->twins = tool_reallocate(keys->twins, keys->twin_room * sizeof(*keys->twins));
         memset(keys->twins, 0, keys->twin_room * sizeof(*keys->twins));

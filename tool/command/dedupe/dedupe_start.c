@@ -59,8 +59,15 @@ static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *k
 static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
 {
     char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
-    tool_error("%s lines need %s and --memory is %s", tool_format_count(count, keys),
-               tool_format_size(needed, bytes), tool_format_size(given, command->memory));
+    char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
+    if (command->exact == 0 && bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
+        plan.rate < 0.5)
+        snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
+                 tool_format_rate(rate, plan.rate));
+    tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
+               command->note != NULL ? "keys" : "lines", tool_format_size(needed, bytes),
+               tool_format_size(given, command->memory), fits);
     return false;
 }
 
