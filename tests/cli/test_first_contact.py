@@ -130,7 +130,8 @@ def commands_here_do_what_was_done_there(c):
     for line, printed in (("log.txt", "key 7\nnew\n"), ("-d , -F 2 rows.csv", "1,key 7\n3,none\n"),
                           ("-v log.txt", "key 7\nnew\n"), ("-c log.txt", "2\n"),
                           ("--against keys.txt log.txt", "new\n"),
-                          ("--jsonl text docs.jsonl", '{"text":"a"}\n{"text":"b"}\n')):
+                          ("--jsonl text --unit document docs.jsonl", '{"text":"a"}\n{"text":"b"}\n'),
+                          ("--jsonl text --unit paragraph docs.jsonl", '{"text":"a"}\n{"text":"b"}\n')):
         said = ran["bloomery dedupe " + line]
         c.expect("".join(row + "\n" for row in said.splitlines() if not row.startswith("dedupe:")) == printed,
                  f"dedupe {line}: {said!r}")

@@ -9,8 +9,8 @@
  *                     not at all, and the journal says that it is done (journal.c)
  *     state, report
  *
- * One input after the other: between two of them the filter has the keys of whole inputs, and can be
- * saved. A run that is ended anywhere goes on from there when it is said again.
+ * One input after the other: between two of them the filter has the keys of whole inputs, and can
+ * be saved. A run that is ended anywhere goes on from there when it is said again.
  *
  *     in        a  b  c  d  e
  *     done      a  b  c              the journal

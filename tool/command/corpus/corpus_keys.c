@@ -7,9 +7,9 @@
  *     keys      Eat sleep | sleep and | and eat
  *
  * "Seen" means before this paragraph. So each of its different n-grams is added once, with a
- * weight: how many of the paragraph's n-grams it stands for. The adder's answer for it holds for all
- * of them, though the paragraph's other n-grams were added meanwhile. They make a false positive as
- * likely as any other key.
+ * weight: how many of the paragraph's n-grams it stands for. The adder's answer for it holds for
+ * all of them, though the paragraph's other n-grams were added meanwhile. They make a false
+ * positive as likely as any other key.
  */
 #include "command/corpus/corpus_keys.h"
 

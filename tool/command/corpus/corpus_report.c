@@ -25,9 +25,9 @@ static double rate_of_against(const struct tool_judge *judge)
     return -expm1(pass);
 }
 
-/* A key is wrongly seen at the mean rate of this run. A paragraph with n new n-grams that is d short
- * of the threshold is cut wrongly if d of the n are wrongly seen: in C(n, d) ways, at rate^d each.
- * The sums over all paragraphs that stayed are in `short_by`. */
+/* A key is wrongly seen at the mean rate of this run. A paragraph with n new n-grams that is d
+ * short of the threshold is cut wrongly if d of the n are wrongly seen: in C(n, d) ways, at rate^d
+ * each. The sums over all paragraphs that stayed are in `short_by`. */
 double tool_corpus_wrong(const struct tool_dedupe_command *command, const struct tool_judge *judge,
                          const struct tool_corpus_counts *counts)
 {

@@ -11,10 +11,10 @@
  *     checkpoint 1
  *     end
  *
- * A crash between an output's rename and its "done" leaves an output that the next run writes again,
- * with the same bytes: what decides about it is the filter, and that has none of its keys. For the
- * filter is saved at ends of files alone. Inputs that are done and not in the saved filter are read
- * again and their keys added, which changes nothing for keys that are there.
+ * A crash between an output's rename and its "done" leaves an output that the next run writes
+ * again, with the same bytes: what decides about it is the filter, and that has none of its keys.
+ * For the filter is saved at ends of files alone. Inputs that are done and not in the saved filter
+ * are read again and their keys added, which changes nothing for keys that are there.
  */
 #include "command/corpus/journal.h"
 

@@ -8,7 +8,8 @@
  *
  * A line ends with a line feed. A line of white space alone is blank, and belongs to the paragraph
  * before it, or before the first one to that. So a paragraph that is cut out takes the blank lines
- * behind it along, and what stays keeps its own. The content is what two paragraphs are compared by.
+ * behind it along, and what stays keeps its own. The content is what two paragraphs are compared
+ * by.
  *
  * The text is walked as it stands in the line. Each step is a run of plain bytes or one escape. A
  * line feed is an escape always, since JSON allows no control character in a string.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys are added in the order of the input (adder.c), by several threads. Printing goes round in that
- * order too, and so does giving the chunk back (chunks.h). So the output is the same whatever the
- * number of threads.
+ * Keys are added in the order of the input (adder.c), by several threads. Printing goes round in
+ * that order too, and so does giving the chunk back (chunks.h). So the output is the same whatever
+ * the number of threads.
  *
  * The kept lines are closed up within the chunk that they came in. Each run of them is moved to the
  * left over what was dropped before it. Then the chunk's beginning is the text to print.
