@@ -200,8 +200,8 @@ static bool judge_document(struct tool_documents *documents, const struct tool_d
             count_short(documents, paragraph);
     }
     /* Of paragraphs there may be some that another shard judges. */
-    const bool too_much = documents->judge->unit == TOOL_UNIT_NGRAM &&
-                          is_too_much(documents->judge, seen, keys);
+    const bool too_much =
+        documents->judge->unit == TOOL_UNIT_NGRAM && is_too_much(documents->judge, seen, keys);
     const bool dropped = document->count > 0 && (cut == document->count || too_much);
     counts->paragraphs += document->count;
     counts->keys += keys;
