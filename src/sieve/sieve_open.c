@@ -367,8 +367,10 @@ bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *option
 {
     /* What version 0.1 has of the struct. */
     enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_sieve_options) };
-    const bloomery_status status = bloomery_sized_read(
-        options, OPTIONS_BYTES_FIRST, copy, sizeof *copy, "BLOOMERY_SIEVE_OPTIONS", error);
+    bloomery_status status = bloomery_sized_read(options, OPTIONS_BYTES_FIRST, copy, sizeof *copy,
+                                                 "BLOOMERY_SIEVE_OPTIONS", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(copy->reserved, sizeof copy->reserved, error);
     if (status == BLOOMERY_OK &&
         ((copy->allocator.allocate == NULL) != (copy->allocator.release == NULL) ||
          (copy->allocator.allocate == NULL && copy->allocator.allocate_zeroed != NULL)))
