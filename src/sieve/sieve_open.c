@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from
- * the manifest ever after; options that are given then must say the same.
+ * the manifest ever after. Options that are given then must say the same.
  */
 #include "base/error.h"
 #include "base/memory.h"
