@@ -62,7 +62,7 @@ class Options(ctypes.Structure):
         ("canon", ctypes.c_char_p), ("canonicaliser", ctypes.c_void_p),
         ("canonicaliser_context", ctypes.c_void_p), ("warning", ctypes.c_void_p),
         ("warning_context", ctypes.c_void_p), ("existing", ctypes.c_bool),
-        ("read_only", ctypes.c_bool)]
+        ("read_only", ctypes.c_bool), ("reserved", ctypes.c_uint8 * 6)]
 
 
 class Info(ctypes.Structure):

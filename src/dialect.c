@@ -29,8 +29,12 @@ static bloomery_status read_parameters(const bloomery_dialect_parameters *given,
                                        bloomery_dialect_parameters *parameters,
                                        bloomery_error *error)
 {
-    return bloomery_sized_read(given, PARAMETERS_BYTES_FIRST, parameters, sizeof *parameters,
-                               "BLOOMERY_DIALECT_PARAMETERS", error);
+    bloomery_status status =
+        bloomery_sized_read(given, PARAMETERS_BYTES_FIRST, parameters, sizeof *parameters,
+                            "BLOOMERY_DIALECT_PARAMETERS", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(&parameters->reserved, sizeof parameters->reserved, error);
+    return status;
 }
 
 /* What is not taken must not be given: it would be believed and not be so. */

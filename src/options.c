@@ -48,8 +48,11 @@ static bloomery_status check_remarks(const bloomery_key_rule *rule, const char *
 bloomery_status bloomery_plan_options_read(const bloomery_plan_options *given,
                                            bloomery_plan_options *options, bloomery_error *error)
 {
-    return bloomery_sized_read(given, PLAN_BYTES_FIRST, options, sizeof *options,
-                               "BLOOMERY_PLAN_OPTIONS", error);
+    bloomery_status status = bloomery_sized_read(given, PLAN_BYTES_FIRST, options, sizeof *options,
+                                                 "BLOOMERY_PLAN_OPTIONS", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(&options->reserved, sizeof options->reserved, error);
+    return status;
 }
 
 bloomery_status bloomery_create_options_read(const bloomery_create_options *given,
@@ -86,13 +89,18 @@ bloomery_status bloomery_plan_read(const bloomery_plan *given, bloomery_plan *pl
                                    bloomery_error *error)
 {
     assert(given != plan);
-    if (given->struct_bytes != 0)
-        return bloomery_sized_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN",
-                                   error);
-    memset(plan, 0, sizeof *plan);
-    memcpy(plan, given, SOLVED_BYTES_FIRST);
-    plan->struct_bytes = sizeof *plan;
-    return BLOOMERY_OK;
+    bloomery_status status = BLOOMERY_OK;
+    if (given->struct_bytes != 0) {
+        status = bloomery_sized_read(given, SOLVED_BYTES_FIRST, plan, sizeof *plan, "BLOOMERY_PLAN",
+                                     error);
+    } else {
+        memset(plan, 0, sizeof *plan);
+        memcpy(plan, given, SOLVED_BYTES_FIRST);
+        plan->struct_bytes = sizeof *plan;
+    }
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(&plan->reserved, sizeof plan->reserved, error);
+    return status;
 }
 
 void bloomery_plan_give(const bloomery_plan *plan, bloomery_plan *given)

@@ -71,7 +71,9 @@
  *              Other pointers must be valid, unless a comment says "may be NULL".
  *   Structs    A struct that may grow begins with its own size. Initialise it with its macro:
  *              BLOOMERY_CREATE_OPTIONS for bloomery_create_options and so on. In a bloomery_plan
- *              the size may be 0. Zero fields mean "default" or "unknown".
+ *              the size may be 0. Zero fields mean "default" or "unknown". New fields come at the
+ *              end, and no struct that may grow ends in padding: a field put there would not change
+ *              the size. `reserved` fields stand in its place, and must be 0.
  *   Threads    Different filters are independent. Any number of threads may call the functions that
  *              take a `const bloomery_filter *` on one filter, if no thread changes it meanwhile.
  *              Functions that change a filter (_add..., _remove..., _merge, _intersect, _clear,
@@ -315,6 +317,7 @@ typedef struct bloomery_plan_options {
     uint32_t probes;         /* k, per block: 1 to 8; of a classic filter, per key: 1 to 64 */
     uint32_t cell_bits;      /* of a counting filter: 4 (the default) or 8 */
     uint32_t folds;          /* the filter can be halved this many times: 0 to 30 */
+    uint32_t reserved;       /* 0 */
 } bloomery_plan_options;
 
 #define BLOOMERY_PLAN_OPTIONS BLOOMERY_SIZED(bloomery_plan_options)
@@ -433,6 +436,7 @@ typedef struct bloomery_plan {
      * too few. An absent key shares all of them with one of n keys with probability n / 2^64. That
      * is part of the rate. If it is over 1 % of the rate, the plan takes XXH3-128. */
     bloomery_hash_id hash;
+    uint32_t reserved; /* 0 */
 } bloomery_plan;
 
 #define BLOOMERY_PLAN BLOOMERY_SIZED(bloomery_plan)
@@ -693,6 +697,7 @@ typedef struct bloomery_info {
     bool can_merge;  /* another one of the same shape can be merged into it */
     bool can_grow;   /* layers are added as it fills: `growth` is not 0 */
     bool has_bits;   /* it is an array of cells, of which the scanned part speaks */
+    uint8_t reserved[3];
 } bloomery_info;
 
 #define BLOOMERY_INFO BLOOMERY_SIZED(bloomery_info)
@@ -1020,6 +1025,7 @@ typedef struct bloomery_comparison {
      * the reverse. Of counters: those that are not 0. */
     bool within[2];
     bool equal; /* bit for bit, or counter for counter */
+    uint8_t reserved[5];
 } bloomery_comparison;
 
 #define BLOOMERY_COMPARISON BLOOMERY_SIZED(bloomery_comparison)

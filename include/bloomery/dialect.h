@@ -149,6 +149,8 @@ typedef struct bloomery_dialect_parameters {
     uint64_t index;
     /* 1; 4 or 8 for counters in the place of bits. */
     uint32_t cell_bits;
+    /* 0 */
+    uint32_t reserved;
 } bloomery_dialect_parameters;
 
 #define BLOOMERY_DIALECT_PARAMETERS BLOOMERY_SIZED(bloomery_dialect_parameters)

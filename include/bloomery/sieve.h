@@ -201,6 +201,7 @@ typedef struct bloomery_sieve_options {
      * will do. Calls that change something are BLOOMERY_READ_ONLY. Others may read at the same
      * time, and nobody may write (if the file system has locks). Implies `existing`. */
     bool read_only;
+    uint8_t reserved[6]; /* 0 */
 } bloomery_sieve_options;
 
 #define BLOOMERY_SIEVE_OPTIONS BLOOMERY_SIZED(bloomery_sieve_options)

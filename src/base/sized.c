@@ -10,6 +10,8 @@
 /* Longer than any version's struct will be: what is longer begins with something else. */
 enum { SIZED_BYTES_MAX = 4096 };
 
+static const char unknown_field[] = "a field is set that this version of the library does not have";
+
 static size_t size_of(const void *given)
 {
     size_t bytes;
@@ -51,11 +53,18 @@ bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void 
                                  "the struct does not begin with its size: initialise it with %s",
                                  initialiser);
         if (!bloomery_sized_is_known(given, first_bytes, bytes))
-            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                                 "a field is set that this version of the library does not have");
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "%s", unknown_field);
         memcpy(ours, given, given_bytes < bytes ? given_bytes : bytes);
     }
     memcpy(ours, &bytes, sizeof bytes);
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_sized_reserved(const void *reserved, size_t bytes, bloomery_error *error)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (((const uint8_t *)reserved)[i] != 0)
+            return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "%s", unknown_field);
     return BLOOMERY_OK;
 }
 

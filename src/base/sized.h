@@ -28,6 +28,9 @@ bool bloomery_sized_is_known(const void *given, size_t first_bytes, size_t bytes
 bloomery_status bloomery_sized_read(const void *given, size_t first_bytes, void *ours, size_t bytes,
                                     const char *initialiser, bloomery_error *error);
 
+/* BLOOMERY_UNSUPPORTED if reserved bytes are not 0: a later version has a field there. */
+bloomery_status bloomery_sized_reserved(const void *reserved, size_t bytes, bloomery_error *error);
+
 /* Copies our struct to the caller's, as much as that has room for. Its size stays. `given_bytes` is
  * that size, or what stands for it. */
 void bloomery_sized_give(const void *ours, size_t bytes, void *given, size_t given_bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether keys were seen: the calls. Keys are brought into their form and hashed without the lock,
- * in portions that fit on the stack; then the engine answers all of them under one lock, so that
+ * in portions that fit on the stack. Then the engine answers all of them under one lock, so that
  * what it reads for one serves the others. The hashes of more than a portion lie in memory of their
  * own; if there is none, a portion at a time will do.
  */

@@ -10,7 +10,7 @@
  * sieve.c takes the calls, one at a time under a lock, and knows no engine; an engine is a row of
  * functions. What is durable is what the manifest says (manifest.h): a commit writes out what is in
  * buffers, syncs it, and then the manifest. Files are appended to or written once, so that until
- * the next commit all that the last one counted is there: a file that is no longer needed is
+ * the next commit all that the last one counted is there. A file that is no longer needed is
  * removed after the commit that does without it.
  */
 #ifndef BLOOMERY_SIEVE_ENGINE_H
@@ -163,8 +163,8 @@ bloomery_status bloomery_manifest_open(bloomery_sieve *sieve, bloomery_error *er
  * what a power cut goes back to. */
 bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error);
 
-/* After all else was restored, and with the image still as it was read: writes a copy of the last
- * commit that is not whole, or older, from its twin. */
+/* Called after all else was restored, and with the image still as it was read. Writes a copy of the
+ * last commit that is not whole, or older, from its twin. */
 void bloomery_manifest_mend(bloomery_sieve *sieve);
 
 /* Reports a copy of the last commit that is not whole, and counts it. */
@@ -229,9 +229,9 @@ bloomery_status bloomery_sieve_usable(const bloomery_sieve *sieve, bloomery_erro
 bloomery_status bloomery_sieve_check_lengths(const struct bloomery_entry *entry,
                                              bloomery_error *error);
 
-/* The keys that are canonicalised and hashed together, BLOOMERY_SIEVE_PORTION at most: those
- * that fit in BLOOMERY_CANON_STACK, from the first on, and the bytes that their forms need; one
- * if even that does not fit, none if it is longer than any key. */
+/* The number of keys that are canonicalised and hashed together, BLOOMERY_SIEVE_PORTION at most.
+ * They are those that fit in BLOOMERY_CANON_STACK, from the first on. It is one if even the first
+ * does not fit, and none if that is longer than any key. `bytes` become what their forms need. */
 size_t bloomery_sieve_fitting(const bloomery_sieve *sieve, const bloomery_key *keys, size_t count,
                               size_t *bytes);
 

@@ -4,11 +4,11 @@
  * one before are what they stay. A chain of ours counts them itself; of others they are read then,
  * once for each doubling.
  *
- * Rates. With b bits set, n keys are in the layer (its kind's estimate), and a further key is
- * called seen as often as a layer of this shape calls one with n keys (its expected rate); of a
- * flat array of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n
- * counts it: the number of keys that were let through is less, and past the plan far less. A key
- * passes a chain if it passes each layer.
+ * Rates. With b bits set, n keys are in the layer (its kind's estimate). A further key is called
+ * seen as often as a layer of this shape calls one with n keys (its expected rate). Of a flat array
+ * of ours it is (b/m)^k, exactly. A key that was dropped would have set no bit, so n counts it. The
+ * number of keys that were let through is less, and past the plan far less. A key passes a chain if
+ * it passes each layer.
  *
  * Drops. A push is of a key that was pushed before, or of a new one. At a rate r, a new one is
  * answered NEW with probability 1 - r, and dropped with r. Of T pushes, of which a share q is of
@@ -16,19 +16,19 @@
  *
  *     q T (1 - r)  answered NEW    and    q T r  dropped,
  *
- * so N that were answered NEW mean N r / (1 - r) that were dropped. That is right on average at
- * any r below 1, but near 1 it says nothing on most days and everything on one: with 1 - r = 1e-6
- * and a million new keys there is one NEW, or none, or two. What varies is the share only, and
- * other pushes show it, since it changes slowly:
+ * so N that were answered NEW mean N r / (1 - r) that were dropped. That is right on average at any
+ * r below 1. Near 1 it says nothing on most days and everything on one. With 1 - r = 1e-6 and a
+ * million new keys there is one NEW, or none, or two. What varies is the share only, and other
+ * pushes show it, since it changes slowly:
  *
  *     q = sum of N / sum of T (1 - r)    over the last pushes: so many that 1,024 would be NEW
  *                                        if all were new
  *     D = sum of q T r                   over all pushes
  *
- * The deviation of q is about sqrt(q / 1024), 3 % if all keys are new, however near r is to 1;
- * if every bit is set, q is that of the time before. If r is small, the sums are those of
- * the last 1,024 pushes and D is theirs. No more can have been dropped than were answered SEEN,
- * which is the caller's to see to.
+ * The deviation of q is about sqrt(q / 1024), 3 % if all keys are new, however near r is to 1. If
+ * every bit is set, q is that of the time before. If r is small, the sums are those of the last
+ * 1,024 pushes and D is theirs. No more can have been dropped than were answered SEEN, which is the
+ * caller's to see to.
  */
 #include "sieve/filled.h"
 
@@ -39,13 +39,14 @@
 #include <math.h>
 
 /* The NEW by which a share is estimated: the deviation of 3 % above. And those that a share of all
- * pushes counts for, which is what a sieve that is opened again begins with: few, since the share
- * of late pushes is less. */
+ * pushes counts for, which is what a sieve that is opened again begins with. They are few, since
+ * the share of late pushes is less. */
 static const double chances_max = 1024;
 static const double chances_kept = 64;
 
-/* Rates are computed at some numbers of bits, and interpolated between these: near empty half as
- * many more, near full a quarter fewer that are not set. A rate lasts for 1/256 more. */
+/* Rates are computed at some numbers of bits, and interpolated between these. Near empty the next
+ * number has half as many more, near full a quarter fewer that are not set. A rate lasts for 1/256
+ * more. */
 enum { STEPS_EMPTY = 2, STEPS_FULL = 4, STEPS_FIRST = 256, STEPS_LASTING = 256 };
 
 /* ---- Bits -------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ struct bloomery_filled {
     uint64_t rate_until;
     uint64_t found_bits[2];
     double found_rates[2];
-    /* Of the last pushes, older ones counting less and less: how many were answered NEW, and how
+    /* Of the last pushes, older ones counting less and less: how many were answered NEW. Also how
      * many would have been if all had been new. */
     double fresh;
     double chances;

@@ -2,11 +2,11 @@
 /*
  * The memory engine: a filter says at once whether a key is new.
  *
- * With a directory, the queue is its log: each new key is appended there anyway, and keys that are
- * noted are appended as entries that are no items. So the filter itself is only saved now and then
- * ("filter.G"), when more was appended since than it has bytes, and opening adds what was appended
- * since. That bounds both: saving to as many bytes as the queue's own, opening to reading about the
- * filter twice.
+ * With a directory, the queue is its log. Each new key is appended there anyway, and keys that are
+ * marked as seen are appended as entries that are no items. So the filter itself is only saved now
+ * and then ("filter.G"), when more was appended since than it has bytes. Opening adds what was
+ * appended since. That bounds both: saving to as many bytes as the queue's own, opening to reading
+ * about the filter twice.
  */
 #ifndef BLOOMERY_SIEVE_FILTER_ENGINE_H
 #define BLOOMERY_SIEVE_FILTER_ENGINE_H

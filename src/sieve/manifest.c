@@ -170,10 +170,9 @@ bloomery_status bloomery_manifest_write(bloomery_sieve *sieve, bloomery_error *e
     return BLOOMERY_OK;
 }
 
-/* If the second copy of the last commit is not there, the first one may not be durable: its
- * process was killed in between, or its sync failed, after which the system takes for written what
- * is not. So it is written again. Of version 1 there is no second one to tell by, or to fall back
- * on. */
+/* If the second copy of the last commit is not there, the first one may not be durable. Its process
+ * was killed in between, or its sync failed, after which the system takes for written what is not.
+ * So it is written again. Of version 1 there is no second one to tell by, or to fall back on. */
 bloomery_status bloomery_manifest_settle(bloomery_sieve *sieve, bloomery_error *error)
 {
     const struct bloomery_manifest *manifest = &sieve->manifest;

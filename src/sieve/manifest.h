@@ -6,8 +6,8 @@
  *     | copy 0   | copy 1    | copy 0   | copy 1    |
  *       header, settings, counters, queue, leases, engine, then anything
  *
- * A commit syncs all other files, then writes one copy of the slot that is not the newest, syncs
- * it, and only then writes the other copy, which need not be waited for: the sync of the next
+ * A commit syncs all other files, then writes one copy of the slot that is not the newest, and
+ * syncs it. Only then it writes the other copy, which need not be waited for. The sync of the next
  * commit takes it along before it touches this slot's twin. So whatever a crash or a power cut
  * leaves,
  *
@@ -16,7 +16,7 @@
  *
  * each slot has a copy that is whole, and the greatest generation among whole copies is that of the
  * last commit. A slot without any is damage and nothing else (or the power was cut while nobody
- * synced), and what it held may have been the last commit: then nothing is opened, rather than the
+ * synced). What it held may have been the last commit. Then nothing is opened, rather than the
  * commit undone. One damaged copy costs nothing.
  *
  * A copy, little-endian:

@@ -86,8 +86,8 @@ static bool counts(const bloomery_sieve *sieve, const struct copy *copy)
 
 /* ---- Which one counts -------------------------------------------------------------------- */
 
-/* A later version is believed if its checksum is right, or if there is nothing better: a byte
- * that is damaged in one copy must not keep the others from counting. */
+/* A later version is believed if its checksum is right, or if there is nothing better. A byte that
+ * is damaged in one copy must not keep the others from counting. */
 static bloomery_status check_versions(const bloomery_sieve *sieve, const struct copy *copies,
                                       size_t count, bloomery_error *error)
 {
@@ -342,9 +342,9 @@ bool bloomery_manifest_unsynced(const bloomery_sieve *sieve)
     return bloomery_load_u32(sieve->manifest.image + BLOOMERY_MANIFEST_UNSYNCED) != 0;
 }
 
-/* The queue, whose leases go on if that is wished and can be: one that ends later than the
- * longest that is out would, granted now, was granted by a clock that ran ahead. Some seconds
- * are allowed for, so that a clock that is set right by them ends nothing. */
+/* The queue, whose leases go on if that is wished and can be. The longest lease that
+ * is out, granted now, would end at `latest`. One that ends later was granted by a clock that ran
+ * ahead. Some seconds are allowed for, so that a clock that is set right by them ends nothing. */
 static bloomery_status restore_queue(bloomery_sieve *sieve, const uint8_t *from, size_t bytes,
                                      bool keep_leases, bloomery_error *error)
 {

@@ -6,9 +6,9 @@
  *     slot 0    | copy: generation 8 | copy: generation 8 |
  *     slot 1    | copy: 9, torn now  | copy: generation 7 |    the commit 9 is being written
  *
- * So a reader without a lock finds a whole copy of each slot, the newest of which is a commit, or
- * it was overtaken while it read. Then it reads again. No other file is opened: it may be removed
- * by the next commit.
+ * So a reader without a lock finds a whole copy of each slot. The newest of them is a commit, or
+ * the reader was overtaken while it read. Then it reads again. No other file is opened: it may be
+ * removed by the next commit.
  */
 #include "base/bytes.h"
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Opening and closing a sieve. What is "kept" comes from the options when a sieve is made, and from
- * the manifest ever after; options that are given then must say the same.
+ * the manifest ever after. Options that are given then must say the same.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -367,8 +367,10 @@ bloomery_status bloomery_sieve_copy_options(const bloomery_sieve_options *option
 {
     /* What version 0.1 has of the struct. */
     enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_sieve_options) };
-    const bloomery_status status = bloomery_sized_read(
-        options, OPTIONS_BYTES_FIRST, copy, sizeof *copy, "BLOOMERY_SIEVE_OPTIONS", error);
+    bloomery_status status = bloomery_sized_read(options, OPTIONS_BYTES_FIRST, copy, sizeof *copy,
+                                                 "BLOOMERY_SIEVE_OPTIONS", error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_sized_reserved(copy->reserved, sizeof copy->reserved, error);
     if (status == BLOOMERY_OK &&
         ((copy->allocator.allocate == NULL) != (copy->allocator.release == NULL) ||
          (copy->allocator.allocate == NULL && copy->allocator.allocate_zeroed != NULL)))

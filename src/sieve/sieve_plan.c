@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sieve of n distinct keys costs, T pushes of them made, in P partitions that are decided r
- * pending keys at a time. docs/sieve.md has the same derivation with numbers; budget.h tells where
- * r comes from.
+ * What a sieve of n distinct keys costs, T pushes of them made. They are in P partitions that are
+ * decided r pending keys at a time. The same derivation with numbers is in docs/sieve.md; budget.h
+ * says where r comes from.
  *
  * Pushes. Of the T - n repeated ones the cache answers its share; T' = n + (T - n) (1 - share) are
  * pending for a time.
  *
- * Seen-set. New keys are taken to come evenly among the pushes, so after the share t of its pushes
- * the file of a partition has t of its n/P fingerprints; merges at t1 < t2 < ... < 1, and by a
+ * Seen-set. New keys are taken to come evenly among the pushes. So after the share t of its pushes
+ * the file of a partition has t of its n/P fingerprints. Merges at t1 < t2 < ... < 1, and by a
  * flush at 1, move (before + after each)
  *
  *     t1 + (t1 + t2) + ... + (t + 1)  =  2 (t1 + t2 + ...) + 1    times f n / P bytes
  *
  * for bytes f of a stored fingerprint. There are m = T' / (P r) batches in the pushes of a
- * partition: merges are 1/m apart, the first one after a part of a batch that is another one in
- * each partition, evenly from 1/P to 1. Over all partitions sum(t) is then the integral of t m dt,
- * m/2 (and is added up here as it is), so
+ * partition, so merges are 1/m apart. The first one comes after a part of a batch. That part is
+ * another one in each partition, evenly from 1/P to 1. Over all partitions sum(t) is then the
+ * integral of t m dt, m/2 (and is added up here as it is), so
  *
  *     about  f n (m + 1):  f n T' / (P r) for merging as it goes, and f n for the flush
  *
@@ -26,8 +26,8 @@
  * Queue. Each of the n items is written once and read once. Reading again after a lease has ended
  * is not counted.
  *
- * Not counted: decisions that a pop on an empty queue asks for before a partition has its r keys,
- * sieves that are ordered, and what the file system adds.
+ * Not counted are decisions that a pop on an empty queue asks for before a partition has its r
+ * keys. Nor are sieves that are ordered, and what the file system adds.
  */
 #include "sieve/disk/budget.h"
 #include "sieve/disk/seen.h"
@@ -99,7 +99,7 @@ static double entry_bytes(double key_bytes)
 }
 
 /* Shares of all fingerprints that are read and written, with so many batches in a partition's
- * pushes: the mean over partitions of 2 (t1 + t2 + ...) + 1. */
+ * pushes. It is the mean over partitions of 2 (t1 + t2 + ...) + 1. */
 static double shares_moved(uint32_t partitions, double batches)
 {
     double sum = 0;
@@ -144,8 +144,7 @@ static void plan_logs(bloomery_sieve_plan *plan, double pending_pushes, uint32_t
 }
 
 /* The memory engine at the same rate, and what is possible at all. A filter takes the same bits for
- * each key however many there are, so what is too large to be planned is scaled from what is
- * not. */
+ * each key however many there are. So what is too large for a plan is scaled from what is not. */
 static bloomery_status plan_memory(bloomery_sieve_plan *plan, bloomery_error *error)
 {
     const uint64_t most = (uint64_t)1 << MEMORY_ENGINE_BITS;

@@ -66,7 +66,7 @@ def compile_all(jobs):
     """(source, object, flags) each; as many at once as there are processors."""
     def one(job):
         source, target, flags = job
-        status, said = run([*CC, *FLAGS, *flags, "-c", source, "-o", target])
+        status, said = run([*CC, *FLAGS, *flags, "-MMD", "-MF", target + ".d", "-c", source, "-o", target])
         if status != 0:
             raise Broken(f"{source} does not compile:\n{said}")
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -118,11 +118,11 @@ class Tree:
 
     def objects_of(self, sources, broken=None):
         """Objects of these sources, compiled where need be. What a break touches is compiled anew and
-        forgotten: a header touches everything that has it in reach."""
+        forgotten: a header touches what included it when it was whole."""
         jobs, objects = [], []
         for source in sources:
             touched = broken is not None and (
-                source == broken or (broken.endswith(".h") and source.startswith(("src/", "tests/", "fuzz/"))))
+                source == broken or (broken.endswith(".h") and self.includes(source, broken)))
             target = os.path.join(self.objects, source.replace("/", "_") + (".broken" if touched else ""))
             target += ".o"
             if touched or source not in self.done:
@@ -132,6 +132,13 @@ class Tree:
             objects.append(target)
         compile_all(jobs)
         return objects
+
+    def includes(self, source, header):
+        """Whether a source includes a header, as the compiler said; one that was never compiled may."""
+        if source not in self.done:
+            return True
+        with open(self.done[source] + ".d", encoding="utf-8") as rule:
+            return self.path(header) in (os.path.normpath(word) for word in rule.read().split())
 
     def program(self, name, broken=None):
         """A test program, linked."""

@@ -27,6 +27,9 @@ BREAKS = [
           [("        if (((const uint8_t *)given)[i] != 0)\n            return false;",
             "        if (((const uint8_t *)given)[i] != 0 && false)\n            return false;")],
           "arguments/plans_may_grow"),
+    Break("reserved_fields_are_passed_over", "bloomery_sized_reserved()",
+          [("if (((const uint8_t *)reserved)[i] != 0)", "if (((const uint8_t *)reserved)[i] != 0 && false)")],
+          "arguments/reserved_fields_must_be_zero"),
     Break("a_plan_forgets_the_size_its_caller_has", "bloomery_sized_give()",
           [("const size_t size = sizeof(size_t);", "const size_t size = 0;")],
           "arguments/plans_may_grow"),
@@ -286,7 +289,14 @@ BREAKS = [
             "        return pow(-expm1(-(double)keys * rates->blocks_per_key * rates->probes / "
             "((double)blocks * 512)), rates->blocks_per_key * rates->probes);\n"
             "    const double picks")],
-          "rate/measured_rate_within_bounds", quick=True),
+          "rate/measured_rate_within_bounds"),
+    Break("the_classic_formula_for_a_few_blocks", "bloomery_block_rates_expect()",
+          [("    if (keys == 0)\n        return 0;\n    const double picks",
+            "    if (blocks > 0)\n"
+            "        return pow(-expm1(-(double)keys * rates->blocks_per_key * rates->probes / "
+            "((double)blocks * 512)), rates->blocks_per_key * rates->probes);\n"
+            "    const double picks")],
+          "unit/plan_blocks/planned_rate_is_that_of_filters_of_a_few_blocks", quick=True),
     Break("the_mean_of_a_block_to_the_k", "bloomery_ring_chance()",
           [("return ring->chance[ring->window];",
             "return pow(ring->chance[1], ring->window < 2 ? 1 : 8);")],

@@ -23,6 +23,7 @@ cases by a part of their name. `python3 runner.py` tests the runner: that each s
 
 import functools
 import os
+import select
 import shlex
 import shutil
 import signal
@@ -182,6 +183,17 @@ def keyed(function):
             raise Skip("this build has no keyed filters")
         function(context)
     return run_or_skip
+
+
+def everything_from(terminal):
+    """What has been written to a terminal; its writers have ended, and nobody has it open but us."""
+    shown = b""
+    try:
+        while select.select([terminal], [], [], 10)[0]:
+            shown += os.read(terminal, 65536)
+    except OSError:
+        pass  # the end
+    return shown
 
 
 def run_case(function):

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import resource
-import select
 import signal
 import stat
 import struct
@@ -14,7 +13,7 @@ import subprocess
 import termios
 import time
 
-from runner import Skip, case, has, keyed, main
+from runner import Skip, case, everything_from, has, keyed, main
 
 KEYS = "".join(f"key-{i}\n" for i in range(10_000))
 
@@ -350,44 +349,39 @@ def missing_input_or_directory_builds_nothing(c):
     c.expect("f.bloom" not in c.names(), "a failed build left its file")
 
 
-def everything_from(terminal):
-    """What has been written to a terminal; its writers have ended."""
-    shown = b""
-    while select.select([terminal], [], [], 0.3)[0]:
-        shown += os.read(terminal, 65536)
-    return shown
-
-
-def build_slowly(c, pause, stderr, terminal="xterm"):
-    """A build whose input comes in four parts with pauses before each."""
-    process = c.start("build -n 10k -o f.bloom", stderr=stderr, env={**os.environ, "TERM": terminal})
+def shown_by_builds(c, pause, terminals):
+    """What builds show whose input comes in four parts with pauses before each: one on a terminal of each type,
+    or with a pipe where the type is None. All run at once."""
+    builds = []
+    for number, terminal in enumerate(terminals):
+        leader, follower = pty.openpty()
+        process = c.start(f"build -n 10k -o f{number}.bloom", stderr=follower if terminal else subprocess.PIPE,
+                          env={**os.environ, "TERM": terminal or "xterm"})
+        os.close(follower)
+        builds.append((process, leader, terminal))
     for _ in range(4):
         time.sleep(pause)
-        process.stdin.write(b"a\nb\n" * 1000)
-        process.stdin.flush()
-    process.stdin.close()
-    process.wait()
-    c.expect(process.returncode == 0, f"exit code {process.returncode}")
-    return process
+        for process, _, _ in builds:
+            process.stdin.write(b"a\nb\n" * 1000)
+            process.stdin.flush()
+    shown = []
+    for process, leader, terminal in builds:
+        process.stdin.close()
+        c.expect(process.wait() == 0, f"exit code {process.returncode}")
+        shown.append(everything_from(leader) if terminal else process.stderr.read())
+        os.close(leader)
+    return shown
 
 
 @case
 def progress_is_on_a_terminal_only_and_after_half_a_second(c):
-    leader, follower = pty.openpty()
-    build_slowly(c, 0.25, follower)
-    shown = everything_from(leader)
+    shown, dumb, piped = shown_by_builds(c, 0.25, ("xterm", "dumb", None))
     c.expect(b"\rbuilding: " in shown, f"no progress on a terminal: {shown}")
-    c.expect(b"\r\x1b[Kwrote f.bloom: 8,000 records" in shown, f"the line was not wiped: {shown}")
-    build_slowly(c, 0, follower)
-    shown = everything_from(leader)
-    c.expect(shown.startswith(b"wrote f.bloom"), f"progress of a short job: {shown}")
-    build_slowly(c, 0.25, follower, "dumb")
-    shown = everything_from(leader)
-    c.expect(shown.startswith(b"wrote f.bloom"), f"progress on a dumb terminal: {shown}")
-    os.close(leader)
-    os.close(follower)
-    shown = build_slowly(c, 0.25, subprocess.PIPE).stderr.read()
-    c.expect(shown.startswith(b"wrote f.bloom"), f"progress in a pipe: {shown}")
+    c.expect(b"\r\x1b[Kwrote f0.bloom: 8,000 records" in shown, f"the line was not wiped: {shown}")
+    c.expect(dumb.startswith(b"wrote f1.bloom"), f"progress on a dumb terminal: {dumb}")
+    c.expect(piped.startswith(b"wrote f2.bloom"), f"progress in a pipe: {piped}")
+    shown, = shown_by_builds(c, 0, ("xterm",))
+    c.expect(shown.startswith(b"wrote f0.bloom"), f"progress of a short job: {shown}")
 
 
 def shown_while_reading(c, options):
@@ -407,11 +401,11 @@ def shown_while_reading(c, options):
         c.expect(process.poll() is None, "the build did not wait for the lease")
         fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
         c.expect(process.wait(timeout=60) == 0, f"exit code {process.returncode}")
+        os.close(follower)
         return everything_from(leader)
     finally:
         os.close(file)
         os.close(leader)
-        os.close(follower)
         signal.signal(signal.SIGIO, ignored)
 
 

@@ -115,7 +115,7 @@ def what_is_no_number_is_refused_with_its_line(c):
         c.run("add f.bloom bad", code=2, stderr=has(said, "nothing was added"))
         c.expect(c.read("f.bloom") == before and "new.bloom" not in c.names(), "something was written")
         c.run("query -c f.bloom good bad", code=2, stdout="15000\n",
-              stderr=f"bloomery: query: {said} (nor is 1 more); such records were not asked for\n")
+              stderr=f"bloomery: query: {said} (nor is 1 more); such records were not looked up\n")
         c.run("add f.bloom", stdin=f"7\n\n{bad}\n" if bad else "7\n\n", code=2,
               stderr=has("standard input: line 2: '' is no whole number"))
 

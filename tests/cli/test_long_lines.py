@@ -11,7 +11,7 @@ import zlib
 from runner import EMULATOR, TOOL, Skip, case, has, main
 
 MOST = 100
-GOOD = [f"line {i}" for i in range(5000)]
+GOOD = [f"line {i}" for i in range(2000)]
 
 
 def text_with(long_line, at, ending="\n"):
@@ -36,7 +36,7 @@ def set_up(c):
 def a_longer_line_is_named_by_its_number(c):
     set_up(c)
     before = c.read("f.bloom")
-    for number, (at, ending) in enumerate(((0, "\n"), (1, "\n"), (2500, "\n"), (5000, "\n"), (5000, ""))):
+    for number, (at, ending) in enumerate(((0, "\n"), (1, "\n"), (1000, "\n"), (2000, "\n"), (2000, ""))):
         c.file("input", text_with("x" * (MOST + 1), at, ending))
         said = f"input: line {at + 1} is longer than 100 bytes; --max-line SIZE takes longer ones\n"
         for environment, options in blocks():
@@ -49,7 +49,7 @@ def a_longer_line_is_named_by_its_number(c):
             c.run(f"add {options} f.bloom input", stderr="bloomery: add: " + said + "nothing was added to f.bloom\n", **more)
             c.run(f"remove --max-line {MOST} f.bloom input", stderr="bloomery: remove: " + said + "nothing was removed from f.bloom\n", **more)
             c.run(f"query {options} f.bloom input", stdout="".join(line + "\n" for line in GOOD[:at]), stderr=has("bloomery: query: " + said), **more)
-            c.run(f"query {options} -c f.bloom input good", stdout=f"{at + 5000}\n", stderr="bloomery: query: " + said, **more)
+            c.run(f"query {options} -c f.bloom input good", stdout=f"{at + 2000}\n", stderr="bloomery: query: " + said, **more)
             c.run(f"dedupe {options} input", stdout="".join(line + "\n" for line in GOOD[:at]), stderr="bloomery: dedupe: " + said, **more)
     c.expect(c.read("f.bloom") == before and c.names() == ["f.bloom", "good", "input"], f"changed or made: {c.names()}")
 
@@ -57,11 +57,11 @@ def a_longer_line_is_named_by_its_number(c):
 @case
 def a_line_of_just_that_length_is_taken(c):
     for ending in ("\n", ""):
-        text = text_with("y" * MOST, 3000, ending)
+        text = text_with("y" * MOST, 1200, ending)
         c.file("input", text)
         for environment, options in blocks():
             c.run(f"build -q -p 1e-9 {options} -o f.bloom input", environment=environment)
-            c.run(f"query -c {options} f.bloom input", stdout="5001\n", environment=environment)
+            c.run(f"query -c {options} f.bloom input", stdout="2001\n", environment=environment)
             c.run(f"dedupe -q {options} input", stdout=text.rstrip(b"\n") + b"\n", environment=environment)
 
 

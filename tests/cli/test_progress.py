@@ -1,40 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
 """The progress line: what it says, and that --progress and the auto of it keep it off a pager."""
 
+import array
+import fcntl
 import os
 import pty
 import re
-import select
+import shutil
 import subprocess
+import termios
 import time
 
-from runner import case, has, main
+from runner import case, everything_from, has, main
 
 
-def everything_from(terminal):
-    """What has been written to a terminal; its writers have ended."""
-    shown = b""
-    while select.select([terminal], [], [], 0.3)[0]:
-        shown += os.read(terminal, 65536)
-    return shown
+def is_read(pipe):
+    """Whether nothing waits in a pipe."""
+    waiting = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, waiting)
+    return waiting[0] == 0
 
 
-def shown_by(c, line, stdout, stderr_is_terminal=True):
-    """What a command whose input comes in parts, for 0.9 s, writes to stderr."""
-    leader, follower = pty.openpty()
-    target = {"pipe": subprocess.PIPE, "file": subprocess.DEVNULL, "terminal": follower}[stdout]
-    process = c.start(line, stdout=target, stderr=follower if stderr_is_terminal else subprocess.PIPE,
-                      env={**os.environ, "TERM": "xterm"})
+class Run:
+    """A command that is given its input in parts, and what it writes to stderr."""
+
+    def __init__(self, c, line, stdout, stderr_is_terminal=True):
+        self.line = f"{line}, {stdout}"
+        self.leader, follower = pty.openpty()
+        target = {"pipe": subprocess.PIPE, "file": subprocess.DEVNULL, "terminal": follower}[stdout]
+        self.process = c.start(line, stdout=target, stderr=follower if stderr_is_terminal else subprocess.PIPE,
+                               env={**os.environ, "TERM": "xterm"})
+        self.stderr_is_terminal = stderr_is_terminal
+        os.close(follower)
+
+    def give(self):
+        self.process.stdin.write(b"a\nb\n" * 500)
+        self.process.stdin.flush()
+
+    def shown(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+        shown = everything_from(self.leader) if self.stderr_is_terminal else self.process.stderr.read()
+        os.close(self.leader)
+        return shown
+
+
+def give_slowly(runs):
+    """All of them at once get input for 0.9 s, from when the last one has begun to read."""
+    for run in runs:
+        run.give()
+    end = time.monotonic() + 60
+    while not all(is_read(run.process.stdin) for run in runs) and time.monotonic() < end:
+        time.sleep(0.01)
     for _ in range(3):
         time.sleep(0.3)
-        process.stdin.write(b"a\nb\n" * 1000)
-        process.stdin.flush()
-    process.stdin.close()
-    process.wait(timeout=60)
-    shown = everything_from(leader) if stderr_is_terminal else process.stderr.read()
-    os.close(leader)
-    os.close(follower)
-    return shown
+        for run in runs:
+            run.give()
+
+
+def own_names(c, line, number):
+    """The command with a filter and a sieve of its own, since one that changes them waits for another."""
+    shutil.copy(c.path("f.bloom"), c.path(f"f{number}.bloom"))
+    return re.sub(r"\b(f(?=\.bloom)|out$|sieve$|memory$)", rf"\g<1>{number}", line)
 
 
 # What is drawn by --progress=auto where stdout is a file, a terminal and a pipe, perhaps to a pager.
@@ -53,20 +80,28 @@ COMMANDS = (("query -o - f.bloom", b"\rquerying: ", (True, False, False)),
 @case
 def auto_draws_over_no_lines_and_no_pager(c):
     c.run("build -q -n 100k -o f.bloom", stdin="a\nb\n")
+    runs = []
     for line, part, drawn in COMMANDS:
         for stdout, expected in zip(("file", "terminal", "pipe"), drawn):
-            shown = shown_by(c, line, stdout)
-            c.expect((part in shown) == expected, f"{line}, {stdout}: {shown[-200:]}")
+            runs.append((Run(c, own_names(c, line, len(runs)), stdout), part, expected))
+    give_slowly([run for run, _, _ in runs])
+    for run, part, expected in runs:
+        shown = run.shown()
+        c.expect((part in shown) == expected, f"{run.line}: {shown[-200:]}")
 
 
 @case
 def always_and_never_decide(c):
     c.run("build -q -n 100k -o f.bloom", stdin="a\nb\n")
+    runs = []
     for line, part, _ in COMMANDS:
-        shown = shown_by(c, f"{line} --progress never", "file")
-        c.expect(part not in shown, f"{line}, never: {shown[-200:]}")
-        shown = shown_by(c, f"{line} --progress=always", "pipe", stderr_is_terminal=False)
-        c.expect(part in shown, f"{line}, always: {shown[-200:]}")
+        runs.append((Run(c, own_names(c, line, len(runs)) + " --progress never", "file"), part, False))
+        runs.append((Run(c, own_names(c, line, len(runs)) + " --progress=always", "pipe", stderr_is_terminal=False),
+                     part, True))
+    give_slowly([run for run, _, _ in runs])
+    for run, part, expected in runs:
+        shown = run.shown()
+        c.expect((part in shown) == expected, f"{run.line}: {shown[-200:]}")
     c.run("query f.bloom --progress sometimes", code=2,
           stderr=has("--progress is auto, always or never, not 'sometimes'"))
     c.run("merge --progress always -o x f.bloom", code=2, stderr=has("unknown option"))

@@ -353,12 +353,13 @@ def output_is_the_same_in_every_locale(c):
     folder = c.path("locales")
     os.mkdir(folder)
     if shutil.which("localedef"):
-        for name in ("de_DE", "tr_TR"):
-            subprocess.run(["localedef", "-i", name, "-f", "UTF-8", f"{folder}/{name}.UTF-8"],
-                           stderr=subprocess.DEVNULL, check=False)
+        # Only what could matter: Turkish letters, and a comma in numbers.
+        c.file("both", 'LC_CTYPE\ncopy "tr_TR"\nEND LC_CTYPE\nLC_NUMERIC\ncopy "de_DE"\nEND LC_NUMERIC\n')
+        subprocess.run(["localedef", "-c", "-i", c.path("both"), "-f", "UTF-8", f"{folder}/tr_DE.UTF-8"],
+                       stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
     keys = "Istanbul\nistanbul\n\u0130stanbul\n1.5\n1,5\nStra\u00dfe\n" + b"\xff\n".decode("latin-1")
     results = set()
-    for locale in ("C", "C.UTF-8", "de_DE.UTF-8", "tr_TR.UTF-8"):
+    for locale in ("C", "C.UTF-8", "tr_DE.UTF-8"):
         environment = {"LC_ALL": locale, "LANG": locale, "LANGUAGE": locale, "LOCPATH": folder}
         _, wrote = c.run("build -n 1_000 -p 0.0125 -o f.bloom", stdin=keys, stderr=None,
                          environment=environment)

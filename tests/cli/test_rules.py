@@ -192,7 +192,7 @@ def key_on_the_command_line_is_no_record(c):
     c.run("query f.bloom -k 0A0B -k 0a0b00", stdout="0A0B\n")
     c.run("query f.bloom -k 0A0B -k zz -k z", stdout="0A0B\n", code=2,
           stderr="bloomery: query: 'zz' is not pairs of hexadecimal digits (nor is 1 more); such records "
-          "were not asked for\n")
+          "were not looked up\n")
 
 
 @case
@@ -295,7 +295,7 @@ def no_hex_is_an_error_that_shows_the_first_line(c):
         c.run(f"query -j {threads} f.bloom good bad", stdout=good * 3, code=2,
               environment={"BLOOMERY_BLOCK_BYTES": "64"},
               stderr=f"bloomery: query: bad: line 3001: '{shown}' is not pairs of hexadecimal digits (nor is 1 more); such "
-              "records were not asked for\n")
+              "records were not looked up\n")
     c.run("query -q f.bloom", stdin="zz\n00000001\n")
     c.run("query -q f.bloom", stdin="zz\n", code=2, stderr=has("'zz' is not pairs"))
 

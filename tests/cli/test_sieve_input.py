@@ -116,7 +116,7 @@ def contains_does_not_pass_over_long_lines(c):
     c.run(f"sieve push -q {DISK} s", stdin="a\n")
     c.run("sieve flush -q s")
     text = b"a " + b"x" * 2200000 + b"\nb\n" + b"y" * 5000000 + b"\n"
-    said = "bloomery: sieve contains: standard input: line 1 is longer than 2 MiB, the most for a line; 2 such lines were not asked for\n"
+    said = "bloomery: sieve contains: standard input: line 1 is longer than 2 MiB, the most for a line; 2 such lines were not looked up\n"
     c.run("sieve contains -v s", stdin=text, stdout="b\n", stderr=said, code=2)
     c.file("long", text)  # of a file more comes at a time than of a pipe
     c.run("sieve contains -v s long", stdout="b\n", stderr=said.replace("standard input", "long"), code=2)
@@ -223,7 +223,7 @@ def damage_is_found_and_told(c):
             byte = file.read(1)[0]
             file.seek(20000)
             file.write(bytes([byte ^ 1]))
-        c.run("sieve verify broken", code=1, stdout=has("\n"), stderr="broken: damaged: 1 block\n")
+        c.run("sieve verify broken", code=1, stdout=has("\n"), stderr="broken: damaged: 1 frame\n")
         report = json.loads(c.run("sieve verify --json broken", code=1, stdout=None)[0])
         c.expect(report["damaged"] == 1 and len(report["reports"]) == 1, f"{report}")
         shutil.rmtree(c.path("broken"))
@@ -244,7 +244,7 @@ def a_damaged_block_of_the_queue_can_be_skipped(c):
         file.seek(1000)
         file.write(b"?!?!")
     c.run("sieve pop -n 3 --done s", code=2, stderr=has("bloomery: sieve pop: s/queue", "damaged", "entries"))
-    out, said = c.run("sieve pop -n 1e9 --done --skip-damaged s", stdout=None, stderr=has("a damaged block of the queue was given up, and "))
+    out, said = c.run("sieve pop -n 1e9 --done --skip-damaged s", stdout=None, stderr=has("a damaged frame of the queue was given up, and "))
     left = out.decode().splitlines()
     lost = int(said.decode().split("given up, and ")[1].split()[0].replace(",", ""))
     c.expect(lost > 0 and left == lines[lost:], f"{lost} lost, {len(left)} left")

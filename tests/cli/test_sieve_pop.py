@@ -97,12 +97,12 @@ def printed_numbers_outlive_power_cuts(c):
         shutil.rmtree(c.path("s"), ignore_errors=True)
         # Of keys so long some 60 come at a time: something is printed before the next ones are leased.
         push(c, f"{engine} s", [f"a{i}" for i in range(20)])
-        c.run("sieve push -q s", stdin="".join(f"b{i:01000d}\n" for i in range(300)))
+        c.run("sieve push -q s", stdin="".join(f"b{i:01000d}\n" for i in range(170)))
         printed = at = 0
         cut = True
         while cut:
             at += 1
-            cut, text = after_power_cut(c, "sieve pop -n 200 root/s", at)
+            cut, text = after_power_cut(c, "sieve pop -n 130 root/s", at)
             expect_leased(c, "root/s", whole_lines(text))
             printed += cut and len(whole_lines(text)) > 0
         c.expect(printed > 0, f"{engine}: {at} calls, {printed} of them after something was printed")

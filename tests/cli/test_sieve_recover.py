@@ -51,7 +51,7 @@ def one_damaged_copy_undoes_nothing(c):
         first = copies(c, s)[0]
         flip(c, f"{s}/MANIFEST", first + 200)
         before = state(c, s)
-        c.run(f"sieve verify {s}", code=1, stdout=has(f"{s}/MANIFEST is damaged at {first}: one of the two copies"), stderr=f"{s}: damaged: 1 block\n")
+        c.run(f"sieve verify {s}", code=1, stdout=has(f"{s}/MANIFEST is damaged at {first}: one of the two copies"), stderr=f"{s}: damaged: 1 frame\n")
         c.expect(json.loads(c.run(f"sieve status --json {s}", stdout=None)[0])["pushed"] == 5000, "the newest state")
         c.expect(state(c, s) == before, "looking changes nothing")
         c.run(f"sieve pop -n 9999 --done {s}", stdout=lines(0, 5000) if number == 0 else None, stderr=has("was not whole"))

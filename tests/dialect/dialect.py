@@ -306,6 +306,25 @@ def property_test(function):
     return run
 
 
+def statistics(function):
+    """A count over many keys: left out by BLOOMERY_TEST_STATISTICS=without, and alone with =only."""
+    function.statistics = True
+    return function
+
+
+def is_chosen(name, run, wanted):
+    """Whether the arguments and the environment want this test."""
+    counts = os.environ.get("BLOOMERY_TEST_STATISTICS")
+    if counts and (counts == "only") != hasattr(run, "statistics"):
+        return False
+    return not wanted or any(part in name for part in wanted)
+
+
+def times(quick, long):
+    """How often a loop over random filters is gone through."""
+    return long if os.environ.get("BLOOMERY_TEST_LONG") else quick
+
+
 def needs_digests(function):
     """A test of filters whose hash is of libcrypto: skipped in a build without it."""
 
@@ -335,7 +354,7 @@ def main():
     wanted = sys.argv[1:]
     passed = failed = skipped = 0
     for name, run in TESTS:
-        if wanted and not any(part in name for part in wanted):
+        if not is_chosen(name, run, wanted):
             continue
         try:
             run()

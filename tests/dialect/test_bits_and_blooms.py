@@ -5,7 +5,7 @@ import json
 import random
 import struct
 
-from dialect import Driver, hostile, main, property_test, sha256, unbase64, vectors
+from dialect import Driver, hostile, main, property_test, sha256, statistics, unbase64, vectors
 from steps_reference import bitmap, bits_and_blooms_locations, bits_and_blooms_positions, bits_and_blooms_size
 from storage_rates import check_rate
 
@@ -169,6 +169,7 @@ def damaged_bytes_are_refused(check):
 
 
 @property_test
+@statistics
 def rates_are_classic(check):
     for count, rate in ((100, 0.01), (150, 0.05), (1000, 0.001)):
         check_rate(check, "bits-and-blooms", count, exact=0.1, keys=count, rate=rate)

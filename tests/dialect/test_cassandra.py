@@ -4,7 +4,7 @@
 import random
 
 import java_reference as java
-from dialect import Driver, hostile, main, property_test, vectors
+from dialect import Driver, hostile, main, property_test, times, vectors
 
 VARIANTS = ["new", "old"]
 
@@ -94,7 +94,7 @@ def sizing_is_that_of_cassandra(check):
 def any_numbers_and_keys_give_the_bits_that_the_description_gives(check):
     rng = random.Random(7)
     with Driver() as driver:
-        for number in range(40):
+        for number in range(times(20, 40)):
             variant = VARIANTS[number % 2]
             bits, probes = java.random_bits(rng), rng.choice([1, 2, 7, 64, 65, 300, 1024, rng.randint(1, 40)])
             keys = java.random_keys(rng, 10)

@@ -4,7 +4,7 @@
 import random
 import struct
 
-from dialect import Driver, hostile, main, property_test, sha256, unbase64, vectors
+from dialect import Driver, hostile, main, property_test, sha256, statistics, unbase64, vectors
 from storage_rates import spread
 from steps_reference import bitmap, dcso_positions, dcso_size
 
@@ -135,6 +135,7 @@ def damaged_files_are_refused(check):
 
 
 @property_test
+@statistics
 def rates_at_powers_of_two_are_those_of_the_chain(check):
     """Measured over hashes that are spread well, r being the odd part of the size."""
     rng = random.Random(21)

@@ -4,7 +4,7 @@
 import random
 import struct
 
-from dialect import Driver, Refused, hostile, main, property_test, vectors
+from dialect import Driver, Refused, hostile, main, property_test, statistics, vectors
 from storage_reference import keys_of_all_lengths, leveldb_filter, leveldb_hash, leveldb_positions
 
 from storage_rates import check_rate
@@ -159,6 +159,7 @@ def damaged_filters_are_refused_or_harmless(check):
 
 
 @property_test
+@statistics
 def rates_are_those_that_are_measured(check):
     for count, bits_per_key in [(10, 10), (30, 10), (100, 10), (100, 4), (1000, 10), (1000, 16), (9000, 8), (50, 20),
                                 (40000, 10)]:

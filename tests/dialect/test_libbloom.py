@@ -6,7 +6,7 @@ import random
 import struct
 from fractions import Fraction
 
-from dialect import Driver, Refused, Skip, hostile, main, property_test, vectors
+from dialect import Driver, Refused, Skip, hostile, main, property_test, statistics, vectors
 from steps_reference import bitmap, bits_per_key, libbloom_positions, libbloom_size, murmur2
 from storage_rates import check_rate, spread
 
@@ -226,6 +226,7 @@ def damaged_files_are_refused(check):
 
 
 @property_test
+@statistics
 def small_filters_have_the_rate_of_their_steps(check):
     for release in RELEASES:
         check_rate(check, "libbloom", 1000, filters=4, variant=release, keys=1000, rate=0.1)
@@ -241,6 +242,7 @@ def create_large(driver, **given):
 
 
 @property_test
+@statistics
 def large_filters_have_the_rate_of_uneven_positions(check):
     """A filter 2^14 times as small has the same shares of cells and hits: pairs of numbers below 2^18 are drawn where
     there are pairs of 32 bits, and the library is asked about the large one."""

@@ -7,7 +7,7 @@ import math
 import random
 import struct
 
-from dialect import Driver, hostile, main, property_test, vectors
+from dialect import Driver, hostile, main, property_test, statistics, vectors
 from storage_rates import check_rate
 from storage_reference import (SALTS, keys_of_all_lengths, parquet_filter, parquet_header, parquet_positions, xxh64)
 
@@ -193,6 +193,7 @@ def damaged_filters_are_refused(check):
 
 
 @property_test
+@statistics
 def rates_are_those_that_are_measured(check):
     for blocks, count in [(1, 10), (1, 24), (2, 40), (32, 1000), (256, 6000), (7, 500)]:
         check_rate(check, "parquet", count, bits=256 * blocks)

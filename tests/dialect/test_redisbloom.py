@@ -4,7 +4,7 @@
 import random
 import struct
 
-from dialect import Driver, Refused, hostile, main, property_test, vectors
+from dialect import Driver, Refused, hostile, main, property_test, statistics, times, vectors
 from storage_rates import check_rate
 from steps_reference import RedisChain, murmur64a
 
@@ -150,7 +150,7 @@ def chains_are_those_of_the_description(check):
     """Any parameters: against the description, computed here."""
     rng = random.Random(2024)
     with Driver() as driver:
-        for number in range(60):
+        for number in range(times(24, 60)):
             keys = rng.choice([1, 2, 3, rng.randint(1, 20), rng.randint(20, 200)])
             rate = rng.choice([0.5, 0.25, 0.125, 0.9, 0.2, 0.01, 1e-6, 1e-12, 1e-30, 10 ** rng.uniform(-12, -0.01)])
             growth = rng.choice([1, 2, 3, 4, 100, 32768])
@@ -275,6 +275,7 @@ def what_headers_say_besides_is_kept(check):
 
 
 @property_test
+@statistics
 def rates_are_those_of_double_hashing(check):
     for count, rate in ((20, 0.05), (100, 0.005), (400, 0.05)):
         check_rate(check, "redisbloom", count, keys=count, rate=rate, variant="nonscaling")

@@ -4,7 +4,7 @@
 import random
 import struct
 
-from dialect import Driver, Refused, hostile, main, property_test, vectors
+from dialect import Driver, Refused, hostile, main, property_test, statistics, vectors
 from storage_rates import check_rate
 from storage_reference import (fast_filter, fast_positions, keys_of_all_lengths, legacy_filter, legacy_positions,
                                leveldb_hash, xxph3)
@@ -197,6 +197,7 @@ def damaged_filters_are_refused(check):
 
 
 @property_test
+@statistics
 def rates_are_those_that_are_measured(check):
     for count, bits_per_key in [(40, 10), (1000, 10), (1000, 4), (3000, 14)]:
         check_rate(check, "rocksdb", count, keys=count, bits_per_key=bits_per_key)

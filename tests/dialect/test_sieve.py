@@ -4,7 +4,7 @@
 import math
 import struct
 
-from dialect import Driver, hostile, main, property_test, sha256, vectors
+from dialect import Driver, hostile, main, property_test, sha256, statistics, vectors
 from lineage_reference import image, seeded, sieve, sieve_size, some_keys
 from storage_rates import check_rate
 
@@ -112,6 +112,7 @@ def random_sizes_are_as_the_description_has_them(check):
 
 
 @property_test
+@statistics
 def measured_rates_are_those_that_are_told(check):
     for keys, rate in ((40, 0.05), (300, 0.01), (2000, 0.1)):
         check_rate(check, "sieve-murmur3", keys, keys=keys, rate=rate)

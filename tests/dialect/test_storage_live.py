@@ -7,7 +7,7 @@ import random
 import struct
 import subprocess
 
-from dialect import Driver, Skip, hexed, main, property_test
+from dialect import Driver, Skip, hexed, main, property_test, times
 
 
 def program(name):
@@ -113,7 +113,7 @@ def rocksdb_builds_the_same_filters(check):
     rng = random.Random(6)
     tool = program("ROCKSDB")
     rows = [(1, 10.0), (3, 0.5), (60, 99.995), (500, 1.0), (2000, 10.0), (777, 9.9)]
-    rows += [(rng.randrange(1, 900), rng.uniform(0.5, 60)) for _ in range(14)]
+    rows += [(rng.randrange(1, 900), rng.uniform(0.5, 60)) for _ in range(times(4, 14))]
     with Driver() as driver:
         for count, bits_per_key in rows:
             keys = draw(rng, count)

@@ -9,11 +9,31 @@
 #include "../support/support.h"
 
 #include <bloomery/dialect.h>
+#include <bloomery/sieve.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A field put into padding would not change the size by which the library knows a caller's
+ * struct. */
+#define ENDS_WITHOUT_PADDING(type, last)                                                   \
+    _Static_assert(sizeof(type) == offsetof(type, last) + sizeof(((const type *)0)->last), \
+                   #type " ends with " #last)
+ENDS_WITHOUT_PADDING(bloomery_plan_options, reserved);
+ENDS_WITHOUT_PADDING(bloomery_create_options, note);
+ENDS_WITHOUT_PADDING(bloomery_open_options, note);
+ENDS_WITHOUT_PADDING(bloomery_plan, reserved);
+ENDS_WITHOUT_PADDING(bloomery_info, reserved);
+ENDS_WITHOUT_PADDING(bloomery_column, nulls);
+ENDS_WITHOUT_PADDING(bloomery_comparison, reserved);
+ENDS_WITHOUT_PADDING(bloomery_layer_info, live_rate);
+ENDS_WITHOUT_PADDING(bloomery_dialect_parameters, reserved);
+ENDS_WITHOUT_PADDING(bloomery_sieve_options, reserved);
+ENDS_WITHOUT_PADDING(bloomery_sieve_info, planned);
+ENDS_WITHOUT_PADDING(bloomery_sieve_recovery, folder);
+ENDS_WITHOUT_PADDING(bloomery_sieve_plan, budget_rate);
 
 static const uint8_t secret[BLOOMERY_SECRET_BYTES] = "sixteen letters";
 
@@ -490,9 +510,44 @@ static void wishes_are_kept_or_refused(void **state)
     }
 }
 
+/* A later version may have fields there. */
+static void reserved_fields_must_be_zero(void **state)
+{
+    (void)state;
+    bloomery_error error = {0};
+    bloomery_plan plan = BLOOMERY_PLAN;
+    plan.keys = 100;
+    plan.rate = 0.01;
+    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+    options.reserved = 1;
+    assert_int_equal(bloomery_plan_solve(&plan, &options, &error), BLOOMERY_UNSUPPORTED);
+    plan.reserved = 1U << 31;
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, &error), BLOOMERY_UNSUPPORTED);
+    plan.struct_bytes = 0;
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, &error), BLOOMERY_UNSUPPORTED);
+    bloomery_dialect_parameters parameters = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_filter *filter = NULL;
+    parameters.keys = 100;
+    parameters.rate = 0.01;
+    parameters.reserved = 1;
+    assert_int_equal(
+        bloomery_dialect_create(bloomery_dialect_find("guava"), &parameters, NULL, &filter, &error),
+        BLOOMERY_UNSUPPORTED);
+    for (size_t i = 0; i < sizeof((bloomery_sieve_options){0}).reserved; i++) {
+        bloomery_sieve_options sieve_options = BLOOMERY_SIEVE_OPTIONS;
+        bloomery_sieve *sieve = NULL;
+        sieve_options.reserved[i] = 1;
+        assert_int_equal(bloomery_sieve_open(&sieve_options, &sieve, &error), BLOOMERY_UNSUPPORTED);
+        assert_null(sieve);
+    }
+    assert_null(filter);
+    assert_non_null(strstr(error.text, "does not have"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reserved_fields_must_be_zero),
         cmocka_unit_test(wrong_plans_are_refused),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(key_rules_that_contradict_themselves_are_refused),

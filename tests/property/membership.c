@@ -147,7 +147,7 @@ static void no_false_negatives(void **state)
 static void no_false_negatives_in_larger_filters(void **state)
 {
     (void)state;
-    size_t count = test_long() ? 5000000 : 200000;
+    size_t count = test_long() ? 5000000 : 100000;
     for (size_t s = 0; s < TEST_SHAPES; s++)
         for (size_t r = 0; r < RATES; r++) {
             int family = (int)((s * RATES + r) % TEST_FAMILIES);

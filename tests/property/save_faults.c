@@ -376,7 +376,7 @@ static void cut_each(struct fault fault)
 static void kill_loses_nothing(void **state)
 {
     (void)state;
-    for (unsigned seed = 0; seed < (test_long() ? 60 : 8); seed++)
+    for (unsigned seed = 0; seed < (test_long() ? 60 : 4); seed++)
         for (int variant = 0; variant < 4; variant++)
             cut_each((struct fault){
                 .mode = "crash", .seed = seed, .plain = variant & 1, .fresh = variant & 2});

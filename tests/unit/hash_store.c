@@ -20,12 +20,17 @@
  * key has some that no other key has. */
 static bloomery_filter *counters(bloomery_hash_id hash, uint64_t keys)
 {
-    bloomery_plan plan = {.kind = BLOOMERY_COUNTING, .keys = keys > 0 ? keys : 1, .rate = 1e-4};
-    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+    /* Solving takes longer than all else here: the last plan serves while it fits. */
+    static bloomery_plan plan;
+    const uint64_t planned = keys > 0 ? keys : 1;
     bloomery_filter *filter = NULL;
-    options.hash = hash;
-    options.cell_bits = 8;
-    assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_OK);
+    if (plan.keys != planned || plan.hash != hash) {
+        bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
+        plan = (bloomery_plan){.kind = BLOOMERY_COUNTING, .keys = planned, .rate = 1e-4};
+        options.hash = hash;
+        options.cell_bits = 8;
+        assert_int_equal(bloomery_plan_solve(&plan, &options, NULL), BLOOMERY_OK);
+    }
     assert_int_equal(bloomery_create(&plan, NULL, &filter, NULL), BLOOMERY_OK);
     return filter;
 }
@@ -120,15 +125,15 @@ static void compare(bloomery_hash_id hash, uint64_t keys, uint32_t threads, uint
 static void all_come_back(void **state)
 {
     (void)state;
-    static const uint64_t numbers[] = {0, 1, 8, 9, 1000, 9000};
+    static const uint64_t numbers[] = {0, 1, 8, 9, 1000, 5000};
     static const size_t memories[] = {1, 4096, 30000, (size_t)4 << 20};
-    for (size_t n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++)
-        for (size_t m = 0; m < sizeof(memories) / sizeof(memories[0]); m++)
-            for (uint32_t threads = 1; threads <= 5; threads += 2)
-                for (uint32_t idle = 0; idle < threads; idle += 2) {
-                    compare(BLOOMERY_HASH_XXH3_64, numbers[n], threads, idle, memories[m]);
-                    compare(BLOOMERY_HASH_XXH3_128, numbers[n], threads, idle, memories[m]);
-                }
+    static const bloomery_hash_id hashes[] = {BLOOMERY_HASH_XXH3_64, BLOOMERY_HASH_XXH3_128};
+    for (size_t h = 0; h < sizeof(hashes) / sizeof(hashes[0]); h++)
+        for (size_t n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++)
+            for (size_t m = 0; m < sizeof(memories) / sizeof(memories[0]); m++)
+                for (uint32_t threads = 1; threads <= 5; threads += 2)
+                    for (uint32_t idle = 0; idle < threads; idle += 2)
+                        compare(hashes[h], numbers[n], threads, idle, memories[m]);
 }
 
 /* Blocks of a MiB, and a last one of which there is little. */

@@ -166,7 +166,7 @@ static void single_people_are_of_all_sorts(void **state)
     unsigned women = 0;
     unsigned under_30 = 0;
     unsigned months[13] = {0};
-    enum { PEOPLE = 600 };
+    enum { PEOPLE = 360 };
     for (uint64_t seed = 0; seed < PEOPLE; seed++) {
         char *id = population(1, seed);
         assert_valid(id);
@@ -175,11 +175,11 @@ static void single_people_are_of_all_sorts(void **state)
         months[two_digits(id + 2)]++;
         free(id);
     }
-    /* 51.5 % and 48.8 %; five standard deviations are 61. */
-    assert_in_range(women, 309 - 61, 309 + 61);
-    assert_in_range(under_30, 293 - 61, 293 + 61);
+    /* 51.5 % and 48.8 %; five standard deviations are 47, and 26 those of a month. */
+    assert_in_range(women, 185 - 47, 185 + 47);
+    assert_in_range(under_30, 176 - 47, 176 + 47);
     for (unsigned month = 1; month <= 12; month++)
-        assert_in_range(months[month], 50 - 34, 50 + 34);
+        assert_in_range(months[month], 30 - 26, 30 + 26);
 }
 
 /* Every age group and sex has its share of any population, to within one person. */

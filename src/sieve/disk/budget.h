@@ -9,7 +9,7 @@
  *                each (known already; first of its key and new), and an index by their first bits
  *
  * Of what is not fixed, buffers get up to a quarter and the cache up to an eighth, both in powers
- * of two; the batch gets the rest, since all reading and writing of the seen-set is divided by it
+ * of two. The batch gets the rest, since all reading and writing of the seen-set is divided by it
  * (sieve_plan.c).
  */
 #ifndef BLOOMERY_SIEVE_BUDGET_H

@@ -2,9 +2,9 @@
 /*
  * New entries to the queue in the order of the pushes over all partitions.
  *
- * Each partition is staged by itself and leaves its verdicts in a file, since the memory that they
- * were found in is needed for the next one. Then the logs are read side by side, and the entry with
- * the least push number comes next. Of each partition there are three windows:
+ * Each partition is staged by itself and leaves its verdicts in a file. The memory that they were
+ * found in is needed for the next one. Then the logs are read side by side, and the entry with the
+ * least push number comes next. Of each partition there are three windows:
  *
  *     verdicts   in the place of the values, which are done with, behind the table of partitions
  *     records    in the partition's buffer, which is empty
@@ -12,8 +12,8 @@
  *
  * A frame that fits in the buffer is read once and checked there. Another one, written when buffers
  * were larger, is checked first, in the area that all share, and then read window by window. An
- * entry that is longer than its window is read into that area, and one that is longer than the area
- * into memory of its own: one at a time.
+ * entry that is longer than its window is read into that area. One that is longer than the area is
+ * read into memory of its own, one at a time.
  */
 #include "sieve/disk/disk.h"
 

@@ -14,10 +14,11 @@
  *     seen-set   of a partition: seen.h
  *
  * Deciding a partition reads the fingerprints of its log, sorts them, and finds which are in the
- * seen-set, in one of two ways, whichever reads and writes less: it merges them into the seen-set,
- * which is written anew and makes the log empty; or it probes for each, and then the log stays, its
- * entries decided, until there are enough for a merge. Then the log is read once more, with the
- * keys, and the first entry of each fingerprint that was not seen goes to the queue.
+ * seen-set. There are two ways, and the one that reads and writes less is taken. Merging puts them
+ * into the seen-set, which is written anew, and makes the log empty. Probing looks for each; the
+ * log stays, its entries decided, until there are enough for a merge. Either way the log is then
+ * read once more, with the keys. The first entry of each fingerprint that was not seen goes to the
+ * queue.
  *
  * A log with more entries than a batch holds, written when the sieve had more memory, is merged in
  * pieces:
@@ -26,13 +27,13 @@
  *     batch of entries each
  *       merged: seen-set anew, its entries decided    ...        the last one makes the log empty
  *
- * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole:
- * fingerprints that are in the seen-set and in the decided part of the log as well do no harm,
+ * Each piece costs a reading and a writing of the seen-set. Between pieces the state is whole.
+ * Fingerprints that are in the seen-set and in the decided part of the log as well do no harm,
  * since both mean "seen".
  *
- * With n distinct keys, T pushes and batches of r fingerprints in P partitions, merging reads and
- * writes T/r times on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together; the log and the queue
- * move each key four times.
+ * Take n distinct keys, T pushes, and batches of r fingerprints in P partitions. Merging then reads
+ * and writes T/r times on average 2 * 8 n / (2 P) bytes, 8 T n / (r P) together. The log and the
+ * queue move each key four times.
  */
 #ifndef BLOOMERY_SIEVE_DISK_H
 #define BLOOMERY_SIEVE_DISK_H
@@ -203,8 +204,8 @@ bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
 bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
                                const struct bloomery_piece *piece, bool merge,
                                bloomery_error *error);
-/* Takes over what was staged up to the end of this piece: calls its entries decided; after a merge
- * of the last one, forgets the log. `decided`: entries that were not before. */
+/* Takes over what was staged up to the end of this piece, by calling its entries decided. After a
+ * merge of the last one it forgets the log. `decided`: entries that were not before. */
 void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
                           const struct bloomery_piece *piece, uint64_t decided);
 /* Or removes it. */

@@ -5,9 +5,10 @@
  *
  *     order    the first 48 bits of a fingerprint, then which of the hashes it is: a word a key
  *
- * Of a partition that many are asked of, all frames are read front to back, each once; of one that
- * few are asked of, those where they must be. Then the fingerprints that were decided without a
- * merge, which lie in the log yet, are looked up among those asked for, in one pass.
+ * Of a partition in which many are looked up, all frames are read front to back, each once. Of one
+ * in which few are, those frames are read where they must be. Then the fingerprints that were
+ * decided without a merge, which lie in the log yet, are looked up among those asked for, in one
+ * pass.
  */
 #include "sieve/disk/disk.h"
 #include "sieve/disk/sort.h"

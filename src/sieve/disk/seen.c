@@ -264,8 +264,8 @@ static uint64_t places(const struct bloomery_seen_probe *probe, uint64_t distanc
     return (uint64_t)(((unsigned __int128)(distance << probe->skip_bits) * probe->entries) >> 64);
 }
 
-/* The frame it is guessed in, given that it is in frames low to high: from the frame read last on,
- * if there is one, since the error grows with the root of the way. */
+/* The frame it is guessed in, given that it is in frames low to high. The guess starts from the
+ * frame read last, if there is one, since the error grows with the root of the way. */
 static uint64_t guess(const struct bloomery_seen_probe *probe, uint64_t value, uint64_t low,
                       uint64_t high)
 {
@@ -299,9 +299,9 @@ static bool narrow(const struct bloomery_seen_probe *probe, uint64_t value, uint
     return true;
 }
 
-/* From the guess on in growing steps to the side where it must be, then halving: damaged or not,
- * uniform or not, that ends after about 2 log2(frames) reads, most often after two. Of values
- * that rise, none is looked for before the frame of the one before. */
+/* From the guess on it goes in growing steps to the side where it must be, then by halving. Damaged
+ * or not, uniform or not, that ends after about 2 log2(frames) reads, most often after two. Of
+ * values that rise, none is looked for before the frame of the one before. */
 bloomery_status bloomery_seen_probe(struct bloomery_seen_probe *probe, uint64_t value, bool *found,
                                     bloomery_error *error)
 {

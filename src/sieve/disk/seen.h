@@ -11,7 +11,7 @@
  * fingerprints: 8.016 bytes a key.
  *
  * Fingerprints are uniform, so where one lies is guessed to within about sqrt(n) / 2 places, that
- * is a few frames: asking for one reads two or three frames. New ones are merged in by writing the
+ * is a few frames. Looking for one reads two or three frames. New ones are merged in by writing the
  * file anew.
  */
 #ifndef BLOOMERY_SIEVE_SEEN_H

@@ -8,10 +8,10 @@
  *               what the second round moves stays in the nearest cache.
  *     insert    few values of one digit lie together: one insertion pass over all of them ends it.
  *
- * If values are not spread evenly a digit has many values, and is spread again by the bits
- * behind it; from DEPTH on, where only values made for it come, bit by bit (`part`), which takes
- * little stack. The first bits in which the values differ are looked for each time, so equal values
- * and long common beginnings cost one look. In all, a value is moved at most 64 times.
+ * If values are not spread evenly, a digit has many values, and is spread again by the bits behind
+ * it. From DEPTH on, where only values made for it come, that is done bit by bit (`part`), which
+ * takes little stack. The first bits in which the values differ are looked for each time, so equal
+ * values and long common beginnings cost one look. In all, a value is moved at most 64 times.
  */
 #include "sieve/disk/sort.h"
 
@@ -48,7 +48,7 @@ static uint64_t difference(const uint64_t *values, size_t count)
 }
 
 /* Bit by bit, the highest that differs first. It calls itself for the values that have the bit, and
- * goes on with the others: 64 deep at most, since the highest bit is a lower one each time. */
+ * goes on with the others. It is at most 64 deep, since the highest bit is lower each time. */
 static void part(uint64_t *values, size_t count)
 {
     while (count > FEW) {
@@ -106,7 +106,7 @@ static bool count_digits(const uint64_t *values, size_t count, unsigned shift, u
 }
 
 /* Swaps every value to where it belongs. One pass after the other over the values that are not
- * there yet: neighbours are independent of each other, so that the processor has many swaps under
+ * there yet. Neighbours are independent of each other, so that the processor has many swaps under
  * way, unlike along a cycle. */
 static void swap_all(uint64_t *values, unsigned shift, unsigned bits, struct places *places)
 {

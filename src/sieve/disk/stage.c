@@ -9,8 +9,8 @@
  *     verdicts   then, entry by entry in the order of the pushes: is it the first of its value, and
  *                that not marked?
  *
- * No order of entries is kept beside the values, which so take 8 bytes each and not 12: the log is
- * read twice, and what comes back in the second reading is in the order of the pushes by itself.
+ * No order of entries is kept beside the values, which so take 8 bytes each and not 12. Instead the
+ * log is read twice. What comes back in the second reading is in the order of the pushes by itself.
  *
  * All of it is done for a piece of the log (disk.h), which most times is the whole.
  */

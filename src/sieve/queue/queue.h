@@ -7,11 +7,11 @@
  *     | frame | frame | frame | ... segment ends | frame | ... | frame |  buffer
  *
  * Entries gather in a buffer, which is written as a frame (store.h) when it is full, sealed, or
- * about to be read. With a directory frames lie in segments, files of about 64 MiB that are removed
- * when they were read and nothing in them is leased; without, in memory. Each entry has a number, 1
- * the first, also those that are no items (NOTED).
+ * about to be read. With a directory frames lie in segments, files of about 64 MiB. They are
+ * removed when they were read and nothing in them is leased. Without one, frames lie in memory.
+ * Each entry has a number, 1 the first, also those that are no items (NOTED).
  *
- * A lease is where an item lies (frame and place in it), its number, and when it ends; they are
+ * A lease is where an item lies (frame and place in it), its number, and when it ends. Leases are
  * kept in the order of their numbers.
  *
  * queue_inside.h tells how it works.
@@ -100,9 +100,9 @@ size_t bloomery_queue_end(struct bloomery_queue *queue, const uint64_t *numbers,
 bloomery_status bloomery_queue_skip(struct bloomery_queue *queue, uint64_t *lost,
                                     bloomery_error *error);
 
-/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on, popped or
- * not (segment 0: from the first one that is still there), NOTED ones too, without changing
- * anything. Non-zero ends it and is returned; BLOOMERY_CORRUPT also if a frame between is
+/* Calls `take` for each entry from the head to the tail, or from the frame at `from` on. Segment 0
+ * means the first frame that is still there. Popped entries are among them, and NOTED ones too.
+ * Changes nothing. Non-zero ends it and is returned; BLOOMERY_CORRUPT also if a frame between is
  * missing. Without directory: from the head only. */
 struct bloomery_queue_position {
     uint64_t segment;

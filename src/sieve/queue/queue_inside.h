@@ -38,8 +38,8 @@ struct bloomery_lease {
 
 /*
  * In the order of the numbers, so also of the places. Dead ones stay until there are enough of them
- * to be worth moving the others together. least[i] is at most the least end among the living of
- * chunk i: what has not ended is passed over by chunks.
+ * to be worth moving the others together. Of chunk i, least[i] is at most the least end among the
+ * living: what has not ended is passed over by chunks.
  */
 struct bloomery_leases {
     struct bloomery_lease *list;
@@ -207,11 +207,11 @@ uint32_t bloomery_queue_walk(struct bloomery_queue *queue, struct bloomery_queue
 bloomery_status bloomery_queue_step(struct bloomery_queue *queue,
                                     struct bloomery_queue_position *place, uint32_t body_bytes,
                                     bloomery_error *error);
-/* From a frame that could not be read to where reading can go on: the place, and the number of its
- * first entry, at least `number` before. */
+/* From a frame that could not be read to where reading can go on. Gives the place, and the number
+ * of its first entry, at least `number` before. */
 void bloomery_queue_pass(struct bloomery_queue *queue, struct bloomery_queue_position *place,
                          uint64_t *number);
-/* Whether a queue whose next number is `next` may have written a frame with such a header: a sound
+/* Whether a queue whose next number is `next` may have written a frame with such a header. A sound
  * checksum can stand over numbers that none writes. And whether a body has just so many entries. */
 bool bloomery_queue_is_frame(const struct bloomery_frame *frame, uint64_t next);
 bool bloomery_queue_is_body(const uint8_t *body, uint32_t bytes, uint32_t entries);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The queue's head. A pop copies items into the arena, so that what it gave out stays while frames
- * come and go: first those whose lease has ended, in the order of their numbers, then from the head
- * on. An item longer than the arena comes alone, in the memory that its frame was read into.
+ * come and go. First come those whose lease has ended, in the order of their numbers, then those
+ * from the head on. An item longer than the arena comes alone, in the memory that its frame was
+ * read into.
  */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading frames by their place. What comes from a file is checked before anybody looks at it: the
- * header's checksum, the body's, that it has as many entries as it says, and that they end where it
- * ends. So whoever walks a frame need not fear its bytes.
+ * Reading frames by their place. What comes from a file is checked before anybody looks at it.
+ * Checked are the header's checksum, the body's, that it has as many entries as it says, and that
+ * they end where it ends. So whoever walks a frame need not fear its bytes.
  */
 #include "base/error.h"
 #include "sieve/queue/queue_inside.h"

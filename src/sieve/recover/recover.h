@@ -8,13 +8,14 @@
  *     recover_queue.c  the queue: damaged frames become frames of nothing
  *     recover_disk.c   logs and seen-sets: damaged files are written anew, from their whole frames
  *
- * In this order: what is damaged is linked or copied into the folder; frames are overwritten and
- * new files made, and synced; then the manifest is made anew, in one step. Until then the old files
- * are there, and named; afterwards they are litter, which opening removes, and the folder has them.
+ * The order is this. What is damaged is linked or copied into the folder. Frames are overwritten
+ * and new files made, and synced. Then the manifest is made anew, in one step. Until then the old
+ * files are there, and named; afterwards they are litter, which opening removes, and the folder has
+ * them.
  *
  * Numbers of the queue's entries go on without holes, since that is how a missing frame is noticed.
- * So if entries were lost, there are as many entries that say nothing (BLOOMERY_ENTRY_VOID:
- * marked and forced at once, which no push is): popping passes over them as over marked keys.
+ * So if entries were lost, there are as many entries that say nothing (BLOOMERY_ENTRY_VOID: marked
+ * and forced at once, which no push is). Popping passes over them as over marked keys.
  */
 #ifndef BLOOMERY_SIEVE_RECOVER_H
 #define BLOOMERY_SIEVE_RECOVER_H

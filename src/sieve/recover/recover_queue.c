@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The queue's segments, walked from the head to the tail. What cannot be read is a range of bytes
- * in a segment, and a range of numbers: those between the last whole frame and the next one.
+ * in a segment, and a range of numbers. The numbers are those between the last whole frame and the
+ * next one.
  *
  *     | whole: 1 to 40 | damaged               | whole: 93 to 120 |  ...  | the segment ends
  *                      | 52 entries of nothing |                          | more of nothing, where
  *                                                       the next one begins with a later number
  *
- * In the middle of a segment frames of nothing fill the range to the byte; at the end of a segment
+ * In the middle of a segment frames of nothing fill the range to the byte. At the end of a segment
  * they take what they need (recover_void.c).
  */
 #include "sieve/recover/recover.h"
@@ -405,7 +406,7 @@ static bloomery_status roll(struct walk *walk, bloomery_error *error)
 /* ---- Leases ------------------------------------------------------------------------------ */
 
 /* Whether entry `index` of the frame in the area is nothing, put there by a recovery that did not
- * come to its end: so are all others of its frame. */
+ * come to its end. So are all others of its frame. */
 static bool is_void(const struct bloomery_recovery *recovery, const struct bloomery_frame *frame,
                     uint64_t index)
 {

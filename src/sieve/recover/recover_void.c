@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Entries of nothing, in place of those that were lost. In the middle of a segment frames of them
- * fill the range to the byte, which the one entry with a key of zeros is for; the entries that were
+ * fill the range to the byte. The one entry with a key of zeros is for that. The entries that were
  * there took at least a byte each. At the end of a segment they take what they need.
  */
 #include "sieve/recover/recover.h"
@@ -83,8 +83,8 @@ static uint64_t min_bytes(uint64_t entries)
     return entries + (entries + DENSE - 1) / DENSE * BLOOMERY_FRAME_HEADER;
 }
 
-/* While there are more bytes than frames of short entries take, one entry alone takes what it can,
- * and the others are left what they need. */
+/* There may be more bytes than frames of short entries take. Then one entry alone takes what it
+ * can, and the others are left what they need. */
 bloomery_status bloomery_recovery_fill(struct bloomery_recovery_gap gap, uint64_t at,
                                        uint64_t bytes, uint64_t entries, bloomery_error *error)
 {

@@ -8,7 +8,7 @@
  *          checksum
  *     64   frames or other content
  *
- * and is only appended to, or written once. How much of it counts is for the manifest to say: what
+ * and is only appended to, or written once. How much of it counts is for the manifest to say. What
  * lies behind that was written after the last commit, and is cut off at opening. A frame is
  *
  *     0    entries         u32
@@ -21,9 +21,9 @@
  *     40   checksum of bytes 0 to 39    u64
  *     48   fixed part, then body
  *
- * little-endian. Checksums are XXH3-64, their seed made of the sieve's id, the file's kind, number
- * and generation, and the frame's offset: a frame that lands in another place is damaged, not
- * valid.
+ * little-endian. Checksums are XXH3-64. Their seed is made of the sieve's id, the file's kind,
+ * number and generation, and the frame's offset. A frame that lands in another place is damaged,
+ * not valid.
  */
 #ifndef BLOOMERY_SIEVE_STORE_H
 #define BLOOMERY_SIEVE_STORE_H
@@ -83,8 +83,8 @@ bloomery_status bloomery_store_create(struct bloomery_store *store, enum bloomer
                                       uint64_t number, uint64_t generation,
                                       struct bloomery_store_file *file, bloomery_error *error);
 
-/* Opens a file whose first `bytes` bytes count (the header's included): checks that they are there
- * and that the header is sound, and, with `cut` and unless the store is only read, cuts off what
+/* Opens a file whose first `bytes` bytes count (the header's included). Checks that they are there
+ * and that the header is sound. With `cut`, and unless the store is only read, cuts off what
  * follows. BLOOMERY_CORRUPT, naming the file. */
 bloomery_status bloomery_store_open(struct bloomery_store *store, enum bloomery_file_kind kind,
                                     uint64_t number, uint64_t generation, uint64_t bytes, bool cut,

@@ -66,7 +66,7 @@ bool tool_canaries_query(const char *path, const char *name, const bloomery_filt
     }
     tool_tally_place(&made->tally, chunks);
     bool all_read = tool_chunks_close(chunks);
-    bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not asked for") &&
+    bool all_keys = tool_tally_say(&made->tally, &info.rule, "such records were not looked up") &&
                     tool_tally_has_keys(&made->tally, &info.rule, canaries->queried);
     if (canaries->hits == 0 && all_read && all_keys)
         say_hint(hint, name, filter, &info.rule);

@@ -252,7 +252,7 @@ static bool say_rest(struct query *query)
     }
     for (size_t r = 0; r < question->rule_count; r++)
         good = tool_tally_say(&question->tallies[r], &question->rules[r],
-                              "such records were not asked for") &&
+                              "such records were not looked up") &&
                good;
     for (size_t f = 0; f < question->filter_count; f++)
         hits += question->filters[f].hits;

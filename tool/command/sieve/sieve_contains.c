@@ -158,7 +158,7 @@ static void query_keys(struct querying *querying)
         if (answer >= 0)
             take_answer(querying, answer, record);
     }
-    querying->good = tool_tally_say(&made->tally, &rule, "it was not asked for") && querying->good;
+    querying->good = tool_tally_say(&made->tally, &rule, "it was not looked up") && querying->good;
     tool_made_free(made);
 }
 
@@ -183,7 +183,7 @@ static void query_source(struct querying *querying, struct tool_chunks *chunks,
         more = !querying->ended && tool_chunks_take(chunks, chunk);
     }
     tool_chunks_give_back(chunks, chunk);
-    querying->good = tool_tally_say(&made->tally, &querying->choice.rule, "it was not asked for") &&
+    querying->good = tool_tally_say(&made->tally, &querying->choice.rule, "it was not looked up") &&
                      querying->good;
     tool_made_free(made);
 }
@@ -199,7 +199,7 @@ static void say_too_long(struct querying *querying, const struct tool_chunks *ch
     if (querying->too_long == 0)
         return;
     querying->good = false;
-    tool_error("%s: line %llu is longer than 2 MiB, the most for a line; %s %s not asked for",
+    tool_error("%s: line %llu is longer than 2 MiB, the most for a line; %s %s not looked up",
                tool_path_said(name), (unsigned long long)line,
                tool_sieve_things(text, querying->too_long, "such line"),
                querying->too_long == 1 ? "was" : "were");

@@ -294,7 +294,7 @@ static bool skip_damage(struct pop *pop)
     uint64_t lost = 0;
     if (bloomery_sieve_skip(pop->command.sieve, &lost, &error) != BLOOMERY_OK)
         return !tool_sieve_error(&pop->command, &error);
-    tool_warning("%s: a damaged block of the queue was given up, and %s in it",
+    tool_warning("%s: a damaged frame of the queue was given up, and %s in it",
                  pop->command.directory, tool_sieve_things(text, lost, "item"));
     return lost > 0;
 }

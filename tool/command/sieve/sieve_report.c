@@ -233,7 +233,7 @@ static int report_verify(struct verify *verify, uint64_t damaged, int code)
     }
     if (code == TOOL_NONE)
         tool_say("%s: damaged: %s", verify->command.directory,
-                 tool_sieve_things(text, damaged, "block"));
+                 tool_sieve_things(text, damaged, "frame"));
     else if (code == TOOL_FOUND && damaged == 0)
         tool_say("%s: all is sound", verify->command.directory);
     return tool_out_finish(&verify->out, code);
