@@ -203,8 +203,8 @@ static void archive_write(struct tool_pack *pack, const void *data, size_t bytes
 }
 
 /* libarchive 3.6 crashes at the end of an lz4 stream that got nothing, also of one that is given
- * up. So a stream is not opened before its first bytes, and lz4's empty one is known here: a frame's
- * header, the mark of its end, and the checksum of nothing. */
+ * up. So a stream is not opened before its first bytes, and lz4's empty one is known here: a
+ * frame's header, the mark of its end, and the checksum of nothing. */
 static void archive_end(struct tool_pack *pack)
 {
     static const unsigned char empty_lz4[15] = {4, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 0,
