@@ -169,5 +169,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(archives_are_refused_by_name, make_inputs, remove_inputs),
         cmocka_unit_test_setup_teardown(a_path_says_how_it_is_packed, make_inputs, remove_inputs),
     };
+    const char *pattern = getenv("BLOOMERY_TEST_FILTER");
+    if (pattern != NULL && pattern[0] != '\0')
+        cmocka_set_test_filter(pattern);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -344,5 +344,8 @@ int main(void)
         TEST(a_failed_write_leaves_the_old_file_after_one_message),
         TEST(what_cannot_be_packed_or_replaced_is_refused),
     };
+    const char *pattern = getenv("BLOOMERY_TEST_FILTER");
+    if (pattern != NULL && pattern[0] != '\0')
+        cmocka_set_test_filter(pattern);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
