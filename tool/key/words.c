@@ -162,8 +162,9 @@ static void split_ascii(struct tool_words *words, const unsigned char *at, const
         const unsigned char *begin = at;
         unsigned found = 0;
         do {
-            for (at += at > begin; at < end && (kinds[*at] & IN_WORD) != 0; at++)
-                found |= kinds[*at];
+            found |= kinds[*at++];
+            while (at < end && (kinds[*at] & IN_WORD) != 0)
+                found |= kinds[*at++];
         } while (is_joined(at, end));
         if ((found & (LETTER | DIGIT)) != 0)
             add_word(words, begin, (size_t)(at - begin), (size_t)(end - begin));

@@ -20,8 +20,8 @@ struct corpus_run {
 };
 
 /* What stays of a chunk, in its turn. False if the pass ends here. */
-static bool deliver(struct corpus_run *run, const struct tool_chunk *chunk,
-                    struct tool_documents *documents)
+static bool deliver_documents(struct corpus_run *run, const struct tool_chunk *chunk,
+                              struct tool_documents *documents)
 {
     struct tool_corpus_pass *pass = run->pass;
     tool_documents_judge(documents, tool_documents_answered(documents));
@@ -43,7 +43,7 @@ static void work(void *context, uint32_t number)
         if (!tool_adder_add(run->adder, adding))
             break; /* the chunk is not given back: a thread with an earlier one ends it all */
         const bool last = adding->answered < adding->count;
-        if ((!run->pass->learns && !deliver(run, &chunk, documents)) || last)
+        if ((!run->pass->learns && !deliver_documents(run, &chunk, documents)) || last)
             tool_chunks_stop(run->chunks);
     }
     tool_chunk_free(&chunk);

@@ -44,7 +44,7 @@ static char *join(const char *directory, const char *name)
     return path;
 }
 
-static char *copy(const char *text)
+static char *copy_text(const char *text)
 {
     char *made = tool_allocate(strlen(text) + 1);
     strcpy(made, text);
@@ -80,7 +80,8 @@ static bool note_done(struct tool_journal *journal, const char *path, uint64_t b
         journal->done_room = 2 * journal->done_room + 16;
         journal->done = tool_reallocate(journal->done, journal->done_room * sizeof(*journal->done));
     }
-    journal->done[journal->done_count++] = (struct tool_journal_input){copy(path), bytes, modified};
+    journal->done[journal->done_count++] =
+        (struct tool_journal_input){copy_text(path), bytes, modified};
     return true;
 }
 
@@ -88,7 +89,7 @@ static void note_begun(struct tool_journal *journal, const char *path)
 {
     const size_t bytes = (journal->begun_count + 1) * sizeof(char *);
     journal->begun = tool_reallocate(journal->begun, bytes);
-    journal->begun[journal->begun_count++] = copy(path);
+    journal->begun[journal->begun_count++] = copy_text(path);
 }
 
 /* Reads the numbers of a line "done ..."; the path is behind them. */
