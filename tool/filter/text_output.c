@@ -97,7 +97,7 @@ static void name_is_gone(struct tool_text_output *output)
     output->temporary_path[0] = '\0';
 }
 
-static void close_all(struct tool_text_output *output)
+void tool_text_output_drop(struct tool_text_output *output)
 {
     if (output->named) {
         unlinkat(output->directory, output->temporary, 0);
@@ -135,7 +135,7 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
     if (why != NULL) {
         tool_error("%s: %s", output->path, why);
         output->named = false;
-        close_all(output);
+        tool_text_output_drop(output);
         return false;
     }
     if (exists) {
@@ -176,6 +176,6 @@ int tool_text_output_finish(struct tool_text_output *output, struct tool_out *ou
         tool_error("%s: %s", output->path, strerror(reason));
     else if (code == TOOL_ERROR)
         tool_say("%s was not written", output->path);
-    close_all(output);
+    tool_text_output_drop(output);
     return reason != 0 ? TOOL_ERROR : code;
 }

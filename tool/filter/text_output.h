@@ -36,4 +36,7 @@ bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *ou
  * Returns `code`, or TOOL_ERROR after a message. */
 int tool_text_output_finish(struct tool_text_output *output, struct tool_out *out, int code);
 
+/* Instead of finishing it, and without a message: the file is as before. */
+void tool_text_output_drop(struct tool_text_output *output);
+
 #endif /* BLOOMERY_TOOL_TEXT_OUTPUT_H */

@@ -56,8 +56,8 @@ void tool_corpus_keys_begin(struct tool_corpus_keys *keys)
 /* Begins a paragraph of so many n-grams. */
 static void begin_twins(struct tool_corpus_keys *keys, size_t count)
 {
-    if (keys->twin_room < 2 * count || keys->stamp == UINT32_MAX) {
-        while (keys->twin_room < 2 * count || keys->twin_room == 0)
+    if (keys->twin_room < 4 * count || keys->stamp == UINT32_MAX) {
+        while (keys->twin_room < 4 * count || keys->twin_room == 0)
             keys->twin_room = keys->twin_room == 0 ? 256 : 2 * keys->twin_room;
         keys->twins = tool_reallocate(keys->twins, keys->twin_room * sizeof(*keys->twins));
         memset(keys->twins, 0, keys->twin_room * sizeof(*keys->twins));
@@ -96,12 +96,10 @@ static void find_known(struct tool_corpus_keys *keys, uint64_t *known)
  * bits say where in the filter a key is: a shard's filter would be used in part. */
 static bool is_elsewhere(const struct tool_judge *judge, bloomery_key key)
 {
-    return judge->shards > 0 &&
-           crc32_z(0, key.data, key.bytes) % judge->shards != judge->shard;
+    return judge->shards > 0 && crc32_z(0, key.data, key.bytes) % judge->shards != judge->shard;
 }
 
-static void append(struct tool_corpus_keys *keys, struct tool_weighed *weighed,
-                   bloomery_hash hash)
+static void append(struct tool_corpus_keys *keys, struct tool_weighed *weighed, bloomery_hash hash)
 {
     struct tool_adding *adding = &keys->adding;
     assert(adding->count < adding->room && weighed->first + weighed->count == adding->count);

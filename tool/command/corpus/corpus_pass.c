@@ -41,12 +41,11 @@ static void work(void *context, uint32_t number)
     while (tool_chunks_take(run->chunks, &chunk)) {
         tool_documents_read(documents, &chunk);
         if (!tool_adder_add(run->adder, adding))
-            break;
+            break; /* the chunk is not given back: a thread with an earlier one ends it all */
         const bool last = adding->answered < adding->count;
         if ((!run->pass->learns && !deliver(run, &chunk, documents)) || last)
             tool_chunks_stop(run->chunks);
     }
-    tool_chunks_give_back(run->chunks, &chunk);
     tool_chunk_free(&chunk);
 }
 
@@ -56,7 +55,7 @@ bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_sourc
     stoppable.stoppable = true;
     stoppable.settled = true;
     struct corpus_run run = {.pass = pass};
-    run.chunks = tool_chunks_open(&stoppable, pass->silent ? NULL
+    run.chunks = tool_chunks_open(&stoppable, pass->silent   ? NULL
                                               : pass->learns ? "reading again"
                                                              : "comparing");
     uint32_t threads = tool_chunks_threads(run.chunks);

@@ -9,7 +9,8 @@
 struct tool_corpus_pass {
     const struct tool_judge *judge;
     struct tool_seen *seen;
-    bool learns; /* documents were judged in an earlier run: their keys are added, and that is all */
+    bool
+        learns; /* documents were judged in an earlier run: their keys are added, and that is all */
     bool silent; /* no progress line */
 
     /* Called with what stays, in order; false ends the pass. */

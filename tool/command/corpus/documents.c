@@ -53,8 +53,7 @@ void tool_documents_free(struct tool_documents *documents)
     free(documents);
 }
 
-void tool_corpus_counts_add(struct tool_corpus_counts *into,
-                            const struct tool_corpus_counts *from)
+void tool_corpus_counts_add(struct tool_corpus_counts *into, const struct tool_corpus_counts *from)
 {
     into->documents += from->documents;
     into->bytes += from->bytes;
@@ -111,9 +110,8 @@ static void read_document(struct tool_documents *documents, const struct tool_ch
     document->text_end = value.at + value.bytes;
     if (documents->judge->unit == TOOL_UNIT_DOCUMENT) {
         struct tool_paragraph *whole = new_paragraph(documents);
-        whole->raw = (struct tool_raw_paragraph){.begin = document->text,
-                                                 .content = document->text,
-                                                 .content_end = document->text_end};
+        whole->raw = (struct tool_raw_paragraph){
+            .begin = document->text, .content = document->text, .content_end = document->text_end};
         tool_corpus_keys_take(documents->keys, &whole->weighed, value.at, value.bytes,
                               value.escaped);
     } else {
@@ -131,14 +129,20 @@ void tool_documents_read(struct tool_documents *documents, struct tool_chunk *ch
     while ((count = tool_chunk_keys(chunk, lines)) > 0) {
         if (documents->room - documents->count < count) {
             documents->room = 2 * documents->room + count;
-            documents->documents = tool_reallocate(
-                documents->documents, documents->room * sizeof(*documents->documents));
+            documents->documents = tool_reallocate(documents->documents,
+                                                   documents->room * sizeof(*documents->documents));
         }
         for (size_t i = 0; i < count; i++)
             read_document(documents, chunk, lines[i], count - i);
     }
     tool_corpus_keys_flush(documents->keys);
     documents->keys->adding.number = chunk->number;
+}
+
+uint32_t tool_documents_keys_of(const struct tool_documents *documents, size_t paragraph)
+{
+    assert(paragraph < documents->paragraph_count);
+    return documents->paragraphs[paragraph].weighed.keys;
 }
 
 size_t tool_documents_answered(const struct tool_documents *documents)
@@ -195,8 +199,10 @@ static bool judge_document(struct tool_documents *documents, const struct tool_d
         if (!paragraph->cut)
             count_short(documents, paragraph);
     }
-    const bool dropped = document->count > 0 &&
-                         (cut == document->count || is_too_much(documents->judge, seen, keys));
+    /* Of paragraphs there may be some that another shard judges. */
+    const bool too_much = documents->judge->unit == TOOL_UNIT_NGRAM &&
+                          is_too_much(documents->judge, seen, keys);
+    const bool dropped = document->count > 0 && (cut == document->count || too_much);
     counts->paragraphs += document->count;
     counts->keys += keys;
     counts->seen += seen;
@@ -279,8 +285,8 @@ static void write_span(struct tool_documents *documents, const struct tool_docum
     char *to = (char *)room_for(documents, 80);
     const uint32_t keys = paragraph->weighed.keys;
     const uint64_t share = 1000 * (uint64_t)paragraph->seen / keys;
-    int bytes = snprintf(to, 80, "[%llu,%llu,", (unsigned long long)start,
-                         (unsigned long long)*place);
+    int bytes =
+        snprintf(to, 80, "[%llu,%llu,", (unsigned long long)start, (unsigned long long)*place);
     if (share == 1000)
         bytes += snprintf(to + bytes, 80 - (size_t)bytes, "1]");
     else
@@ -299,8 +305,7 @@ static const unsigned char *closing_brace(const struct tool_document *document)
 
 static void write_text(struct tool_documents *documents, const char *text)
 {
-    write_bytes(documents, (const unsigned char *)text,
-                (const unsigned char *)text + strlen(text));
+    write_bytes(documents, (const unsigned char *)text, (const unsigned char *)text + strlen(text));
 }
 
 static void write_annotated(struct tool_documents *documents, const struct tool_document *document,

@@ -26,8 +26,7 @@ struct tool_corpus_counts {
     double short_by[4];
 };
 
-void tool_corpus_counts_add(struct tool_corpus_counts *into,
-                            const struct tool_corpus_counts *from);
+void tool_corpus_counts_add(struct tool_corpus_counts *into, const struct tool_corpus_counts *from);
 
 struct tool_document;
 struct tool_paragraph;
@@ -52,6 +51,9 @@ void tool_documents_free(struct tool_documents *documents);
 
 /* Reads all documents of a chunk, and makes their keys. */
 void tool_documents_read(struct tool_documents *documents, struct tool_chunk *chunk);
+
+/* How many keys a paragraph of the chunk has, repeats included. */
+uint32_t tool_documents_keys_of(const struct tool_documents *documents, size_t paragraph);
 
 /* How many documents have all their keys among the first that were answered. */
 size_t tool_documents_answered(const struct tool_documents *documents);

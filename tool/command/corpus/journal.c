@@ -55,7 +55,8 @@ static char *copy(const char *text)
 
 static bool append(struct tool_journal *journal, const char *line)
 {
-    const int reason = tool_write_all(journal->file, line, strlen(line), NULL);
+    uint64_t moved = 0;
+    const int reason = tool_write_all(journal->file, line, strlen(line), &moved);
     if (reason == 0 && fdatasync(journal->file) == 0)
         return true;
     tool_error("%s: %s", journal->path, strerror(reason != 0 ? reason : errno));
@@ -65,10 +66,10 @@ static bool append(struct tool_journal *journal, const char *line)
 /* The numbers of the counts, in the order of their lines. */
 static void list_counts(struct tool_corpus_counts *counts, uint64_t *numbers[COUNTS])
 {
-    uint64_t *const all[COUNTS] = {
-        &counts->documents,  &counts->bytes, &counts->without_text, &counts->dropped,
-        &counts->changed,    &counts->cut,   &counts->paragraphs,   &counts->keys,
-        &counts->seen,       &counts->removed_bytes};
+    uint64_t *const all[COUNTS] = {&counts->documents,    &counts->bytes,   &counts->without_text,
+                                   &counts->dropped,      &counts->changed, &counts->cut,
+                                   &counts->paragraphs,   &counts->keys,    &counts->seen,
+                                   &counts->removed_bytes};
     memcpy(numbers, all, sizeof(all));
 }
 
@@ -77,11 +78,9 @@ static bool note_done(struct tool_journal *journal, const char *path, uint64_t b
 {
     if (journal->done_count == journal->done_room) {
         journal->done_room = 2 * journal->done_room + 16;
-        journal->done =
-            tool_reallocate(journal->done, journal->done_room * sizeof(*journal->done));
+        journal->done = tool_reallocate(journal->done, journal->done_room * sizeof(*journal->done));
     }
-    journal->done[journal->done_count++] =
-        (struct tool_journal_input){copy(path), bytes, modified};
+    journal->done[journal->done_count++] = (struct tool_journal_input){copy(path), bytes, modified};
     return true;
 }
 

@@ -34,7 +34,7 @@ struct tool_journal {
     char **begun;      /* outputs that may be there without being done */
     size_t begun_count;
     struct tool_corpus_counts counts; /* of the done ones */
-    double wrong;                     /* and the removals among theirs that are expected to be wrong */
+    double wrong; /* and the removals among theirs that are expected to be wrong */
 };
 
 /* Opens the journal of a directory, which is made if it does not exist. `options`: a line of what

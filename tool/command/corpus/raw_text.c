@@ -26,7 +26,7 @@ static size_t escape_bytes(const unsigned char *at)
 
 static unsigned digit_of(unsigned char byte)
 {
-    return byte <= '9' ? byte - '0' : (byte | 0x20u) - 'a' + 10;
+    return byte <= '9' ? byte - 48U : (byte | 0x20U) - 87U; /* '0' is 48, 'a' is 97 */
 }
 
 static uint32_t code_of(const unsigned char *at)
@@ -97,8 +97,8 @@ static const unsigned char *find_line_end(struct tool_raw_paragraph *paragraph,
         const uint32_t code = escaped_ascii(at);
         assert((size_t)(end - at) >= escape_bytes(at)); /* the line was checked */
         if (code == '\n') {
-            const bool two = carriage_return != NULL &&
-                             carriage_return + escape_bytes(carriage_return) == at;
+            const bool two =
+                carriage_return != NULL && carriage_return + escape_bytes(carriage_return) == at;
             paragraph->ends_line = true;
             paragraph->content_end = two ? carriage_return : at;
             return at;

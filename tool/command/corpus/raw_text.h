@@ -20,8 +20,8 @@ struct tool_raw_paragraph {
     const unsigned char *begin;
     const unsigned char *content, *content_end; /* its first line that is not blank, without its
                                                    line end */
-    bool escaped;    /* the content has a backslash */
-    bool ends_line;  /* a line end follows the content */
+    bool escaped;                               /* the content has a backslash */
+    bool ends_line;                             /* a line end follows the content */
 };
 
 /* The next paragraph; false if no further line has anything but white space. */

@@ -9,6 +9,8 @@
 /* The names of enum tool_on_full. */
 extern const char *const tool_on_full_names[3];
 
+struct tool_corpus_options;
+
 struct tool_dedupe_command {
     uint64_t keys;   /* 0: not given */
     double rate;     /* 0: not given */
@@ -29,6 +31,12 @@ struct tool_dedupe_command {
     int lock; /* of the state; -1: none */
     bool state_made;
     struct tool_appended appended;
+    /* Of corpora (corpus/corpus.h). */
+    struct tool_corpus_options *corpus;
+    uint64_t estimated_keys; /* for which a new filter is made without -n; 0: not known */
+    double rate_default;     /* without -p; 0: that of lines */
+    const char *note;        /* of a new filter; NULL: none */
+
     double target; /* the rate of a new filter; 0: what came out of its plan */
     struct tool_seen seen;
     struct tool_dedupe dedupe;
@@ -40,6 +48,9 @@ bool tool_dedupe_sort_againsts(struct tool_dedupe_command *command);
 
 /* Makes filter or table, or opens the state, whose lock is then held. */
 bool tool_dedupe_prepare(struct tool_dedupe_command *command);
+
+/* Writes the state back, if there is one. */
+bool tool_dedupe_save_state(struct tool_dedupe_command *command);
 
 /* Settles by which rule keys are made, after both of them. */
 void tool_dedupe_settle_rules(struct tool_dedupe_command *command);

@@ -59,8 +59,15 @@ static bool estimate_keys(const struct tool_dedupe_command *command, uint64_t *k
 static bool refuse_memory(const struct tool_dedupe_command *command, uint64_t keys, uint64_t bytes)
 {
     char count[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES], given[TOOL_NUMBER_BYTES];
-    tool_error("%s lines need %s and --memory is %s", tool_format_count(count, keys),
-               tool_format_size(needed, bytes), tool_format_size(given, command->memory));
+    char rate[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES + 40] = "";
+    bloomery_plan plan = {.kind = BLOOMERY_BLOCKED, .keys = keys, .bytes = command->memory};
+    if (command->exact == 0 && bloomery_plan_solve(&plan, NULL, NULL) == BLOOMERY_OK &&
+        plan.rate < 0.5)
+        snprintf(fits, sizeof(fits), "; a rate of %s would fit (-p)",
+                 tool_format_rate(rate, plan.rate));
+    tool_error("%s %s need %s and --memory is %s%s", tool_format_count(count, keys),
+               command->note != NULL ? "keys" : "lines", tool_format_size(needed, bytes),
+               tool_format_size(given, command->memory), fits);
     return false;
 }
 
@@ -118,6 +125,13 @@ static bool create_filter(struct tool_dedupe_command *command)
     bloomery_error error;
     bloomery_create_options create = BLOOMERY_CREATE_OPTIONS;
     create.rule = command->choice.rule;
+    create.note = command->note;
+    if (command->rate == 0)
+        command->rate = command->estimated_keys > 0 && command->rate_default == 0
+                            ? RATE_DEFAULT
+                            : command->rate_default;
+    if (command->keys == 0)
+        command->keys = command->estimated_keys;
     command->target = command->rate > 0                          ? command->rate
                       : command->memory > 0 && command->keys > 0 ? 0
                                                                  : RATE_DEFAULT;
@@ -342,6 +356,18 @@ bool tool_dedupe_prepare(struct tool_dedupe_command *command)
     tool_seen_start(&command->seen, command->target);
     command->seen.advice = advice(command, there);
     command->dedupe.may_stop = command->seen.on_full == TOOL_FULL_STOP || command->memory > 0;
+    return true;
+}
+
+bool tool_dedupe_save_state(struct tool_dedupe_command *command)
+{
+    bloomery_error error;
+    if (command->state == NULL)
+        return true;
+    tool_interrupt_remove(NULL); /* there will be more than the empty file */
+    if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
+        return !tool_library_error(command->state, &error);
+    command->state_made = false;
     return true;
 }
 

@@ -15,6 +15,7 @@
 #include "base/numbers.h"
 #include "base/progress.h"
 #include "base/team.h"
+#include "command/corpus/corpus.h"
 #include "command/dedupe/dedupe_command.h"
 #include "filter/files.h"
 #include "tool.h"
@@ -89,13 +90,16 @@ static const char help[] =
     "What is compared of a line; the whole line is printed. Lines without a key are\n"
     "always printed:\n"
     "\n" TOOL_RULE_HELP "\n"
+    "Corpora, whose documents are lines of JSON:\n"
+    "\n" TOOL_CORPUS_HELP "\n"
     "If an input can't be read, or has a line that is too long, the run ends with\n"
     "exit code 2: no later input is read, and the state is not written.\n"
     "\n"
     "  bloomery dedupe urls.txt > unique.txt\n"
     "  bloomery dedupe -o urls.txt urls.txt\n"
     "  zcat *.gz | bloomery dedupe -n 100M -p 1e-9 > unique.txt\n"
-    "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n";
+    "  tail -f access.log | bloomery dedupe --state seen.bloom -F 1 -d ' '\n"
+    "  bloomery dedupe --jsonl text --unit paragraph --output-dir out in/*.jsonl.gz\n";
 
 enum {
     OPTION_MEMORY = TOOL_OPTION_OWN,
@@ -126,6 +130,7 @@ static const struct option options[] = {
     {"json", no_argument, NULL, OPTION_JSON},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
     {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
+    TOOL_CORPUS_OPTIONS,
     TOOL_LINE_OPTIONS,
     TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
@@ -195,6 +200,8 @@ static bool take_value(struct tool_dedupe_command *command, int option)
     case TOOL_OPTION_MAX_LINE:
         return tool_option_max_line(optarg, &command->source.line_max);
     default:
+        if (option >= TOOL_OPTION_UNIT && option < TOOL_OPTION_CORPUS_END)
+            return tool_corpus_option(command->corpus, option, optarg);
         return tool_rule_option(&command->choice, option);
     }
 }
@@ -273,7 +280,7 @@ static bool fits_together(const struct tool_dedupe_command *command)
     if (command->state != NULL && command->append != NULL &&
         tool_same_file(command->state, command->append))
         return !tool_usage("--state and --append name the same file, %s", command->state);
-    return output_fits(command) && stdin_is_read_once(command);
+    return output_fits(command) && stdin_is_read_once(command) && tool_corpus_options_fit(command);
 }
 
 /* Whether an input is the open file, which is written to: it would be read for ever. */
@@ -303,7 +310,8 @@ static bool is_output(int descriptor)
 static bool output_is_no_input(const struct tool_dedupe_command *command)
 {
     const char *name;
-    const bool printed = !tool_text_output_is_file(&command->output);
+    const bool printed =
+        !tool_text_output_is_file(&command->output) && command->corpus->output_dir == NULL;
     if (printed && (is_output(command->lock) || is_output(command->appended.descriptor))) {
         tool_error("standard output goes to %s too: it would be written twice, or lost",
                    is_output(command->lock) ? command->state : command->append);
@@ -333,18 +341,6 @@ static bool learn_lists(struct tool_dedupe_command *command)
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
-
-static bool save_state(struct tool_dedupe_command *command)
-{
-    bloomery_error error;
-    if (command->state == NULL)
-        return true;
-    tool_interrupt_remove(NULL); /* there will be more than the empty file */
-    if (bloomery_save(command->seen.filter, command->state, &error) != BLOOMERY_OK)
-        return !tool_library_error(command->state, &error);
-    command->state_made = false;
-    return true;
-}
 
 /* The number that -c prints; then everything that was to be delivered is on its way. A file is
  * written only if that is all there is. */
@@ -384,7 +380,7 @@ static int run(struct tool_dedupe_command *command)
     const bool early = command->json && dedupe->count_only;
     if (early && tool_dedupe_report(command, TOOL_FOUND) != TOOL_FOUND)
         return TOOL_ERROR;
-    int code = save_state(command) && good ? TOOL_FOUND : TOOL_ERROR;
+    int code = tool_dedupe_save_state(command) && good ? TOOL_FOUND : TOOL_ERROR;
     if (tool_interrupt_came(dedupe->interrupt) && code == TOOL_FOUND && !command->quiet)
         tool_say("dedupe: %s ended the input; %s has what came before it", tool_interrupt_name(),
                  command->state != NULL ? command->state : command->append);
@@ -414,7 +410,11 @@ static void clean_up(struct tool_dedupe_command *command)
 
 static int prepare_and_run(struct tool_dedupe_command *command)
 {
-    if (!tool_dedupe_sort_againsts(command) || !tool_dedupe_prepare(command))
+    if (!tool_dedupe_sort_againsts(command))
+        return TOOL_ERROR;
+    if (command->corpus->unit != TOOL_UNIT_NONE)
+        return output_is_no_input(command) ? tool_corpus_run(command) : TOOL_ERROR;
+    if (!tool_dedupe_prepare(command))
         return TOOL_ERROR;
     if (command->append != NULL &&
         !tool_appended_open(&command->appended, command->append, command->source.delimiter))
@@ -436,6 +436,8 @@ static int dedupe_main(int argc, char **argv)
     struct tool_dedupe_command *command =
         tool_allocate(sizeof(*command)); /* large: the output's buffer */
     memset(command, 0, sizeof(*command));
+    struct tool_corpus_options corpus = {.checkpoint = UINT64_MAX};
+    command->corpus = &corpus;
     command->on_full = command->lock = command->appended.descriptor = -1;
     command->source.delimiter = '\n';
     command->dedupe.seen = &command->seen;

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dedupe --unit: repeated documents, paragraphs or runs of words are taken out of a corpus.
+ *
+ *     sample          how many keys there will be (corpus_size.c), unless -n says so
+ *     filter          made for them, or the state's, or that of an earlier run's checkpoint
+ *     lists           documents of --against: their keys are added, nothing is written
+ *     each input      judged in order (corpus_pass.c); what stays is written beside it, whole or
+ *                     not at all, and the journal says that it is done (journal.c)
+ *     state, report
+ *
+ * One input after the other: between two of them the filter has the keys of whole inputs, and can be
+ * saved. A run that is ended anywhere goes on from there when it is said again.
+ *
+ *     in        a  b  c  d  e
+ *     done      a  b  c              the journal
+ *     saved     a  b                 the checkpoint
+ *     again           c  d  e        c: its keys alone; d and e: judged and written
+ */
+#include "command/corpus/corpus.h"
+
+#include "base/numbers.h"
+#include "base/progress.h"
+#include "command/corpus/corpus_pass.h"
+#include "command/corpus/corpus_size.h"
+#include "command/corpus/journal.h"
+#include "filter/files.h"
+#include "filter/packed_output.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000, KEYS_MIN = 1024 };
+
+/* An n-gram that is seen wrongly rarely decides about a paragraph. */
+#define NGRAM_RATE 1e-4
+
+struct corpus {
+    struct tool_dedupe_command *command;
+    const struct tool_corpus_options *options;
+    struct tool_judge judge;
+    struct tool_source source; /* the inputs of this shard */
+    struct tool_corpus_pass pass;
+    struct tool_journal journal;
+    struct tool_packed_output *output;
+    bloomery_filter *hasher;          /* makes the sample's hashes; NULL: made no more */
+    struct tool_corpus_counts counts; /* of this run */
+    double wrong_before;              /* removals of earlier runs */
+    bool failed;                      /* an input could not be read */
+    time_t saved_at;
+    char note[64];
+};
+
+/* ---- Beginning ------------------------------------------------------------------------------- */
+
+/* The inputs of this shard: one of N contiguous ranges, so that the order of documents is that of
+ * all inputs when the shards are put one after the other. */
+static void choose_inputs(struct corpus *corpus)
+{
+    const struct tool_corpus_options *options = corpus->options;
+    struct tool_source *source = &corpus->source;
+    *source = corpus->command->source;
+    source->layout = NULL;
+    source->returns_taken = true; /* white space of JSON */
+    source->no_archives = corpus->options->output_dir != NULL;
+    if (options->shards == 0 || options->shard_by_key)
+        return;
+    const size_t from = source->count * options->shard / options->shards;
+    source->count = source->count * (options->shard + 1) / options->shards - from;
+    source->paths += from;
+}
+
+static void set_judge(struct corpus *corpus)
+{
+    const struct tool_corpus_options *options = corpus->options;
+    struct tool_dedupe_command *command = corpus->command;
+    struct tool_judge *judge = &corpus->judge;
+    *judge = (struct tool_judge){
+        .unit = options->unit,
+        .ngram = options->ngram > 0 ? options->ngram : NGRAM_DEFAULT,
+        .threshold = options->threshold > 0 ? options->threshold : THRESHOLD_DEFAULT,
+        .annotate = options->annotate,
+        .shard = options->shard,
+        .shards = options->shard_by_key ? options->shards : 0,
+        .path = &command->choice.layout.path,
+        .rule = command->choice.rule,
+        .against = command->dedupe.against,
+        .against_count = command->dedupe.against_count,
+    };
+    if (judge->unit != TOOL_UNIT_NGRAM)
+        judge->threshold = TOOL_THRESHOLD_ONE;
+    command->rate_default = judge->unit == TOOL_UNIT_NGRAM ? NGRAM_RATE : 0;
+    if (judge->unit == TOOL_UNIT_NGRAM)
+        snprintf(corpus->note, sizeof(corpus->note), "keys of a corpus: runs of %u words",
+                 judge->ngram);
+    else
+        snprintf(corpus->note, sizeof(corpus->note), "keys of a corpus: %s",
+                 judge->unit == TOOL_UNIT_DOCUMENT ? "whole texts" : "paragraphs");
+    command->note = corpus->note;
+}
+
+/* A filter of a corpus says in its note what its keys are; one of lines says nothing. */
+static bool note_fits(const struct corpus *corpus, const char *path, const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    if (info.note == NULL || strncmp(info.note, "keys of a corpus: ", 18) != 0 ||
+        strcmp(info.note, corpus->note) == 0)
+        return true;
+    tool_error("%s: has other keys (%s) than these options make (%s)", path, info.note + 18,
+               corpus->note + 18);
+    return false;
+}
+
+static bool againsts_fit(const struct corpus *corpus)
+{
+    const bloomery_key_rule *ours = &corpus->judge.rule;
+    for (size_t i = 0; i < corpus->judge.against_count; i++) {
+        const struct tool_against *against = &corpus->judge.against[i];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(against->filter, false, &info);
+        if (!note_fits(corpus, against->path, against->filter))
+            return false;
+        if (!tool_rule_is_none(&info.rule) &&
+            ((info.rule.flags ^ ours->flags) & TOOL_RULE_OF_KEY) != 0) {
+            tool_error("%s: its keys are made by another rule; give --trim, --lower and --upper "
+                       "as it was built",
+                       against->path);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The smallest filter makes hashes for the sample, of which only equality counts. */
+static bool make_hasher(struct corpus *corpus)
+{
+    const bloomery_plan plan = {.kind = BLOOMERY_BLOCKED,
+                                .blocks_per_key = 1,
+                                .probes = 1,
+                                .bits = 512,
+                                .hash = BLOOMERY_HASH_XXH3_64};
+    bloomery_error error;
+    if (bloomery_create(&plan, NULL, &corpus->hasher, &error) == BLOOMERY_OK)
+        return true;
+    return !tool_library_error(NULL, &error);
+}
+
+/* Samples what will be added: the inputs, and the documents of --against. */
+static bool get_size(struct corpus *corpus, struct tool_corpus_size *size)
+{
+    struct tool_corpus_size lists = {0};
+    struct tool_source source = corpus->source;
+    if (!make_hasher(corpus))
+        return false;
+    corpus->judge.filter = corpus->hasher;
+    tool_corpus_size_get(&corpus->judge, &source, size);
+    if (corpus->command->list_count > 0) {
+        source.paths = (char *const *)(const void *)corpus->command->lists;
+        source.count = corpus->command->list_count;
+        tool_corpus_size_get(&corpus->judge, &source, &lists);
+        if (corpus->options->no_add)
+            size->different = 0;
+        size->different += lists.different;
+    }
+    return true;
+}
+
+/* ---- The names of outputs -------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int compare_names(const void *one, const void *other)
+{
+    return strcmp(base_name(*(char *const *)one), base_name(*(char *const *)other));
+}
+
+/* Each input has an output of its own. */
+static bool names_differ(const struct corpus *corpus)
+{
+    const size_t count = corpus->source.count;
+    char **paths = tool_allocate((count + 1) * sizeof(*paths));
+    bool good = true;
+    if (count > 0)
+        memcpy(paths, corpus->source.paths, count * sizeof(*paths));
+    qsort(paths, count, sizeof(*paths), compare_names);
+    for (size_t i = 1; i < count && good; i++)
+        if (compare_names(&paths[i - 1], &paths[i]) == 0) {
+            tool_error("%s and %s would have one output, %s/%s; give their directories outputs of "
+                       "their own",
+                       paths[i - 1], paths[i], corpus->options->output_dir, base_name(paths[i]));
+            good = false;
+        }
+    free(paths);
+    return good;
+}
+
+/* An output takes the place of no input, and of no file that is not ours. */
+static bool output_is_free(const struct corpus *corpus, const char *input)
+{
+    const char *directory = corpus->options->output_dir, *name = base_name(input);
+    struct stat output;
+    bool changed;
+    const size_t room = strlen(directory) + strlen(name) + 2;
+    char *path = tool_allocate(room);
+    snprintf(path, room, "%s/%s", directory, name);
+    const bool there = lstat(path, &output) == 0;
+    bool good = true;
+    if (tool_path_is_stdin(input) || name[0] == '\0' || strchr(input, '\n') != NULL) {
+        tool_error("%s: --output-dir needs inputs with names for their outputs",
+                   tool_path_said(input));
+        good = false;
+    } else if (there && tool_same_file(input, path)) {
+        tool_error("%s: is in --output-dir, and would be its own output", input);
+        good = false;
+    } else if (tool_journal_has(&corpus->journal, input, &changed)) {
+        if (changed || !there)
+            tool_error("%s: %s since it was deduplicated into %s; an empty --output-dir begins "
+                       "anew",
+                       changed ? input : path, changed ? "has changed" : "is gone", directory);
+        good = !changed && there;
+    } else if (there && !tool_journal_has_begun(&corpus->journal, input)) {
+        tool_error("%s: exists already, and is not of this run", path);
+        good = false;
+    }
+    free(path);
+    return good;
+}
+
+/* What must be the same in all runs into one directory. */
+static void say_options(const struct corpus *corpus, char *text, size_t room)
+{
+    const struct tool_dedupe_command *command = corpus->command;
+    const struct tool_corpus_options *options = corpus->options;
+    size_t used = (size_t)snprintf(
+        text, room,
+        "unit=%d jsonl=%s ngram=%u threshold=%u annotate=%s no-add=%d shard=%u/%u by=%d rule=%u "
+        "keys=%llu rate=%a memory=%llu exact=%u on-full=%d state=%s against=",
+        (int)options->unit, command->choice.layout.path.text, corpus->judge.ngram,
+        corpus->judge.threshold, options->annotate != NULL ? options->annotate : "",
+        options->no_add, options->shard, options->shards, options->shard_by_key,
+        corpus->judge.rule.flags, (unsigned long long)command->keys, command->rate,
+        (unsigned long long)command->memory, command->exact, command->on_full,
+        command->state != NULL ? command->state : "");
+    for (size_t i = 0; i < command->against_given && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s,", command->againsts[i]);
+    for (char *at = text; *at != '\0'; at++)
+        if (*at == '\n')
+            *at = ' ';
+}
+
+static bool open_journal(struct corpus *corpus)
+{
+    size_t room = 1024;
+    for (size_t i = 0; i < corpus->command->against_given; i++)
+        room += strlen(corpus->command->againsts[i]) + 1;
+    room += corpus->command->state != NULL ? strlen(corpus->command->state) : 0;
+    room += corpus->options->annotate != NULL ? strlen(corpus->options->annotate) : 0;
+    char *text = tool_allocate(room);
+    say_options(corpus, text, room);
+    const bool good = tool_journal_open(&corpus->journal, corpus->options->output_dir, text);
+    free(text);
+    for (size_t i = 0; good && i < corpus->source.count; i++)
+        if (!output_is_free(corpus, corpus->source.paths[i]))
+            return false;
+    return good && names_differ(corpus);
+}
+
+static bool has_work(const struct corpus *corpus)
+{
+    bool changed;
+    for (size_t i = 0; i < corpus->source.count; i++)
+        if (!tool_journal_has(&corpus->journal, corpus->source.paths[i], &changed))
+            return true;
+    return !corpus->journal.whole;
+}
+
+/* ---- What was seen --------------------------------------------------------------------------- */
+
+/* The filter of the earlier run takes the place of the one that was made. */
+static bool open_checkpoint(struct corpus *corpus)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    opening.flags = BLOOMERY_OPEN_COPY;
+    opening.memory_limit = command->memory;
+    bloomery_free(command->seen.filter);
+    command->seen.filter =
+        tool_filter_open_with(corpus->journal.checkpoint_path, opening, command->secret_file);
+    if (command->seen.filter != NULL)
+        tool_seen_start(&command->seen, command->target);
+    return command->seen.filter != NULL;
+}
+
+static bool learn(struct corpus *corpus, const struct tool_source *source)
+{
+    const bool no_add = corpus->judge.no_add;
+    corpus->judge.no_add = false;
+    corpus->pass.learns = true;
+    const bool good = tool_corpus_pass_run(&corpus->pass, source);
+    corpus->pass.learns = false;
+    corpus->judge.no_add = no_add;
+    return good;
+}
+
+static bool learn_lists(struct corpus *corpus)
+{
+    struct tool_source lists = corpus->source;
+    lists.paths = (char *const *)(const void *)corpus->command->lists;
+    lists.count = corpus->command->list_count;
+    return lists.count == 0 || learn(corpus, &lists);
+}
+
+/* The keys of inputs that are done and were not saved. */
+static bool learn_again(struct corpus *corpus)
+{
+    const struct tool_journal *journal = &corpus->journal;
+    /* A run that came to its end has written its state. */
+    if (journal->whole && corpus->command->state != NULL)
+        return true;
+    for (size_t i = journal->checkpoint; i < journal->done_count; i++) {
+        struct tool_source one = corpus->source;
+        char *path = journal->done[i].path;
+        one.paths = &path;
+        one.count = 1;
+        if (!learn(corpus, &one))
+            return false;
+    }
+    return true;
+}
+
+/* With --no-add the filter of the lists is compared with, as those of --against are. */
+static void compare_with_lists(struct corpus *corpus)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    corpus->judge.no_add = true;
+    if (command->list_count == 0)
+        return;
+    command->dedupe.against[command->dedupe.against_count] = (struct tool_against){
+        .path = command->lists[0], .filter = command->seen.filter, .rule = corpus->judge.rule};
+    corpus->judge.against_count = command->dedupe.against_count + 1;
+}
+
+static bool begin_seen(struct corpus *corpus)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    if (!tool_dedupe_prepare(command))
+        return false;
+    if (command->state != NULL && !note_fits(corpus, command->state, command->seen.filter))
+        return false;
+    if (corpus->journal.checkpoint > 0 && !open_checkpoint(corpus))
+        return false;
+    corpus->judge.filter = command->seen.filter;
+    corpus->judge.rule = command->dedupe.rule;
+    if ((corpus->judge.rule.flags & ~TOOL_RULES_OF_TEXT) != 0 || corpus->judge.rule.comment != 0) {
+        tool_error("%s: makes its keys by a rule that is not for texts", command->state);
+        return false;
+    }
+    if (corpus->journal.checkpoint == 0 && !learn_lists(corpus))
+        return false;
+    if (!learn_again(corpus))
+        return false;
+    tool_seen_restart(&command->seen);
+    if (corpus->options->no_add)
+        compare_with_lists(corpus);
+    return true;
+}
+
+/* ---- Inputs ---------------------------------------------------------------------------------- */
+
+static bool write_out(void *context, const void *data, size_t bytes)
+{
+    struct tool_out *out = context;
+    tool_out_bytes(out, data, bytes);
+    return tool_out_flush(out);
+}
+
+static bool write_packed(void *context, const void *data, size_t bytes)
+{
+    return tool_packed_output_write(context, data, bytes);
+}
+
+static bool save_checkpoint(struct corpus *corpus)
+{
+    const uint64_t wanted = corpus->options->checkpoint;
+    const uint64_t seconds = wanted != UINT64_MAX ? wanted : CHECKPOINT_DEFAULT;
+    bloomery_error error;
+    if (corpus->judge.no_add || corpus->command->exact > 0 ||
+        (uint64_t)(time(NULL) - corpus->saved_at) < seconds)
+        return true;
+    if (bloomery_save(corpus->command->seen.filter, corpus->journal.checkpoint_path, &error) !=
+        BLOOMERY_OK) {
+        tool_library_error(corpus->journal.checkpoint_path, &error);
+        return false;
+    }
+    corpus->saved_at = time(NULL);
+    return tool_journal_checkpoint(&corpus->journal);
+}
+
+static void note_counts(struct corpus *corpus)
+{
+    tool_corpus_counts_add(&corpus->counts, &corpus->pass.counts);
+    corpus->command->dedupe.lines = corpus->counts.documents;
+    corpus->command->dedupe.kept = corpus->counts.documents - corpus->counts.dropped;
+    corpus->command->dedupe.stopped = corpus->pass.stopped;
+}
+
+/* One input and its output. False: the run ends here. An input that can't even be opened is left
+ * out. One that fails later ends the run, for the filter has keys of it that nothing has. */
+static bool run_input(struct corpus *corpus, char *path)
+{
+    struct tool_source one = corpus->source;
+    struct tool_corpus_pass *pass = &corpus->pass;
+    const char *directory = corpus->options->output_dir;
+    one.paths = &path;
+    one.count = 1;
+    pass->counts = (struct tool_corpus_counts){0};
+    if (!tool_journal_begin(&corpus->journal, path))
+        return false;
+    corpus->output = tool_packed_output_open(directory, base_name(path), tool_path_packing(path));
+    if (corpus->output == NULL)
+        return false;
+    pass->write = write_packed;
+    pass->context = corpus->output;
+    const bool good = tool_corpus_pass_run(pass, &one);
+    note_counts(corpus);
+    if (!good) {
+        tool_packed_output_drop(corpus->output);
+        corpus->failed = true;
+        return pass->counts.documents == 0 && !pass->stopped && !pass->failed;
+    }
+    if (!tool_packed_output_finish(corpus->output, NULL))
+        return false;
+    /* Of all runs: that of earlier ones, and this one's so far. */
+    return tool_journal_done(&corpus->journal, path, &pass->counts,
+                             corpus->wrong_before + tool_corpus_wrong(corpus->command,
+                                                                      &corpus->judge,
+                                                                      &corpus->counts)) &&
+           save_checkpoint(corpus);
+}
+
+static bool run_inputs(struct corpus *corpus)
+{
+    bool changed;
+    corpus->saved_at = time(NULL);
+    for (size_t i = 0; i < corpus->source.count; i++)
+        if (!tool_journal_has(&corpus->journal, corpus->source.paths[i], &changed) &&
+            !run_input(corpus, corpus->source.paths[i]))
+            return false;
+    return true;
+}
+
+/* All inputs to one output. */
+static bool run_to_one(struct corpus *corpus)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    struct tool_out *out = &command->dedupe.out;
+    const bool to_file = tool_text_output_is_file(&command->output);
+    if (!tool_text_output_begin(&command->output, out))
+        return false;
+    corpus->pass.write = write_out;
+    corpus->pass.context = out;
+    const bool whole = tool_corpus_pass_run(&corpus->pass, &corpus->source);
+    note_counts(corpus);
+    /* What was printed is delivered, also if what was seen is full. */
+    const bool delivered = whole || (corpus->pass.stopped && !to_file && !corpus->pass.failed);
+    const int code =
+        tool_text_output_finish(&command->output, out, delivered ? TOOL_FOUND : TOOL_ERROR);
+    corpus->failed = !whole;
+    return code == TOOL_FOUND;
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static int finish(struct corpus *corpus, bool good)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    struct tool_corpus_counts all = corpus->counts;
+    double wrong = tool_corpus_wrong(command, &corpus->judge, &corpus->counts);
+    const bool to_directory = corpus->options->output_dir != NULL;
+    /* What was seen when it was full has keys of documents that were not delivered. */
+    if (good && !corpus->pass.stopped && (!to_directory || !corpus->failed)) {
+        good = tool_dedupe_save_state(command);
+        good = good && (!to_directory || tool_journal_end(&corpus->journal));
+    } else if (command->state != NULL && !command->state_made) {
+        tool_say("%s was not changed", command->state);
+    }
+    if (corpus->pass.stopped)
+        tool_seen_say_full(&command->seen, corpus->counts.documents,
+                           corpus->counts.documents - corpus->counts.dropped);
+    tool_tally_say(&corpus->pass.tally, &corpus->judge.rule, "");
+    if (to_directory) {
+        all = corpus->journal.counts;
+        wrong = corpus->journal.wrong;
+    }
+    if (good)
+        tool_corpus_report(command, &corpus->judge, &all, wrong);
+    return good && !corpus->failed ? TOOL_FOUND : TOOL_ERROR;
+}
+
+static int run_corpus(struct corpus *corpus)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    struct tool_corpus_size size = {0};
+    const bool to_directory = corpus->options->output_dir != NULL;
+    const char *missing = corpus->judge.unit == TOOL_UNIT_NGRAM ? tool_words_load() : NULL;
+    if (missing != NULL) {
+        tool_error("words need libunistring: %s", missing);
+        return TOOL_ERROR;
+    }
+    const bool sampled = command->keys == 0 || corpus->options->dry_run;
+    if (!againsts_fit(corpus) || (sampled && !get_size(corpus, &size)))
+        return TOOL_ERROR;
+    if (corpus->options->dry_run && !size.known)
+        return tool_usage("--dry-run samples files; a pipe can't be read twice");
+    if (corpus->options->dry_run)
+        return tool_corpus_print_plans(command, &corpus->judge, &size);
+    if (to_directory && !open_journal(corpus))
+        return TOOL_ERROR;
+    if (to_directory && !has_work(corpus)) {
+        if (!command->quiet)
+            tool_say("dedupe: all inputs were deduplicated into %s before",
+                     corpus->options->output_dir);
+        return TOOL_FOUND;
+    }
+    corpus->wrong_before = corpus->journal.wrong;
+    if (size.known)
+        command->estimated_keys = KEYS_MIN + (uint64_t)(1.05 * size.different);
+    if (!begin_seen(corpus))
+        return TOOL_ERROR;
+    return finish(corpus, to_directory ? run_inputs(corpus) : run_to_one(corpus));
+}
+
+int tool_corpus_run(struct tool_dedupe_command *command)
+{
+    struct corpus *corpus = tool_allocate(sizeof(*corpus));
+    memset(corpus, 0, sizeof(*corpus));
+    corpus->command = command;
+    corpus->options = command->corpus;
+    corpus->journal.file = -1;
+    choose_inputs(corpus);
+    set_judge(corpus);
+    corpus->pass.judge = &corpus->judge;
+    corpus->pass.seen = &command->seen;
+    corpus->pass.silent = !tool_progress_is_shown(!corpus->options->output_dir &&
+                                                  !tool_text_output_is_file(&command->output) &&
+                                                  tool_progress_is_in_the_way(true));
+    const int code = run_corpus(corpus);
+    tool_journal_close(&corpus->journal);
+    bloomery_free(corpus->hasher);
+    free(corpus);
+    return code;
+}
