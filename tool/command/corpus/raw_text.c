@@ -124,10 +124,12 @@ bool tool_raw_paragraph_next(struct tool_raw_text *text, struct tool_raw_paragra
     while (at < end) { /* blank lines behind it */
         line = at + escape_bytes(at);
         at = skip_blanks(line, end);
-        if (at == end)
+        if (at == end) {
+            paragraph->ends_line = line == end; /* or blanks are behind the last line end */
             line = end;
-        else if (!is_line_end(at, end))
+        } else if (!is_line_end(at, end)) {
             break;
+        }
     }
     text->at = paragraph->ends_line ? line : end;
     return true;
