@@ -91,6 +91,10 @@ static const char help[] =
     "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
     "warning says so if the first line of an input ends in one.\n"
     "\n"
+    "If no more is found than false positives would be, some of the first keys are\n"
+    "looked for in other forms (case, blanks, hex, numbers, UTF-16, carriage\n"
+    "returns); a hint on standard error names a form that the filter has.\n"
+    "\n"
     "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none,\n"
     "2 an error. If one input fails, the others are still read.\n"
     "\n"
@@ -240,6 +244,21 @@ static const bloomery_key_rule *rule_that_warns(const struct tool_question *ques
     return &question->rules[0];
 }
 
+static void say_hints(const struct tool_question *question)
+{
+    for (size_t f = 0; f < question->filter_count && question->hint != NULL; f++) {
+        const struct tool_queried *queried = &question->filters[f];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(queried->filter, false, &info);
+        const struct tool_hint_answer answer = {.name = queried->name,
+                                                .hits = queried->hits,
+                                                .queried = question->queried,
+                                                .optional = tool_rule_is_none(&info.rule)};
+        if (queried->rule == 0 && answer.hits <= answer.queried)
+            tool_hint_say(question->hint, queried->filter, &answer);
+    }
+}
+
 /* Messages after all queries. False if some could not be answered. */
 static bool say_rest(struct query *query)
 {
@@ -256,13 +275,9 @@ static bool say_rest(struct query *query)
                good;
     for (size_t f = 0; f < question->filter_count; f++)
         hits += question->filters[f].hits;
-    for (size_t f = 0; f < question->filter_count && hits == 0 && question->hint != NULL; f++) {
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(question->filters[f].filter, false, &info);
-        if (question->filters[f].rule == 0)
-            tool_hint_say(question->hint, question->filters[f].name, question->filters[f].filter,
-                          tool_rule_is_none(&info.rule));
-    }
+    /* Hits of one filter may be chance. Those of several, or confirmed ones, count as real. */
+    if (hits == 0 || (question->filter_count == 1 && question->confirm == NULL))
+        say_hints(question);
     return good;
 }
 

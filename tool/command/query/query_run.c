@@ -208,15 +208,6 @@ static size_t query(struct querier *querier, size_t count)
     return tool_ones_in(querier->selected, count);
 }
 
-/* Whether no filter has any of the keys so far. */
-static bool found_none(const struct querier *querier)
-{
-    uint64_t hits = 0;
-    for (size_t f = 0; f < querier->question->filter_count; f++)
-        hits += querier->hits[f];
-    return hits == 0;
-}
-
 /* The first keys of the input, for the hint. Chunk 0 is one thread's alone, so the keys that are
  * kept are the same however many threads there are. */
 static void keep_first_keys(struct querier *querier, size_t count)
@@ -388,7 +379,7 @@ static bool answer(struct querier *querier, size_t count)
     if (question->most > 0)
         hits = take_most(querier, count, hits);
     querier->selected_count += hits;
-    if (question->hint != NULL && found_none(querier))
+    if (question->hint != NULL)
         keep_first_keys(querier, count);
     if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm))
         return false;
