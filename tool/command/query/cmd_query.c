@@ -38,7 +38,8 @@ static const char help[] =
     "  -q, --quiet           print nothing; stop at the first match\n"
     "  -n, --line-number     before each line its number in its input and a colon;\n"
     "                        with one thread\n"
-    "  -H, --with-input      before each line the name of its input and a colon\n"
+    "  -H, --with-input      before each line the name of its input and a colon; with\n"
+    "                        -c, a count of each input behind its name\n"
     "  -l, --list-inputs     print only the names of inputs of which some line would\n"
     "                        be printed; each is read to the first one\n"
     "  -m, --max-count N     at most N lines of each input; with one thread\n"
@@ -330,7 +331,7 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     int code = !all_read ? TOOL_ERROR : query->question.selected > 0 ? TOOL_FOUND : TOOL_NONE;
     if (query->json)
         return print_json(query, all_read, code);
-    if (query->question.count_only)
+    if (query->question.count_only && !query->question.input_names)
         print_counts(&query->question);
     return code;
 }
@@ -377,9 +378,13 @@ static bool grep_letters_fit(const struct query *query)
     const bool placed = question->input_names || question->line_numbers;
     if (!placed && question->most == 0)
         return true;
+    if (question->input_names && question->count_only && !question->line_numbers &&
+        question->most == 0 && !question->quiet && !query->json && query->key_count == 0)
+        return !question->with_filename ||
+               !tool_usage("-c counts of inputs (-H) or of filters (--with-filename), not both");
     if (question->count_only || question->quiet || query->positions || query->key_count > 0)
         return !tool_usage("-n, -H, -l and -m go with lines of inputs, without -c, -q, -k and "
-                           "--positions");
+                           "--positions; only -H goes with -c");
     if (question->list_inputs && (placed || question->counts || question->with_filename))
         return !tool_usage("-l prints names in place of lines; it does not go with -n, -H, "
                            "--counts and --with-filename");
