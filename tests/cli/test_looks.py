@@ -131,5 +131,26 @@ def damaged_files_of_ours_speak_of_no_other_system(c):
                 c.expect(word not in text, f"{line} of {len(data)} bytes: {text}")
 
 
+@case
+def names_of_dialects_may_be_written_as_their_systems_do(c):
+    for name in ("DCSO", "Dcso", "Guava", "Bits_and_Blooms", "pybloom_live"):
+        c.run(f"build -q --force --dialect {name} -n 100 -p 0.01 -o f.bf", stdin="a\n", stderr=None)
+        c.run(f"query --dialect {name} f.bf", stdin="a\n", stdout="a\n")
+    c.run("inspect --dialect DCSOS f.bf", code=2, stderr=has("unknown dialect 'DCSOS'"))
+
+
+@case
+def a_name_of_a_packed_file_is_warned_of(c):
+    """What is written under it is not packed."""
+    said = "bloomery: build: warning: f.{}: is written uncompressed, whatever its name says\n"
+    for ending in ("gz", "zst", "xz", "bz2"):
+        c.run(f"build -q -n 9 --dialect dcso -p 0.01 -o f.{ending}", stdin="a\n", stderr=has(said.format(ending)))
+        c.run(f"query --dialect dcso f.{ending}", stdin="a\n", stdout="a\n")
+        c.run(f"build -q --force -n 9 -o f.{ending}", stdin="a\n", stderr=said.format(ending))
+    c.run("merge -q -o m.gz f.gz", stderr=has("m.gz: is written uncompressed"))
+    c.run("build -q -n 9 -o gz", stdin="a\n")
+    c.run("build -q -n 9 -o f.gz.bloom", stdin="a\n")
+
+
 if __name__ == "__main__":
     main()
