@@ -7,6 +7,7 @@
 #include "tool.h"
 
 #include <jansson.h>
+#include <stdint.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -103,9 +104,18 @@ static int print_command_help(const char *name, const char *part)
     if (command == NULL)
         return TOOL_ERROR;
     const size_t prefix = strlen(command->name) + 1;
-    for (size_t i = 0; part != NULL && command->parts != NULL && command->parts[i] != NULL; i++)
+    const struct tool_command *found = part != NULL && command->parts != NULL ? NULL : command;
+    for (size_t i = 0; found == NULL && command->parts[i] != NULL; i++)
         if (strcmp(command->parts[i]->name + prefix, part) == 0)
-            command = command->parts[i];
+            found = command->parts[i];
+    if (found == NULL) {
+        /* The command knows other names of its parts, and what to say of the rest. */
+        static char help[] = "--help";
+        char *arguments[] = {(char *)(uintptr_t)name, (char *)(uintptr_t)part, help, NULL};
+        tool_set_command(command);
+        return command->run(3, arguments);
+    }
+    command = found;
     struct tool_out out;
     tool_out_start(&out);
     tool_out_text(&out, command->help);

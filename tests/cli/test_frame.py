@@ -151,6 +151,23 @@ def names_of_other_programs_lead_to_the_command(c):
 
 
 @case
+def names_of_other_queues_lead_to_the_part_of_sieve(c):
+    parts = re.findall(r"^  ([a-z]+)  ", c.run("sieve --help", stdout=None)[0].decode(), re.M)
+    for name, here in (("add", "push"), ("insert", "push"), ("enqueue", "push"), ("get", "pop"), ("next", "pop"),
+                       ("done", "ack"), ("check", "contains"), ("query", "contains"), ("info", "status"),
+                       ("show", "status"), ("list", "export"), ("repair", "recover"), ("commit", "flush")):
+        c.expect(here in parts and name not in parts, f"{name} is {here}: {parts}")
+        said = (f"bloomery: sieve: unknown command '{name}'; its name here is '{here}'\n"
+                "try 'bloomery sieve --help'\n")
+        c.run(f"sieve {name} x", code=2, stderr=said)
+        c.run(f"help sieve {name}", code=2, stderr=said)
+    for part in parts:
+        c.run(f"help sieve {part}", stdout=has(f"bloomery sieve {part}"))
+    c.run("help sieve note", stdout=has("bloomery sieve mark"))
+    c.run("help sieve frobnicate", code=2, stderr=has("unknown command 'frobnicate'"))
+
+
+@case
 def manual_and_help_say_bloom_filter(c):
     for line in ("--help", "plan --help", "build --help", "query --help", "dedupe --help"):
         c.run(line, stdout=has("Bloom filter"))

@@ -101,9 +101,29 @@ def the_last_input_is_left_when_enough_was_found(c):
 
 
 @case
+def counts_are_those_of_each_input(c):
+    """As of grep -H -c: every input that could be read, in order, also one without a line."""
+    lines = [f"{n}\n" for n in range(100000)]
+    c.run("build -q -n 100000 -p 1e-9 -o f.bloom", stdin="".join(lines))
+    c.file("big", "".join(lines) + "other\n" * 7)
+    c.file("some", "5\n6\nother\n")
+    c.file("none", "other\n")
+    c.file("empty", "")
+    for threads in (1, 4):
+        c.run(f"query -j {threads} -H -c f.bloom big some none empty some",
+              stdout="big:100000\nsome:2\nnone:0\nempty:0\nsome:2\n")
+        c.run(f"query -j {threads} -v -H -c f.bloom big some none empty",
+              stdout="big:7\nsome:1\nnone:1\nempty:0\n")
+    c.run("query -H -c f.bloom", stdin="5\n", stdout="(standard input):1\n")
+    c.run("query -H -c f.bloom none", stdout="none:0\n", code=1)
+    c.run("query -H -c f.bloom missing some", stdout="some:2\n", code=2, stderr=has("missing: No such file"))
+    c.run("query -c f.bloom big some", stdout="100002\n")
+
+
+@case
 def letters_that_do_not_fit_are_refused(c):
     set_up(c)
-    for options in ("-n -c", "-H -c", "-l -c", "-m 1 -c", "-n -q", "-l -q", "-n -k a", "-m 1 -k a",
+    for options in ("-n -c", "-H -c -n", "-H -c -k a", "-H -c -q", "-H -c --json", "-H -c -m 1", "-H -c --with-filename", "-l -c", "-m 1 -c", "-n -q", "-l -q", "-n -k a", "-m 1 -k a",
                     "-n --positions", "-l --positions", "-l -n", "-l -H", "-l --with-filename", "-l --counts",
                     "-m 1 --counts", "-m 0", "-m x"):
         c.run(f"query {options} f.bloom one", code=2, stderr=has("try 'bloomery query --help'"))

@@ -227,4 +227,39 @@ def merge_waits_for_an_adder(c):
     c.run("query -c a.bloom", stdin="a key\n" + numbers(0, 4000), stdout="4001\n")
 
 
+@case
+def files_of_another_system_are_merged_as_they_are(c):
+    """What `join` of DCSO's bloom does, in one step; the same bits as of a filter of all keys."""
+    some, others = "".join(f"{i}\n" for i in range(600)), "".join(f"{i}\n" for i in range(400, 1000))
+    for dialect, exact in (("guava", True), ("spark", True), ("orc", True), ("cassandra", True), ("dcso", False)):
+        for name, keys in (("a.bf", some), ("b.bf", others), ("all.bf", some + others)):
+            c.run(f"build -q --force --dialect {dialect} -n 1000 -p 0.01 -o {name}", stdin=keys, stderr=None)
+        c.run(f"merge -q --force --dialect {dialect} -o m.bf a.bf b.bf")
+        c.run(f"compare -q --dialect {dialect} m.bf all.bf")
+        c.expect(not exact or c.read("m.bf") == c.read("all.bf"), f"{dialect}: other bytes than of all keys")
+        c.run(f"query -c --dialect {dialect} m.bf", stdin=some + others, stdout="1200\n")
+        c.run(f"merge -q --force --ours --dialect {dialect} -o m.bloom a.bf b.bf")
+        c.run("query -c m.bloom", stdin=some + others, stdout="1200\n")
+        c.run(f"compare -q --dialect {dialect} m.bloom all.bf")
+        c.run(f"merge -q --force --intersect --dialect {dialect} -o i.bf a.bf all.bf")
+        c.run(f"compare -q --dialect {dialect} i.bf a.bf")
+        c.run(f"merge --check-only --dialect {dialect} a.bf b.bf m.bloom", stdout="3 filters are compatible\n")
+        c.run(f"merge -q --dialect {dialect} -o - a.bf b.bf", stdout=c.read("m.bf"))
+    c.run("merge --dialect dcso -o b.bf a.bf b.bf", code=2, stderr=has("--force overwrites it"))
+    c.run("compare --dialect guava a.bf b.bf", code=2, stderr=has("this looks like a filter of dcso"))
+    c.run("merge --ours -o x.bloom m.bloom", code=2, stderr=has("--ours goes with --dialect"))
+
+
+@case
+def a_merged_file_loses_nothing_that_the_parts_have(c):
+    """An index of ClickHouse's has many filters, of which one was merged."""
+    block = c.run("build -q --dialect clickhouse-index -n 8 -p 0.01 -o -", stdin="a\n", stdout=None, stderr=None)[0]
+    c.file("two.idx", block * 3000)
+    reading = "--dialect clickhouse-index,rate=0.01,index=1"
+    c.run(f"merge {reading} -o m.idx two.idx two.idx", code=2,
+          stderr=has("has more than the one filter", "--ours makes a file of ours"))
+    c.expect("m.idx" not in c.names(), "it was written")
+    c.run(f"merge -q {reading} --ours -o m.bloom two.idx two.idx", stderr=None)
+
+
 main()

@@ -197,9 +197,21 @@ def what_is_packed_twice_is_told(c):
                             "and not a list of keys; unpack it first")
 
 
+def orc_file():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "vectors", "dialect",
+                        "orc_bad_bloom_filter_1.6.0.orc")
+    with open(path, "rb") as file:
+        return file.read()
+
+
 @case
 def what_is_no_list_is_refused_by_name(c):
     seeming = [("a SQLite database", database(c)), ("a Parquet file", b"PAR1\x15\x04\x15\x10" + bytes(90)),
+               ("an ORC file", orc_file()), ("an ORC file", b"ORC\n\6\x08\1\x10\1" + bytes(90)),
+               ("a WARC archive of web pages", b"WARC/1.0\r\nWARC-Type: warcinfo\r\n\r\n"),
+               ("a WARC archive of web pages", b"WARC/1.1\r\n"),
+               ("an ISO image of a disc", bytes(32768) + b"\1CD001\1\0" + bytes(2000)),
+               ("an ISO image of a disc", b"\x33\xed\x90" * 10922 + bytes(2) + b"\1CD001\1\0" + bytes(2000)),
                ("an Arrow file", b"ARROW1\0\0" + bytes(90)), ("an Avro file", b"Obj\1\4" + bytes(90)),
                ("an HDF5 file", b"\x89HDF\r\n\x1a\n" + bytes(90)), ("a NumPy array", b"\x93NUMPY\1\0v\0{"),
                ("a serialized Java object", b"\xac\xed\0\5sr\0\x11java"), ("a PDF document", b"%PDF-1.4\n"),
@@ -284,6 +296,9 @@ def text_takes_the_bytes_as_they_are(c):
 def lines_that_begin_like_headers_are_lines(c):
     """Numbers that a cpio archive begins with, words, brackets, and names as long as tar's."""
     for content in (b"070701\n", b"07070100000000000000\n070707\n", b"LZIP\n", b"PAR1\n", b"Obj\n", b"]\n]]\n",
+                    b"ORC\n", b"ORC\nORC\n", b"ORCHID\n", b"ORC\tb\n", b"ORC is a file format of Apache's\n", b"ORC",
+                    b"WARC/1.0\n", b"WARC/1.0", b"WARC\n", b"WARC/1.0 \n", b"WARC/10\n",
+                    b"a\n" * 16384 + b"\nCD001\n" + b"a\n" * 9,
                     b"MSCF\n", b"xar!\n", b"Rar!\n", b"ARROW1\n", b"!<arch>", b"%PDF", b"SQLite format 3\n",
                     b"P*M\n", b"x" * 100 + b"\n" + b"y" * 500 + b"\n", b"x" * 600 + b"\n", b"0" * 600 + b"\n",
                     b"070701" + b"0" * 104 + b"\n", b"\x1f\x9d\0\n", b"\x1f\x9d\xff\n"):

@@ -554,6 +554,50 @@ def hints_are_no_false_positives(c):
 
 
 @case
+def hits_at_the_rate_are_hinted_at_if_another_form_is_found(c):
+    """Keys that another program hashed otherwise are found at the filter's rate, which looks like an answer."""
+    numbers = "".join(f"{n}\n" for n in range(5000))
+    words = "".join(f"Key {n}\n" for n in range(5000))
+    for built, asked, option in (("--int64", numbers, "--int64"), ("--int32", numbers, "--int32"),
+                                 ("--utf16", words, "--utf16"), ("--lower", words, "--lower"),
+                                 ("--upper", words, "--upper"),
+                                 ("--trim", words.replace("Key", " Key"), "--trim"),
+                                 ("--hex", "".join(f"{n:08x}\n" for n in range(5000)), "--hex"),
+                                 ("", words.replace("\n", "\r\n"), "--crlf")):
+        stored = asked.replace("\r", "")
+        c.run(f"build -q --force --dialect guava -n 5000 -p 0.02 {built} -o g.bf", stdin=stored, stderr=None)
+        for threads in (1, 3):
+            stdout, stderr = c.run(f"query -c -j {threads} --dialect guava g.bf", stdin=asked, code=None, stdout=None, stderr=None)
+            c.expect(b"hint: " in stderr and f"{option} asks so".encode() in stderr, f"{option}: {stdout}, {stderr}")
+            if int(stdout) > 0:
+                c.expect(f"hint: {int(stdout):,} of 5,000 is what g.bf answers to keys that were never added (1 in "
+                         .encode() in stderr, f"{option}: {stderr}")
+        _, stderr = c.run(f"query -c {option} --dialect guava g.bf", stdin=asked, stdout="5000\n")
+        # None where nothing is to be printed but the exit code, and none where the answer is good.
+        _, stderr = c.run("query -q --dialect guava g.bf", stdin=asked, code=None, stderr=None)
+        c.expect(b"hint" not in stderr, f"{stderr}")
+    c.run("build -q --force --dialect guava -n 5000 -p 0.02 -o g.bf", stdin=words.replace("\n", "\r\n"), stderr=None)
+    c.run("query -c --dialect guava g.bf", stdin=words, code=None, stdout=None,
+          stderr=has("hint: ", "with a carriage return at their end", "build it again with --crlf"))
+
+
+@case
+def answers_that_are_plausible_have_no_hint(c):
+    """Keys that were never added, some that were, and keys of which another form was added as well."""
+    words = "".join(f"key {n}\n" for n in range(5000))
+    c.run("build -q -n 9000 -p 0.02 -o f.bloom", stdin=words)
+    absent = "".join(f"Other {n}\n" for n in range(20000))
+    c.run("query -c f.bloom", stdin=absent, stdout=None)
+    c.run("query -c f.bloom", stdin=words + absent, stdout=None)
+    c.run("query -c f.bloom", stdin=absent + words, stdout=None)
+    c.run("query -c f.bloom", stdin=words.upper() + words, stdout=None)
+    c.run("query -c f.bloom", stdin=words.upper(), stdout=None,
+          stderr=has("never added", "in lower case such keys may be in it: --lower asks so"))
+    c.run("build -q -n 9000 -p 0.02 --trim -o f.bloom", stdin=words)
+    c.run("query -c f.bloom", stdin=words.upper(), stdout=None, stderr=has("tr A-F a-f"))
+
+
+@case
 def digits_are_confirmed_in_either_case(c):
     digests = [hashlib.sha1(str(n).encode()).hexdigest() for n in range(300)]
     long = "ab" * 400

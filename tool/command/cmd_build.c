@@ -17,6 +17,7 @@
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/hasher.h"
+#include "filter/output.h"
 #include "filter/report.h"
 #include "key/rule.h"
 #include "tool.h"
@@ -505,6 +506,7 @@ static int build_main(int argc, char **argv)
     if (strcmp(build.output, "-") == 0 ? !tool_stdout_takes_bytes()
                                        : !tool_may_replace(build.output, build.force))
         return TOOL_ERROR;
+    tool_output_warn_of_name(build.output);
     return build_filter(&build);
 }
 

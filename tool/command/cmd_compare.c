@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
-#include "filter/files.h"
+#include "filter/foreign_file.h"
 #include "tool.h"
 
 #include <math.h>
@@ -21,18 +21,22 @@ static const char help[] =
     "other, and whether the filters are equal, bit for bit. The larger of two sizes\n"
     "is first folded to the smaller one.\n"
     "\n"
-    "  -q, --quiet  only the exit code\n"
-    "      --json   one JSON object, numbers unrounded\n"
+    "  -q, --quiet      only the exit code\n"
+    "      --dialect D  filters that are not Bloomery files are another system's:\n"
+    "                   NAME[,parameter=value...] as 'bloomery dialects' lists them\n"
+    "      --json       one JSON object, numbers unrounded\n"
     "\n"
     "Exit codes, as of cmp and diff: 0 they are equal; 1 they are not, or are not\n"
     "compatible; 2 an error.\n"
     "\n"
-    "  bloomery compare monday.bloom tuesday.bloom\n";
+    "  bloomery compare monday.bloom tuesday.bloom\n"
+    "  bloomery compare --dialect guava one.bf other.bf\n";
 
-enum { OPTION_JSON = TOOL_OPTION_OWN };
+enum { OPTION_DIALECT = TOOL_OPTION_OWN, OPTION_JSON };
 
 static const struct option options[] = {
     {"quiet", no_argument, NULL, 'q'},
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
     {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
@@ -207,11 +211,16 @@ static int compare_filters(struct answer *answer, bloomery_filter *const filters
 static int compare_main(int argc, char **argv)
 {
     struct answer answer = {.found = BLOOMERY_COMPARISON};
+    struct tool_dialect_choice dialect = {.ours_too = true};
     int option;
     while ((option = tool_getopt(argc, argv, "q", options)) != -1) {
         switch (option) {
         case 'q':
             answer.quiet = true;
+            break;
+        case OPTION_DIALECT:
+            if (!tool_dialect_option("--dialect", optarg, &dialect))
+                return TOOL_ERROR;
             break;
         case OPTION_JSON:
             answer.json = true;
@@ -227,9 +236,12 @@ static int compare_main(int argc, char **argv)
                           "other.bloom'");
     answer.paths = argv + optind;
     bloomery_filter *filters[2] = {NULL, NULL};
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    opening.flags = BLOOMERY_OPEN_INSPECT;
     int code = TOOL_ERROR;
-    if ((filters[0] = tool_filter_open(answer.paths[0], BLOOMERY_OPEN_INSPECT, NULL)) != NULL &&
-        (filters[1] = tool_filter_open(answer.paths[1], BLOOMERY_OPEN_INSPECT, NULL)) != NULL)
+    for (int i = 0; i < 2 && (i == 0 || filters[0] != NULL); i++)
+        filters[i] = tool_filter_open_any(answer.paths[i], opening, NULL, &dialect, NULL);
+    if (filters[0] != NULL && filters[1] != NULL)
         code = compare_filters(&answer, filters);
     bloomery_free(filters[0]);
     bloomery_free(filters[1]);

@@ -3,14 +3,15 @@
  * merge: filters of parts become the filter of the whole.
  *
  * Plain filters pass from maps of their files to the new file in pieces, so that they may be larger
- * than the memory. Only two sorts are merged in memory: chains, whose layers are appended, and
- * output to stdout, which can't be taken back. Everything is known to be good before the first
- * byte.
+ * than the memory. Only three sorts are merged in memory: chains, whose layers are appended, output
+ * to stdout, which can't be taken back, and other systems' files. Everything is known to be good
+ * before the first byte.
  */
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
 #include "filter/files.h"
+#include "filter/foreign_file.h"
 #include "filter/output.h"
 #include "tool.h"
 
@@ -41,28 +42,38 @@ static const char help[] =
     "      --secret-file FILE\n"
     "                       compare this secret with the filters' as well; merging\n"
     "                       needs none\n"
-    "      --force          overwrite OUT even if it is no filter\n"
+    "      --dialect D      filters that are not Bloomery files are another system's:\n"
+    "                       NAME[,parameter=value...] as 'bloomery dialects' lists\n"
+    "                       them. OUT becomes such a file too\n"
+    "      --ours           with --dialect: OUT becomes a file of ours that has that\n"
+    "                       system's filter\n"
+    "      --force          overwrite OUT even if it is no filter; for --dialect,\n"
+    "                       whatever it is\n"
     "  -q, --quiet          do not report what was done\n"
     "      --json           report on standard output as one JSON object, numbers\n"
     "                       unrounded\n"
     "\n"
     "  bloomery merge -o week.bloom monday.bloom tuesday.bloom wednesday.bloom\n"
     "  bloomery merge -o seen.bloom seen.bloom today.bloom\n"
-    "  bloomery merge --check-only a.bloom b.bloom\n";
+    "  bloomery merge --check-only a.bloom b.bloom\n"
+    "  bloomery merge --dialect dcso -o both.bf a.bf b.bf\n";
 
 struct merging {
     struct tool_output output;
+    struct tool_dialect_choice dialect;
     const char *secret_file;
     char **paths;
-    bloomery_filter **filters; /* maps */
+    bloomery_filter **filters; /* maps, but for other systems' */
     size_t count;
-    bool intersect, check_only;
+    bool intersect, check_only, ours;
 };
 
 enum {
     OPTION_INTERSECT = TOOL_OPTION_OWN,
     OPTION_CHECK,
     OPTION_SECRET_FILE,
+    OPTION_DIALECT,
+    OPTION_OURS,
     OPTION_FORCE,
     OPTION_JSON
 };
@@ -73,11 +84,44 @@ static const struct option options[] = {
     {"check-only", no_argument, NULL, OPTION_CHECK},
     {"secret-file", required_argument, NULL, OPTION_SECRET_FILE},
     {"key-file", required_argument, NULL, OPTION_SECRET_FILE}, /* the older name */
+    {"dialect", required_argument, NULL, OPTION_DIALECT},
+    {"ours", no_argument, NULL, OPTION_OURS},
     {"force", no_argument, NULL, OPTION_FORCE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
     {NULL, 0, NULL, 0},
 };
+
+/* What is written back to another system's file must be all that the files have. */
+static bool is_whole(const struct merging *merging, const struct tool_filter_file *file,
+                     const bloomery_filter *filter)
+{
+    const bloomery_dialect *dialect = merging->output.dialect;
+    if (merging->check_only || dialect == NULL || file->origin.dialect == NULL ||
+        file->origin.packed || tool_foreign_is_whole(file, filter, dialect))
+        return true;
+    tool_error("%s: has more than the one filter, which a merged file of %s would lose; --ours "
+               "makes a file of ours",
+               file->path, dialect->name);
+    return false;
+}
+
+static bloomery_filter *open_one(const struct merging *merging, const char *path)
+{
+    struct tool_filter_file file;
+    bloomery_open_options opening = BLOOMERY_OPEN_OPTIONS;
+    opening.flags = BLOOMERY_OPEN_INSPECT;
+    if (!tool_filter_file_open(&file, path, &merging->dialect))
+        return NULL;
+    bloomery_filter *filter =
+        tool_filter_open_file(&file, opening, merging->secret_file, &merging->dialect);
+    if (filter != NULL && !is_whole(merging, &file, filter)) {
+        bloomery_free(filter);
+        filter = NULL;
+    }
+    tool_filter_file_close(&file);
+    return filter;
+}
 
 static bool open_all(struct merging *merging)
 {
@@ -85,8 +129,7 @@ static bool open_all(struct merging *merging)
     for (size_t i = 0; i < merging->count; i++)
         merging->filters[i] = NULL;
     for (size_t i = 0; i < merging->count; i++) {
-        merging->filters[i] =
-            tool_filter_open(merging->paths[i], BLOOMERY_OPEN_INSPECT, merging->secret_file);
+        merging->filters[i] = open_one(merging, merging->paths[i]);
         if (merging->filters[i] == NULL)
             return false;
     }
@@ -211,6 +254,11 @@ static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t 
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(merging->filters[0], false, &info);
     const uint32_t times = folds_to(&info, least);
+    if (times == 0 && info.dialect != 0) {
+        if (bloomery_copy(merging->filters[0], NULL, &into, &error) != BLOOMERY_OK)
+            failed(merging, &error);
+        return into;
+    }
     if (times == 0)
         return tool_filter_open(merging->paths[0], BLOOMERY_OPEN_COPY | BLOOMERY_OPEN_INSPECT,
                                 merging->secret_file);
@@ -219,7 +267,8 @@ static bloomery_filter *begin_in_memory(const struct merging *merging, uint64_t 
     return into;
 }
 
-static bool merge_in_memory(const struct merging *merging, uint64_t least, bloomery_filter **into)
+static bool merge_in_memory(const struct merging *merging, uint64_t least, bloomery_filter **into,
+                            uint64_t *bytes)
 {
     bloomery_error error;
     *into = begin_in_memory(merging, least);
@@ -232,7 +281,7 @@ static bool merge_in_memory(const struct merging *merging, uint64_t least, bloom
         if (status != BLOOMERY_OK)
             return failed(merging, &error);
     }
-    return tool_output_write(&merging->output, *into, NULL);
+    return tool_output_write(&merging->output, *into, bytes);
 }
 
 static bool merge_to_file(const struct merging *merging)
@@ -245,7 +294,8 @@ static bool merge_to_file(const struct merging *merging)
     return failed(merging, &error);
 }
 
-static int report(const struct merging *merging, const bloomery_info *info, size_t folded)
+static int report(const struct merging *merging, const bloomery_info *info, size_t folded,
+                  uint64_t bytes)
 {
     char keys[TOOL_NUMBER_BYTES], size[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     char about[TOOL_NUMBER_BYTES + 20];
@@ -259,7 +309,7 @@ static int report(const struct merging *merging, const bloomery_info *info, size
         tool_say("wrote %s: %s %zu filter%s, %s%s, %s, %s", name,
                  merging->intersect ? "intersection of" : "union of", merging->count,
                  merging->count == 1 ? "" : "s", merging->intersect ? "bits as of " : "", about,
-                 tool_format_size(size, info->file_bytes), tool_format_odds(odds, info->live_rate));
+                 tool_format_size(size, bytes), tool_format_odds(odds, info->live_rate));
     tool_warn_overfull(name, info);
     if (!merging->output.json)
         return TOOL_FOUND;
@@ -267,24 +317,31 @@ static int report(const struct merging *merging, const bloomery_info *info, size
     tool_output_add_facts(object, &merging->output, info);
     tool_json_add(object, "filters", tool_json_count(merging->count));
     tool_json_add(object, "folded", tool_json_count(folded));
+    if (merging->output.dialect != NULL) {
+        tool_json_add(object, "dialect", tool_json_text(merging->output.dialect->name));
+        tool_json_add(object, "written_bytes", tool_json_count(bytes));
+    }
     tool_json_add(object, "intersect", tool_json_bool(merging->intersect));
     return tool_json_print(object, TOOL_FOUND);
 }
 
 static int merge_all(struct merging *merging)
 {
-    uint64_t least = 0;
+    uint64_t least = 0, bytes = 0;
     bloomery_filter *into = NULL;
     bloomery_info info = BLOOMERY_INFO;
     if (!all_fit(merging, &least))
         return TOOL_ERROR;
     bloomery_info_get(merging->filters[0], false, &info);
-    const bool streams = !info.can_grow && !tool_output_is_stdout(&merging->output);
+    const bool streams = !info.can_grow && merging->output.dialect == NULL &&
+                         !tool_output_is_stdout(&merging->output);
     const size_t folded = say_folds(merging, least);
-    bool good = streams ? merge_to_file(merging) : merge_in_memory(merging, least, &into);
+    bool good = streams ? merge_to_file(merging) : merge_in_memory(merging, least, &into, &bytes);
     good = good && tool_output_look(&merging->output, into, &info);
+    if (good && merging->output.dialect != NULL && !merging->output.quiet && !merging->output.json)
+        tool_foreign_say_reading(into, merging->output.dialect);
     bloomery_free(into);
-    return good ? report(merging, &info, folded) : TOOL_ERROR;
+    return good ? report(merging, &info, folded, streams ? info.file_bytes : bytes) : TOOL_ERROR;
 }
 
 /* ---- The command line ------------------------------------------------------------------------ */
@@ -303,6 +360,12 @@ static bool take_option(struct merging *merging, int option)
         return true;
     case OPTION_SECRET_FILE:
         merging->secret_file = optarg;
+        return true;
+    case OPTION_DIALECT:
+        merging->dialect.ours_too = true;
+        return tool_dialect_option("--dialect", optarg, &merging->dialect);
+    case OPTION_OURS:
+        merging->ours = true;
         return true;
     case OPTION_FORCE:
         merging->output.force = true;
@@ -337,6 +400,9 @@ static int merge_main(int argc, char **argv)
     if (merging.check_only && merging.output.path != NULL)
         return tool_usage("--check-only writes nothing, so -o %s does not go with it",
                           merging.output.path);
+    if (merging.ours && merging.dialect.dialect == NULL)
+        return tool_usage("--ours goes with --dialect; all other filters are ours anyway");
+    merging.output.dialect = merging.ours ? NULL : merging.dialect.dialect;
     if (!merging.check_only && !tool_output_begin(&merging.output)) {
         tool_output_end(&merging.output);
         return TOOL_ERROR;

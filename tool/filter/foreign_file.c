@@ -8,7 +8,7 @@
  *     anything else                     ours, and then it is found to be none
  *
  * Formats without a magic are never guessed: nearly any bytes of the right length are one of them,
- * and the answers would be nonsense without a warning.
+ * and the answers would be nonsense without a warning. What a file looks like is said (looks.h).
  *
  * Other systems' files are read whole, and the library makes a copy, so that twice their size has
  * to fit into memory. That is looked at before: a mistyped name of a disk image must not bring the
@@ -20,6 +20,7 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "filter/files.h"
+#include "filter/looks.h"
 #include "input/input.h"
 #include "input/stream.h"
 #include "input/unpack.h"
@@ -36,7 +37,7 @@
 
 /* ---- Reading --------------------------------------------------------------------------------- */
 
-enum { HEAD_BYTES = 64, FIRST_BYTES = 1 << 16 };
+enum { HEAD_BYTES = TOOL_LOOK_HEAD, FIRST_BYTES = 1 << 16 };
 
 struct reader {
     const char *path;
@@ -315,24 +316,89 @@ bloomery_filter *tool_filter_load(const struct tool_filter_file *file,
     return filter;
 }
 
+/* What the file seems to be. False if nothing known, also if it can't be read. */
+static bool find_look(const struct tool_filter_file *file, struct tool_look *look)
+{
+    struct tool_looked_at at = {.head_bytes = 0};
+    uint64_t count = 0;
+    bool undecided;
+    if (file->descriptor < 0 || tool_read_at(file->descriptor, 0, at.head, HEAD_BYTES, &count) != 0)
+        return false;
+    at.head_bytes = (size_t)count;
+    if (tool_packing_is_stream(tool_packing_of(at.head, at.head_bytes, &undecided))) {
+        at.head_bytes = look_inside(file, at.head);
+        return tool_looks_like(&at, look);
+    }
+    at.length_known = true;
+    at.bytes = file->origin.bytes;
+    count = 0;
+    at.has_tail = at.bytes > TOOL_LOOK_TAIL &&
+                  tool_read_at(file->descriptor, at.bytes - TOOL_LOOK_TAIL, at.tail, TOOL_LOOK_TAIL,
+                               &count) == 0 &&
+                  count == TOOL_LOOK_TAIL;
+    return tool_looks_like(&at, look);
+}
+
+static void say_look(const struct tool_filter_file *file, const char *option,
+                     const struct tool_look *look)
+{
+    if (look->reading == NULL)
+        tool_say("this looks like %s", look->text);
+    else if (option != NULL)
+        tool_say("this looks like %s; if it is, say %s %s", look->text, option, look->reading);
+    else
+        tool_say("this looks like %s; if it is, 'bloomery convert --from %s -o OUT %s' makes one "
+                 "of ours of it",
+                 look->text, look->reading, file->path);
+}
+
+/* Whether a file is empty, or as much of our magic as it is long. */
+static bool begins_as_ours(const struct tool_filter_file *file)
+{
+    static const unsigned char magic[] = "\x89"
+                                         "BLOOM\r\n";
+    unsigned char head[sizeof(magic) - 1];
+    uint64_t count = 0;
+    return file->origin.ours ||
+           (file->descriptor >= 0 &&
+            tool_read_at(file->descriptor, 0, head, sizeof(head), &count) == 0 &&
+            memcmp(head, magic, (size_t)count) == 0);
+}
+
 void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
                        bloomery_status status)
 {
-    char names[TOOL_DIALECT_NAMES_BYTES];
     const bloomery_dialect *dialect = file->origin.dialect;
-    if (status != BLOOMERY_NOT_A_FILTER && status != BLOOMERY_TRUNCATED)
+    struct tool_look look;
+    if ((status != BLOOMERY_NOT_A_FILTER && status != BLOOMERY_TRUNCATED) || begins_as_ours(file))
         return;
     if (dialect != NULL)
         tool_say("it is a filter of another system, %s; 'bloomery convert --from %s -o OUT %s' "
                  "makes one of ours of it",
                  dialect->name, dialect->name, file->path);
+    else if (find_look(file, &look))
+        say_look(file, option, &look);
     else if (option != NULL)
-        tool_say("if another system wrote it, %s NAME says which: %s", option,
-                 tool_dialect_names(names));
+        tool_say("if another system wrote it, %s NAME says which. Nothing to be recognised by have "
+                 "%s",
+                 option, tool_looks_like_nothing);
     else
         tool_say("if another system wrote it, 'bloomery convert --from NAME -o OUT %s' makes one "
                  "of ours of it; 'bloomery dialects' lists the names",
                  file->path);
+}
+
+void tool_foreign_hint_other(const struct tool_filter_file *file,
+                             const struct tool_dialect_choice *chosen)
+{
+    struct tool_look look;
+    const char *const name = file->origin.dialect->name;
+    const size_t length = strlen(name);
+    if (chosen == NULL || chosen->dialect == NULL || !find_look(file, &look))
+        return;
+    if (look.reading == NULL || strncmp(look.reading, name, length) != 0 ||
+        (look.reading[length] != '\0' && look.reading[length] != ','))
+        say_look(file, chosen->option, &look);
 }
 
 bool tool_origin_agrees(const char *path, const struct tool_dialect_choice *chosen,

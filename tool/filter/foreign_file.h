@@ -70,9 +70,15 @@ bloomery_filter *tool_filter_open_any(const char *path, bloomery_open_options op
 
 /* What to do about a file that is no filter of ours, if opening one failed with `status`. It is a
  * second line that names the `option` for other systems' files, or NULL: the command has none.
- * Nothing if the status says something else. */
+ * Nothing if the status says something else, or if the file begins as ours do. What the file looks
+ * like is said. */
 void tool_foreign_hint(const struct tool_filter_file *file, const char *option,
                        bloomery_status status);
+
+/* After a file could not be read as the dialect that was chosen: what it looks like, if that is
+ * something else. */
+void tool_foreign_hint_other(const struct tool_filter_file *file,
+                             const struct tool_dialect_choice *chosen);
 
 /* Whether stands there what a filter of this dialect may replace: nothing, one that is recognised
  * as the same dialect's, or anything with `force`. */

@@ -84,8 +84,10 @@ bloomery_filter *tool_filter_open_file(const struct tool_filter_file *file,
         return NULL;
     }
     bloomery_filter *filter = tool_filter_load(file, &options, chosen, &error);
-    if (filter == NULL && error.status != BLOOMERY_OK)
+    if (filter == NULL && error.status != BLOOMERY_OK) {
         tool_library_error(file->path, &error);
+        tool_foreign_hint_other(file, chosen);
+    }
     return filter;
 }
 

@@ -36,6 +36,18 @@ static bool may_replace_held(const struct tool_output *output)
     return tool_may_replace_held(output->path, output->lock, output->force);
 }
 
+void tool_output_warn_of_name(const char *path)
+{
+    static const char *const endings[] = {".gz", ".zst", ".xz",   ".bz2", ".lz4",
+                                          ".lz", ".Z",   ".lzma", ".zip"};
+    const size_t length = strlen(path);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        const size_t ending = strlen(endings[i]);
+        if (length > ending && strcmp(path + length - ending, endings[i]) == 0)
+            tool_warning("%s: is written uncompressed, whatever its name says", path);
+    }
+}
+
 bool tool_output_begin(struct tool_output *output)
 {
     output->lock = -1;
@@ -50,6 +62,7 @@ bool tool_output_begin(struct tool_output *output)
     }
     if (!may_replace(output))
         return false;
+    tool_output_warn_of_name(output->path);
     if (access(output->path, R_OK) != 0)
         return true;
     output->lock = tool_filter_lock(output->path);

@@ -24,6 +24,9 @@ struct tool_output {
 bool tool_output_begin(struct tool_output *output);
 void tool_output_end(struct tool_output *output);
 
+/* Warns of a name such as "x.gz": filters are never compressed. tool_output_begin does so. */
+void tool_output_warn_of_name(const char *path);
+
 /* Whether it is stdout, and what messages call it. */
 bool tool_output_is_stdout(const struct tool_output *output);
 const char *tool_output_said(const struct tool_output *output);

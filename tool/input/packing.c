@@ -5,7 +5,8 @@
  * verdict would refuse a list of keys.
  *
  * A verdict needs up to 512 bytes, but must not keep a person waiting while typing a line. It is
- * left open only while all that is there could be such a header. None of these has a newline early.
+ * left open only while all that is there could be such a header. None of these has a newline early,
+ * or a line that ends there decides.
  */
 #include "input/packing.h"
 
@@ -157,6 +158,50 @@ static enum verdict is_cpio(const unsigned char *bytes, size_t count)
     return verdict;
 }
 
+/* "ORC", and soon a byte that no text has: a control character other than white space, NUL, which
+ * may end records, and escape. A line that ends before is one. */
+static enum verdict is_orc(const unsigned char *bytes, size_t count)
+{
+    enum { ENOUGH = 19 };
+    if (memcmp(bytes, "ORC", count < 3 ? count : 3) != 0)
+        return NO;
+    for (size_t i = 3; i < count && i < ENOUGH; i++)
+        if ((bytes[i] >= 1 && bytes[i] <= 8) || (bytes[i] >= 14 && bytes[i] <= 26))
+            return YES;
+    return count >= ENOUGH || bytes[count - 1] == '\n' || bytes[count - 1] == '\0' ? NO : PERHAPS;
+}
+
+/* "WARC/1.0" with the end of a line that text seldom has. */
+static enum verdict is_warc(const unsigned char *bytes, size_t count)
+{
+    const size_t known = count < 5 ? count : 5;
+    if (memcmp(bytes, "WARC/", known) != 0)
+        return NO;
+    for (size_t i = known; i < count && i < 10; i++)
+        if (i == 6   ? bytes[i] != '.'
+            : i == 8 ? bytes[i] != '\r'
+            : i == 9 ? bytes[i] != '\n'
+                     : bytes[i] < '0' || bytes[i] > '9')
+            return NO;
+    return count >= 10 ? YES : PERHAPS;
+}
+
+/* The first descriptor, behind sixteen sectors that are a system's own, and mostly NUL: its type,
+ * the mark, the version. */
+static enum verdict is_iso(const unsigned char *bytes, size_t count)
+{
+    enum { DESCRIPTOR = 32768 };
+    const unsigned char *at = bytes + DESCRIPTOR;
+    if (count >= DESCRIPTOR + 7)
+        return (at[0] <= 3 || at[0] == 255) && memcmp(at + 1, "CD001", 5) == 0 && at[6] == 1 ? YES
+                                                                                             : NO;
+    const size_t zeros = count < TOOL_PACKING_BYTES ? count : TOOL_PACKING_BYTES;
+    for (size_t i = 0; i < zeros; i++)
+        if (bytes[i] != 0)
+            return NO;
+    return count < TOOL_PACKING_BYTES ? NO : PERHAPS;
+}
+
 /* ---- tar ------------------------------------------------------------------------------------- */
 
 enum { TAR_NAME = 100, TAR_SUM = 148, TAR_SUM_BYTES = 8, TAR_BYTES = 512 };
@@ -211,9 +256,10 @@ enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool
     static const struct {
         enum tool_packing packing;
         enum verdict (*look)(const unsigned char *bytes, size_t count);
-    } headers[] = {{TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress},
-                   {TOOL_LZMA, is_lzma},   {TOOL_CPIO, is_cpio},
-                   {TOOL_TAR, is_tar},     {TOOL_SKIPPABLE, is_skippable}};
+    } headers[] = {
+        {TOOL_BZIP2, is_bzip2}, {TOOL_COMPRESS, is_compress}, {TOOL_LZMA, is_lzma},
+        {TOOL_CPIO, is_cpio},   {TOOL_TAR, is_tar},           {TOOL_SKIPPABLE, is_skippable},
+        {TOOL_ORC, is_orc},     {TOOL_WARC, is_warc},         {TOOL_ISO, is_iso}};
     *undecided = count == 0;
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(beginnings[0]) && count > 0; i++) {
         const enum verdict verdict = begins_with(&beginnings[i], bytes, count);

@@ -36,6 +36,9 @@
     X(XAR, "a xar archive")                                                          \
     X(SQLITE, "a SQLite database")                                                   \
     X(PARQUET, "a Parquet file")                                                     \
+    X(ORC, "an ORC file")                                                            \
+    X(WARC, "a WARC archive of web pages")                                           \
+    X(ISO, "an ISO image of a disc")                                                 \
     X(ARROW, "an Arrow file")                                                        \
     X(AVRO, "an Avro file")                                                          \
     X(HDF5, "an HDF5 file")                                                          \
@@ -54,7 +57,8 @@ enum tool_packing {
 };
 
 /* How a file that begins with these bytes is packed. `undecided` is set if they are too few to
- * tell: they could be the beginning of a packed file's first bytes. TOOL_PACKING_BYTES decide. */
+ * tell: they could be the beginning of a packed file's first bytes. TOOL_PACKING_BYTES decide,
+ * unless all of them are NUL: the mark of a disc image lies behind 32 KiB. */
 enum { TOOL_PACKING_BYTES = 512 };
 
 enum tool_packing tool_packing_of(const unsigned char *bytes, size_t count, bool *undecided);

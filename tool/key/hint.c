@@ -1,25 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "key/hint.h"
 
+#include "base/numbers.h"
+#include "base/statistics.h"
 #include "tool.h"
 
-#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 128 bits to 512 bits in hexadecimal digits, MD5 to SHA-512. */
-enum { KEPT_MAX = 1000, DIGITS_MIN = 32, DIGITS_MAX = 128 };
+enum { KEPT_MAX = 1000, TEXT_MAX = 256 };
+
+/* A form must be found more often than by chance once in so many times: several are tried. */
+static const double chance_max = 1e-3;
 
 struct tool_hint {
-    size_t count[2]; /* of keys with small and with capital letters */
-    bloomery_key keys[2][KEPT_MAX];
-    char text[2][KEPT_MAX][DIGITS_MAX]; /* in the other case */
+    size_t count;
+    size_t bytes[KEPT_MAX];
+    unsigned char text[KEPT_MAX][TEXT_MAX];
 };
+
+static const struct form {
+    uint32_t flag; /* of a rule; 0: a carriage return is put behind */
+    const char *said;
+    const char *does;    /* what asks so */
+    const char *instead; /* if options are not for the user to give; NULL: not looked at */
+} forms[] = {
+    {BLOOMERY_RULE_UPPER, "in upper case", "--upper asks so",
+     "change their letters first, as 'tr a-f A-F' does"},
+    {BLOOMERY_RULE_LOWER, "in lower case", "--lower asks so",
+     "change their letters first, as 'tr A-F a-f' does"},
+    {BLOOMERY_RULE_CRLF, "without the carriage return at their end", "--crlf asks so", NULL},
+    {BLOOMERY_RULE_TRIM, "without the blanks around them", "--trim asks so", NULL},
+    {BLOOMERY_RULE_HEX, "as the bytes that their digits stand for", "--hex asks so", NULL},
+    {BLOOMERY_RULE_INT64, "as numbers of 64 bits", "--int64 asks so", NULL},
+    {BLOOMERY_RULE_INT32, "as numbers of 32 bits", "--int32 asks so", NULL},
+    {BLOOMERY_RULE_UTF16, "in UTF-16", "--utf16 asks so", NULL},
+    {0, "with a carriage return at their end", "build it again with --crlf, or put one behind them",
+     NULL},
+};
+
+enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
 
 struct tool_hint *tool_hint_new(void)
 {
     struct tool_hint *hint = tool_allocate(sizeof(*hint));
-    hint->count[0] = hint->count[1] = 0;
+    hint->count = 0;
     return hint;
 }
 
@@ -28,35 +54,49 @@ void tool_hint_free(struct tool_hint *hint)
     free(hint);
 }
 
-/* 0: a digest with small letters, 1: with capital ones, -1: neither, or without any letter. */
-static int letters_of(const unsigned char *text, size_t bytes)
-{
-    int letters = -1;
-    if (bytes < DIGITS_MIN || bytes > DIGITS_MAX)
-        return -1;
-    for (size_t i = 0; i < bytes; i++) {
-        bool small = text[i] >= 'a' && text[i] <= 'f', capital = text[i] >= 'A' && text[i] <= 'F';
-        if (!small && !capital && (text[i] < '0' || text[i] > '9'))
-            return -1;
-        if ((small && letters == 1) || (capital && letters == 0))
-            return -1;
-        letters = small ? 0 : capital ? 1 : letters;
-    }
-    return letters;
-}
-
 void tool_hint_keep(struct tool_hint *hint, const bloomery_key *keys, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const unsigned char *from = keys[i].data;
-        int letters = letters_of(from, keys[i].bytes);
-        if (letters < 0 || hint->count[letters] == KEPT_MAX)
+    for (size_t i = 0; i < count && hint->count < KEPT_MAX; i++) {
+        if (keys[i].bytes == 0 || keys[i].bytes > TEXT_MAX)
             continue;
-        char *to = hint->text[letters][hint->count[letters]];
-        for (size_t j = 0; j < keys[i].bytes; j++)
-            to[j] = (char)(from[j] > '9' ? from[j] ^ 0x20 : from[j]);
-        hint->keys[letters][hint->count[letters]++] = bloomery_key_of(to, keys[i].bytes);
+        memcpy(hint->text[hint->count], keys[i].data, keys[i].bytes);
+        hint->bytes[hint->count++] = keys[i].bytes;
     }
+}
+
+/* The kept key in this form. False if it has none, or is it already. */
+static bool make(const struct tool_hint *hint, size_t i, const struct form *form,
+                 unsigned char room[BLOOMERY_RULE_ROOM(TEXT_MAX)], bloomery_key *key)
+{
+    const bloomery_key_rule rule = {.flags = form->flag};
+    const unsigned char *text = hint->text[i];
+    const size_t bytes = hint->bytes[i];
+    if (form->flag == 0) {
+        memcpy(room, text, bytes);
+        room[bytes] = '\r';
+        *key = bloomery_key_of(room, bytes + 1);
+        return text[bytes - 1] != '\r';
+    }
+    return bloomery_rule_apply(&rule, text, bytes, room, BLOOMERY_RULE_ROOM(TEXT_MAX), key, NULL) ==
+               BLOOMERY_RECORD_KEY &&
+           (key->bytes != bytes || memcmp(key->data, text, bytes) != 0);
+}
+
+/* How many of the kept keys may be in the filter in this form, of how many that have it. */
+static size_t query_form(const struct tool_hint *hint, const struct form *form,
+                         const bloomery_filter *filter, size_t *queried)
+{
+    unsigned char room[BLOOMERY_RULE_ROOM(TEXT_MAX)];
+    size_t hits = 0;
+    *queried = 0;
+    for (size_t i = 0; i < hint->count; i++) {
+        bloomery_key key;
+        if (!make(hint, i, form, room, &key))
+            continue;
+        ++*queried;
+        hits += bloomery_may_contain_batch(filter, &key, 1, NULL);
+    }
+    return hits;
 }
 
 /* The chance of so many false positives among so many keys is below expected^hits / hits!. */
@@ -66,30 +106,55 @@ static bool by_chance(size_t hits, size_t queried, double rate)
     double chance = 1;
     for (size_t i = 1; i <= hits && chance > 0; i++)
         chance *= expected / (double)i;
-    return chance > 0.05;
+    return chance > chance_max;
 }
 
-void tool_hint_say(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
-                   bool optional)
+/* Whether all that was found may be false positives. */
+static bool no_more_than_chance(const struct tool_hint_answer *answer, double rate)
 {
-    static const char *const cases[2] = {"upper", "lower"};
+    return answer->hits == 0 || (by_chance(answer->hits, answer->queried, rate) &&
+                                 ((double)answer->hits <= (double)answer->queried * rate ||
+                                  tool_plausible(answer->hits, answer->queried, rate)));
+}
+
+static void say(const struct form *form, const struct tool_hint_answer *answer, double rate)
+{
+    const char *does = answer->optional ? form->does : form->instead;
+    char hits[TOOL_NUMBER_BYTES], queried[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
+    if (answer->hits == 0)
+        tool_error("hint: none was found, but %s such keys may be in %s; %s", form->said,
+                   answer->name, does);
+    else
+        tool_error("hint: %s of %s is what %s answers to keys that were never added (%s); %s such "
+                   "keys may be in it: %s",
+                   tool_format_count(hits, answer->hits),
+                   tool_format_count(queried, answer->queried), answer->name,
+                   tool_format_odds(odds, rate), form->said, does);
+}
+
+void tool_hint_say(const struct tool_hint *hint, const bloomery_filter *filter,
+                   const struct tool_hint_answer *answer)
+{
     bloomery_info info = BLOOMERY_INFO;
-    if (hint->count[0] == 0 && hint->count[1] == 0)
+    const struct form *best = NULL;
+    size_t best_hits = 0, best_queried = 0;
+    for (size_t f = 0; f < FORMS; f++) {
+        size_t queried;
+        if (!answer->optional && forms[f].instead == NULL)
+            continue;
+        const size_t hits = query_form(hint, &forms[f], filter, &queried);
+        if (hits > best_hits) {
+            best = &forms[f];
+            best_hits = hits;
+            best_queried = queried;
+        }
+    }
+    /* The rate takes a look at all bits. It is not needed if the keys are found as they are. */
+    if (best == NULL || (double)answer->hits * (double)best_queried * 2 >
+                            (double)answer->queried * (double)best_hits)
         return;
     bloomery_info_get(filter, true, &info);
-    for (int i = 0; i < 2; i++) {
-        size_t queried = hint->count[i];
-        size_t hits = bloomery_may_contain_batch(filter, hint->keys[i], queried, NULL);
-        assert(hits <= queried);
-        if (hits == 0 || by_chance(hits, queried, info.live_rate))
-            continue;
-        if (optional)
-            tool_error("hint: none was found, but in %s case such keys may be in %s; --%s asks so",
-                       cases[i], name, cases[i]);
-        else
-            tool_error("hint: none was found, but in %s case such keys may be in %s; change their "
-                       "letters first, as 'tr %s' does",
-                       cases[i], name, i == 0 ? "a-f A-F" : "A-F a-f");
-        return;
-    }
+    if (!by_chance(best_hits, best_queried, info.live_rate) &&
+        no_more_than_chance(answer, info.live_rate))
+        say(best, answer, info.live_rate);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A query that finds nothing is often one for the right digests in the wrong case. A list of
- * breached passwords has them in upper case; sha1sum prints lower case. Some of the first keys are
- * kept, and queried again in the other case if nothing was found.
+ * A query that finds nothing, or no more than chance, is often one for the right keys in a wrong
+ * form: digests in lower case where the list has upper case, lines that end in carriage returns,
+ * the text of numbers that another program hashed as eight bytes. Some of the first keys are kept,
+ * and queried again in other forms. That a query finds nothing is no reason for a hint; that the
+ * filter has the keys in another form is.
  */
 #ifndef BLOOMERY_TOOL_HINT_H
 #define BLOOMERY_TOOL_HINT_H
@@ -11,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct tool_hint;
 
@@ -18,12 +21,19 @@ struct tool_hint;
 struct tool_hint *tool_hint_new(void);
 void tool_hint_free(struct tool_hint *hint);
 
-/* Keeps those of these keys that look like digests, while there is room. One thread at a time. */
+/* Keeps those of these keys that are short enough, while there is room. One thread at a time. */
 void tool_hint_keep(struct tool_hint *hint, const bloomery_key *keys, size_t count);
 
-/* Queries the filter for the kept keys in the other case. Prints a line if it may have more of them
- * than chance explains. `optional`: the user may give --upper and --lower. */
-void tool_hint_say(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
-                   bool optional);
+/* What the filter answered to all keys. */
+struct tool_hint_answer {
+    const char *name; /* of the filter */
+    uint64_t hits, queried;
+    bool optional; /* the user may give the options for keys; if not, only letters are looked at */
+};
+
+/* Queries the filter for the kept keys in other forms. Prints a line if it may have more of them
+ * than chance explains, and had no more of the keys as they were. */
+void tool_hint_say(const struct tool_hint *hint, const bloomery_filter *filter,
+                   const struct tool_hint_answer *answer);
 
 #endif /* BLOOMERY_TOOL_HINT_H */

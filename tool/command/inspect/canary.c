@@ -34,8 +34,9 @@ static void query_batch(const bloomery_filter *filter, const bloomery_key *recor
 static void say_hint(const struct tool_hint *hint, const char *name, const bloomery_filter *filter,
                      const bloomery_key_rule *rule)
 {
+    const struct tool_hint_answer answer = {.name = name};
     if ((rule->flags & TOOL_RULE_CHANGES) == 0)
-        tool_hint_say(hint, name, filter, false);
+        tool_hint_say(hint, filter, &answer);
 }
 
 bool tool_canaries_query(const char *path, const char *name, const bloomery_filter *filter,

@@ -150,6 +150,8 @@ static int report_unreadable(const struct tool_inspection *request,
         tool_library_error(request->path, error);
         if (file->origin.dialect == NULL)
             tool_foreign_hint(file, "--dialect", error->status);
+        else
+            tool_foreign_hint_other(file, &request->dialect);
         return TOOL_ERROR;
     }
     if (request->json) {
@@ -287,12 +289,11 @@ static int inspect_main(int argc, char **argv)
                           request.path);
     opening.rule = request.choice.rule;
     bloomery_filter *filter = tool_filter_load(&file, &opening, &request.dialect, &error);
-    tool_filter_file_close(&file);
-    if (filter == NULL)
-        return error.status != BLOOMERY_OK ? report_unreadable(&request, &file, &error)
-                                           : TOOL_ERROR;
     int code = TOOL_ERROR;
-    if (tool_origin_agrees(request.path, &request.dialect, filter))
+    if (filter == NULL && error.status != BLOOMERY_OK)
+        code = report_unreadable(&request, &file, &error);
+    tool_filter_file_close(&file);
+    if (filter != NULL && tool_origin_agrees(request.path, &request.dialect, filter))
         code = inspect_filter(&request, &file.origin, filter);
     bloomery_free(filter);
     return code;

@@ -38,7 +38,8 @@ static const char help[] =
     "  -q, --quiet           print nothing; stop at the first match\n"
     "  -n, --line-number     before each line its number in its input and a colon;\n"
     "                        with one thread\n"
-    "  -H, --with-input      before each line the name of its input and a colon\n"
+    "  -H, --with-input      before each line the name of its input and a colon; with\n"
+    "                        -c, a count of each input behind its name\n"
     "  -l, --list-inputs     print only the names of inputs of which some line would\n"
     "                        be printed; each is read to the first one\n"
     "  -m, --max-count N     at most N lines of each input; with one thread\n"
@@ -90,6 +91,10 @@ static const char help[] =
     "\n" TOOL_RULE_HELP "\n"
     "Without --crlf a carriage return at the end of a line belongs to the key; a\n"
     "warning says so if the first line of an input ends in one.\n"
+    "\n"
+    "If no more is found than false positives would be, some of the first keys are\n"
+    "looked for in other forms (case, blanks, hex, numbers, UTF-16, carriage\n"
+    "returns); a hint on standard error names a form that the filter has.\n"
     "\n"
     "Exit code: 0 some line was (or, with -q or -c, would be) printed, 1 none,\n"
     "2 an error. If one input fails, the others are still read.\n"
@@ -240,6 +245,21 @@ static const bloomery_key_rule *rule_that_warns(const struct tool_question *ques
     return &question->rules[0];
 }
 
+static void say_hints(const struct tool_question *question)
+{
+    for (size_t f = 0; f < question->filter_count && question->hint != NULL; f++) {
+        const struct tool_queried *queried = &question->filters[f];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(queried->filter, false, &info);
+        const struct tool_hint_answer answer = {.name = queried->name,
+                                                .hits = queried->hits,
+                                                .queried = question->queried,
+                                                .optional = tool_rule_is_none(&info.rule)};
+        if (queried->rule == 0 && answer.hits <= answer.queried)
+            tool_hint_say(question->hint, queried->filter, &answer);
+    }
+}
+
 /* Messages after all queries. False if some could not be answered. */
 static bool say_rest(struct query *query)
 {
@@ -256,13 +276,9 @@ static bool say_rest(struct query *query)
                good;
     for (size_t f = 0; f < question->filter_count; f++)
         hits += question->filters[f].hits;
-    for (size_t f = 0; f < question->filter_count && hits == 0 && question->hint != NULL; f++) {
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(question->filters[f].filter, false, &info);
-        if (question->filters[f].rule == 0)
-            tool_hint_say(question->hint, question->filters[f].name, question->filters[f].filter,
-                          tool_rule_is_none(&info.rule));
-    }
+    /* Hits of one filter may be chance. Those of several, or confirmed ones, count as real. */
+    if (hits == 0 || (question->filter_count == 1 && question->confirm == NULL))
+        say_hints(question);
     return good;
 }
 
@@ -315,7 +331,7 @@ static int run_query(struct query *query, char **inputs, size_t input_count)
     int code = !all_read ? TOOL_ERROR : query->question.selected > 0 ? TOOL_FOUND : TOOL_NONE;
     if (query->json)
         return print_json(query, all_read, code);
-    if (query->question.count_only)
+    if (query->question.count_only && !query->question.input_names)
         print_counts(&query->question);
     return code;
 }
@@ -362,9 +378,13 @@ static bool grep_letters_fit(const struct query *query)
     const bool placed = question->input_names || question->line_numbers;
     if (!placed && question->most == 0)
         return true;
+    if (question->input_names && question->count_only && !question->line_numbers &&
+        question->most == 0 && !question->quiet && !query->json && query->key_count == 0)
+        return !question->with_filename ||
+               !tool_usage("-c counts of inputs (-H) or of filters (--with-filename), not both");
     if (question->count_only || question->quiet || query->positions || query->key_count > 0)
         return !tool_usage("-n, -H, -l and -m go with lines of inputs, without -c, -q, -k and "
-                           "--positions");
+                           "--positions; only -H goes with -c");
     if (question->list_inputs && (placed || question->counts || question->with_filename))
         return !tool_usage("-l prints names in place of lines; it does not go with -n, -H, "
                            "--counts and --with-filename");

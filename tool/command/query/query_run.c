@@ -31,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct querier {
     const struct tool_question *question;
@@ -208,15 +209,6 @@ static size_t query(struct querier *querier, size_t count)
     return tool_ones_in(querier->selected, count);
 }
 
-/* Whether no filter has any of the keys so far. */
-static bool found_none(const struct querier *querier)
-{
-    uint64_t hits = 0;
-    for (size_t f = 0; f < querier->question->filter_count; f++)
-        hits += querier->hits[f];
-    return hits == 0;
-}
-
 /* The first keys of the input, for the hint. Chunk 0 is one thread's alone, so the keys that are
  * kept are the same however many threads there are. */
 static void keep_first_keys(struct querier *querier, size_t count)
@@ -388,7 +380,7 @@ static bool answer(struct querier *querier, size_t count)
     if (question->most > 0)
         hits = take_most(querier, count, hits);
     querier->selected_count += hits;
-    if (question->hint != NULL && found_none(querier))
+    if (question->hint != NULL)
         keep_first_keys(querier, count);
     if (question->confirm != NULL && !tool_confirm_is_sorted(question->confirm))
         return false;
@@ -446,6 +438,8 @@ struct querying {
     struct tool_chunks *chunks;
     struct querier **queriers;
     const char *last_input;
+    const struct tool_source *source;
+    uint64_t *input_counts; /* selected of each; NULL: not wanted */
 };
 
 /* One chunk. False if no more need to be queried. */
@@ -470,13 +464,40 @@ static bool answer_chunk(const struct querying *querying, struct querier *querie
            print_text(querier, querying->question) && !(querier->input_done && last);
 }
 
+/* Adds to the count of the input that the chunk is of. */
+static void count_input(const struct querying *querying, const char *input, uint64_t selected)
+{
+    for (size_t i = 0; i < tool_source_count(querying->source); i++)
+        if (tool_source_path(querying->source, i) == input) {
+            __atomic_fetch_add(&querying->input_counts[i], selected, __ATOMIC_RELAXED);
+            return;
+        }
+}
+
 static void answer_chunks(void *context, uint32_t number)
 {
     const struct querying *querying = context;
     struct querier *querier = querying->queriers[number];
-    while (tool_chunks_take(querying->chunks, &querier->chunk))
+    while (tool_chunks_take(querying->chunks, &querier->chunk)) {
+        const uint64_t before = querier->selected_count;
         if (!answer_chunk(querying, querier))
             tool_chunks_stop(querying->chunks);
+        if (querying->input_counts != NULL)
+            count_input(querying, querier->chunk.input, querier->selected_count - before);
+    }
+}
+
+/* "name:count" for each, as grep -c has it. An input that can't be read had its message. */
+static void print_input_counts(const struct querying *querying)
+{
+    for (size_t i = 0; i < tool_source_count(querying->source); i++) {
+        const char *path = tool_source_path(querying->source, i);
+        const bool is_stdin = tool_path_is_stdin(path);
+        if (is_stdin || access(path, R_OK) == 0)
+            tool_out_format(&querying->question->out, "%s:%llu\n",
+                            is_stdin ? "(standard input)" : path,
+                            (unsigned long long)querying->input_counts[i]);
+    }
 }
 
 bool tool_query_source(struct tool_question *question, const struct tool_source *source)
@@ -490,14 +511,25 @@ bool tool_query_source(struct tool_question *question, const struct tool_source 
 
     struct tool_chunks *chunks = tool_chunks_open(&stoppable, question->silent ? NULL : "querying");
     const uint32_t threads = tool_chunks_threads(chunks);
-    struct querying querying = {question, chunks, tool_allocate(threads * sizeof(struct querier *)),
-                                tool_source_path(source, tool_source_count(source) - 1)};
+    struct querying querying = {question,
+                                chunks,
+                                tool_allocate(threads * sizeof(struct querier *)),
+                                tool_source_path(source, tool_source_count(source) - 1),
+                                source,
+                                NULL};
+    if (question->count_only && question->input_names) {
+        querying.input_counts = tool_allocate(tool_source_count(source) * sizeof(uint64_t));
+        memset(querying.input_counts, 0, tool_source_count(source) * sizeof(uint64_t));
+    }
     for (uint32_t i = 0; i < threads; i++)
         querying.queriers[i] = querier_new(question, question->rules, source->layout);
     tool_team_run(threads, answer_chunks, &querying);
     for (uint32_t i = 0; i < threads; i++)
         querier_free(querying.queriers[i], question);
     free(querying.queriers);
+    if (querying.input_counts != NULL)
+        print_input_counts(&querying);
+    free(querying.input_counts);
     for (size_t r = 0; r < question->rule_count; r++)
         tool_tally_place(&question->tallies[r], chunks);
     return tool_chunks_close(chunks);

@@ -42,7 +42,7 @@ struct tool_question {
     uint32_t counter_max; /* the maximum of a count */
 
     /* As grep has them. All but the names of inputs need a source of one thread. */
-    bool input_names;  /* printed behind the name of its input */
+    bool input_names;  /* printed behind the name of its input; with count_only, a count of each */
     bool line_numbers; /* and behind its number there, from 1 on */
     bool list_inputs;  /* instead of the first selected line of an input, its name */
     uint64_t most;     /* lines selected of an input, whose rest is left; 0: all */

@@ -40,6 +40,35 @@ static const struct tool_command *const parts[] = {
 
 enum { PARTS = sizeof(parts) / sizeof(parts[0]) - 1 };
 
+/* Names that queues and filters elsewhere have for these, and that users try first. */
+static const struct {
+    const char *name;
+    const char *here;
+} synonyms[] = {
+    {"add", "push"},      {"insert", "push"},     {"enqueue", "push"},   {"put", "push"},
+    {"append", "push"},   {"build", "push"},      {"create", "push"},    {"init", "push"},
+    {"get", "pop"},       {"take", "pop"},        {"next", "pop"},       {"dequeue", "pop"},
+    {"lease", "pop"},     {"done", "ack"},        {"finish", "ack"},     {"return", "ack"},
+    {"nack", "ack"},      {"query", "contains"},  {"check", "contains"}, {"exists", "contains"},
+    {"test", "contains"}, {"lookup", "contains"}, {"commit", "flush"},   {"sync", "flush"},
+    {"info", "status"},   {"show", "status"},     {"inspect", "status"}, {"stats", "status"},
+    {"size", "status"},   {"load", "import"},     {"dump", "export"},    {"list", "export"},
+    {"scrub", "verify"},  {"fsck", "verify"},     {"repair", "recover"}, {"fix", "recover"},
+};
+
+static int unknown(const char *name, const char *const names[PARTS])
+{
+    for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
+        if (strcmp(synonyms[i].name, name) == 0)
+            return tool_usage("unknown command '%s'; its name here is '%s'", name,
+                              synonyms[i].here);
+    const char *nearest = tool_nearest(name, names, PARTS);
+    const char *what = name[0] == '-' ? "option" : "command";
+    if (nearest != NULL)
+        return tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
+    return tool_usage("unknown %s '%s'", what, name);
+}
+
 static int sieve_main(int argc, char **argv)
 {
     const size_t prefix = strlen("sieve ");
@@ -61,11 +90,7 @@ static int sieve_main(int argc, char **argv)
         argv[1] = (char *)(uintptr_t)parts[i]->name;
         return parts[i]->run(argc - 1, argv + 1);
     }
-    const char *nearest = tool_nearest(name, names, PARTS);
-    const char *what = name[0] == '-' ? "option" : "command";
-    if (nearest != NULL)
-        return tool_usage("unknown %s '%s'; did you mean '%s'?", what, name, nearest);
-    return tool_usage("unknown %s '%s'", what, name);
+    return unknown(name, names);
 }
 
 const struct tool_command cmd_sieve = {

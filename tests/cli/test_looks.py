@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file that is no filter of ours seems to be: said, and never assumed."""
+
+import base64
+import gzip
+import json
+import os
+import struct
+
+from runner import case, has, main
+
+VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "vectors", "dialect")
+LIST = b"Nothing to be recognised by have"
+
+
+def vectors(name):
+    path = os.path.join(VECTORS, name + ".json")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["filters"]
+    with gzip.open(path + ".gz") as file:
+        return json.load(file)["filters"]
+
+
+def data_of(vector):
+    """The bytes of a filter's file, where the vectors have them whole."""
+    for field in ("file_b64", "writeTo_b64", "tofile_b64"):
+        if vector.get(field):
+            return base64.b64decode(vector[field])
+    for field in ("writeTo_hex", "filter_db_hex", "filter_hex"):
+        if vector.get(field):
+            return bytes.fromhex(vector[field])
+    if vector.get("scandump"):
+        return b"".join(bytes.fromhex(chunk["data_hex"]) for chunk in vector["scandump"])
+    return None
+
+
+@case
+def files_of_other_systems_are_told_by_their_structure(c):
+    """Also by the commands that read no other system's files; and nothing is opened so."""
+    for name, dialect, fewest in (("dcso", "dcso", 4), ("guava", "guava", 5), ("spark", "spark", 4),
+                                  ("redisbloom", "redisbloom", 5), ("bits_and_blooms", "bits-and-blooms", 4),
+                                  ("cassandra", "cassandra", 4), ("pybloom_live", "pybloom-live", 6),
+                                  ("rocksdb", "rocksdb", 5)):
+        done = 0
+        for vector in vectors(name):
+            data = data_of(vector)
+            if data is None or len(data) < 40 or vector.get("m") == 0:
+                continue
+            done += 1
+            c.file("f.bf", data)
+            told = has("not a Bloomery filter", "this looks like a filter of " + dialect, "say --dialect " + dialect)
+            c.run("inspect f.bf", code=2, stderr=told)
+            c.run("query -k x f.bf", code=2, stderr=told)
+            if done == 1:
+                c.run("add f.bf", stdin="x\n", code=2, stderr=told)
+                c.run("compare f.bf f.bf", code=2, stderr=told)
+                c.run("merge -o m.bloom f.bf f.bf", code=2, stderr=told)
+                c.run("convert --to guava -o m.bloom f.bf", code=2, stderr=has("say --from " + dialect))
+                c.run("fold -o m.bloom f.bf", code=2, stderr=has("this looks like", "convert --from " + dialect))
+                c.expect(c.read("f.bf") == data and "m.bloom" not in c.names(), f"{dialect}: opened on a guess")
+        c.expect(done >= fewest, f"{name}: only {done} vectors")
+
+
+@case
+def what_is_read_as_another_dialect_is_told(c):
+    with open(os.path.join(VECTORS, "dcso_sample.bloom"), "rb") as file:
+        c.file("f.bf", file.read())
+    c.run("inspect --dialect guava f.bf", code=2, stderr=has("this looks like a filter of dcso", "--dialect dcso"))
+    c.run("query -k x --dialect guava f.bf", code=2, stderr=has("this looks like a filter of dcso"))
+    c.run("convert --from guava -o o.bloom f.bf", code=2, stderr=has("say --from dcso"))
+    c.file("f.bf", c.read("f.bf")[:60])
+    _, stderr = c.run("inspect --dialect dcso f.bf", code=2, stderr=None)
+    c.expect(b"this looks like" not in stderr, f"it looks like what it was read as: {stderr}")
+
+
+@case
+def packed_files_are_told_too(c):
+    with open(os.path.join(VECTORS, "dcso_sample.bloom"), "rb") as file:
+        c.file("f.gz", gzip.compress(file.read()))
+    c.run("inspect f.gz", code=2, stderr=has("this looks like a filter of dcso"))
+    c.file("t.gz", gzip.compress(b"some text\n" * 100))
+    _, stderr = c.run("inspect t.gz", code=2, stderr=None)
+    c.expect(LIST in stderr, f"{stderr}")
+
+
+def java_object(class_name):
+    return b"\xac\xed\0\5sr" + struct.pack(">H", len(class_name)) + class_name + bytes(60)
+
+
+@case
+def formats_that_are_not_read_are_named(c):
+    guava = java_object(b"com.google.common.hash.BloomFilter$SerialForm")
+    # Flags, capacity, rate, probes, keys, no cache, one bucket of 4096 bytes.
+    poppy = struct.pack("<QQdQQQQ", 2, 1000, 0.001, 10, 3, 0, 1) + bytes(4096)
+    for data, words in ((guava, ("Java serialized", "BloomFilter$SerialForm", "writeTo")),
+                        (poppy, ("Poppy's own format, version 2",)),
+                        (b"SQLite format 3\0" + bytes(100), ("a SQLite database",)),
+                        (b"PAR1\x15\4" + bytes(100), ("a Parquet file",))):
+        c.file("f", data)
+        c.run("inspect f", code=2, stderr=has("this looks like ", *words))
+    c.file("f", guava)
+    c.run("query -k x --dialect guava f", code=2, stderr=has("no strategy 172", "Java serialized"))
+    c.file("f", poppy)
+    c.run("inspect --dialect dcso f", code=2, stderr=has("version 1, not 2", "Poppy's own format"))
+    c.file("f", java_object(b"java.util.BitSet"))
+    c.run("inspect f", code=2, stderr=has("java.util.BitSet", "say --dialect sha384-slices,variant=java"))
+
+
+@case
+def what_has_no_mark_is_not_guessed(c):
+    """Text, noise, and filters that are nothing but bits."""
+    for data in (b"a line\n" * 50, bytes(range(256)) * 4, bytes(4096), b"x", b"\0" * 8):
+        c.file("f", data)
+        _, stderr = c.run("inspect f", code=2, stderr=None)
+        c.expect(LIST in stderr and b"this looks like" not in stderr, f"{data[:8]}: {stderr}")
+
+
+@case
+def damaged_files_of_ours_speak_of_no_other_system(c):
+    c.run("build -q -n 100 -o f.bloom", stdin="a\nb\n", stderr=None)
+    whole = c.read("f.bloom")
+    for data in (whole[:-100], whole[:7], whole[:20], whole + b"more", b"", whole[:64] + bytes(len(whole) - 64),
+                 whole[:8] + b"\7" + whole[9:]):
+        c.file("f.bloom", data)
+        for line in ("compare f.bloom f.bloom", "inspect f.bloom", "inspect --verify f.bloom", "query -k x f.bloom", "fold -o g.bloom f.bloom",
+                     "convert --to guava -o g.bf f.bloom", "merge -o g.bloom f.bloom f.bloom"):
+            stdout, stderr = c.run(line, code=None, stdout=None, stderr=None)
+            text = stdout + stderr
+            for word in (b"dialect", b"another system", b"looks like", b"guava"):
+                c.expect(word not in text, f"{line} of {len(data)} bytes: {text}")
+
+
+@case
+def names_of_dialects_may_be_written_as_their_systems_do(c):
+    for name in ("DCSO", "Dcso", "Guava", "Bits_and_Blooms", "pybloom_live"):
+        c.run(f"build -q --force --dialect {name} -n 100 -p 0.01 -o f.bf", stdin="a\n", stderr=None)
+        c.run(f"query --dialect {name} f.bf", stdin="a\n", stdout="a\n")
+    c.run("inspect --dialect DCSOS f.bf", code=2, stderr=has("unknown dialect 'DCSOS'"))
+
+
+@case
+def a_name_of_a_packed_file_is_warned_of(c):
+    """What is written under it is not packed."""
+    said = "bloomery: build: warning: f.{}: is written uncompressed, whatever its name says\n"
+    for ending in ("gz", "zst", "xz", "bz2"):
+        c.run(f"build -q -n 9 --dialect dcso -p 0.01 -o f.{ending}", stdin="a\n", stderr=has(said.format(ending)))
+        c.run(f"query --dialect dcso f.{ending}", stdin="a\n", stdout="a\n")
+        c.run(f"build -q --force -n 9 -o f.{ending}", stdin="a\n", stderr=said.format(ending))
+    c.run("merge -q -o m.gz f.gz", stderr=has("m.gz: is written uncompressed"))
+    c.run("build -q -n 9 -o gz", stdin="a\n")
+    c.run("build -q -n 9 -o f.gz.bloom", stdin="a\n")
+
+
+if __name__ == "__main__":
+    main()
