@@ -616,10 +616,10 @@ BREAKS = [
           "cli/test_rules.py/canaries_that_may_be_in_are_a_finding"),
 
     # Deduplication.
-    Break("the_next_block_is_added_out_of_turn", "dedupe.c",
-          [("struct worker **place = &run->posted[run->turn % run->threads];",
-            "struct worker **place = &run->posted[0];\n    for (uint32_t i = 0; i < run->threads && *place == NULL; i++)\n        place = &run->posted[i];"),
-           ("assert(worker->chunk.number == run->turn);", "")],
+    Break("the_next_block_is_added_out_of_turn", "adder.c",
+          [("struct tool_adding **place = &adder->posted[adder->turn % adder->threads];",
+            "struct tool_adding **place = &adder->posted[0];\n    for (uint32_t i = 0; i < adder->threads && *place == NULL; i++)\n        place = &adder->posted[i];"),
+           ("        assert(adding->number == adder->turn);\n        pthread_mutex_unlock", "        pthread_mutex_unlock")],
           "cli/test_dedupe.py/first_occurrences_are_kept_in_order"),
     Break("a_full_filter_goes_on", "add_to_mark()",
           [("seen->full = added < count || seen->kept >= seen->full_at;",

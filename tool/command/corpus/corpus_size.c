@@ -53,7 +53,7 @@ static double now(void)
 /* ---- Places ---------------------------------------------------------------------------------- */
 
 /* Counts the documents of whole lines, of which the last one has its line end. */
-static void take_lines(struct sampler *sampler, const unsigned char *from, size_t bytes)
+static void sample_lines(struct sampler *sampler, const unsigned char *from, size_t bytes)
 {
     struct tool_documents *documents = sampler->documents;
     struct tool_chunk chunk = {.from = from, .end = from + bytes, .delimiter = '\n', .begin = from};
@@ -93,7 +93,7 @@ static void take_place(struct sampler *sampler, size_t bytes, bool cut, bool end
     while (end > from && end[-1] != '\n')
         end--;
     if (end > from)
-        take_lines(sampler, from, (size_t)(end - from));
+        sample_lines(sampler, from, (size_t)(end - from));
 }
 
 static void sample_plain(struct sampler *sampler, const char *path, uint64_t bytes, size_t places)
@@ -149,7 +149,7 @@ static double sample_packed(struct sampler *sampler, char *path, uint64_t bytes)
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static int compare_hashes(const void *one, const void *other)
+static int order_hashes(const void *one, const void *other)
 {
     const bloomery_hash *a = one, *b = other;
     if (a->lo != b->lo)
@@ -161,9 +161,9 @@ static size_t count_different(struct sampler *sampler)
 {
     size_t different = sampler->count > 0;
     if (sampler->count > 0)
-        qsort(sampler->hashes, sampler->count, sizeof(*sampler->hashes), compare_hashes);
+        qsort(sampler->hashes, sampler->count, sizeof(*sampler->hashes), order_hashes);
     for (size_t i = 1; i < sampler->count; i++)
-        different += compare_hashes(&sampler->hashes[i - 1], &sampler->hashes[i]) != 0;
+        different += order_hashes(&sampler->hashes[i - 1], &sampler->hashes[i]) != 0;
     return different;
 }
 
