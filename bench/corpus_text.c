@@ -4,9 +4,9 @@
  *
  *     {"id": 0, "text": "Paragraph.\nAnother \"one\".\n..."}
  *
- * Words are as frequent as Zipf's law says. Of ten paragraphs seven are new, one is boilerplate, one
- * repeats an earlier one, and one is that with some words changed. The same arguments make the same
- * bytes.
+ * Words are as frequent as Zipf's law says. Of ten paragraphs seven are new, one is boilerplate,
+ * one repeats an earlier one, and one is that with some words changed. The same arguments make the
+ * same bytes.
  */
 #include <math.h>
 #include <stdint.h>
@@ -62,7 +62,8 @@ static void make_words(void)
         for (uint32_t j = 0; j < length; j++)
             corpus.text[i][j] = "etaoinshrdlucmfwypvbgkjq"[below(8) + below(9) + below(8)];
         if (i % 97 == 50)
-            strcpy(corpus.text[i], odd[i / 97 % (sizeof(odd) / sizeof(odd[0]))]);
+            snprintf(corpus.text[i], WORD_BYTES, "%s",
+                     odd[i / 97 % (sizeof(odd) / sizeof(odd[0]))]);
         corpus.bytes[i] = (unsigned char)strlen(corpus.text[i]);
     }
 }
