@@ -20,6 +20,7 @@ help:
 	@echo 'make check       build, then every quick test (a minute or two)'
 	@echo 'make check-long  all tests: those that CI runs besides, and the long ones'
 	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and docs/benchmarks.md'
+	@echo 'make bench-corpora  dedupe of documents beside its peers (two GB, minutes)'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make format      format every C file'
 	@echo 'make lint        formatter and analysers, as CI runs them'
@@ -70,6 +71,11 @@ bench: build-bench
 bench-all: build-bench
 	@meson test -C $(BUILD)-bench --benchmark --verbose
 	@bench/run.py $(BUILD)-bench --full --docs docs $(BENCH)
+
+# Two gigabytes of documents and peers that take minutes for them. BENCH='--bytes 200M' takes less.
+.PHONY: bench-corpora
+bench-corpora: build-bench
+	@bench/corpora.py $(BUILD)-bench $(BENCH)
 
 # What is installed is a build of its own: type release, without asserts and without the switches that only
 # tests need. The cache of the dynamic linker is told where it is the system's own directories.
