@@ -209,8 +209,9 @@ static int print_text(const struct tool_judge *judge, const struct tool_corpus_s
         tool_out_format(&out, "n-grams       about %s of %u words\n", about(one, size->keys),
                         judge->ngram);
     tool_out_format(&out, "different     at most about %s\n", about(one, size->different));
-    tool_out_format(&out, "time          about %s, without packing and unpacking\n\n",
-                    tool_format_duration(one, seconds));
+    tool_format_duration(one, seconds);
+    tool_out_format(&out, "time          %s, without packing and unpacking\n\n",
+                    seconds < 1 ? "less than a second" : one);
     tool_out_format(&out, "%-8s  %12s  %s\n", "rate", "memory", "wrong removals expected");
     for (size_t i = 0; i < RATES; i++) {
         uint64_t bytes;
