@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the first inputs of the fuzz targets of a sieve's directory: fuzz/make_sieve_corpus.py
 
-Those of fuzz/sieve_look.c, which reads MANIFEST alone, are changes to that.
+Those of fuzz/look.c, which reads MANIFEST alone, are changes to that.
 
 Each is a sound directory by its number, how it is used, and changes to it (fuzz/sieve_change.c).
 """
@@ -77,7 +77,7 @@ LOOKS = {
 
 def main():
     """Writes the inputs."""
-    for target, inputs in (("sieve", INPUTS), ("sieve-look", LOOKS)):
+    for target, inputs in (("sieve", INPUTS), ("look", LOOKS)):
         folder = os.path.join(HERE, "corpus", target)
         os.makedirs(folder, exist_ok=True)
         for name, data in inputs.items():

@@ -556,7 +556,7 @@ BREAKS = [
           [("if (question->hint != NULL)",
             "if (question->hint != NULL && querier->selected_count == 0)")],
           "cli/test_rules.py/hints_are_given_however_it_is_asked"),
-    Break("files_are_opened_as_what_they_look_like", "look_at()",
+    Break("files_are_opened_as_what_they_look_like", "foreign_file.c:look_at()",
           [(": bloomery_dialect_sniff(head, (size_t)count);", ": bloomery_dialect_find(\"dcso\");")],
           "cli/test_looks.py/files_of_other_systems_are_told_by_their_structure"),
     Break("damaged_files_of_ours_speak_of_others", "tool_foreign_hint()",
@@ -1479,7 +1479,7 @@ BREAKS = [
           "fuzz/sieve"),
     Break("a_sieve_is_looked_at_with_another_count", "fill_counters()",
           [("info->seen = bloomery_load_u64(from + 16);", "info->seen = bloomery_load_u64(from + 8);")],
-          "fuzz/sieve-look"),
+          "fuzz/look"),
     # The sieve, where its parts meet.
     Break("a_log_is_decided_as_one_piece", "stage.c:walk()",
           [("        if (entries + frame.entries > most)", "        if (false)")],

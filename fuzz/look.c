@@ -36,7 +36,7 @@ void must(bool holds, const char *what)
 {
     if (holds)
         return;
-    fprintf(stderr, "fuzz/sieve_look, %s: broken promise: %s%s\n", about, what, said);
+    fprintf(stderr, "fuzz/look, %s: broken promise: %s%s\n", about, what, said);
     directory_remove();
     abort();
 }
