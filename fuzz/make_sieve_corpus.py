@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the first inputs of the fuzz target of a sieve's directory (fuzz/sieve.c): fuzz/make_sieve_corpus.py
+"""Makes the first inputs of the fuzz targets of a sieve's directory: fuzz/make_sieve_corpus.py
+
+Those of fuzz/look.c, which reads MANIFEST alone, are changes to that.
 
 Each is a sound directory by its number, how it is used, and changes to it (fuzz/sieve_change.c).
 """
@@ -54,13 +56,33 @@ INPUTS = {
 }
 
 
+# Places of numbers in a copy: its settings, counters and lengths, then the queue's state and the engine's.
+LOOKS = {
+    **{f"sound-{story}": [story, 0] for story in range(7)},
+    "torn-slot": INPUTS["torn-slot"],
+    "slot-never-written": INPUTS["slot-never-written"],
+    "manifest-of-before": INPUTS["manifest-of-before"],
+    "manifest-of-another-sieve": [DISK, 0, OTHER, MANIFEST, 2 * ORDERED_4 + 1, 0],
+    "lost": [DISK_4, 0, REMOVE, MANIFEST],
+    "shorter": [DISK_4, 0, CUT, MANIFEST, *place(5000)],
+    "longer": [DISK_4, 0, EXTEND, MANIFEST, 7, 255],
+    "flipped-bit": [ORDERED_4, 0, FLIP, MANIFEST, *place(200), 3],
+    **{f"mended-{name}": [story, MEND, FIELDS | NUMBER, NEWEST, *place(at // 4), 3, value]
+       for story, name, at, value in ((DISK, "engine", 64, 18), (DISK, "partitions", 72, 14), (WARNING, "keys", 96, 18),
+                                      (DISK_4, "counter", 192, 18), (DISK_4, "queue-length", 248, 18),
+                                      (ORDERED_4, "engine-length", 256, 3), (GROWING, "queue", 320, 18),
+                                      (ORDERED_48, "row", 600, 18))},
+}
+
+
 def main():
     """Writes the inputs."""
-    folder = os.path.join(HERE, "corpus", "sieve")
-    os.makedirs(folder, exist_ok=True)
-    for name, data in INPUTS.items():
-        with open(os.path.join(folder, name + ".input"), "wb") as file:
-            file.write(bytes(data))
+    for target, inputs in (("sieve", INPUTS), ("look", LOOKS)):
+        folder = os.path.join(HERE, "corpus", target)
+        os.makedirs(folder, exist_ok=True)
+        for name, data in inputs.items():
+            with open(os.path.join(folder, name + ".input"), "wb") as file:
+                file.write(bytes(data))
 
 
 main()

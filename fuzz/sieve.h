@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts of the fuzz target of a sieve's directory (sieve.c):
+ * The parts of the fuzz targets of a sieve's directory (sieve.c, look.c):
  *
  *     sieve_story.c    sound directories to begin with, and what has to come out of each
  *     sieve_change.c   the changes that an input makes to one

@@ -191,8 +191,9 @@ class Tree:
         return target
 
     def fuzzer(self, name, broken=None):
-        """A fuzz target as a plain test, linked: the files of its name."""
-        parts = [source for source in self.sources("fuzz") if source.startswith(f"fuzz/{name}")]
+        """A fuzz target as a plain test, linked: the files of its name; look has the other parts of sieve's."""
+        parts = [source for source in self.sources("fuzz") if source.startswith(f"fuzz/{name}") or
+                 (name == "look" and source.startswith("fuzz/sieve_"))]
         target = os.path.join(self.objects, "fuzz_" + name)
         status, said = run([*CC, *self.objects_of([*parts, "fuzz/regression.c", *self.sources("src")], broken),
                             "-o", target, *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])

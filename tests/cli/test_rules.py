@@ -591,6 +591,7 @@ def answers_that_are_plausible_have_no_hint(c):
     c.run("query -c f.bloom", stdin=words + absent, stdout=None)
     c.run("query -c f.bloom", stdin=absent + words, stdout=None)
     c.run("query -c f.bloom", stdin=words.upper() + words, stdout=None)
+    c.run("query -c f.bloom", stdin=words.upper() + words[:5000], stdout=None)
     c.run("query -c f.bloom", stdin=words.upper(), stdout=None,
           stderr=has("never added", "in lower case such keys may be in it: --lower asks so"))
     c.run("build -q -n 9000 -p 0.02 --trim -o f.bloom", stdin=words)
