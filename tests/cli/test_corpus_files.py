@@ -212,6 +212,23 @@ def shards_that_are_none_are_refused(c):
               stderr=has("--shard"))
 
 
+@case
+def a_shard_without_inputs_reads_nothing(c):
+    files(c, 20, FILES[:1])
+    line = ["dedupe", "--unit", "document", "--jsonl", "text", "--shard"]
+    c.run([*line, "2/3", f"in/{FILES[0]}"], stdout=b"", stderr=has("shard 2/3 has none of the inputs"))
+    c.run([*line, "1/2"], code=2, stdin=b'{"text":"a"}\n', stderr=has("name them"))
+
+
+@case
+def a_full_filter_leaves_what_is_done(c):
+    files(c)
+    names = " ".join(f"in/{name}" for name in FILES)
+    line = f"dedupe --unit ngram --jsonl text -n 400 -p 0.01 --on-full stop --output-dir out {names}"
+    c.run(line, code=2, stderr=has("the filter is full", f" of {len(FILES)} inputs are done\n"))
+    c.expect(not os.path.exists(c.path(f"out/{FILES[-1]}")), "an output of a run that stopped")
+
+
 # ---- Bad input ---------------------------------------------------------------------------------------
 
 @case

@@ -215,7 +215,8 @@ static bool output_is_free(const struct corpus *corpus, const char *input)
     snprintf(path, room, "%s/%s", directory, name);
     const bool there = lstat(path, &output) == 0;
     bool good = true;
-    if (tool_path_is_stdin(input) || name[0] == '\0' || strchr(input, '\n') != NULL) {
+    if (tool_path_is_stdin(input) || name[0] == '\0' || strchr(input, '\n') != NULL ||
+        strncmp(name, TOOL_JOURNAL_NAME, strlen(TOOL_JOURNAL_NAME)) == 0) {
         tool_error("%s: --output-dir needs inputs with names for their outputs",
                    tool_path_said(input));
         good = false;
@@ -309,6 +310,8 @@ static bool learn(struct corpus *corpus, const struct tool_source *source)
     const bool good = tool_corpus_pass_run(&corpus->pass, source);
     corpus->pass.learns = false;
     corpus->judge.no_add = no_add;
+    if (corpus->pass.stopped)
+        tool_seen_say_full(&corpus->command->seen, 0, 0);
     return good;
 }
 
@@ -504,7 +507,13 @@ static int finish(struct corpus *corpus, bool good)
     }
     if (good)
         tool_corpus_report(command, &corpus->judge, &all, wrong);
-    return good && !corpus->failed ? TOOL_FOUND : TOOL_ERROR;
+    if (good && !corpus->failed)
+        return TOOL_FOUND;
+    if (to_directory)
+        tool_say("dedupe: %zu of %zu inputs are done%s", corpus->journal.done_count,
+                 corpus->source.count,
+                 corpus->pass.stopped ? "" : "; the same command goes on from there");
+    return TOOL_ERROR;
 }
 
 static int run_corpus(struct corpus *corpus)
@@ -518,6 +527,11 @@ static int run_corpus(struct corpus *corpus)
         return TOOL_ERROR;
     }
     const bool sampled = command->keys == 0 || corpus->options->dry_run;
+    if (corpus->source.count == 0 && command->source.count > 0) {
+        tool_say("dedupe: shard %u/%u has none of the inputs", corpus->options->shard + 1,
+                 corpus->options->shards);
+        return TOOL_FOUND;
+    }
     if (!againsts_fit(corpus) || (sampled && !get_size(corpus, &size)))
         return TOOL_ERROR;
     if (corpus->options->dry_run && !size.known)
@@ -530,6 +544,7 @@ static int run_corpus(struct corpus *corpus)
         if (!command->quiet)
             tool_say("dedupe: all inputs were deduplicated into %s before",
                      corpus->options->output_dir);
+        tool_corpus_report(command, &corpus->judge, &corpus->journal.counts, corpus->journal.wrong);
         return TOOL_FOUND;
     }
     corpus->wrong_before = corpus->journal.wrong;

@@ -160,6 +160,8 @@ bool tool_corpus_options_fit(const struct tool_dedupe_command *command)
         return !tool_usage("--ngram and --threshold go with --unit ngram");
     if (options->shard_by_given && options->shards == 0)
         return !tool_usage("--shard-by goes with --shard I/N");
+    if (options->shards > 0 && !options->shard_by_key && command->source.count == 0)
+        return !tool_usage("--shard takes one of N parts of the inputs: name them");
     if (options->shard_by_key && options->unit == TOOL_UNIT_NGRAM)
         return !tool_usage("--shard-by key can't judge n-grams, since a paragraph's lie on all "
                            "machines; --shard-by files can");
