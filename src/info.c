@@ -108,8 +108,8 @@ static double expected_rate(const bloomery_filter *filter, const struct bloomery
     return isinf(keys) ? 1 : filter->kind->expected_rate(layer, (uint64_t)llround(keys));
 }
 
-/* A static filter answers in the layer that does not hand the key on; behind the last one that does,
- * the answer is "possibly". */
+/* A static filter answers in the layer that does not hand the key on. Behind the last one that does
+ * so, the answer is "possibly". */
 static void read_handed_on(const bloomery_filter *filter, bloomery_info *info)
 {
     double reached = 1;

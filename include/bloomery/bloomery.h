@@ -929,7 +929,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_add_column_parallel(bloomery_filter *fi
 /* How many threads the process may run at once: what 0 threads stands for. At least 1. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 
-/* ---- 14  Building static filters -------------------------------------------------------------- */
+/* ---- 14  Building static filters ------------------------------------------------------------- */
 
 /*
  * A static filter is built once, from all its keys. A builder collects them, and then makes the
@@ -1184,8 +1184,8 @@ BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 /*
  * The cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in which
  * they are touched, repeats included. Returns their number, and writes the first `room` of them to
- * `positions`. Returns 0 if there is no such layer, if keys can't be hashed, or for a static filter,
- * whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
+ * `positions`. Returns 0 if there is no such layer, if keys can't be hashed, or for a static
+ * filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
  */
 BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
                                           bloomery_key key, uint64_t *positions, size_t room);

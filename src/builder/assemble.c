@@ -29,7 +29,7 @@ enum {
     HEAP_BITS = 8,
     LAYERS_MAX = 16, /* chance does not get there; keys that were made to collide do */
     ESTIMATE_FROM = 1 << 18,
-    BUMPED_RESERVE = 8 << 20, /* of the memory allowed: for the pieces of the next layer */
+    BUMPED_RESERVE = 5 << 20, /* at least, of the memory allowed: for the next layer's pieces */
     ROOM_MIN = 8192,          /* hashes that a thread can gather at least */
 };
 
@@ -98,10 +98,16 @@ static bloomery_status make_desks(struct job *job, uint32_t threads, size_t room
                          "not enough memory to sort the hashes and solve their equations");
 }
 
+static uint64_t bumped_reserve(const struct bloomery_assembly *assembly)
+{
+    const uint64_t share = assembly->memory / 16;
+    return share > BUMPED_RESERVE ? share : BUMPED_RESERVE;
+}
+
 /* What is left of the memory allowed beside the pieces. */
 static uint64_t memory_left(const struct job *job)
 {
-    const uint64_t used = job->from->pool->bytes + BUMPED_RESERVE;
+    const uint64_t used = job->from->pool->bytes + bumped_reserve(job->assembly);
     return job->assembly->memory > used ? job->assembly->memory - used : 0;
 }
 
@@ -424,7 +430,7 @@ static bloomery_status build_layers(struct bloomery_assembly *assembly,
                                  "keys are still left after %d layers: their hashes were made to "
                                  "collide; build a filter with a secret",
                                  LAYERS_MAX);
-        spool->pool->limit = spool->pool->bytes + BUMPED_RESERVE;
+        spool->pool->limit = spool->pool->bytes + bumped_reserve(assembly);
         if (!bloomery_spool_start(other, spool->pool, i + 1))
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for locks");
         job.layer = &assembly->layers[assembly->layer_count++];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Out of a spool come the hashes of a range, sorted and each once; and how many there are at all. */
+/* Out of a spool: the hashes of a range, sorted and each once, and how many there are at all. */
 #ifndef BLOOMERY_BUILDER_GATHER_H
 #define BLOOMERY_BUILDER_GATHER_H
 

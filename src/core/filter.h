@@ -106,8 +106,8 @@ static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter
     return __atomic_load_n(&filter->shape.layer_count, __ATOMIC_ACQUIRE);
 }
 
-/* How many layers a query takes one by one: of a kind that hands keys on the first, whose operations
- * go on to the others. */
+/* How many layers a query takes one by one. If the kind hands keys on, that is the first, whose
+ * operations go on to the others. */
 static inline uint32_t bloomery_queried_layers(const struct bloomery_filter *filter)
 {
     return filter->kind->hands_on ? 1 : bloomery_layer_count(filter);

@@ -112,8 +112,9 @@ struct bloomery_kind_row {
 };
 
 /* ROW(id, prefix of its functions, block bits, cell sizes, removes, grows). All of these add, merge
- * and have bits; the static kind does not, and has a row of its own in kinds.c. A scalable filter is a chain of blocked layers: what is special about it concerns
- * the chain, not the layer (src/chain/grow.c). */
+ * and have bits. The static kind does not, and has a row of its own in kinds.c. A scalable filter
+ * is a chain of blocked layers: what is special about it concerns the chain, not the layer
+ * (src/chain/grow.c). */
 #define BLOOMERY_KINDS(ROW)                                                      \
     ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false, false)           \
     ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false, false)             \
