@@ -203,6 +203,11 @@ static bool add(bloomery_filter *filter, const uint8_t *data, size_t size)
 {
     bloomery_key key = bloomery_key_of(data, size);
     int result = bloomery_add(filter, key, NULL);
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    must(info.can_add || result == BLOOMERY_READ_ONLY, "what is built once takes no keys");
+    if (!info.can_add)
+        return false;
     if (result == BLOOMERY_FULL || result == BLOOMERY_OUT_OF_MEMORY)
         return false;
     must(result == BLOOMERY_NEW || result == BLOOMERY_SEEN || result == BLOOMERY_SECRET_NEEDED,

@@ -68,6 +68,60 @@ static struct file make(bloomery_kind kind, uint64_t bits, uint32_t lines, uint3
     return file;
 }
 
+/* A static filter of `count` keys. */
+static struct file build(double rate, unsigned count)
+{
+    struct file file = {.size = 0};
+    bloomery_builder *builder = NULL;
+    bloomery_filter *filter = NULL;
+    bloomery_plan plan = {.kind = BLOOMERY_STATIC, .rate = rate};
+    if (bloomery_builder_open(&plan, NULL, NULL, &builder, NULL) != BLOOMERY_OK)
+        exit(2);
+    for (unsigned i = 0; i < count; i++) {
+        const bloomery_key one = bloomery_key_of(&i, sizeof i);
+        if (bloomery_builder_add(builder, &one, 1, NULL) != BLOOMERY_OK)
+            exit(2);
+    }
+    if (bloomery_builder_finish(builder, &filter, NULL) != BLOOMERY_OK ||
+        bloomery_write(filter, append, &file, NULL) != BLOOMERY_OK)
+        exit(2);
+    bloomery_builder_free(builder);
+    bloomery_free(filter);
+    return file;
+}
+
+/* Numbers of a ribbon's record changed. */
+static void make_hostile_ribbons(const struct file *valid)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+        unsigned width;
+        uint64_t value;
+    } changes[] = {
+        {"starts-0", 208, 8, 0},
+        {"starts-65", 208, 8, 65},
+        {"starts-wrap", 208, 8, 1ull << 32},
+        {"wide-beyond", 216, 8, UINT64_MAX},
+        {"wide-0", 216, 8, 0},
+        {"sections-40", 224, 4, 40},
+        {"sections-64", 224, 4, 64},
+        {"columns-50", 228, 4, 50},
+        {"columns-wrap", 228, 4, 0x10000},
+        {"width-128", 232, 4, 128},
+        {"bucket-64", 236, 4, 64},
+        {"no-ribbon", 200, 4, 77},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        struct file file = *valid;
+        char name[64];
+        for (unsigned b = 0; b < changes[i].width; b++)
+            file.data[changes[i].at + b] = (uint8_t)(changes[i].value >> (8 * b));
+        snprintf(name, sizeof name, "hostile-ribbon-%s", changes[i].name);
+        save(name, &file);
+    }
+}
+
 /* One number of a valid file changed: name, offset, width, value. */
 static const struct {
     const char *name;
@@ -148,6 +202,13 @@ int main(int count, char **arguments)
     save("valid-counting", &file);
     file = make(BLOOMERY_SCALABLE, 512, 1, 4, &options);
     save("valid-scalable", &file);
+    file = build(0.003, 5000); /* of two layers */
+    save("valid-static", &file);
+    file = build(0.6, 100);
+    save("valid-static-no-columns", &file);
+    file = build(1e-6, 20);
+    save("valid-static-three-planes", &file);
+    make_hostile_ribbons(&file);
     hash = BLOOMERY_HASH_XXH3_128;
     file = make(BLOOMERY_BLOCKED, 1024, 2, 3, &options);
     save("valid-blocked-128", &file);

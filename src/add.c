@@ -18,6 +18,10 @@
 
 bloomery_status bloomery_can_add(const bloomery_filter *filter, bloomery_error *error)
 {
+    if (!filter->kind->adds)
+        return bloomery_fail(error, BLOOMERY_READ_ONLY, 0,
+                             "a static filter takes no more keys: build it again from all of them, "
+                             "or query a scalable filter of the new ones beside it");
     if (filter->storage != BLOOMERY_OWNED)
         return bloomery_fail(
             error, BLOOMERY_READ_ONLY, 0,

@@ -81,6 +81,9 @@ bloomery_status bloomery_compare(const bloomery_filter *one, const bloomery_filt
     if (one->foreign && one->layers->blocks > 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of blocks of another system can't be compared");
+    if (!one->kind->has_bits)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "static filters can't be compared: their bits depend on all keys");
     if (one->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "scalable filters can't be compared: the same keys in another order "

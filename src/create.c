@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Making, emptying and freeing filters. */
+#include "create.h"
 #include "chain/grow.h"
 #include "options.h"
 #include "ways.h"
@@ -12,15 +13,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* The hash of the plan, or the one that a secret requires, and its secret. */
-static bloomery_status choose_hash(const bloomery_plan *plan,
-                                   const bloomery_create_options *options,
-                                   struct bloomery_shape *shape, struct bloomery_traits *traits,
-                                   bloomery_error *error)
+bloomery_status bloomery_choose_hash(const bloomery_plan *plan, bloomery_hash_id plain,
+                                     const bloomery_create_options *options,
+                                     struct bloomery_shape *shape, struct bloomery_traits *traits,
+                                     bloomery_error *error)
 {
     const bloomery_hash_id id = options->secret != NULL               ? BLOOMERY_HASH_SIPHASH
                                 : plan->hash != BLOOMERY_HASH_DEFAULT ? plan->hash
-                                                                      : BLOOMERY_HASH_XXH3_64;
+                                                                      : plain;
     const struct bloomery_hash_row *hash = bloomery_hash_find(id);
     if (hash == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no hash %d", (int)id);
@@ -86,6 +86,10 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
     if (row == NULL)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "filters of kind %u are not available in this version", kind);
+    if (!row->adds)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a %s filter is built from all its keys: bloomery_builder_open",
+                             bloomery_kind_name((int)kind));
     struct bloomery_layer layer = {.bits = plan->bits,
                                    .probes = plan->probes,
                                    .blocks_per_key = plan->blocks_per_key,
@@ -113,7 +117,8 @@ bloomery_status bloomery_create(const bloomery_plan *given_plan,
     if (status == BLOOMERY_OK && row->grows)
         status = check_chain(plan->rate, payload_bytes, options.memory_limit, error);
     if (status == BLOOMERY_OK)
-        status = choose_hash(plan, &options, &shape, &traits, error);
+        status =
+            bloomery_choose_hash(plan, BLOOMERY_HASH_XXH3_64, &options, &shape, &traits, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&shape, payload_bytes, error);
     if (status == BLOOMERY_OK)
@@ -165,6 +170,8 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
 {
     if (filter->storage != BLOOMERY_OWNED)
         return BLOOMERY_READ_ONLY;
+    if (!filter->kind->adds)
+        return BLOOMERY_UNSUPPORTED;
     if (filter->kind->grows) {
         clear_chain(filter);
         return BLOOMERY_OK;

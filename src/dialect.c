@@ -400,7 +400,8 @@ size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer, bloomer
                           uint64_t *positions, size_t room)
 {
     uint64_t all[BLOOMERY_POSITIONS_MAX];
-    if (layer >= bloomery_layer_count(filter) || !filter->secret_known)
+    if (layer >= bloomery_layer_count(filter) || !filter->secret_known ||
+        filter->kind->hands_on) /* a key has an equation there, and no cells */
         return 0;
     const struct bloomery_layer *at = &filter->layers[layer];
     const size_t count = (size_t)at->probes * (at->blocks_per_key > 1 ? at->blocks_per_key : 1);

@@ -22,7 +22,9 @@ static void read_layers(const bloomery_filter *filter, bloomery_info *info)
         info->bits = info->planned_keys = info->adds = 0;
         for (uint32_t i = 0; i < info->layers; i++) {
             info->bits += filter->layers[i].bits;
-            info->planned_keys += filter->layers[i].keys;
+            /* Those of later layers were bumped out of the first. */
+            if (i == 0 || !filter->kind->hands_on)
+                info->planned_keys += filter->layers[i].keys;
             info->adds += __atomic_load_n(&filter->layers[i].adds, __ATOMIC_RELAXED);
         }
         info->bytes = bloomery_payload_bytes(filter);
@@ -34,6 +36,8 @@ static void read_layers(const bloomery_filter *filter, bloomery_info *info)
 static double planned_rate(const bloomery_filter *filter, uint32_t layers)
 {
     const struct bloomery_shape *shape = &filter->shape;
+    if (filter->kind->hands_on)
+        return filter->layers[0].rate; /* where nearly all queries end */
     if (!filter->kind->grows)
         return filter->layers[layers - 1].rate;
     if (!filter->foreign)
@@ -72,7 +76,8 @@ static void read_shape(const bloomery_filter *filter, bloomery_info *info)
     info->secret_fingerprint = shape->secret_fingerprint;
     info->secret_in_file = filter->secret_in_file;
     info->secret_known = filter->secret_known;
-    info->writable = filter->storage == BLOOMERY_OWNED && filter->secret_known;
+    info->writable =
+        filter->kind->adds && filter->storage == BLOOMERY_OWNED && filter->secret_known;
     info->mapped = filter->storage == BLOOMERY_MAPPED;
     info->rule = filter->rule;
     info->note = filter->note_bytes > 0 ? filter->note : NULL;
@@ -101,6 +106,25 @@ static double expected_rate(const bloomery_filter *filter, const struct bloomery
                             double keys)
 {
     return isinf(keys) ? 1 : filter->kind->expected_rate(layer, (uint64_t)llround(keys));
+}
+
+/* A static filter answers in the layer that does not hand the key on. Behind the last one that does
+ * so, the answer is "possibly". */
+static void read_handed_on(const bloomery_filter *filter, bloomery_info *info)
+{
+    double reached = 1;
+    info->estimated_keys = (double)filter->layers[0].keys;
+    if (filter->layers[0].keys == 0)
+        return;
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        const struct bloomery_layer *layer = &filter->layers[i];
+        struct bloomery_scan scan;
+        filter->kind->scan(&filter->shape, layer, layer->payload, &scan);
+        info->live_rate += reached * scan.live_rate;
+        reached *= scan.handed_on;
+    }
+    info->live_rate += reached;
+    info->expected_rate = filter->kind->expected_rate(filter->layers, filter->layers[0].keys);
 }
 
 /* A chain says "possibly" if one of its layers does: 1 - product of (1 - rate), written so that
@@ -132,7 +156,9 @@ void bloomery_info_get(const bloomery_filter *filter, bool scan, bloomery_info *
     bloomery_info info;
     memset(&info, 0, sizeof info);
     read_shape(filter, &info);
-    if (scan)
+    if (scan && filter->kind->hands_on)
+        read_handed_on(filter, &info);
+    else if (scan)
         read_bits(filter, &info);
     bloomery_sized_give(&info, sizeof info, out, out->struct_bytes);
 }
@@ -177,7 +203,9 @@ bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t 
     if (scan) {
         struct bloomery_scan found;
         filter->kind->scan(&filter->shape, layer, layer->payload, &found);
-        info.bits_known = true;
+        if (filter->kind->hands_on && found.handed_on < 1) /* of the queries that end here */
+            found.live_rate /= 1 - found.handed_on;
+        info.bits_known = filter->kind->has_bits;
         info.bits_set = found.bits_set;
         info.estimated_keys = filter->kind->estimate(layer, found.bits_set);
         info.live_rate = with_hash(filter, info.estimated_keys, found.live_rate);

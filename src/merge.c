@@ -36,6 +36,9 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
     if (filter->foreign && filter->kind->grows)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "chains of other systems can't be %s",
                              what);
+    if (filter->kind->hands_on)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "static filters can't be %s: build one from the keys", what);
     if (!filter->kind->grows)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "scalable filters can't be %s", what);
@@ -101,6 +104,8 @@ static void learn_key(bloomery_filter *into, const bloomery_filter *from)
 static bloomery_status combine(bloomery_filter *into, const bloomery_filter *from, bool intersect,
                                bloomery_error *error)
 {
+    if (into->kind->hands_on)
+        return no_chain(into, "merged", error);
     bloomery_status status = check_join(into, from, error);
     if (status != BLOOMERY_OK)
         return status;

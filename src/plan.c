@@ -3,6 +3,7 @@
 #include "chain/grow.h"
 #include "core/kinds.h"
 #include "options.h"
+#include "plan/ribbon_solve.h"
 #include "plan/solve.h"
 
 #include "base/error.h"
@@ -29,7 +30,9 @@ bloomery_status bloomery_plan_solve(bloomery_plan *plan, const bloomery_plan_opt
                              "filters of kind %d are not available in this version",
                              (int)solved.kind);
     solved.cell_bits = given.cell_bits;
-    if (bloomery_kind_row(solved.kind)->grows)
+    if (!bloomery_kind_row(solved.kind)->adds)
+        status = bloomery_ribbon_solve(&solved, &given, error);
+    else if (bloomery_kind_row(solved.kind)->grows)
         status = bloomery_chain_first(&solved, given.blocks_per_key, given.probes, given.folds,
                                       given.hash, error);
     else
@@ -47,6 +50,8 @@ double bloomery_plan_rate(const bloomery_plan *given, uint64_t keys)
     if (bloomery_plan_read(given, &read, NULL) != BLOOMERY_OK)
         return 1;
     bloomery_kind kind = plan->kind == BLOOMERY_KIND_DEFAULT ? BLOOMERY_BLOCKED : plan->kind;
+    if (kind == BLOOMERY_STATIC) /* whatever the keys are, it is built for them */
+        return keys == 0 ? 0 : plan->rate > 0 && plan->rate < 1 ? plan->rate : 1;
     return bloomery_geometry_rate(kind, plan->bits, plan->blocks_per_key, plan->probes, plan->hash,
                                   keys);
 }

@@ -48,6 +48,8 @@ bool bloomery_may_contain_hash(const bloomery_filter *filter, bloomery_hash hash
         return true;
     if (__builtin_expect(layers == 1, 1))
         return filter->operations.may_contain(&filter->layers[0], filter->layers[0].payload, hash);
+    if (filter->kind->hands_on)
+        return filter->operations.may_contain(filter->layers, filter->layers[0].payload, hash);
     const struct bloomery_subject subject = {.hash = hash};
     return bloomery_layers_may_contain(filter, layers, &subject, false);
 }
@@ -56,7 +58,7 @@ void bloomery_prefetch_hash(const bloomery_filter *filter, bloomery_hash hash)
 {
     if (filter->operations.prefetch_add == NULL)
         return;
-    for (uint32_t i = bloomery_layer_count(filter); i-- > 0;) {
+    for (uint32_t i = bloomery_queried_layers(filter); i-- > 0;) {
         const struct bloomery_layer *layer = &filter->layers[i];
         filter->operations.prefetch_add(layer, layer->payload, &hash, 1);
     }
@@ -89,7 +91,7 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
     const bloomery_filter *filter = querying->filter;
     const uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : UINT64_MAX;
     uint64_t answers = 0;
-    for (uint32_t i = bloomery_layer_count(filter); i-- > 0 && answers != all;) {
+    for (uint32_t i = bloomery_queried_layers(filter); i-- > 0 && answers != all;) {
         const struct bloomery_layer *layer = &filter->layers[i];
         answers |= filter->operations.query_word(layer, layer->payload, hashes, count);
     }

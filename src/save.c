@@ -85,6 +85,9 @@ static bloomery_status write_payload(const struct source *source, struct writer 
         uint64_t left = payload_bytes - at;
         size_t bytes = left < BLOOMERY_SPAN ? (size_t)left : BLOOMERY_SPAN;
         const uint8_t *span = source->spans(source->context, at, bytes, room);
+        if (span == NULL)
+            return bloomery_fail(writer->error, BLOOMERY_IO_FAILED, at,
+                                 "reading a temporary file failed");
         bloomery_store_u64(next, bloomery_checksum(span, bytes, seed));
         next += 8;
         bloomery_status status = writer->write(writer, span, bytes);

@@ -9,8 +9,8 @@ enum { BLOOMERY_SPAN = 65536 }; /* bytes read from a source at once: those of on
 
 /*
  * Returns `bytes` (1 to BLOOMERY_SPAN) bytes of a payload from byte `at` on, valid until the next
- * call. It is called front to back, with `at` a multiple of BLOOMERY_SPAN. `room` is BLOOMERY_SPAN
- * bytes that it may use.
+ * call; NULL if they can't be read. It is called front to back, with `at` a multiple of
+ * BLOOMERY_SPAN. `room` is BLOOMERY_SPAN bytes that it may use.
  */
 typedef const uint8_t *bloomery_spans(void *context, uint64_t at, size_t bytes, uint8_t *room);
 

@@ -35,9 +35,10 @@
  *    11  Columns: integers, offsets, Arrow
  *    12  Removing and counting
  *    13  Adding with several threads
- *    14  Several filters: merge, intersect, fold, compare
+ *    14  Building static filters
+ *    15  Several filters: merge, intersect, fold, compare
  *   Experimental: may change before version 1.0
- *    15  Layers, positions, estimates, moving
+ *    16  Layers, positions, estimates, moving
  *
  *   bloomery/inline.h       the query of one key, compiled into the calling program
  *   bloomery/dialect.h      filters of other systems
@@ -49,7 +50,7 @@
  *   secret   16 bytes that only you know. With one the hash is SipHash, and nobody else can choose
  *            keys that are false positives. A filter that has one is a keyed filter
  *   hash     what a key becomes: 64 or 128 bits, {lo, hi}
- *   kind     the structure: blocked (the default), classic, counting or scalable
+ *   kind     the structure: blocked (the default), classic, counting, scalable or static
  *   cell     what a position names: a bit or, in a counting filter, a counter of 4 or 8 bits
  *   block    512 cells: one cache line of bits, four or eight of counters. A blocked filter is an
  *            array of blocks; a key selects L of them
@@ -394,7 +395,7 @@ typedef struct bloomery_open_options {
 
 /* ---- 5  Plans: numbers only, nothing is allocated ------------------------------------------- */
 
-/* The numbers are those in files and are never renumbered. docs/format.md reserves 5 and 6. */
+/* The numbers are those in files and are never renumbered. docs/format.md reserves 6. */
 typedef enum bloomery_kind {
     BLOOMERY_KIND_DEFAULT = 0, /* blocked */
     BLOOMERY_BLOCKED = 1,      /* k bits in each of L blocks: one cache miss per block */
@@ -404,6 +405,8 @@ typedef enum bloomery_kind {
     BLOOMERY_COUNTING = 3,
     /* Blocked layers, of which it gets more as it fills: for an unknown number of keys. */
     BLOOMERY_SCALABLE = 4,
+    /* A bumped ribbon: the smallest there is. Built once from all keys; none is added later. */
+    BLOOMERY_STATIC = 5,
 } bloomery_kind;
 
 /* "blocked", "classic", ...; NULL for a number that is no kind. bloomery_kind_find is the reverse
@@ -517,7 +520,8 @@ BLOOMERY_PUBLIC bloomery_status bloomery_copy(const bloomery_filter *filter,
                                               const bloomery_open_options *options,
                                               bloomery_filter **copy, bloomery_error *error);
 
-/* Back to empty, same shape. BLOOMERY_READ_ONLY for maps and views. */
+/* Back to empty, same shape. BLOOMERY_READ_ONLY for maps and views, BLOOMERY_UNSUPPORTED for a
+ * static filter, to which no key could be added. */
 BLOOMERY_PUBLIC bloomery_status bloomery_clear(bloomery_filter *filter);
 
 /* Releases everything that the filter owns. NULL is fine. */
@@ -930,7 +934,99 @@ BLOOMERY_PUBLIC bloomery_status bloomery_add_column_parallel(bloomery_filter *fi
 /* How many threads the process may run at once: what 0 threads stands for. At least 1. */
 BLOOMERY_PUBLIC uint32_t bloomery_threads(void);
 
-/* ---- 14  Several filters --------------------------------------------------------------------- */
+/* ---- 14  Building static filters ------------------------------------------------------------- */
+
+/*
+ * A static filter is built once, from all its keys. A builder collects them, and then makes the
+ * filter or its file:
+ *
+ *     bloomery_plan plan = {.kind = BLOOMERY_STATIC, .keys = 1000000, .rate = 1e-4};
+ *     bloomery_builder *builder = NULL;
+ *     ... bloomery_plan_solve, bloomery_builder_open(&plan, NULL, NULL, &builder, &error)
+ *     ... bloomery_builder_add(builder, keys, count, &error), any number of times
+ *     status = bloomery_builder_save(builder, "list.bloom", &error);
+ *     bloomery_builder_free(builder);
+ *
+ * The same set of keys makes the same bytes, whatever their order, how often they come, and in how
+ * many threads and how much memory. The plan's number of keys only says how large the filter will
+ * be: any number may come, none included.
+ */
+typedef struct bloomery_builder bloomery_builder;
+
+/* Called by the thread that called _finish or _save, now and then: `done` of `total` steps of the
+ * layer that is being built. A result other than 0 stops the build, which is BLOOMERY_IO_FAILED
+ * then. */
+typedef int (*bloomery_progress)(void *context, uint64_t done, uint64_t total);
+
+typedef struct bloomery_builder_options {
+    size_t struct_bytes; /* sizeof(bloomery_builder_options) */
+
+    /* Bytes for keys that wait (16 each, as hashes), and for the work on them: 0 for 1 GiB, else at
+     * least 16 MiB. The filter itself is beside that, unless it is saved with a `directory`. */
+    uint64_t memory;
+
+    /* Where keys wait that find no room in memory: in files without names, which are gone when the
+     * process ends. 16 bytes a key, and for _save the filter. NULL: BLOOMERY_FULL then. */
+    const char *directory;
+
+    uint32_t threads; /* of _finish and _save; 0: as many as the process may run at once */
+    bool unchecked;   /* leave out the query for every key at the end */
+
+    bloomery_progress progress; /* may be NULL */
+    void *progress_context;
+} bloomery_builder_options;
+
+#define BLOOMERY_BUILDER_OPTIONS BLOOMERY_SIZED(bloomery_builder_options)
+
+/*
+ * A builder for a plan with kind BLOOMERY_STATIC and a rate. `options` as for bloomery_create; of
+ * these concurrent_adds and memory_limit must be 0. The allocator is called by one thread at a
+ * time, which may be any of those that add keys. BLOOMERY_BAD_ARGUMENT, BLOOMERY_UNSUPPORTED,
+ * BLOOMERY_OUT_OF_MEMORY.
+ */
+BLOOMERY_PUBLIC bloomery_status
+bloomery_builder_open(const bloomery_plan *plan, const bloomery_create_options *options,
+                      const bloomery_builder_options *builder_options, bloomery_builder **builder,
+                      bloomery_error *error);
+
+/*
+ * Adds keys, the keys of a column, or hashes that were made elsewhere with the same hash, seed and
+ * secret. Any number of threads may add at the same time. BLOOMERY_FULL if the memory is used up
+ * and there is no directory, BLOOMERY_OUT_OF_MEMORY, BLOOMERY_IO_FAILED; for a column also what
+ * bloomery_add_column refuses. After one of the first three, some of the keys may be missing, and
+ * every later call fails in the same way.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_builder_add(bloomery_builder *builder,
+                                                     const bloomery_key *keys, size_t count,
+                                                     bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_builder_add_column(bloomery_builder *builder,
+                                                            const bloomery_column *column,
+                                                            bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_builder_add_hashes(bloomery_builder *builder,
+                                                            const bloomery_hash *hashes,
+                                                            size_t count, bloomery_error *error);
+
+/*
+ * Makes the filter of all keys that were added, in memory or straight in a file, which then holds
+ * what bloomery_save would write; `path` is replaced as there. Nobody may add meanwhile. Each key
+ * is looked up in what was built before the call is done, unless `unchecked`: BLOOMERY_CORRUPT if
+ * one is missing, which only broken memory can cause.
+ *
+ * A builder makes one filter: BLOOMERY_BAD_ARGUMENT after that. On failure the old file stays and
+ * the builder can only be freed. BLOOMERY_UNSUPPORTED if its hashes were made to collide, as anyone
+ * can with XXH3: a filter with a secret is safe from that. Also BLOOMERY_OUT_OF_MEMORY,
+ * BLOOMERY_IO_FAILED; and BLOOMERY_FULL if the memory allowed is not enough to sort the keys.
+ */
+BLOOMERY_PUBLIC bloomery_status bloomery_builder_finish(bloomery_builder *builder,
+                                                        bloomery_filter **filter,
+                                                        bloomery_error *error);
+BLOOMERY_PUBLIC bloomery_status bloomery_builder_save(bloomery_builder *builder, const char *path,
+                                                      bloomery_error *error);
+
+/* Releases everything, the temporary files too. NULL is fine. */
+BLOOMERY_PUBLIC void bloomery_builder_free(bloomery_builder *builder);
+
+/* ---- 15  Several filters --------------------------------------------------------------------- */
 
 /*
  * Whether two filters are compatible. BLOOMERY_OK, or BLOOMERY_MISMATCH with a text that names the
@@ -1038,7 +1134,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_compare(const bloomery_filter *one,
                                                  bloomery_comparison *comparison,
                                                  bloomery_error *error);
 
-/* ---- 15  Layers, positions, estimates, moving (experimental) --------------------------------- */
+/* ---- 16  Layers, positions, estimates, moving (experimental) --------------------------------- */
 
 /* One layer of a filter. */
 typedef struct bloomery_layer_info {
@@ -1094,8 +1190,8 @@ BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 /*
  * The cells that a key touches in layer `layer` (0 the oldest) of any filter, in the order in which
  * they are touched, repeats included. Returns their number, and writes the first `room` of them to
- * `positions`. Returns 0 if there is no such layer or keys can't be hashed. At most
- * BLOOMERY_POSITIONS_MAX.
+ * `positions`. Returns 0 if there is no such layer, if keys can't be hashed, or for a static
+ * filter, whose keys have no cells. At most BLOOMERY_POSITIONS_MAX.
  */
 BLOOMERY_PUBLIC size_t bloomery_positions(const bloomery_filter *filter, uint32_t layer,
                                           bloomery_key key, uint64_t *positions, size_t room);

@@ -37,7 +37,7 @@ static inline __attribute__((always_inline)) void
 bloomery_walk_prefetch(const bloomery_filter *filter, const bloomery_hash *hashes, size_t count,
                        bool adding)
 {
-    const uint32_t layers = bloomery_layer_count(filter);
+    const uint32_t layers = bloomery_queried_layers(filter);
     for (uint32_t i = layers; i-- > 0;) {
         const struct bloomery_layer *layer = &filter->layers[i];
         if (adding && i == layers - 1)

@@ -106,6 +106,13 @@ static inline uint32_t bloomery_layer_count(const struct bloomery_filter *filter
     return __atomic_load_n(&filter->shape.layer_count, __ATOMIC_ACQUIRE);
 }
 
+/* How many layers a query takes one by one. If the kind hands keys on, that is the first, whose
+ * operations go on to the others. */
+static inline uint32_t bloomery_queried_layers(const struct bloomery_filter *filter)
+{
+    return filter->kind->hands_on ? 1 : bloomery_layer_count(filter);
+}
+
 /* Where keys are added. */
 static inline struct bloomery_layer *bloomery_newest_layer(struct bloomery_filter *filter)
 {

@@ -22,6 +22,18 @@ static const struct bloomery_kind_row rows[] = {
     },
     BLOOMERY_KINDS(ROW)
 #undef ROW
+        {
+            .id = BLOOMERY_STATIC,
+            .check = bloomery_static_check,
+            .operations = bloomery_static_operations,
+            .expected_rate = bloomery_static_expected_rate,
+            .estimate = bloomery_static_estimate,
+            .scan = bloomery_static_scan,
+            .layer_bytes = bloomery_static_layer_bytes,
+            .spare = bloomery_static_spare,
+            .cell_sizes = 1 << 1,
+            .hands_on = true,
+        },
 };
 
 const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind)
@@ -34,10 +46,9 @@ const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind)
 
 /* By number, as in files. */
 static const char *const names[] = {
-    [BLOOMERY_BLOCKED] = "blocked",
-    [BLOOMERY_CLASSIC] = "classic",
-    [BLOOMERY_COUNTING] = "counting",
-    [BLOOMERY_SCALABLE] = "scalable",
+    [BLOOMERY_BLOCKED] = "blocked",   [BLOOMERY_CLASSIC] = "classic",
+    [BLOOMERY_COUNTING] = "counting", [BLOOMERY_SCALABLE] = "scalable",
+    [BLOOMERY_STATIC] = "static",
 };
 static const int name_count = sizeof names / sizeof names[0];
 

@@ -72,6 +72,7 @@ struct bloomery_scan {
     uint64_t bits_set;  /* cells that are not 0 */
     uint64_t saturated; /* counters */
     double live_rate;
+    double handed_on; /* if the kind hands keys on: the share that goes to the next layer */
 };
 
 struct bloomery_kind_row {
@@ -94,19 +95,26 @@ struct bloomery_kind_row {
     bloomery_status (*next_layer)(const struct bloomery_shape *shape,
                                   const struct bloomery_layer *newest, struct bloomery_layer *next,
                                   bloomery_error *error);
+    /* Of kinds whose layers are no arrays of cells, else NULL. The bytes of a layer; false if its
+     * numbers are none of the kind. */
+    bool (*layer_bytes)(const struct bloomery_layer *layer, uint64_t *bytes);
+    /* Whether what no key touches is zero; else `at` is the first byte in the layer that is not. */
+    bool (*spare)(const struct bloomery_layer *layer, uint64_t *at);
     uint32_t block_bits; /* of a shape made from a plan */
     uint32_t cell_sizes; /* bit b is set if cells of b bits are known */
     /* What it can; callers test these and compare no kinds. */
-    bool adds;     /* keys can be added one by one */
+    bool adds;     /* keys can be added one by one; else it is built from all of them */
     bool removes;  /* keys can be removed and counted */
     bool merges;   /* two of one shape become one */
-    bool grows;    /* a chain to which layers are added; else one layer */
+    bool grows;    /* a chain to which layers are added */
+    bool hands_on; /* a chain whose operations take the first layer and go on to the others */
     bool has_bits; /* an array of cells: bits set, fill and live rate exist */
 };
 
-/* ROW(id, prefix of its functions, block bits, cell sizes, removes, grows). All of them add, merge
- * and have bits. A scalable filter is a chain of blocked layers: what is special about it concerns
- * the chain, not the layer (src/chain/grow.c). */
+/* ROW(id, prefix of its functions, block bits, cell sizes, removes, grows). All of these add, merge
+ * and have bits. The static kind does not, and has a row of its own in kinds.c. A scalable filter
+ * is a chain of blocked layers: what is special about it concerns the chain, not the layer
+ * (src/chain/grow.c). */
 #define BLOOMERY_KINDS(ROW)                                                      \
     ROW(BLOOMERY_BLOCKED, bloomery_blocked, 512, 1 << 1, false, false)           \
     ROW(BLOOMERY_CLASSIC, bloomery_classic, 0, 1 << 1, false, false)             \
@@ -124,7 +132,11 @@ struct bloomery_kind_row {
 BLOOMERY_DECLARE_KIND(bloomery_blocked)
 BLOOMERY_DECLARE_KIND(bloomery_classic)
 BLOOMERY_DECLARE_KIND(bloomery_counting)
+BLOOMERY_DECLARE_KIND(bloomery_static)
 #undef BLOOMERY_DECLARE_KIND
+
+bool bloomery_static_layer_bytes(const struct bloomery_layer *layer, uint64_t *bytes);
+bool bloomery_static_spare(const struct bloomery_layer *layer, uint64_t *at);
 
 /* NULL for kinds that are reserved or unknown. */
 const struct bloomery_kind_row *bloomery_kind_row(uint32_t kind);

@@ -16,9 +16,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* The bytes of m cells, in whole units; false if m is out of range. */
-static bool layer_bytes(const struct bloomery_shape *shape, uint64_t cells, uint64_t *bytes)
+/* The bytes of a layer, in whole units; false if it is out of range. */
+static bool layer_bytes(const struct bloomery_shape *shape, const struct bloomery_layer *layer,
+                        uint64_t *bytes)
 {
+    const struct bloomery_kind_row *kind = bloomery_row_of(shape);
+    const uint64_t cells = layer->bits;
+    if (kind != NULL && kind->layer_bytes != NULL)
+        return kind->layer_bytes(layer, bytes);
     if (shape->cell_bits == 0 || shape->cell_bits > BLOOMERY_CELL_BITS_MAX || cells == 0 ||
         cells > BLOOMERY_BITS_MAX / shape->cell_bits)
         return false;
@@ -32,13 +37,19 @@ static bloomery_status wrong_size(const struct bloomery_layer *layer, bloomery_e
                          (unsigned long long)layer->bits);
 }
 
+static bloomery_status wrong_numbers(bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                         "no layer of this kind has these starts, sections and columns");
+}
+
 bloomery_status bloomery_shape_lay_out(struct bloomery_shape *shape, uint64_t *payload_bytes,
                                        bloomery_error *error)
 {
     uint64_t end = 0;
     for (uint32_t i = 0; i < shape->layer_count; i++) {
         struct bloomery_layer *layer = &shape->layers[i];
-        if (!layer_bytes(shape, layer->bits, &layer->bytes))
+        if (!layer_bytes(shape, layer, &layer->bytes))
             return wrong_size(layer, error);
         layer->blocks = shape->block_bits > 0 ? layer->bits / shape->block_bits : 0;
         assert(layer->blocks * shape->block_bits <= layer->bits);
@@ -142,8 +153,8 @@ static bloomery_status check_layer(const struct bloomery_shape *shape,
                                    bloomery_error *error)
 {
     uint64_t bytes;
-    if (!layer_bytes(shape, layer->bits, &bytes))
-        return wrong_size(layer, error);
+    if (!layer_bytes(shape, layer, &bytes))
+        return kind->layer_bytes != NULL ? wrong_numbers(error) : wrong_size(layer, error);
     if (layer->bytes != bytes || layer->offset != expected_offset)
         return bloomery_fail(
             error, BLOOMERY_CORRUPT, 0,
@@ -177,9 +188,10 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
                   "not known to this version"
                 : "filters of kind %u are not available in this version",
             shape->kind, shape->block_scheme, shape->probe_scheme);
-    if (shape->layer_count < 1 || shape->layer_count > (kind->grows ? BLOOMERY_CHAIN_MAX : 1))
+    const bool chain = kind->grows || kind->hands_on;
+    if (shape->layer_count < 1 || shape->layer_count > (chain ? BLOOMERY_CHAIN_MAX : 1))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
-                             kind->grows ? "1 to 64 layers" : "one layer", shape->layer_count);
+                             chain ? "1 to 64 layers" : "one layer", shape->layer_count);
     if (shape->cell_bits > BLOOMERY_CELL_BITS_MAX ||
         (kind->cell_sizes >> shape->cell_bits & 1) == 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -273,7 +285,7 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->hash = bloomery_hash_find(shape->hash);
     assert(filter->kind != NULL && filter->hash != NULL);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
-    assert((filter->operations.add == NULL) == (filter->hash->positions != NULL));
+    assert((filter->operations.may_contain == NULL) == (filter->hash->positions != NULL));
     assert(filter->kind->removes ==
            (filter->operations.remove != NULL || filter->operations.remove_positions != NULL));
     filter->secret = traits->secret;
@@ -303,6 +315,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
     for (uint32_t i = 0; i < shape->layer_count; i++)
         filter->layers[i].payload = filter->payload + filter->layers[i].offset;
+    if (filter->kind->hands_on)
+        for (uint32_t i = 0; i < shape->layer_count; i++)
+            filter->layers[i].hands_on = i + 1 < shape->layer_count;
     filter->first = filter->layers[0];
     assert(bloomery_payload_bytes(filter) == payload_bytes);
     *out = filter;

@@ -18,6 +18,8 @@
 #ifndef BLOOMERY_CORE_SHAPE_H
 #define BLOOMERY_CORE_SHAPE_H
 
+#include "plan/ribbon.h"
+
 #include <bloomery/bloomery.h>
 
 enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
@@ -34,11 +36,19 @@ struct bloomery_layer {
     uint64_t bytes;
 
     /* Of a filter, not of a shape: */
-    uint8_t *payload;  /* where the layer's cells are; never written unless owned */
-    bool own_memory;   /* allocated for this layer alone, after the filter was made */
-    uint64_t bits_set; /* in chains that can grow: the cells that are not 0; atomic if concurrent */
-    uint64_t unsure;   /* and at most so many more, set since they were counted last */
-    uint64_t full_at;  /* and how many of them mean that it holds the keys it was planned for */
+    uint8_t *payload; /* where the layer's cells are; never written unless owned */
+    bool own_memory;  /* allocated for this layer alone, after the filter was made */
+    union {
+        struct {               /* in chains that can grow */
+            uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
+            uint64_t unsure;   /* and at most so many more, set since they were counted last */
+            uint64_t full_at;  /* and how many mean that it holds the keys it was planned for */
+        };
+        struct { /* in static filters */
+            struct bloomery_ribbon ribbon;
+            bool hands_on; /* of a filter: to the layer behind this one in the array */
+        };
+    };
 };
 
 /* How a position becomes a cell and a key becomes positions. 0 is our own scheme;

@@ -67,6 +67,13 @@ bloomery_status bloomery_spare_bits_check(const struct bloomery_filter *filter,
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         const uint64_t offset = filter->payload_offset + layer->offset;
+        uint64_t at = 0;
+        if (filter->kind->spare != NULL && !filter->kind->spare(layer, &at))
+            return bloomery_fail(error, BLOOMERY_CORRUPT, offset + at,
+                                 "damaged: what no key touches is not zero at byte %llu",
+                                 (unsigned long long)(offset + at));
+        if (filter->kind->spare != NULL)
+            continue;
         assert(layer->bits * filter->shape.cell_bits <= layer->bytes * 8);
         for (uint64_t bit = layer->bits * filter->shape.cell_bits; bit < layer->bytes * 8; bit++)
             if (bloomery_bit_test(layer->payload, bit))

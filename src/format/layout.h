@@ -52,6 +52,7 @@ enum {
     RECORD_DIALECT = 4, /* of chains of another system how they grow; what else its bytes say */
     RECORD_NOTE = 5,
     RECORD_SOURCE = 6, /* reserved: where the keys came from */
+    RECORD_RIBBON = 7, /* of a layer of a static filter, behind the layer's own record */
 };
 
 enum {
@@ -65,6 +66,14 @@ enum {
     LAYER_BYTES = 48,          /* u64 */
     LAYER_RESERVED = 56,       /* u64, zero */
     LAYER_BODY_BYTES = 64,
+
+    RIBBON_STARTS = 0,        /* u64: T */
+    RIBBON_WIDE_FROM = 8,     /* u64: b0 */
+    RIBBON_SECTION_BITS = 16, /* u32: q */
+    RIBBON_COLUMNS = 20,      /* u32: r */
+    RIBBON_WIDTH = 24,        /* u32: 64 */
+    RIBBON_BUCKET = 28,       /* u32: 128 */
+    RIBBON_BODY_BYTES = 32,
 
     DIALECT_TIGHTENING = 0, /* f64 */
     DIALECT_GROWTH = 8,     /* u32 */

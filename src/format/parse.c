@@ -181,6 +181,38 @@ static bloomery_status read_layer(const uint8_t *body, uint64_t at, struct bloom
     return BLOOMERY_OK;
 }
 
+/* The ribbon of the layer whose record came last. Numbers that do not fit into ours are no
+ * ribbon's; bloomery_shape_check sees to the rest. */
+static bloomery_status read_ribbon(const uint8_t *body, uint64_t at, uint32_t *ribbons,
+                                   struct bloomery_parsed *parsed, bloomery_error *error)
+{
+    const uint64_t starts = bloomery_load_u64(body + RIBBON_STARTS);
+    const uint32_t section_bits = bloomery_load_u32(body + RIBBON_SECTION_BITS);
+    const uint32_t columns = bloomery_load_u32(body + RIBBON_COLUMNS);
+    if (parsed->shape.kind != BLOOMERY_STATIC || parsed->shape.layer_count != *ribbons + 1)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, at,
+                             "damaged: a ribbon at byte %llu that belongs to no layer",
+                             (unsigned long long)at);
+    if (bloomery_load_u32(body + RIBBON_WIDTH) != BLOOMERY_RIBBON_WIDTH ||
+        bloomery_load_u32(body + RIBBON_BUCKET) != BLOOMERY_RIBBON_BUCKET)
+        return bloomery_fail(error, BLOOMERY_WRONG_VERSION, at + RIBBON_WIDTH,
+                             "a ribbon of width %u with buckets of %u is not known to this version",
+                             bloomery_load_u32(body + RIBBON_WIDTH),
+                             bloomery_load_u32(body + RIBBON_BUCKET));
+    if (starts > BLOOMERY_RIBBON_STARTS_MAX || section_bits > BLOOMERY_RIBBON_SECTION_BITS_MAX ||
+        columns > BLOOMERY_RIBBON_COLUMNS_MAX)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, at,
+                             "damaged: no ribbon has %llu starts, %u section bits and %u columns",
+                             (unsigned long long)starts, section_bits, columns);
+    parsed->layers[(*ribbons)++].ribbon = (struct bloomery_ribbon){
+        .wide_from = bloomery_load_u64(body + RIBBON_WIDE_FROM),
+        .starts = (uint32_t)starts,
+        .section_bits = (uint16_t)section_bits,
+        .columns = (uint16_t)columns,
+    };
+    return BLOOMERY_OK;
+}
+
 static bloomery_status read_rule(const uint8_t *body, uint64_t at, struct bloomery_parsed *parsed,
                                  bloomery_error *error)
 {
@@ -209,7 +241,13 @@ static bloomery_status read_dialect(const uint8_t *body, uint32_t bytes, uint64_
     return BLOOMERY_OK;
 }
 
-static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t *seen,
+/* What was read so far. */
+struct seen {
+    uint32_t types; /* a bit for each type of record */
+    uint32_t ribbons;
+};
+
+static bloomery_status read_record(const uint8_t *record, uint64_t at, struct seen *seen,
                                    struct bloomery_parsed *parsed, bloomery_error *error)
 {
     assert(at % 8 == 0 && at >= BLOOMERY_HEADER_BYTES);
@@ -217,13 +255,17 @@ static bloomery_status read_record(const uint8_t *record, uint64_t at, uint32_t 
     const unsigned flags = bloomery_load_u16(record + RECORD_FLAGS);
     const uint32_t bytes = bloomery_load_u32(record + RECORD_BYTES);
     const uint8_t *body = record + RECORD_BODY;
-    const bool again = type < 32 && (*seen >> type & 1) != 0;
+    const bool again = type < 32 && (seen->types >> type & 1) != 0;
     if (type < 32)
-        *seen |= 1u << type;
+        seen->types |= 1u << type;
     switch (type) {
     case RECORD_LAYER:
         return bytes == LAYER_BODY_BYTES ? read_layer(body, at + RECORD_BODY, parsed, error)
                                          : wrong_size(record, at, error);
+    case RECORD_RIBBON:
+        return bytes == RIBBON_BODY_BYTES
+                   ? read_ribbon(body, at + RECORD_BODY, &seen->ribbons, parsed, error)
+                   : wrong_size(record, at, error);
     case RECORD_KEY_RULE:
         return bytes == RULE_BODY_BYTES && !again ? read_rule(body, at, parsed, error)
                                                   : wrong_size(record, at, error);
@@ -257,7 +299,7 @@ static bloomery_status read_records(const struct prefix *prefix, struct bloomery
 {
     uint64_t at = BLOOMERY_HEADER_BYTES;
     const uint64_t end = at + bloomery_load_u32(prefix->bytes + HEADER_RECORD_BYTES);
-    uint32_t seen = 0;
+    struct seen seen = {0, 0};
     assert(end <= parsed->payload_offset && parsed->shape.layer_count == 0);
     while (at < end) {
         const uint8_t *record = prefix->bytes + at;
@@ -273,7 +315,11 @@ static bloomery_status read_records(const struct prefix *prefix, struct bloomery
             return status;
         at += RECORD_BODY + padded;
     }
-    if (parsed->shape.dialect == 0 && (seen >> RECORD_DIALECT & 1) != 0)
+    if (parsed->shape.kind == BLOOMERY_STATIC && seen.ribbons != parsed->shape.layer_count)
+        return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_LAYERS,
+                             "damaged: %u layers of a static filter, and %u ribbons",
+                             parsed->shape.layer_count, seen.ribbons);
+    if (parsed->shape.dialect == 0 && (seen.types >> RECORD_DIALECT & 1) != 0)
         return bloomery_fail(error, BLOOMERY_CORRUPT, HEADER_DIALECT,
                              "damaged: a dialect's parameters in a filter of no dialect");
     if (parsed->shape.layer_count != bloomery_load_u32(prefix->bytes + HEADER_LAYERS))

@@ -9,6 +9,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { PAYLOAD_PAGE = 4096 };
+
 static size_t record_bytes(size_t body)
 {
     return RECORD_BODY + (body + 7) / 8 * 8;
@@ -63,6 +65,17 @@ static void write_layer(const struct bloomery_layer *layer, uint8_t *body)
     bloomery_store_u64(body + LAYER_BYTES, layer->bytes);
 }
 
+static void write_ribbon(const struct bloomery_ribbon *ribbon, uint8_t *body)
+{
+    assert(bloomery_ribbon_is_sound(ribbon));
+    bloomery_store_u64(body + RIBBON_STARTS, ribbon->starts);
+    bloomery_store_u64(body + RIBBON_WIDE_FROM, ribbon->wide_from);
+    bloomery_store_u32(body + RIBBON_SECTION_BITS, ribbon->section_bits);
+    bloomery_store_u32(body + RIBBON_COLUMNS, ribbon->columns);
+    bloomery_store_u32(body + RIBBON_WIDTH, BLOOMERY_RIBBON_WIDTH);
+    bloomery_store_u32(body + RIBBON_BUCKET, BLOOMERY_RIBBON_BUCKET);
+}
+
 /* Records in a fixed order, so that the same filter is always the same bytes. */
 static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefix)
 {
@@ -70,9 +83,14 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     size_t at = BLOOMERY_HEADER_BYTES;
     assert(filter->extra_bytes <= BLOOMERY_EXTRA_MAX && filter->note_bytes <= BLOOMERY_NOTE_BYTES);
     assert(!has_rule(filter) || bloomery_rule_is_sound(rule));
-    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         write_layer(&filter->layers[i],
                     begin_record(prefix, &at, RECORD_LAYER, RECORD_REQUIRED, LAYER_BODY_BYTES));
+        if (filter->kind->hands_on)
+            write_ribbon(
+                &filter->layers[i].ribbon,
+                begin_record(prefix, &at, RECORD_RIBBON, RECORD_REQUIRED, RIBBON_BODY_BYTES));
+    }
     if (has_rule(filter)) {
         uint8_t *body =
             begin_record(prefix, &at, RECORD_KEY_RULE, RECORD_REQUIRED, RULE_BODY_BYTES);
@@ -98,21 +116,25 @@ static size_t write_records(const struct bloomery_filter *filter, uint8_t *prefi
     return at;
 }
 
-static size_t payload_offset_after(size_t records_end)
+/* A static filter begins with a page of a map: what a query touches then lies in one page more
+ * often. */
+static size_t payload_offset_after(const struct bloomery_filter *filter, size_t records_end)
 {
-    return (records_end + BLOOMERY_PAYLOAD_UNIT - 1) / BLOOMERY_PAYLOAD_UNIT *
-           BLOOMERY_PAYLOAD_UNIT;
+    const size_t unit = filter->kind->hands_on ? PAYLOAD_PAGE : BLOOMERY_PAYLOAD_UNIT;
+    return (records_end + unit - 1) / unit * unit;
 }
 
 size_t bloomery_format_payload_offset(const struct bloomery_filter *filter)
 {
     size_t end = BLOOMERY_HEADER_BYTES;
     end += bloomery_layer_count(filter) * record_bytes(LAYER_BODY_BYTES);
+    if (filter->kind->hands_on)
+        end += bloomery_layer_count(filter) * record_bytes(RIBBON_BODY_BYTES);
     end += has_rule(filter) ? record_bytes(RULE_BODY_BYTES) : 0;
     end += has_dialect(filter) ? record_bytes(DIALECT_EXTRA + filter->extra_bytes) : 0;
     end += filter->secret_in_file ? record_bytes(BLOOMERY_SECRET_BYTES) : 0;
     end += filter->note_bytes > 0 ? record_bytes(filter->note_bytes) : 0;
-    return payload_offset_after(end);
+    return payload_offset_after(filter, end);
 }
 
 size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
@@ -122,7 +144,7 @@ size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *pre
     memset(prefix, 0, BLOOMERY_PREFIX_MAX);
     assert(shape->layer_count >= 1 && shape->layer_count <= BLOOMERY_CHAIN_MAX);
     size_t end = write_records(filter, prefix);
-    size_t offset = payload_offset_after(end);
+    size_t offset = payload_offset_after(filter, end);
     assert(offset <= BLOOMERY_PREFIX_MAX && offset == bloomery_format_payload_offset(filter));
     memcpy(prefix + HEADER_MAGIC, BLOOMERY_MAGIC, 8);
     bloomery_store_u16(prefix + HEADER_VERSION, BLOOMERY_FORMAT_VERSION);

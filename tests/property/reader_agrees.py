@@ -156,6 +156,50 @@ SHAPES = [
 ]
 
 
+# Rates with one and two numbers of columns, and of one, two and three planes.
+STATIC_RATES = [0.75, 0.5, 0.3, 0.1, 0.02, 1 / 256, 1e-3, 1e-4, 1 / 65536, 1e-6]
+
+
+@case
+def reader_and_library_agree_about_static_filters(c):
+    some = present_keys()
+    many = some + [b"key %d" % i for i in range(12000)]
+    more = {"seed": 7, "note": "n"}
+    shapes = [(keys, {"rate": rate, **(more if len(keys) < 100 else {})})
+              for rate in STATIC_RATES for keys in ([], some[:1], some[:40], some)]
+    shapes += [(many, {"rate": 0.004}), (many[:7000], {"rate": 0.3})]
+    if KEYED:
+        shapes += [(some, {"rate": 0.01, "key": KEY}), (some, {"rate": 0.1, "key": "-" + KEY})]
+    found = 0
+    for keys, shape in shapes:
+        file = make(c, keys, kind=reader.STATIC, lines=0, **shape)
+        key = shape.get("key", "").removeprefix("-")
+        asked = keys[-600:] + absent_keys()
+        theirs, ours = library_says([file], asked, key)[0], reader_says(file, asked, key)
+        what = f"{len(keys)} keys, {shape}"
+        compare(c, what, theirs, ours)
+        c.expect(ours["opened"] is None and ours["verified"] is None, f"{what}: {ours['opened']}")
+        c.expect(0 not in ours["answers"][:2 * len(keys[-600:])], f"{what}: a key is denied")
+        c.expect(ours["info"]["adds"] == len(keys), f"{what}: {ours['info']['adds']} keys")
+        found += sum(ours["answers"][2 * len(keys[-600:])::2])
+    # All of the bits in the planes' words count.
+    c.expect(found > 500, f"{found} absent keys are found")
+
+
+@case
+def every_changed_byte_of_a_static_prefix_gets_the_same_answer(c):
+    file = make(c, present_keys()[:40], kind=reader.STATIC, lines=0, rate=0.02)
+    end = 128 + struct.unpack_from("<I", file, 16)[0]
+    items = [(f"static: byte {at} is {value}, sealed",
+              sealed(file[:at] + bytes([value]) + file[at + 1:]))
+             for at in range(end)
+             for value in {0, 1, 2, 3, 255, file[at] ^ 1, file[at] ^ 128} - {file[at]}]
+    answers = judge(c, items)
+    for answer in (reader.NO_FILTER, reader.CUT_SHORT, reader.OTHER_VERSION, reader.DAMAGED,
+                   reader.UNSUPPORTED):
+        c.expect(answers.get(answer, 0) > 0, f"never {answer}: {answers}")
+
+
 @case
 def reader_and_library_agree_about_every_shape(c):
     present, absent = present_keys(), absent_keys()

@@ -73,6 +73,24 @@ static const uint8_t *key_of(const char *text, uint8_t key[BLOOMERY_SECRET_BYTES
     return key;
 }
 
+/* As `make`, for static filters: their keys go to a builder. */
+static bool build(const bloomery_plan *plan, const bloomery_create_options *options,
+                  const char *path, bloomery_error *error)
+{
+    bloomery_builder *builder = NULL;
+    bool good = bloomery_builder_open(plan, options, NULL, &builder, error) == BLOOMERY_OK;
+    size_t bytes = 0;
+    for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data)) {
+        const bloomery_key key = bloomery_key_of(data, bytes);
+        good = bloomery_builder_add(builder, &key, 1, error) == BLOOMERY_OK;
+    }
+    good = good && bloomery_builder_save(builder, path, error) == BLOOMERY_OK;
+    if (!good)
+        fprintf(stderr, "reader_twin: %s\n", error->text);
+    bloomery_builder_free(builder);
+    return good;
+}
+
 static int make(char **argv)
 {
     uint8_t key[BLOOMERY_SECRET_BYTES];
@@ -96,6 +114,8 @@ static int make(char **argv)
         (int32_t)strtol(argv[12], NULL, 10), (uint32_t)strtoul(argv[13], NULL, 10)};
     bloomery_filter *filter = NULL;
     bloomery_error error = {.text = ""};
+    if (plan.kind == BLOOMERY_STATIC)
+        return build(&plan, &options, argv[0], &error) ? 0 : 2;
     bool good = bloomery_create(&plan, &options, &filter, &error) == BLOOMERY_OK;
     size_t bytes = 0;
     for (uint8_t *data = NULL; good && (data = take_bytes(&bytes)) != NULL; free(data))

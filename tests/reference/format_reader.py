@@ -34,17 +34,19 @@ NOTE_BYTES_MOST = 4000
 RULE_FLAGS_KNOWN = 1023
 RULE_CASES, RULE_FORMS, RULE_CSV = 2 | 4 | 8 | 128 | 256, 8 | 128 | 256 | 512, 64
 FINGERPRINTED = b"bloomery key fingerprint 1"
-BLOCKED, CLASSIC, COUNTING, SCALABLE = 1, 2, 3, 4
+BLOCKED, CLASSIC, COUNTING, SCALABLE, STATIC = 1, 2, 3, 4, 5
 OF_LINES = (BLOCKED, COUNTING, SCALABLE)
-CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,)}
+CELL_BITS = {BLOCKED: (1,), CLASSIC: (1,), COUNTING: (4, 8), SCALABLE: (1,), STATIC: (1,)}
 XXH3_128, SIPHASH, XXH3_64 = HASHES = 1, 2, 3
 VERSION = 2
 LINES_MOST, LINE_PROBES_MOST, CLASSIC_PROBES_MOST = 4, 8, 64
-LINK, RULE, SECRET, DIALECT, NOTE = KNOWN = 1, 2, 3, 4, 5
+LINK, RULE, SECRET, DIALECT, NOTE, RIBBON = KNOWN = 1, 2, 3, 4, 5, 7
 DIALECT_BYTES = range(16, 16 + 6144 + 1)
 REQUIRED = 1
 LINK_BODY, RULE_BODY = struct.Struct("<QIIQdQQQQ"), struct.Struct("<IIiI")
-BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16}
+RIBBON_BODY = struct.Struct("<QQIIII")
+BODY_BYTES = {LINK: LINK_BODY.size, RULE: RULE_BODY.size, SECRET: 16, RIBBON: RIBBON_BODY.size}
+CUTS = (0, 16, 32, 128)
 BITS_MOST = 1 << 50
 
 # Why a file is refused: the page's words.
@@ -112,6 +114,53 @@ class Link:  # pylint: disable=too-many-instance-attributes
     zero: int
 
 
+def up(number, unit):
+    """The least multiple of the unit that is not less."""
+    return -(-number // unit) * unit
+
+
+@dataclass
+class Ribbon:
+    """A layer of a static filter, by the page's letters."""
+    T: int  # pylint: disable=invalid-name
+    b0: int
+    q: int
+    r: int
+    width: int
+    bucket: int
+
+    @property
+    def blocks_of_section(self):
+        return self.T // 64 + 1
+
+    @property
+    def blocks(self):
+        return self.blocks_of_section << self.q
+
+    @property
+    def buckets_of_section(self):
+        return -(-self.T // 128)
+
+    def word(self, g, b):
+        """The number of the first word of block b in plane g."""
+        before = min(8, max(0, self.r - 8 * g))
+        after = min(8, max(0, self.r + 1 - 8 * g))
+        return before * b + (after - before) * max(0, b - self.b0)
+
+    def plane(self, g):
+        """Where plane g begins."""
+        return sum(up(8 * self.word(i, self.blocks), 64) for i in range(g))
+
+    @property
+    def thresholds(self):
+        """Where they begin: behind all planes, of which there are at most seven."""
+        return self.plane(7)
+
+    @property
+    def bytes(self):
+        return self.thresholds + up(-(-(self.buckets_of_section << self.q) // 4), 64) + 64
+
+
 @dataclass
 class Filter:
     """A file that was accepted."""
@@ -119,6 +168,7 @@ class Filter:
     header: Header
     records: list  # (type, body) of those known
     links: list = field(default_factory=list)
+    ribbons: list = field(default_factory=list)
     key: bytes = None
 
     def body(self, kind):
@@ -176,6 +226,10 @@ def check_record(kind, body, at):
     if kind == LINK:
         need(Link(*LINK_BODY.unpack(body)).zero == 0, OTHER_VERSION,
              f"{where}: a zero field is not")
+    if kind == RIBBON:
+        ribbon = Ribbon(*RIBBON_BODY.unpack(body))
+        need((ribbon.width, ribbon.bucket) == (64, 128), OTHER_VERSION, f"{where}: width or bucket")
+        need(ribbon.T <= 131072 and ribbon.q <= 40 and ribbon.r <= 50, DAMAGED, f"{where}: T, q or r")
     if kind == RULE:
         flags, delimiter, field_number, comment = RULE_BODY.unpack(body)
         need(flags & ~RULE_FLAGS_KNOWN == 0 and delimiter <= 255 and comment <= 255, OTHER_VERSION,
@@ -188,6 +242,14 @@ def check_record(kind, body, at):
              f"{where}: a delimiter or CSV without a field")
 
 
+def check_ribbon_place(kind, header, before):
+    """A ribbon is behind its layer's record, in a static filter."""
+    if kind == RIBBON:
+        need(header.kind == STATIC and before[-1:] == [LINK], DAMAGED, "a ribbon of no layer")
+    if kind == LINK and header.kind == STATIC:
+        need(before[-1:] != [LINK], DAMAGED, "a layer without a ribbon")
+
+
 def read_records(data, header):
     """6: the known records as (type, body)."""
     records = []
@@ -196,14 +258,17 @@ def read_records(data, header):
         kind, flags, size = struct.unpack_from("<HHI", data, at)
         need(size <= end - at - 8, DAMAGED, f"the record at {at} is longer than the records")
         if kind in KNOWN:
-            need(kind == LINK or all(kind != other for other, _ in records), DAMAGED,
+            need(kind in (LINK, RIBBON) or all(kind != other for other, _ in records), DAMAGED,
                  f"record at {at}: a second one of type {kind}")
+            check_ribbon_place(kind, header, [one for one, _ in records if one in (LINK, RIBBON)])
             check_record(kind, data[at + 8:at + 8 + size], at)
             records.append((kind, data[at + 8:at + 8 + size]))
         else:
             need(not flags & REQUIRED, OTHER_VERSION, f"record at {at}: unknown type {kind}")
         at += 8 + (size + 7) // 8 * 8
     need(sum(kind == LINK for kind, _ in records) == header.links, DAMAGED, "number of links")
+    if header.kind == STATIC:
+        need(sum(kind == RIBBON for kind, _ in records) == header.links, DAMAGED, "number of ribbons")
     return records
 
 
@@ -239,14 +304,30 @@ def check_carried_key(filter_):
 def check_links(filter_):
     """9: each link is what it can be, where it must be."""
     header, begin = filter_.header, 0
-    need(1 <= header.links <= (64 if header.kind == SCALABLE else 1), UNSUPPORTED, f"{header.links} links")
+    need(1 <= header.links <= (64 if header.kind in (SCALABLE, STATIC) else 1), UNSUPPORTED,
+         f"{header.links} links")
+    need(header.kind != STATIC or header.hash != XXH3_64, DAMAGED, "a static filter with 64 bits")
+    filter_.ribbons = [Ribbon(*RIBBON_BODY.unpack(body)) for kind, body in filter_.records
+                       if kind == RIBBON]
     for kind, body in filter_.records:
         if kind == LINK:
             link = Link(*LINK_BODY.unpack(body))
-            check_link(header, link, begin)
+            if header.kind == STATIC:
+                check_ribbon(link, filter_.ribbons[len(filter_.links)], begin)
+            else:
+                check_link(header, link, begin)
             filter_.links.append(link)
             begin += link.bytes
     need(begin == header.payload_bytes, DAMAGED, "the links do not fill the payload")
+
+
+def check_ribbon(link, ribbon, begin):
+    """A layer of a static filter."""
+    need(ribbon.T >= 64 and ribbon.T % 64 == 0 and ribbon.b0 <= ribbon.blocks, DAMAGED, "T or b0")
+    need(link.bits == 64 * ribbon.blocks and link.probes == ribbon.r + 1 and link.lines == 0, DAMAGED,
+         "m, k or L of a ribbon")
+    need(0 <= link.planned_rate <= 1, DAMAGED, "planned rate")
+    need(link.begin == begin and link.bytes == ribbon.bytes, DAMAGED, "place in the payload")
 
 
 def check_link(header, link, begin):
@@ -289,6 +370,21 @@ def array_of(filter_, link):
     return int.from_bytes(filter_.data[begin:begin + link.bytes], "little")
 
 
+def layer_bytes(filter_, link):
+    begin = filter_.header.payload_offset + link.begin
+    return filter_.data[begin:begin + link.bytes]
+
+
+def check_ribbon_zeros(data, ribbon):
+    """Behind each plane, behind the last threshold, and to the end."""
+    for g in range(7):
+        end = ribbon.plane(g) + 8 * ribbon.word(g, ribbon.blocks)
+        need(not any(data[end:ribbon.plane(g + 1)]), DAMAGED, f"behind plane {g} not all is zero")
+    buckets = ribbon.buckets_of_section << ribbon.q
+    need(int.from_bytes(data[ribbon.thresholds:], "little") >> 2 * buckets == 0, DAMAGED,
+         "behind the thresholds not all is zero")
+
+
 # ---- Checksums -------------------------------------------------------------------------------------
 
 def verify(filter_):
@@ -302,7 +398,9 @@ def verify(filter_):
     sums = data[end:end + 8 * len(spans)]
     need(xxh3_64(sums, header.checksum) == struct.unpack_from("<Q", data, end + len(sums))[0],
          DAMAGED, "checksum of the checksums")
-    for link in filter_.links:
+    for link, ribbon in zip(filter_.links, filter_.ribbons):
+        check_ribbon_zeros(layer_bytes(filter_, link), ribbon)
+    for link in filter_.links if header.kind != STATIC else ():
         need(array_of(filter_, link) >> link.bits * header.cell_bits == 0, DAMAGED, "bits past m are set")
 
 
@@ -384,8 +482,45 @@ def positions_of(filter_, link, key):
     return derive(link, *hash_key(filter_, key))
 
 
+def equation(ribbon, i, lo, hi):
+    """(block, row in it, bucket, offset in it, c, f) of a key in layer i."""
+    turned = (lo << 32 | lo >> 32) & M64
+    x = hi if i == 0 else mix64((hi ^ turned) + i * G)
+    c = (lo if i == 0 else mix64(lo + 2 * i * G)) | 1
+    section, s = x >> 64 - ribbon.q, fastrange(x << ribbon.q & M64, ribbon.T)
+    return (section * ribbon.blocks_of_section + s // 64, s % 64,
+            section * ribbon.buckets_of_section + s // 128, s % 128, c, mix64(lo + (2 * i + 1) * G))
+
+
+def ribbon_answer(data, ribbon, i, lo, hi):
+    """True, False, or None where the key is bumped."""
+    b, t, u, o, c, f = equation(ribbon, i, lo, hi)
+    if o < CUTS[data[ribbon.thresholds + u // 4] >> 2 * (u % 4) & 3]:
+        return None
+    for j in range(ribbon.r + (b >= ribbon.b0)):
+        begin = ribbon.plane(j // 8)
+        words = [begin + 8 * (ribbon.word(j // 8, b + k) + j % 8) for k in (0, 1)]
+        rows = sum(int.from_bytes(data[at:at + 8], "little") << 64 * k for k, at in enumerate(words))
+        if (rows >> t & c).bit_count() % 2 != f >> j & 1:
+            return False
+    return True
+
+
+def static_may_contain(filter_, key):
+    lo, hi = hash_key(filter_, key)
+    if filter_.links[0].planned_keys == 0:
+        return False
+    for i, (link, ribbon) in enumerate(zip(filter_.links, filter_.ribbons)):
+        answer = ribbon_answer(layer_bytes(filter_, link), ribbon, i, lo, hi)
+        if answer is not None:
+            return answer
+    return True
+
+
 def may_contain(filter_, key):
     """False: the key was surely never added."""
+    if filter_.header.kind == STATIC:
+        return static_may_contain(filter_, key)
     return any(all(cell_of(filter_, link, p) for p in positions_of(filter_, link, key))
                for link in filter_.links)
 
@@ -417,9 +552,12 @@ def info(filter_):
         "kind": header.kind, "format_version": header.version, "links": len(filter_.links),
         "lines": link.lines, "probes": link.probes, "bits": sum(one.bits for one in filter_.links),
         "bytes": header.payload_bytes, "file_bytes": len(filter_.data),
-        "planned_keys": sum(one.planned_keys for one in filter_.links),
+        # A later layer of a static filter has keys that the one before has bumped.
+        "planned_keys": sum(one.planned_keys for one in
+                            filter_.links[:1 if header.kind == STATIC else None]),
         # The first link of a chain is planned for a quarter of the chain's rate.
-        "planned_rate": 4 * filter_.links[0].planned_rate if header.kind == SCALABLE else link.planned_rate,
+        "planned_rate": (4 * filter_.links[0].planned_rate if header.kind == SCALABLE else
+                         filter_.links[0].planned_rate),
         "adds": sum(one.adds for one in filter_.links), "hash": header.hash, "seed": header.seed,
         "key_fingerprint": header.key_fingerprint, "key_in_file": filter_.body(SECRET) is not None,
         "rule": list(RULE_BODY.unpack(rule)) if rule is not None else [0, 0, 0, 0],
@@ -432,6 +570,8 @@ def info(filter_):
 def cells_set(filter_, link):
     """How many bits are set, or counters not 0."""
     width, array = filter_.header.cell_bits, array_of(filter_, link)
+    if filter_.header.kind == STATIC:
+        return 0  # no cells
     if width == 1:
         return (array & (1 << link.bits) - 1).bit_count()
     return sum(cell_of(filter_, link, p) > 0 for p in range(link.bits))

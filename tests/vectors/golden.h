@@ -255,6 +255,29 @@ static inline bloomery_status golden_make(const struct golden *golden, bloomery_
     return BLOOMERY_OK;
 }
 
+/* The golden static filter: golden-v2-static.bloom, with the numbers "0", "3", "6", ... */
+enum { GOLDEN_STATIC_BELOW = 30000 };
+#define GOLDEN_STATIC_DIGEST UINT64_C(0x0a954ad2b096666d)
+
+static inline bloomery_status golden_static_make(bloomery_filter **filter, bloomery_error *error)
+{
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    bloomery_plan plan = {.kind = BLOOMERY_STATIC, .rate = 0.003};
+    bloomery_builder *builder = NULL;
+    options.seed = 17;
+    options.note = "static";
+    bloomery_status status = bloomery_builder_open(&plan, &options, NULL, &builder, error);
+    for (unsigned number = 0; number < GOLDEN_STATIC_BELOW && status == BLOOMERY_OK; number += 3) {
+        char text[16];
+        const bloomery_key key = golden_key(number, text);
+        status = bloomery_builder_add(builder, &key, 1, error);
+    }
+    if (status == BLOOMERY_OK)
+        status = bloomery_builder_finish(builder, filter, error);
+    bloomery_builder_free(builder);
+    return status;
+}
+
 /* One number that stands for the answers to a thousand absent keys. */
 static inline uint64_t golden_digest(const bloomery_filter *filter)
 {

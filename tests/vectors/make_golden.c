@@ -30,5 +30,17 @@ int main(int count, char **arguments)
                (unsigned long long)golden_digest(filter));
         bloomery_free(filter);
     }
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/golden-v2-static.bloom", arguments[1]);
+    if (golden_static_make(&filter, &error) != BLOOMERY_OK ||
+        bloomery_save(filter, path, &error) != BLOOMERY_OK) {
+        fprintf(stderr, "%s: %s\n", path, error.text);
+        return 2;
+    }
+    printf("%-20s GOLDEN_STATIC_DIGEST 0x%016llx\n", "static",
+           (unsigned long long)golden_digest(filter));
+    bloomery_free(filter);
     return 0;
 }

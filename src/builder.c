@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Building static filters: keys -> hash/ -> hashes -> builder/spool.c -> builder/assemble.c -> a
+ * filter, or straight a file.
+ */
+#include "add.h"
+#include "create.h"
+#include "options.h"
+#include "save.h"
+#include "ways.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/io.h"
+#include "base/memory.h"
+#include "base/sized.h"
+#include "batch/keys.h"
+#include "builder/assemble.h"
+#include "builder/scratch_file.h"
+#include "builder/workers.h"
+#include "plan/solve.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t memory_default = (uint64_t)1 << 30;
+static const uint64_t memory_min = (uint64_t)16 << 20;
+/* Of the memory: for sorting and solving, beside the hashes that wait. */
+static const uint64_t work_min = (uint64_t)8 << 20;
+
+enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_builder_options), HASH_AT_ONCE = 1024 };
+
+struct bloomery_builder {
+    /* A filter of no keys: it hashes, and has what the result will have beside its bits. */
+    bloomery_filter *empty;
+    bloomery_allocator allocator;
+    bloomery_builder_options options;
+    char *directory; /* or NULL; of `own_bytes` */
+    size_t own_bytes;
+    struct bloomery_pool pool;
+    struct bloomery_spool spool;
+    double rate;
+    bool finished;
+    struct bloomery_lock *lock; /* for the failure */
+    bool failed;                /* atomic */
+    bloomery_error failure;
+};
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static bloomery_status read_options(const bloomery_builder_options *given,
+                                    bloomery_builder_options *options, bloomery_error *error)
+{
+    bloomery_status status = bloomery_sized_read(
+        given, OPTIONS_BYTES_FIRST, options, sizeof *options, "BLOOMERY_BUILDER_OPTIONS", error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (options->memory == 0)
+        options->memory = memory_default;
+    if (options->memory < memory_min)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a builder needs at least 16 MiB of memory, not %llu bytes",
+                             (unsigned long long)options->memory);
+    if (options->threads == 0)
+        options->threads = bloomery_threads();
+    if (options->threads > BLOOMERY_WORKERS_MAX)
+        options->threads = BLOOMERY_WORKERS_MAX;
+    return BLOOMERY_OK;
+}
+
+static bloomery_status check_plan(const bloomery_plan *plan, const bloomery_create_options *options,
+                                  bloomery_error *error)
+{
+    const struct bloomery_kind_row *row = bloomery_kind_row((uint32_t)plan->kind);
+    if (row == NULL || row->adds)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "a builder makes static filters; one of another kind is created "
+                             "empty: bloomery_create");
+    if (!(plan->rate >= BLOOMERY_RATE_MIN && plan->rate < 1))
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a rate must be at least 1e-15 and below 1: solve the plan");
+    if (plan->hash == BLOOMERY_HASH_XXH3_64)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "a static filter needs a hash of 128 bits: XXH3-128 or SipHash");
+    if (options->concurrent_adds || options->memory_limit != 0)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "concurrent_adds and memory_limit are not for static filters");
+    return BLOOMERY_OK;
+}
+
+/* The filter of no keys. */
+static bloomery_status make_empty(const bloomery_plan *plan, const bloomery_create_options *options,
+                                  bloomery_filter **empty, bloomery_error *error)
+{
+    struct bloomery_layer layer = {.ribbon = bloomery_ribbon_for(0, plan->rate)};
+    struct bloomery_shape shape = {
+        .kind = BLOOMERY_STATIC, .cell_bits = 1, .layer_count = 1, .layers = &layer};
+    struct bloomery_traits traits = {.allocator = options->allocator,
+                                     .rule = options->rule,
+                                     .note = options->note,
+                                     .note_bytes = options->note ? strlen(options->note) : 0};
+    uint64_t bytes = 0;
+    layer.bits = bloomery_ribbon_blocks(&layer.ribbon) * BLOOMERY_RIBBON_WIDTH;
+    layer.probes = layer.ribbon.columns + 1U;
+    bloomery_status status =
+        bloomery_choose_hash(plan, BLOOMERY_HASH_XXH3_128, options, &shape, &traits, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_lay_out(&shape, &bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_shape_check(&shape, bytes, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_filter_make(&shape, &traits, NULL, bytes, empty, error);
+    explicit_bzero(&traits.secret, sizeof traits.secret);
+    return status;
+}
+
+static bloomery_status no_memory(bloomery_error *error)
+{
+    return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a builder");
+}
+
+static bloomery_builder *allocate_builder(const bloomery_allocator *allocator,
+                                          const bloomery_builder_options *options)
+{
+    const size_t path = options->directory != NULL ? strlen(options->directory) + 1 : 0;
+    bloomery_builder *builder = bloomery_allocate(allocator, sizeof *builder + path, 64);
+    if (builder == NULL)
+        return NULL;
+    builder->own_bytes = sizeof *builder + path;
+    builder->allocator = *allocator;
+    builder->options = *options;
+    builder->pool.file = -1;
+    if (path > 0)
+        builder->directory = memcpy(builder + 1, options->directory, path);
+    builder->options.directory = builder->directory;
+    return builder;
+}
+
+bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
+                                      const bloomery_create_options *given,
+                                      const bloomery_builder_options *given_builder,
+                                      bloomery_builder **opened, bloomery_error *error)
+{
+    bloomery_create_options options;
+    bloomery_builder_options builder_options;
+    bloomery_plan plan;
+    *opened = NULL;
+    bloomery_status status = bloomery_create_options_read(given, &options, error);
+    if (status == BLOOMERY_OK)
+        status = read_options(given_builder, &builder_options, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_plan_read(given_plan, &plan, error);
+    if (status == BLOOMERY_OK)
+        status = check_plan(&plan, &options, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    bloomery_builder *builder = allocate_builder(&options.allocator, &builder_options);
+    if (builder == NULL)
+        return no_memory(error);
+    const uint64_t memory = builder_options.memory;
+    builder->rate = plan.rate;
+    status = make_empty(&plan, &options, &builder->empty, error);
+    if (status == BLOOMERY_OK &&
+        ((builder->lock = bloomery_locks_make(&builder->allocator, 1)) == NULL ||
+         !bloomery_pool_start(&builder->pool, &builder->allocator, builder->directory,
+                              memory - memory / 8 - work_min) ||
+         !bloomery_spool_start(&builder->spool, &builder->pool, 0)))
+        status = no_memory(error);
+    if (status != BLOOMERY_OK) {
+        bloomery_builder_free(builder);
+        return status;
+    }
+    *opened = builder;
+    return BLOOMERY_OK;
+}
+
+void bloomery_builder_free(bloomery_builder *builder)
+{
+    if (builder == NULL)
+        return;
+    const bloomery_allocator allocator = builder->allocator;
+    if (builder->spool.locks != NULL)
+        bloomery_spool_end(&builder->spool);
+    if (builder->pool.lock != NULL)
+        bloomery_pool_end(&builder->pool);
+    bloomery_locks_free(&allocator, builder->lock, 1);
+    bloomery_free(builder->empty);
+    bloomery_release(&allocator, builder, builder->own_bytes, 64);
+}
+
+/* ---- Adding ---------------------------------------------------------------------------------- */
+
+/* What failed once fails again: keys may be missing. */
+static bloomery_status check_builder(bloomery_builder *builder, bloomery_error *error)
+{
+    if (builder->finished)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "the builder has made its filter: open another one");
+    if (!__atomic_load_n(&builder->failed, __ATOMIC_ACQUIRE))
+        return BLOOMERY_OK;
+    return bloomery_fail(error, builder->failure.status, 0, "%s", builder->failure.text);
+}
+
+static bloomery_status keep_failure(bloomery_builder *builder, const bloomery_error *failure,
+                                    bloomery_error *error)
+{
+    bloomery_lock(builder->lock);
+    if (!builder->failed) {
+        builder->failure = *failure;
+        __atomic_store_n(&builder->failed, true, __ATOMIC_RELEASE);
+    }
+    bloomery_unlock(builder->lock);
+    if (error != NULL)
+        *error = *failure;
+    return failure->status;
+}
+
+static bloomery_status add_keys(bloomery_builder *builder, const struct bloomery_keys *keys,
+                                size_t count, bloomery_error *error)
+{
+    bloomery_hash hashes[HASH_AT_ONCE];
+    bloomery_error failure = {.status = BLOOMERY_OK};
+    bloomery_take *take = bloomery_take_of(keys, builder->empty);
+    bloomery_status status = check_builder(builder, error);
+    for (size_t i = 0; i < count && status == BLOOMERY_OK; i += HASH_AT_ONCE) {
+        const size_t now = count - i < HASH_AT_ONCE ? count - i : HASH_AT_ONCE;
+        take(keys, builder->empty, i, now, hashes);
+        if (bloomery_spool_add(&builder->spool, hashes, now, &failure) != BLOOMERY_OK)
+            status = keep_failure(builder, &failure, error);
+    }
+    return status;
+}
+
+bloomery_status bloomery_builder_add(bloomery_builder *builder, const bloomery_key *keys,
+                                     size_t count, bloomery_error *error)
+{
+    const struct bloomery_keys list = bloomery_keys_of(keys);
+    return add_keys(builder, &list, count, error);
+}
+
+bloomery_status bloomery_builder_add_hashes(bloomery_builder *builder, const bloomery_hash *hashes,
+                                            size_t count, bloomery_error *error)
+{
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    return add_keys(builder, &list, count, error);
+}
+
+bloomery_status bloomery_builder_add_column(bloomery_builder *builder,
+                                            const bloomery_column *column, bloomery_error *error)
+{
+    struct bloomery_keys keys;
+    struct bloomery_compact compact;
+    const struct bloomery_keys list = bloomery_keys_of_hashes(compact.hashes);
+    bloomery_status status = bloomery_column_read(builder->empty, column, &keys, error);
+    if (status != BLOOMERY_OK || keys.valid == NULL)
+        return status == BLOOMERY_OK ? add_keys(builder, &keys, column->count, error) : status;
+    for (size_t i = 0; i < column->count && status == BLOOMERY_OK; i += BLOOMERY_COMPACT) {
+        const size_t left = column->count - i;
+        const size_t kept = bloomery_keys_compact(
+            &keys, builder->empty, i, left < BLOOMERY_COMPACT ? left : BLOOMERY_COMPACT, &compact);
+        status = add_keys(builder, &list, kept, error);
+    }
+    return status;
+}
+
+/* ---- Finishing ------------------------------------------------------------------------------- */
+
+/* Builds all layers, in memory or in `file`. */
+static bloomery_status assemble(bloomery_builder *builder, int file,
+                                struct bloomery_assembly *assembly, bloomery_error *error)
+{
+    *assembly = (struct bloomery_assembly){
+        .allocator = &builder->allocator,
+        .memory = builder->options.memory,
+        .threads = builder->options.threads,
+        .unchecked = builder->options.unchecked,
+        .rate = builder->rate,
+        .progress = builder->options.progress,
+        .progress_context = builder->options.progress_context,
+        .file = file,
+    };
+    bloomery_status status = check_builder(builder, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    builder->finished = true;
+    status = bloomery_assemble(assembly, &builder->spool, error);
+    bloomery_pool_end(&builder->pool); /* nothing waits any more */
+    return status;
+}
+
+/* The filter of these layers, over `payload` or memory of its own. */
+static bloomery_status make_filter(const bloomery_builder *builder,
+                                   struct bloomery_assembly *assembly, const uint8_t *payload,
+                                   bloomery_filter **filter, bloomery_error *error)
+{
+    struct bloomery_shape shape = builder->empty->shape;
+    struct bloomery_traits traits = bloomery_traits_of(builder->empty);
+    shape.layers = assembly->layers;
+    shape.layer_count = assembly->layer_count;
+    bloomery_status status = bloomery_shape_check(&shape, assembly->payload_bytes, error);
+    if (status == BLOOMERY_OK)
+        status =
+            bloomery_filter_make(&shape, &traits, payload, assembly->payload_bytes, filter, error);
+    explicit_bzero(&traits.secret, sizeof traits.secret);
+    return status;
+}
+
+bloomery_status bloomery_builder_finish(bloomery_builder *builder, bloomery_filter **filter,
+                                        bloomery_error *error)
+{
+    struct bloomery_assembly assembly;
+    *filter = NULL;
+    bloomery_status status = assemble(builder, -1, &assembly, error);
+    if (status == BLOOMERY_OK)
+        status = make_filter(builder, &assembly, NULL, filter, error);
+    for (uint32_t i = 0; status == BLOOMERY_OK && i < assembly.layer_count; i++)
+        memcpy((*filter)->layers[i].payload, assembly.layers[i].payload,
+               (size_t)assembly.layers[i].bytes);
+    bloomery_assembly_free(&assembly);
+    return status;
+}
+
+/* bloomery_spans over a temporary file. */
+static const uint8_t *file_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
+{
+    const int *file = context;
+    uint64_t moved = 0;
+    return bloomery_read_at(*file, at, room, bytes, &moved) == 0 && moved == bytes ? room : NULL;
+}
+
+static bloomery_status save_by_file(bloomery_builder *builder, const char *path,
+                                    bloomery_error *error)
+{
+    struct bloomery_assembly assembly = {.layer_count = 0};
+    bloomery_filter *filter = NULL;
+    int file = -1;
+    bloomery_status status = bloomery_scratch_open(builder->directory, &file, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    status = assemble(builder, file, &assembly, error);
+    if (status == BLOOMERY_OK && ftruncate(file, (off_t)assembly.payload_bytes) != 0)
+        status = bloomery_fail_system(error, errno, "writing a temporary file in %s",
+                                      builder->directory);
+    /* The filter's own payload is not looked at: any address does. */
+    if (status == BLOOMERY_OK)
+        status = make_filter(builder, &assembly, builder->empty->payload, &filter, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_save_spans(filter, file_spans, &file, path, error);
+    bloomery_free(filter);
+    close(file);
+    return status;
+}
+
+/* Whether a file can be made there at all, before the long work. */
+static bloomery_status check_path(const char *path, bloomery_error *error)
+{
+    struct bloomery_replacement replacement;
+    const bloomery_status status = bloomery_replacement_begin(&replacement, path, 0600, error);
+    if (status == BLOOMERY_OK)
+        bloomery_replacement_abandon(&replacement);
+    return status;
+}
+
+bloomery_status bloomery_builder_save(bloomery_builder *builder, const char *path,
+                                      bloomery_error *error)
+{
+    bloomery_filter *filter = NULL;
+    bloomery_status status = check_path(path, error);
+    if (status == BLOOMERY_OK && builder->directory != NULL)
+        return save_by_file(builder, path, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_builder_finish(builder, &filter, error);
+    if (status == BLOOMERY_OK)
+        status = bloomery_save(filter, path, error);
+    bloomery_free(filter);
+    return status;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that share a piece of work, the calling one among them. */
+#ifndef BLOOMERY_BUILDER_WORKERS_H
+#define BLOOMERY_BUILDER_WORKERS_H
+
+#include <stdint.h>
+
+enum { BLOOMERY_WORKERS_MAX = 64 };
+
+/* Calls `work` with `context` and a number in as many of `threads` threads as the system gives; the
+ * calling one is number 0. Returns when all are done. */
+void bloomery_workers_run(void (*work)(void *context, uint32_t number), void *context,
+                          uint32_t threads);
+
+#endif
