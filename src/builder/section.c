@@ -192,8 +192,7 @@ substitute_avx2(struct bloomery_section *section, uint64_t number)
     substitute_any(section, number);
 }
 
-__attribute__((target("popcnt,bmi,bmi2,avx2,avx512f,avx512vl,avx512vpopcntdq,"
-                      "prefer-vector-width=512"))) static void
+__attribute__((target("popcnt,bmi,bmi2,avx2,avx512f,avx512vl,avx512vpopcntdq"))) static void
 substitute_avx512(struct bloomery_section *section, uint64_t number)
 {
     substitute_any(section, number);
