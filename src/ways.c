@@ -2,6 +2,7 @@
 /* See ways.h. */
 #include "ways.h"
 
+#include "batch/static_batch.h"
 #include "core/blocked.h"
 #include "hash/xxh3.h"
 
@@ -19,9 +20,14 @@ bloomery_status bloomery_filter_make(const struct bloomery_shape *shape,
     const bool one_by_one = blocked && shape->hash == BLOOMERY_HASH_XXH3_64;
     filter->short_secret = bloomery_short_secret_of(filter->secret.seed);
     filter->native = blocked ? bloomery_native_best() : NULL;
+    filter->add_key = bloomery_add_key_any;
+    if (filter->kind->hands_on) {
+        filter->native = bloomery_static_best(&filter->operations.name);
+        filter->query_key = filter->native->query_key;
+        return BLOOMERY_OK;
+    }
     filter->query_key = one_by_one ? filter->native->query_key : bloomery_query_key_any;
-    filter->add_key = one_by_one && filter->storage == BLOOMERY_OWNED
-                          ? filter->native->add_key[filter->concurrent]
-                          : bloomery_add_key_any;
+    if (one_by_one && filter->storage == BLOOMERY_OWNED)
+        filter->add_key = filter->native->add_key[filter->concurrent];
     return BLOOMERY_OK;
 }

@@ -88,6 +88,33 @@ TAKE(offsets32, BLOOMERY_COLUMN_OFFSETS32)
 TAKE(offsets64, BLOOMERY_COLUMN_OFFSETS64)
 #undef TAKE
 
+/* ---- XXH3-128, likewise ---------------------------------------------------------------------- */
+
+/* Lengths up to 128 are compiled in; libxxhash's function is called for longer keys. */
+static inline __attribute__((always_inline)) bloomery_hash
+xxh3_128(const struct bloomery_hash_secret *secret, bloomery_key key)
+{
+    if (key.bytes > 128)
+        return bloomery_hash_xxh3_128.one(secret, key);
+    const XXH128_hash_t whole = XXH3_128bits_withSeed(key.data, key.bytes, secret->seed);
+    return (bloomery_hash){.lo = whole.low64, .hi = whole.high64};
+}
+
+#define TAKE(name, form)                                                               \
+    __attribute__((flatten)) static void take_##name##_128(                            \
+        const struct bloomery_keys *keys, const bloomery_filter *filter, size_t first, \
+        size_t count, bloomery_hash *hashes)                                           \
+    {                                                                                  \
+        for (size_t i = 0; i < count; i++)                                             \
+            hashes[i] = xxh3_128(&filter->secret, key_at(keys, first + i, form));      \
+    }
+
+TAKE(list, BLOOMERY_KEYS_LIST)
+TAKE(fixed, BLOOMERY_COLUMN_FIXED)
+TAKE(offsets32, BLOOMERY_COLUMN_OFFSETS32)
+TAKE(offsets64, BLOOMERY_COLUMN_OFFSETS64)
+#undef TAKE
+
 /* ---- Others ---------------------------------------------------------------------------------- */
 
 static void take_list_any(const struct bloomery_keys *keys, const bloomery_filter *filter,
@@ -127,18 +154,19 @@ bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery
         return take_hashes64;
     if (keys->form == BLOOMERY_COLUMN_HASHES128)
         return take_hashes128;
-    if (filter->shape.hash != BLOOMERY_HASH_XXH3_64)
+    const bool wide = filter->shape.hash == BLOOMERY_HASH_XXH3_128;
+    if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 && !wide)
         return keys->form == BLOOMERY_KEYS_LIST ? take_list_any : take_any;
     switch (keys->form) {
     case BLOOMERY_COLUMN_FIXED:
-        return take_fixed;
+        return wide ? take_fixed_128 : take_fixed;
     case BLOOMERY_COLUMN_OFFSETS32:
-        return take_offsets32;
+        return wide ? take_offsets32_128 : take_offsets32;
     case BLOOMERY_COLUMN_OFFSETS64:
-        return take_offsets64;
+        return wide ? take_offsets64_128 : take_offsets64;
     default:
         assert(keys->form == BLOOMERY_KEYS_LIST);
-        return take_list;
+        return wide ? take_list_128 : take_list;
     }
 }
 

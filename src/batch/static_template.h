@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches of a static filter, compiled in one piece for a processor: a template. Before it come
+ *
+ *     LEVEL, LEVEL_TARGET
+ *     LEVEL(parities)  bit j: the parity of (word j of a block & first) ^ (of the next & second),
+ *                      for eight words, read or not; in an order of its own
+ *     LEVEL(ordered)   eight bits in that order
+ *     LEVEL(bumped)    which of eight starts are below their bucket's threshold
+ *
+ * Keys flow through a ring, in groups of eight:
+ *
+ *     keys ─ hash ─ equation ─┬─> ring ── window of 128 keys ── thresholds, plane 0 ─┬─> answers
+ *                             └─> prefetch of plane 0, thresholds                    │
+ *              ┌───────────────── those that fit so far, if there are more planes <──┤
+ *              └─> prefetch of plane 1 ── a word of keys later ── other planes       │
+ *                               side queue: next layer, 64 at a time <── bumped ─────┘
+ *
+ * Of absent keys nearly all end at plane 0. Which keys are bumped is chance, 1 of 26: a branch on it
+ * would be mispredicted more often than the work is worth. So every key is tested as if it were
+ * not, and those that are get their answer later.
+ */
+
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b)  PASTE_(a, b)
+#define OF(name)     PASTE(name, LEVEL)
+#define INTO         LEVEL_TARGET static inline __attribute__((always_inline))
+
+enum { GROUP = 8, WORD = 64, WINDOW = 128, RING = 256, SIDE = 128 };
+
+struct OF(ring) {
+    uint64_t at[RING] __attribute__((aligned(64)));     /* the block's words in plane 0, in bytes */
+    uint64_t start[RING] __attribute__((aligned(64)));  /* bucket and offset: 128 bucket + o */
+    uint64_t first[RING] __attribute__((aligned(64)));  /* coefficients, as they lie in the block */
+    uint64_t second[RING] __attribute__((aligned(64))); /* and in the next one */
+    uint64_t expected[RING] __attribute__((aligned(64))); /* fingerprint */
+    uint64_t wide[RING] __attribute__((aligned(64)));     /* 1: of r + 1 columns */
+    bloomery_hash hash[RING] __attribute__((aligned(64)));
+};
+
+/* Numbers of the first layer, and what is under way. */
+struct OF(batch) {
+    const bloomery_filter *filter;
+    const struct bloomery_layer *layer;
+    const uint8_t *thresholds;
+    uint64_t *answers;
+    size_t found;
+    uint64_t survivors; /* of the word before: they fit in plane 0 */
+    size_t side_count;
+    uint64_t side_key[SIDE]; /* numbers of keys */
+    bloomery_hash side[SIDE];
+};
+
+/* The equations of eight keys, from `slot` on. Plain loops over eight, for the compiler to make
+ * vectors of. */
+INTO void OF(derive)(const struct bloomery_layer *layer, struct OF(ring) * ring, size_t slot)
+{
+    const struct bloomery_ribbon ribbon = layer->ribbon;
+    const uint64_t blocks = bloomery_ribbon_section_blocks(&ribbon);
+    const uint64_t buckets = bloomery_ribbon_section_buckets(&ribbon);
+    const uint64_t before = 8 * bloomery_ribbon_words(ribbon.columns, 0);
+    const uint64_t more = 8 * bloomery_ribbon_words(ribbon.columns + 1U, 0) - before;
+    const uint64_t q = ribbon.section_bits;
+    uint64_t hi[GROUP], lo[GROUP];
+    for (size_t j = 0; j < GROUP; j++) {
+        hi[j] = ring->hash[slot + j].hi;
+        lo[j] = ring->hash[slot + j].lo;
+    }
+    for (size_t j = 0; j < GROUP; j++) {
+        const uint64_t section = hi[j] >> 1 >> (63 - q);
+        const uint64_t x = hi[j] << q;
+        /* fastrange by T, which has 18 bits */
+        const uint64_t s =
+            ((x >> 32) * ribbon.starts + ((x & UINT32_MAX) * ribbon.starts >> 32)) >> 32;
+        const uint64_t block = section * blocks + s / BLOOMERY_RIBBON_WIDTH;
+        const uint64_t wide = block >= ribbon.wide_from;
+        const uint64_t c = lo[j] | 1;
+        ring->start[slot + j] = section * buckets * BLOOMERY_RIBBON_BUCKET + s;
+        ring->wide[slot + j] = wide;
+        ring->at[slot + j] = block * before + (wide ? (block - ribbon.wide_from) * more : 0);
+        ring->first[slot + j] = c << (s & 63);
+        ring->second[slot + j] = c >> 1 >> (63 - (s & 63));
+        ring->expected[slot + j] = bloomery_mix64(lo[j] + BLOOMERY_GOLDEN);
+    }
+}
+
+INTO void OF(prefetch)(const struct OF(batch) * batch, const struct OF(ring) * ring, size_t slot)
+{
+    const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
+    const uint64_t both = 16 * bloomery_ribbon_words(ribbon->columns, 0);
+    for (size_t j = 0; j < GROUP; j++) {
+        const uint8_t *first = batch->layer->payload + ring->at[slot + j];
+        __builtin_prefetch(batch->thresholds + (ring->start[slot + j] >> 9));
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + (both > 64 ? 64 : 0));
+        __builtin_prefetch(first + both + 7);
+    }
+}
+
+/* Takes keys i to i + 7 in; fewer at the end, behind which the ring keeps what it had. */
+INTO void OF(enter)(const struct OF(batch) * batch, bloomery_take *take,
+                    const struct bloomery_keys *keys, size_t i, size_t count,
+                    struct OF(ring) * ring)
+{
+    const size_t slot = i % RING;
+    take(keys, batch->filter, i, count - i < GROUP ? count - i : GROUP, &ring->hash[slot]);
+    OF(derive)(batch->layer, ring, slot);
+    OF(prefetch)(batch, ring, slot);
+}
+
+/* The answers of the side queue: in the next layer, or behind the last one. */
+LEVEL_TARGET __attribute__((noinline)) static void OF(flush)(struct OF(batch) * batch)
+{
+    const struct bloomery_layer *next = batch->layer + 1;
+    for (size_t i = 0; i < batch->side_count && batch->layer->hands_on; i++) {
+        const struct bloomery_equation equation =
+            bloomery_equation_of(batch->side[i], 1, &next->ribbon);
+        const uint8_t *first =
+            next->payload + 8 * bloomery_ribbon_word(&next->ribbon, 0, equation.block);
+        __builtin_prefetch(bloomery_static_thresholds(next) + equation.bucket / 4);
+        __builtin_prefetch(first);
+        __builtin_prefetch(first + 64);
+    }
+    for (size_t i = 0; i < batch->side_count; i++) {
+        const bool yes = !batch->layer->hands_on || bloomery_static_from(next, 1, batch->side[i]);
+        batch->found += yes;
+        if (batch->answers != NULL)
+            batch->answers[batch->side_key[i] / WORD] |= (uint64_t)yes << batch->side_key[i] % WORD;
+    }
+    batch->side_count = 0;
+}
+
+/* The equation in slot `slot` of the ring, for other planes than the first. */
+INTO struct bloomery_equation OF(equation_in)(const struct OF(batch) * batch,
+                                              const struct OF(ring) * ring, size_t slot)
+{
+    return bloomery_equation_of(ring->hash[slot], 0, &batch->layer->ribbon);
+}
+
+/* The keys of word `word` that fitted in plane 0 and have more columns. */
+INTO void OF(finish)(struct OF(batch) * batch, const struct OF(ring) * ring, size_t word)
+{
+    uint64_t answers = 0;
+    for (uint64_t left = batch->survivors; left != 0; left &= left - 1) {
+        const size_t lane = (size_t)__builtin_ctzll(left);
+        const struct bloomery_equation equation =
+            OF(equation_in)(batch, ring, (word * WORD + lane) % RING);
+        answers |= (uint64_t)bloomery_static_fits(batch->layer, &equation, 1) << lane;
+    }
+    batch->survivors = 0;
+    batch->found += (size_t)__builtin_popcountll(answers);
+    if (batch->answers != NULL)
+        batch->answers[word] |= answers;
+}
+
+INTO void OF(begin_others)(const struct OF(batch) * batch, const struct OF(ring) * ring,
+                           size_t word)
+{
+    const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
+    const uint8_t *plane = batch->layer->payload + bloomery_ribbon_plane(ribbon, 1);
+    for (uint64_t left = batch->survivors; left != 0; left &= left - 1) {
+        const size_t slot = (word * WORD + (size_t)__builtin_ctzll(left)) % RING;
+        const uint64_t block = OF(equation_in)(batch, ring, slot).block;
+        const uint8_t *first = plane + 8 * bloomery_ribbon_word(ribbon, 1, block);
+        __builtin_prefetch(first);
+        __builtin_prefetch(plane + 8 * bloomery_ribbon_word(ribbon, 1, block + 2) - 1);
+    }
+}
+
+/* Plane 0 of a word of keys. `last`: there is no other plane. */
+INTO void OF(visit)(struct OF(batch) * batch, const struct OF(ring) * ring, size_t word,
+                    size_t count, const bool last)
+{
+    const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
+    const uint32_t words[2] = {bloomery_ribbon_words(ribbon->columns, 0),
+                               bloomery_ribbon_words(ribbon->columns + 1U, 0)};
+    const uint32_t masks[2] = {OF(ordered)((1U << words[0]) - 1),
+                               OF(ordered)((1U << words[1]) - 1)};
+    const uint64_t all = count < WORD ? (UINT64_C(1) << count) - 1 : UINT64_MAX;
+    const uint8_t *payload = batch->layer->payload;
+    uint64_t fit = 0;
+    uint64_t bumped = 0;
+    for (size_t i = 0; i < count; i += GROUP) {
+        const size_t slot = (word * WORD + i) % RING;
+        uint64_t fits = 0;
+        for (size_t j = 0; j < GROUP; j++) {
+            const size_t wide = (size_t)ring->wide[slot + j];
+            const uint8_t *block = payload + ring->at[slot + j];
+            const uint32_t found = OF(parities)(block, block + 8 * words[wide], masks[wide],
+                                                ring->first[slot + j], ring->second[slot + j]);
+            const uint32_t wanted = OF(ordered)((uint32_t)ring->expected[slot + j] & 0xff);
+            fits |= (uint64_t)(((found ^ wanted) & masks[wide]) == 0) << j;
+        }
+        fit |= fits << i;
+        bumped |= (uint64_t)OF(bumped)(batch->thresholds, ring->start + slot) << i;
+    }
+    bumped &= all;
+    fit &= all & ~bumped;
+    if (batch->answers != NULL)
+        batch->answers[word] = last ? fit : 0;
+    if (last)
+        batch->found += (size_t)__builtin_popcountll(fit);
+    else
+        batch->survivors = fit;
+    for (uint64_t left = bumped; left != 0; left &= left - 1) {
+        const size_t lane = (size_t)__builtin_ctzll(left);
+        batch->side_key[batch->side_count] = word * WORD + lane;
+        batch->side[batch->side_count++] = ring->hash[(word * WORD + lane) % RING];
+    }
+    if (batch->side_count > SIDE - WORD)
+        OF(flush)(batch);
+}
+
+INTO size_t OF(query_planes)(const bloomery_filter *filter, const struct bloomery_keys *keys,
+                             size_t count, uint64_t *answers, const bool last)
+{
+    const size_t words = count / WORD + (count % WORD != 0);
+    bloomery_take *take = bloomery_take_of(keys, filter);
+    struct OF(ring) ring;
+    struct OF(batch) batch;
+    batch.filter = filter;
+    batch.layer = filter->layers;
+    batch.thresholds = bloomery_static_thresholds(filter->layers);
+    batch.answers = answers;
+    batch.found = batch.side_count = 0;
+    batch.survivors = 0;
+    memset(ring.hash, 0, sizeof ring.hash);
+    for (size_t i = 0; i < count && i < WINDOW; i += GROUP)
+        OF(enter)(&batch, take, keys, i, count, &ring);
+    for (size_t word = 0; word < words; word++) {
+        const size_t now = count - word * WORD < WORD ? count - word * WORD : WORD;
+        for (size_t i = word * WORD + WINDOW; i < count && i < (word + 1) * WORD + WINDOW;
+             i += GROUP)
+            OF(enter)(&batch, take, keys, i, count, &ring);
+        if (!last && word > 0)
+            OF(finish)(&batch, &ring, word - 1);
+        OF(visit)(&batch, &ring, word, now, last);
+        if (!last)
+            OF(begin_others)(&batch, &ring, word);
+    }
+    if (!last && words > 0)
+        OF(finish)(&batch, &ring, words - 1);
+    OF(flush)(&batch);
+    return batch.found;
+}
+
+LEVEL_TARGET static size_t OF(query)(const bloomery_filter *filter,
+                                     const struct bloomery_keys *keys, size_t count,
+                                     uint64_t *answers)
+{
+    if (filter->layers->keys == 0) {
+        if (answers != NULL && count > 0)
+            memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+        return 0;
+    }
+    return filter->layers->ribbon.columns < BLOOMERY_RIBBON_PLANE
+               ? OF(query_planes)(filter, keys, count, answers, true)
+               : OF(query_planes)(filter, keys, count, answers, false);
+}
+
+LEVEL_TARGET static bool OF(query_key)(const bloomery_filter *filter, bloomery_key key)
+{
+    if (!filter->secret_known)
+        return true;
+    const bloomery_hash hash = filter->hash->one(&filter->secret, key);
+    return filter->layers->keys > 0 && bloomery_static_from(filter->layers, 0, hash);
+}
+
+const struct bloomery_native OF(bloomery_static) = {.query = OF(query), .query_key = OF(query_key)};
