@@ -13,8 +13,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A word folded on itself until its lowest bit is its parity. It is over at the first column that is
- * another: of absent keys half of them end at each. */
+/* A word folded on itself until its lowest bit is its parity. It is over at the first column that
+ * is another: of absent keys half of them end at each. */
 INLINE uint32_t parities_scalar(const uint8_t *block, const uint8_t *next, uint32_t mask,
                                 uint64_t first, uint64_t second)
 {

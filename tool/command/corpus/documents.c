@@ -226,6 +226,7 @@ static unsigned char *room_for(struct tool_documents *documents, size_t bytes)
 static void write_bytes(struct tool_documents *documents, const unsigned char *from,
                         const unsigned char *end)
 {
+    assert(from != NULL && from <= end);
     const size_t bytes = (size_t)(end - from);
     memcpy(room_for(documents, bytes), from, bytes);
     documents->output_bytes += bytes;

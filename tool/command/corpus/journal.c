@@ -46,8 +46,9 @@ static char *join(const char *directory, const char *name)
 
 static char *copy_text(const char *text)
 {
-    char *made = tool_allocate(strlen(text) + 1);
-    strcpy(made, text);
+    const size_t bytes = strlen(text) + 1;
+    char *made = tool_allocate(bytes);
+    memcpy(made, text, bytes);
     return made;
 }
 
@@ -92,30 +93,47 @@ static void note_begun(struct tool_journal *journal, const char *path)
     journal->begun[journal->begun_count++] = copy_text(path);
 }
 
-/* Reads the numbers of a line "done ..."; the path is behind them. */
-static bool read_done(struct tool_journal *journal, const char *line)
+/* Reads a number, and goes on behind it. False if there is none, or nothing behind it. */
+static bool read_count(char **at, uint64_t *number)
 {
-    struct tool_corpus_counts counts = {0};
-    uint64_t *numbers[COUNTS], size;
-    int64_t modified;
-    int used = 0;
-    if (sscanf(line, "%" SCNu64 " %" SCNd64 "%n", &size, &modified, &used) != 2)
-        return false;
-    line += used;
-    list_counts(&counts, numbers);
-    for (size_t i = 0; i < COUNTS; i++, line += used)
-        if (sscanf(line, " %" SCNu64 "%n", numbers[i], &used) != 1)
-            return false;
-    for (size_t i = 0; i < SHORTS; i++, line += used)
-        if (sscanf(line, " %la%n", &counts.short_by[i], &used) != 1)
-            return false;
-    if (sscanf(line, " %la%n", &journal->wrong, &used) != 1 || line[used] != ' ')
-        return false;
-    tool_corpus_counts_add(&journal->counts, &counts);
-    return note_done(journal, line + used + 1, size, modified);
+    char *end;
+    errno = 0;
+    *number = strtoull(*at, &end, 10);
+    const bool good = end != *at && errno == 0 && *end == ' ';
+    *at = end;
+    return good;
 }
 
-static bool read_line(struct tool_journal *journal, const char *line)
+static bool read_real(char **at, double *number)
+{
+    char *end;
+    *number = strtod(*at, &end);
+    const bool good = end != *at && *end == ' ';
+    *at = end;
+    return good;
+}
+
+/* Reads the numbers of a line "done ..."; the path is behind them. */
+static bool read_done(struct tool_journal *journal, char *at)
+{
+    struct tool_corpus_counts counts = {0};
+    uint64_t *numbers[COUNTS], size, modified;
+    if (!read_count(&at, &size) || !read_count(&at, &modified))
+        return false;
+    list_counts(&counts, numbers);
+    for (size_t i = 0; i < COUNTS; i++)
+        if (!read_count(&at, numbers[i]))
+            return false;
+    for (size_t i = 0; i < SHORTS; i++)
+        if (!read_real(&at, &counts.short_by[i]))
+            return false;
+    if (!read_real(&at, &journal->wrong))
+        return false;
+    tool_corpus_counts_add(&journal->counts, &counts);
+    return note_done(journal, at + 1, size, (int64_t)modified);
+}
+
+static bool read_line(struct tool_journal *journal, char *line)
 {
     journal->whole = false;
     if (strncmp(line, "begin ", 6) == 0)
@@ -288,7 +306,7 @@ bool tool_journal_done(struct tool_journal *journal, const char *path,
     struct tool_corpus_counts these = *counts;
     uint64_t *numbers[COUNTS], bytes;
     int64_t modified;
-    const size_t room = strlen(path) + 64 + 24 * (COUNTS + SHORTS + 4);
+    const size_t room = strlen(path) + 64 + 24 * (size_t)(COUNTS + SHORTS + 4);
     char *line = tool_allocate(room);
     facts_of(path, &bytes, &modified);
     list_counts(&these, numbers);
