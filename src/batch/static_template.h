@@ -58,8 +58,8 @@ INTO void OF(derive)(const struct bloomery_layer *layer, struct OF(ring) * ring,
     const struct bloomery_ribbon ribbon = layer->ribbon;
     const uint64_t blocks = bloomery_ribbon_section_blocks(&ribbon);
     const uint64_t buckets = bloomery_ribbon_section_buckets(&ribbon);
-    const uint64_t before = 8 * bloomery_ribbon_words(ribbon.columns, 0);
-    const uint64_t more = 8 * bloomery_ribbon_words(ribbon.columns + 1U, 0) - before;
+    const uint64_t before = UINT64_C(8) * bloomery_ribbon_words(ribbon.columns, 0);
+    const uint64_t more = UINT64_C(8) * bloomery_ribbon_words(ribbon.columns + 1U, 0) - before;
     const uint64_t q = ribbon.section_bits;
     uint64_t hi[GROUP], lo[GROUP];
     for (size_t j = 0; j < GROUP; j++) {
@@ -87,7 +87,7 @@ INTO void OF(derive)(const struct bloomery_layer *layer, struct OF(ring) * ring,
 INTO void OF(prefetch)(const struct OF(batch) * batch, const struct OF(ring) * ring, size_t slot)
 {
     const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
-    const uint64_t both = 16 * bloomery_ribbon_words(ribbon->columns, 0);
+    const uint64_t both = UINT64_C(16) * bloomery_ribbon_words(ribbon->columns, 0);
     for (size_t j = 0; j < GROUP; j++) {
         const uint8_t *first = batch->layer->payload + ring->at[slot + j];
         __builtin_prefetch(batch->thresholds + (ring->start[slot + j] >> 9));
@@ -186,7 +186,7 @@ INTO void OF(visit)(struct OF(batch) * batch, const struct OF(ring) * ring, size
         for (size_t j = 0; j < GROUP; j++) {
             const size_t wide = (size_t)ring->wide[slot + j];
             const uint8_t *block = payload + ring->at[slot + j];
-            const uint32_t found = OF(parities)(block, block + 8 * words[wide], masks[wide],
+            const uint32_t found = OF(parities)(block, block + (size_t)8 * words[wide], masks[wide],
                                                 ring->first[slot + j], ring->second[slot + j]);
             const uint32_t wanted = OF(ordered)((uint32_t)ring->expected[slot + j] & 0xff);
             fits |= (uint64_t)(((found ^ wanted) & masks[wide]) == 0) << j;

@@ -275,7 +275,7 @@ def a_filter_of_ours_keeps_dialect_and_rule(c):
     c.run("inspect f.bloom", stdout=has("keys made by     int64", "from Java", "guava, variant mitz64"))
     c.run("convert -q --to guava -o f.bf f.bloom")
     c.run("query --dialect guava --int64 f.bf", stdin="3\n4\n", stdout="3\n")
-    c.run("query --dialect guava f.bf", stdin="3\n4\n", code=1)
+    c.run("query --dialect guava f.bf", stdin="3\n4\n", code=1, stderr=has("hint: none was found", "--int64"))
     c.run("add -q --dialect guava --int64 f.bf", stdin="4\n")
     c.run("convert -q --from guava --int64 --note back -o g.bloom f.bf")
     c.run("query g.bloom", stdin="4\n5\n", stdout="4\n")

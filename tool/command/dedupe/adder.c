@@ -55,6 +55,9 @@ void tool_adding_free(struct tool_adding *adding)
 /* Adds keys that are next in the order of the input. False: it stops here. */
 static bool add_next(struct tool_adder *adder, struct tool_adding *adding)
 {
+    adding->answered = 0;
+    if (adding->count == 0) /* and perhaps no room for answers */
+        return true;
     adding->answered = tool_seen_add(adder->seen, adding->hashes, adding->count, adding->answers);
     return adding->answered == adding->count;
 }
