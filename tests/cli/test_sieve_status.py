@@ -71,7 +71,7 @@ def status_answers_beside_a_running_push(c):
 @case
 def status_never_fails_while_commits_go_on(c):
     process = holding(c, f"sieve push -q --sync 0.001 {DISK} s", b"a\n")
-    pushed = 0 # the first commit may not have come yet
+    pushed = 0  # the first commit may not have come yet
     for number in range(40):
         process.stdin.write("".join(f"{number} {i}\n" for i in range(50)).encode())
         process.stdin.flush()
