@@ -141,8 +141,9 @@ def what_is_damaged_is_refused(c):
 
 @case
 def formats_with_a_magic_are_recognised_and_others_named(c):
-    known, looked_at = 0, set()
+    known, looked_at, met = 0, set(), set()
     for dialect, name, report in each(c):
+        met.add(dialect["name"])
         _, stderr, code = attempt(c, "query -c f.bf keys")
         if not dialect["magic"]:
             text = stderr.decode()
@@ -174,8 +175,9 @@ def formats_with_a_magic_are_recognised_and_others_named(c):
             c.run(line, code=2, stderr=has(f"it is a filter of another system, {dialect['name']}; 'bloomery convert "
                                            f"--from {dialect['name']} -o OUT f.bf' makes one of ours"))
     c.expect(known >= 2, f"only {known} have a magic")
-    c.expect(looked_at >= {"guava", "spark", "orc", "cassandra", "rocksdb", "pybloom-live", "redisbloom", "dcso",
-                           "bits-and-blooms"}, f"only {looked_at} are told")
+    told = {"guava", "spark", "orc", "cassandra", "rocksdb", "redisbloom", "dcso", "bits-and-blooms"}
+    c.expect(looked_at >= told | (met & {"pybloom-live"}),  # its hash is a digest, which a build can do without
+             f"only {looked_at} are told")
 
 
 @case
