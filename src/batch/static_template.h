@@ -16,8 +16,8 @@
  *              └─> prefetch of plane 1 ── a word of keys later ── other planes       │
  *                               side queue: next layer, 64 at a time <── bumped ─────┘
  *
- * Of absent keys nearly all end at plane 0. Which keys are bumped is chance, 1 of 26: a branch on it
- * would be mispredicted more often than the work is worth. So every key is tested as if it were
+ * Of absent keys nearly all end at plane 0. Which keys are bumped is chance, 1 of 26: a branch on
+ * it would be mispredicted more often than the work is worth. So every key is tested as if it were
  * not, and those that are get their answer later.
  */
 
