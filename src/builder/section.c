@@ -162,7 +162,7 @@ INTO_CALLER void substitute_planes(struct bloomery_section *section, uint64_t nu
             const struct bloomery_section_run run = bloomery_section_run_of(ribbon, number, plane);
             uint64_t *to =
                 section->words + run.from + (bloomery_ribbon_word(ribbon, plane, block) - run.to);
-            memcpy(to, state + plane * BLOOMERY_RIBBON_PLANE,
+            memcpy(to, state + (size_t)plane * BLOOMERY_RIBBON_PLANE,
                    bloomery_ribbon_words(columns, plane) * sizeof *to);
         }
     }

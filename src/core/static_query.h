@@ -41,8 +41,8 @@ static inline bool bloomery_static_fits(const struct bloomery_layer *layer,
         const uint8_t *block = base + 8 * bloomery_ribbon_word(ribbon, plane, equation->block);
         const uint8_t *next = base + 8 * bloomery_ribbon_word(ribbon, plane, equation->block + 1);
         for (uint32_t j = 0; j < words; j++, fingerprint >>= 1) {
-            const uint64_t bits = (bloomery_load_u64(block + 8 * j) & first) ^
-                                  (bloomery_load_u64(next + 8 * j) & second);
+            const uint64_t bits = (bloomery_load_u64(block + (size_t)8 * j) & first) ^
+                                  (bloomery_load_u64(next + (size_t)8 * j) & second);
             if ((uint64_t)__builtin_parityll(bits) != (fingerprint & 1))
                 return false;
         }
