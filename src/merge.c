@@ -38,7 +38,8 @@ static bloomery_status no_chain(const bloomery_filter *filter, const char *what,
                              what);
     if (filter->kind->hands_on)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
-                             "static filters can't be %s: build one from the keys", what);
+                             "static filters can't be merged, intersected or folded: build one "
+                             "from all keys");
     if (!filter->kind->grows)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "scalable filters can't be %s", what);

@@ -13,8 +13,8 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* A word folded on itself until its lowest bit is its parity. It is over at the first column that
- * is another: of absent keys half of them end at each. */
+/* A word's parity, one after the other. No branch on what is found so far: half of all absent keys
+ * end at each column, and a branch would be mispredicted once a key. */
 INLINE uint32_t parities_scalar(const uint8_t *block, const uint8_t *next, uint32_t mask,
                                 uint64_t first, uint64_t second)
 {

@@ -192,7 +192,14 @@ substitute_avx2(struct bloomery_section *section, uint64_t number)
     substitute_any(section, number);
 }
 
-__attribute__((target("popcnt,bmi,bmi2,avx2,avx512f,avx512vl,avx512vpopcntdq"))) static void
+#if defined(__clang__)
+#define WIDE_VECTORS
+#else
+#define WIDE_VECTORS ",prefer-vector-width=512" /* else gcc takes half of them */
+#endif
+
+__attribute__((
+    target("popcnt,bmi,bmi2,avx2,avx512f,avx512vl,avx512vpopcntdq" WIDE_VECTORS))) static void
 substitute_avx512(struct bloomery_section *section, uint64_t number)
 {
     substitute_any(section, number);

@@ -94,18 +94,18 @@ static uint64_t solve_keys(const bloomery_plan *plan)
     return fits;
 }
 
-/* Which cache lines a query reads: of the thresholds one, and of each plane that it comes to, those
- * of two neighbouring blocks. */
+/* The cache lines of two neighbouring blocks, in each plane that a query comes to. Thresholds are
+ * left out: they are a thousandth of the memory, and stay in a cache. */
 static double lines_of(const struct bloomery_ribbon *ribbon, bool present)
 {
-    double lines = 1;
+    double lines = 0;
     double reached = 1;
     for (uint32_t plane = 0; plane < BLOOMERY_RIBBON_PLANES_MAX; plane++) {
-        const double words = bloomery_ribbon_words(ribbon->columns, plane) +
-                             (plane == ribbon->columns / BLOOMERY_RIBBON_PLANE ? 0.5 : 0);
-        /* 2 * words of 8 bytes each, from anywhere on: eight to a cache line. */
-        lines += words > 0 ? reached * (1 + (2 * words - 1) / 8) : 0;
-        reached *= present ? 1 : exp2(-words);
+        const uint32_t words = bloomery_ribbon_words(ribbon->columns + 1U, plane);
+        /* Blocks of eight words are whole cache lines; smaller ones begin at any word. */
+        if (words > 0)
+            lines += reached * (words == BLOOMERY_RIBBON_PLANE ? 2 : 1 + (2.0 * words - 1) / 8);
+        reached *= present ? 1 : ldexp(1, -(int)words);
     }
     return lines;
 }

@@ -237,7 +237,8 @@ class Tree:
             ran = re.search(r"^\d+ passed", said, re.M)
         else:
             arguments = {"save_faults": [self.faults()], "sieve/power": [self.faults()],
-                         "sieve/faults": [self.faults()], "golden": [self.path("tests/vectors")]}
+                         "sieve/faults": [self.faults()], "golden": [self.path("tests/vectors")],
+                         "static_files": [self.path("tests/vectors")]}
             made = (self.command(broken, program) if program.startswith("unit/")
                     else self.program(program, broken))
             status, said = run([*EMULATOR, made, *arguments.get(program, [])],

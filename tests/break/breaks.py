@@ -47,6 +47,27 @@ BREAKS = [
           [("bloomery_release_others(&still.filter);", "(void)still;")],
           "moves/without_memory_to_put_it_right_all_is_released"),
 
+    # Static filters.
+    Break("the_two_halves_of_an_equation_change_places", "bloomery_static_fits()",
+          [("equation->coefficients << equation->shift", "equation->coefficients >> equation->shift")],
+          "static_filters/no_static_key_is_lost_of_any_family"),
+    Break("a_threshold_bumps_one_start_too_many", "bloomery_static_from()",
+          [("if (equation.offset >= cut)", "if (equation.offset > cut)")],
+          "static_filters/no_static_key_is_lost_around_the_borders"),
+    Break("an_equation_that_contradicts_others_is_kept", "section.c:insert()",
+          [("return (fingerprint & columns) == 0;", "return columns != 0;")],
+          "static_filters/no_static_key_is_lost_around_the_borders"),
+    Break("repeated_keys_are_kept", "bloomery_pairs_distinct()",
+          [("if (kept == 0 ||", "if (kept == i ||")],
+          "static_filters/any_order_repeats_threads_and_memory_give_the_same_bytes"),
+    Break("ribbons_of_other_kinds_are_taken", "read_ribbon()",
+          [("parsed->shape.kind != BLOOMERY_STATIC ||", "")],
+          "static_files/ribbons_go_with_layers_of_static_filters"),
+    Break("zeros_behind_a_ribbon_are_not_looked_at", "bloomery_static_spare()",
+          [("if (layer->payload[*at] != 0)\n            return false;\n    *at = metadata",
+            "if (layer->payload[*at] != 0 && false)\n            return false;\n    *at = metadata")],
+          "static_files/spare_bytes_of_a_static_filter_must_be_zero"),
+
     # Checksums and headers.
     Break("checksum_skips_the_last_span", "bloomery_checksums_verify_spans()",
           [("for (uint64_t i = first; i < count && i < end; i++) {",

@@ -137,13 +137,11 @@ bool tool_parse_kind(const char *name, bloomery_kind *kind)
     char list[200] = "";
     size_t count = 0, used = 0;
 
-    /* A static filter is built by a program (bloomery_builder_open). The command has none. */
     *kind = bloomery_kind_find(name);
-    if (*kind != BLOOMERY_KIND_DEFAULT && *kind != BLOOMERY_STATIC)
+    if (*kind != BLOOMERY_KIND_DEFAULT)
         return true;
     for (int id = 1; count < KINDS_MAX && bloomery_kind_name(id) != NULL; id++)
-        if (id != BLOOMERY_STATIC)
-            names[count++] = bloomery_kind_name(id);
+        names[count++] = bloomery_kind_name(id);
     for (size_t i = 0; i < count && used < sizeof(list); i++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
                                  i == 0           ? ""

@@ -22,6 +22,8 @@
 static bool surely_repeated(const struct tool_change *change)
 {
     const bloomery_info *info = &change->info;
+    if (!info->has_bits) /* its keys are counted, not estimated */
+        return (double)change->records > info->estimated_keys;
     double bits_per_key = info->probes * (info->blocks_per_key > 0 ? info->blocks_per_key : 1.0);
     double load = -log1p(-info->fill);
     double deviation = sqrt((double)info->bits * (expm1(load) - load)) / bits_per_key;

@@ -14,6 +14,7 @@
 #include "base/team.h"
 #include "command/build_report.h"
 #include "command/dialect_build.h"
+#include "command/static_build.h"
 #include "filter/files.h"
 #include "filter/fill.h"
 #include "filter/hasher.h"
@@ -51,10 +52,15 @@ static const char help[] =
     "                       it is a limit: a filter that needs more is refused\n"
     "      --kind KIND      blocked (default; one cache miss per block), classic\n"
     "                       (least memory), counting (4 times the memory; lines can\n"
-    "                       be removed and counted) or scalable (grows; -n is the\n"
+    "                       be removed and counted), scalable (grows; -n is the\n"
     "                       number of keys before it first does, by default 1 Mi.\n"
     "                       The rate holds at any size; past --memory it stops with\n"
-    "                       an error)\n"
+    "                       an error) or static (the smallest; nothing can be added\n"
+    "                       later. --memory is what the build may use, 1GiB by\n"
+    "                       default, at least 16MiB, for keys of 16 bytes each)\n"
+    "      --temp DIR       of a static filter: where keys wait that do not fit in\n"
+    "                       --memory, and the filter until it is complete, in files\n"
+    "                       without names. Default: TMPDIR or /tmp\n"
     "      --counter-bits B counters of a counting filter: 4 bits, which count to 15\n"
     "                       (default), or 8 for twice the memory, to 255. A counter\n"
     "                       saturates there\n"
@@ -112,6 +118,7 @@ struct build {
     bloomery_plan_options wish;
     bloomery_create_options options;
     const char *secret_file;
+    const char *temporary; /* directory of a static filter's build, or NULL */
     uint8_t *key; /* NULL: none, or left to the library. On the heap: it may wait there for long */
     bool force, quiet, json, ours;
     struct tool_rule_choice choice; /* how lines become keys */
@@ -133,6 +140,7 @@ enum {
     OPTION_OURS,
     OPTION_FORCE,
     OPTION_JSON,
+    OPTION_TEMP,
 };
 
 static const struct option options[] = {
@@ -157,6 +165,7 @@ static const struct option options[] = {
     {"force", no_argument, NULL, OPTION_FORCE},
     {"quiet", no_argument, NULL, 'q'},
     {"json", no_argument, NULL, OPTION_JSON},
+    {"temp", required_argument, NULL, OPTION_TEMP},
     TOOL_LINE_OPTIONS,
     TOOL_PROGRESS_OPTION,
     TOOL_RULE_OPTIONS,
@@ -218,7 +227,9 @@ static bool take_option(struct build *build, int option)
         build->quiet = true;
         return true;
     case OPTION_JSON:
-        build->json = true;
+        return build->json = true;
+    case OPTION_TEMP:
+        build->temporary = optarg;
         return true;
     default:
         return tool_rule_option(&build->choice, option);
@@ -248,6 +259,10 @@ static bool fits_together(const struct build *build)
     }
     if (build->wish.folds > 0 && build->kind == BLOOMERY_SCALABLE) {
         tool_usage("--folds is for filters of one layer; scalable filters are not folded");
+        return false;
+    }
+    if (build->temporary != NULL && build->kind != BLOOMERY_STATIC) {
+        tool_usage("--temp is for --kind static");
         return false;
     }
     if (build->options.seed != 0 && build->wish.hash == BLOOMERY_HASH_SIPHASH) {
@@ -422,6 +437,25 @@ static bloomery_filter *count_keys(struct build *build, struct tool_hasher *hash
     return NULL;
 }
 
+/* A static filter, for as many keys as come. */
+static int build_static(struct build *build)
+{
+    if (!take_key(build))
+        return TOOL_ERROR;
+    const int code = tool_static_build(
+        &(struct tool_static_build){.source = &build->source,
+                                    .options = &build->options,
+                                    .wish = &build->wish,
+                                    .rate = build->rate,
+                                    .keys = build->keys,
+                                    .memory = build->memory,
+                                    .directory = build->temporary,
+                                    .force = build->force,
+                                    .report = {build->output, build->quiet, build->json}});
+    wipe_key(build);
+    return code;
+}
+
 static int build_filter(struct build *build)
 {
     bloomery_plan plan;
@@ -507,7 +541,7 @@ static int build_main(int argc, char **argv)
                                        : !tool_may_replace(build.output, build.force))
         return TOOL_ERROR;
     tool_output_warn_of_name(build.output);
-    return build_filter(&build);
+    return build.kind == BLOOMERY_STATIC ? build_static(&build) : build_filter(&build);
 }
 
 const struct tool_command cmd_build = {

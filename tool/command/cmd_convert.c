@@ -117,6 +117,13 @@ static const struct conversion *find_conversion(const struct request *request,
     const char *to = bloomery_kind_name((int)request->kind);
     if (info->kind == request->kind)
         tool_error("%s: it is a %s filter already", request->path, to);
+    else if (request->kind == BLOOMERY_STATIC)
+        tool_error("%s: a %s filter does not know its keys, and a static one is built from all of "
+                   "them: bloomery build --kind static",
+                   request->path, from);
+    else if (!info->has_bits)
+        tool_error("%s: a %s filter does not know its keys; build a %s one from them",
+                   request->path, from, to);
     else if (request->kind == BLOOMERY_COUNTING)
         tool_error(
             "%s: a %s filter does not know how many keys a bit stands for; a counting filter "

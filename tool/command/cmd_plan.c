@@ -101,7 +101,7 @@ static const struct {
 } shapes[] = {
     {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
     {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
-    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0},
+    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0}, {BLOOMERY_STATIC, 0},
 };
 
 enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
@@ -255,6 +255,12 @@ static bool only_by_name(bloomery_kind kind)
     return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;
 }
 
+/* Whether something is wanted that static filters do not have: then the table has none. */
+static bool not_static(const struct wish *wish)
+{
+    return wish->options.folds + wish->options.probes + wish->options.blocks_per_key > 0;
+}
+
 /* All wanted rows, and the plan that `build` would follow. Returns how many. */
 static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, struct row *rows)
 {
@@ -262,6 +268,8 @@ static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, s
     for (size_t i = 0; i < SHAPES; i++) {
         struct row row = {.kind = shapes[i].kind, .blocks = shapes[i].blocks};
         if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind : only_by_name(row.kind))
+            continue;
+        if (wish->kind == BLOOMERY_KIND_DEFAULT && row.kind == BLOOMERY_STATIC && not_static(wish))
             continue;
         if (wish->options.blocks_per_key > 0 && row.blocks != wish->options.blocks_per_key)
             continue;
@@ -283,7 +291,9 @@ static const char *build_line(char *line, const struct wish *wish, const struct 
 {
     char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
     char kind[32] = "", counters[32] = "", blocks[32] = "", folds[32] = "";
-    if (wish->rate > 0)
+    if (row->kind == BLOOMERY_STATIC) /* its --memory is that of the build */
+        snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, row->plan.rate));
+    else if (wish->rate > 0)
         snprintf(how, sizeof(how), "-p %s", tool_format_exact(rate, wish->rate));
     else
         snprintf(how, sizeof(how), "--memory %llu", (unsigned long long)wish->memory);

@@ -116,6 +116,7 @@ struct adding {
     uint32_t threads;
     struct adder **adders;
     struct tool_hasher *hasher; /* where the keys are hashed and not added */
+    bloomery_builder *builder;  /* where they are for a static filter */
 };
 
 /* Makes keys of the next records; 0 if the chunk, or the adding, has come to its end. */
@@ -253,6 +254,38 @@ bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *
     return true;
 }
 
+/* ---- Building -------------------------------------------------------------------------------- */
+
+/* What failed in one thread fails in all of them, and again afterwards. */
+static void build_chunks(void *context, uint32_t number)
+{
+    struct adding *adding = context;
+    const bloomery_key *keys;
+    size_t count;
+    while ((count = next_keys(adding, number, &keys)) > 0)
+        if (bloomery_builder_add(adding->builder, keys, count, NULL) != BLOOMERY_OK) {
+            tool_chunks_stop(adding->chunks);
+            tool_chunks_give_back(adding->chunks, &adding->adders[number]->chunk);
+            return;
+        }
+}
+
+bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
+                      bloomery_builder *builder, bool quiet, struct tool_change *change)
+{
+    struct adding adding;
+    struct tool_source stoppable = *source;
+    bloomery_error error;
+    stoppable.stoppable = true;
+    begin(&adding, &stoppable, rule, quiet ? NULL : "reading");
+    adding.builder = builder;
+    tool_team_run(adding.threads, build_chunks, &adding);
+    const bool kept = bloomery_builder_add(builder, NULL, 0, &error) == BLOOMERY_OK;
+    if (!kept)
+        tool_library_error(NULL, &error);
+    return end(&adding, kept, change);
+}
+
 /* ---- What it did ----------------------------------------------------------------------------- */
 
 void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,
@@ -263,7 +296,9 @@ void tool_change_find(const bloomery_info *before, const bloomery_filter *filter
     bloomery_info_get(filter, true, &change->info);
     assert(change->info.bits_set >= before->bits_set);
     change->new_bits = change->info.bits_set - before->bits_set;
-    if (change->new_bits == 0)
+    if (!change->info.has_bits) /* a static filter: built from these very keys */
+        change->estimated_new_keys = change->info.estimated_keys;
+    else if (change->new_bits == 0)
         change->estimated_new_keys = 0;
     else
         change->estimated_new_keys = change->info.estimated_keys - before->estimated_keys;

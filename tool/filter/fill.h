@@ -43,6 +43,11 @@ bool tool_lines_add(const struct tool_source *source, const bloomery_key_rule *r
 bool tool_lines_hash(const struct tool_source *source, const bloomery_key_rule *rule,
                      struct tool_hasher *hasher, bool quiet, struct tool_change *change);
 
+/* Adds the keys of all records to a builder of a static filter, with progress ("reading") unless
+ * quiet. Fills `records` and `passed_over` of the change. False after a printed message. */
+bool tool_lines_build(const struct tool_source *source, const bloomery_key_rule *rule,
+                      bloomery_builder *builder, bool quiet, struct tool_change *change);
+
 /* Looks at the filter before (`before` is scanned, or all zeros for an empty filter) and after; the
  * change knows its records already. */
 void tool_change_find(const bloomery_info *before, const bloomery_filter *filter,

@@ -37,7 +37,10 @@ static void print_shape(struct tool_out *out, const struct tool_findings *report
     const bloomery_info *info = &report->info;
     char text[320], memory[TOOL_NUMBER_BYTES], file[TOOL_NUMBER_BYTES];
     const char *kind = bloomery_kind_name((int)info->kind);
-    if (report->dialect != NULL && info->blocks_per_key > 0)
+    if (!info->has_bits)
+        snprintf(text, sizeof(text), "%s: %u or %u columns, in %u layer%s", kind, info->probes - 1,
+                 info->probes, info->layers, info->layers == 1 ? "" : "s");
+    else if (report->dialect != NULL && info->blocks_per_key > 0)
         snprintf(text, sizeof(text), "%s: %u bit%s of one block for a key", kind, info->probes,
                  info->probes == 1 ? "" : "s");
     else if (info->blocks_per_key > 0)
@@ -143,7 +146,8 @@ static void print_state(struct tool_out *out, const struct tool_findings *report
     char text[200], first[TOOL_NUMBER_BYTES], second[TOOL_NUMBER_BYTES], rate[RATE_BYTES];
     snprintf(text, sizeof(text), "%s of %s (%.2f %%)", tool_format_count(first, info->bits_set),
              tool_format_count(second, info->bits), 100 * info->fill);
-    print_fact(out, info->counter_max > 0 ? "counters used" : "bits set", text);
+    if (info->has_bits)
+        print_fact(out, info->counter_max > 0 ? "counters used" : "bits set", text);
     if (info->counter_max > 0) {
         snprintf(text, sizeof(text), "%s, at %u", tool_format_count(first, info->saturated_cells),
                  info->counter_max);
@@ -157,6 +161,9 @@ static void print_state(struct tool_out *out, const struct tool_findings *report
                  tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)),
                  tool_format_count(second, info->adds), info->adds == 1 ? "" : "s",
                  report->over_full ? ": more than planned" : "");
+    if (!info->has_bits) /* they were counted as it was built */
+        snprintf(text, sizeof(text), "%s",
+                 tool_format_count(first, (uint64_t)(info->estimated_keys + 0.5)));
     if (report->dialect != NULL && info->adds == 0 && info->bits_set > 0 &&
         !isinf(info->estimated_keys))
         snprintf(text, sizeof(text), "about %s; the file does not count them", first);
