@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bloom filters whose false-positive rate is the one you asked for.
+
+    from bloomery import Filter
+
+    seen = Filter(1_000_000, 0.001)
+    seen.add("https://example.org/")
+    "https://example.org/" in seen        # True
+    "https://example.org/other" in seen   # False, but for one in a thousand
+    seen.save("seen.bloom")
+
+A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, two's complement, least
+significant first). All else is a TypeError that says what to do. docs/python.md is the guide.
+"""
+
+import os as _os
+
+from bloomery._native import (  # noqa: F401
+    NEW,
+    PENDING,
+    SEEN,
+    BoolColumn,
+    Builder,
+    Busy,
+    Comparison,
+    Corrupt,
+    Dialect,
+    Error,
+    Filter,
+    Full,
+    Info,
+    Item,
+    Mismatch,
+    NotAFilter,
+    Plan,
+    ReadOnly,
+    SecretNeeded,
+    Sieve,
+    SieveInfo,
+    Unsupported,
+    __version__,
+    dialects,
+    plan,
+    recognise,
+)
+
+__all__ = [
+    "NEW", "PENDING", "SEEN", "BoolColumn", "Builder", "Busy", "Comparison", "Corrupt", "Dialect",
+    "Error", "Filter", "Full", "Info", "Item", "Mismatch", "NotAFilter", "Plan", "ReadOnly",
+    "SecretNeeded", "Sieve", "SieveInfo", "Unsupported", "__version__", "convert", "dialects",
+    "plan", "recognise",
+]
+
+
+def convert(source, target, *, to=None, read_as=None, **parameters):
+    """Reads a filter's file and writes it as another: of ours, or as the dialect `to`.
+
+    `read_as` names the dialect of `source`. Without it the file is ours, or one that is recognised.
+    `parameters` say what its bytes do not (see Dialect.parameters). The keys stay as they were
+    hashed, so a filter can only be written in a dialect that has its hash and its shape: else
+    Mismatch.
+    """
+    name = read_as
+    if name is None:
+        with open(source, "rb") as file:
+            name = recognise(file.read(64))
+    if name is None:
+        filter_ = Filter.open(source)
+    else:
+        with open(source, "rb") as file:
+            filter_ = Filter.from_dialect(name, file.read(), **parameters)
+    with filter_:
+        if to is None:
+            filter_.save(_os.fspath(target))
+        else:
+            filter_.save_dialect(_os.fspath(target), to)

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interface of rbloom: `from bloomery.compat.rbloom import Bloom`.
+
+As there, a key is any hashable object by its hash: 1, 1.0 and True are one key, and a filter with Python's own hash
+lives as long as its process. With a `hash_func` of your own (object to an int of -2**127 to 2**127 - 1) it can be
+saved. Files are Bloomery's, not rbloom's.
+
+Kept different: an int is hashed as all else is, so its bits are spread; and the rate is the one asked for at any size.
+"""
+
+import os
+
+from bloomery._native import Filter
+
+
+class Bloom:
+    """A set of hashable objects that sometimes says yes wrongly, and never no."""
+
+    __hash__ = None
+
+    def __init__(self, expected_items, false_positive_rate, hash_func=hash):
+        if not 0 < false_positive_rate < 1:
+            raise ValueError("false_positive_rate must be above 0 and below 1")
+        if expected_items <= 0:
+            raise ValueError("expected_items must be at least 1")
+        if not callable(hash_func):
+            raise TypeError("hash_func must be callable")
+        self._filter = Filter(expected_items, false_positive_rate)
+        self._hash = hash_func
+
+    @classmethod
+    def _of(cls, filter_, hash_func):
+        made = cls.__new__(cls)
+        made._filter, made._hash = filter_, hash_func
+        return made
+
+    # ---- Keys
+
+    def _key(self, item):
+        number = self._hash(item)
+        if not isinstance(number, int):
+            raise TypeError("hash_func must return an int")
+        return number.to_bytes(16, "little", signed=True)
+
+    def add(self, item):
+        """Adds an object."""
+        self._filter.add(self._key(item))
+
+    def __contains__(self, item):
+        return self._key(item) in self._filter
+
+    def __bool__(self):
+        return bool(self._filter)
+
+    def __repr__(self):
+        return f"<Bloom size_in_bits={self.size_in_bits} approx_items={self.approx_items:.1f}>"
+
+    @property
+    def hash_func(self):
+        """The function that makes an int of an object."""
+        return self._hash
+
+    @property
+    def size_in_bits(self):
+        """Bits of the filter."""
+        return self._filter.bits
+
+    @property
+    def approx_items(self):
+        """How many different objects were added, estimated."""
+        return self._filter.estimate()
+
+    def copy(self):
+        """An independent copy."""
+        return self._of(self._filter.copy(), self._hash)
+
+    def clear(self):
+        """Removes everything."""
+        self._filter.clear()
+
+    # ---- Sets
+
+    def _check(self, other):
+        if self._hash is not other._hash:
+            raise ValueError("the filters have different hash functions")
+        if self._filter.bits != other._filter.bits or self._filter.rate != other._filter.rate:
+            raise ValueError("the filters have different sizes")
+
+    def _as_filter(self, other):
+        """A Bloom as it is; of an iterable one of its objects."""
+        if isinstance(other, Bloom):
+            self._check(other)
+            return other
+        made = self._of(self._filter.copy(), self._hash)
+        made.clear()
+        made._filter.add_many(map(made._key, other))
+        return made
+
+    def update(self, *others):
+        """Adds the objects of filters and of iterables."""
+        for other in others:
+            if isinstance(other, Bloom):
+                self._check(other)
+                self._filter.merge(other._filter)
+            else:
+                self._filter.add_many(map(self._key, other))
+
+    def intersection_update(self, *others):
+        """Keeps what is in all of them."""
+        for other in others:
+            self._filter.intersect(self._as_filter(other)._filter)
+
+    def union(self, *others):
+        """A new filter of all."""
+        made = self.copy()
+        made.update(*others)
+        return made
+
+    def intersection(self, *others):
+        """A new filter of what is in all of them."""
+        made = self.copy()
+        made.intersection_update(*others)
+        return made
+
+    def __or__(self, other):
+        return self.union(other) if isinstance(other, Bloom) else NotImplemented
+
+    def __and__(self, other):
+        return self.intersection(other) if isinstance(other, Bloom) else NotImplemented
+
+    def __ior__(self, other):
+        if not isinstance(other, Bloom):
+            return NotImplemented
+        self.update(other)
+        return self
+
+    def __iand__(self, other):
+        if not isinstance(other, Bloom):
+            return NotImplemented
+        self.intersection_update(other)
+        return self
+
+    def __eq__(self, other):
+        if not isinstance(other, Bloom):
+            return NotImplemented
+        self._check(other)
+        return self._filter == other._filter
+
+    def issubset(self, other):
+        """Whether each bit is set in the other one."""
+        return self._filter <= self._as_filter(other)._filter
+
+    def issuperset(self, other):
+        """Whether each of the other's bits is set here."""
+        return self._filter >= self._as_filter(other)._filter
+
+    def __le__(self, other):
+        return self.issubset(other) if isinstance(other, Bloom) else NotImplemented
+
+    def __ge__(self, other):
+        return self.issuperset(other) if isinstance(other, Bloom) else NotImplemented
+
+    def __lt__(self, other):
+        return self.issubset(other) and not self == other if isinstance(other, Bloom) else NotImplemented
+
+    def __gt__(self, other):
+        return self.issuperset(other) and not self == other if isinstance(other, Bloom) else NotImplemented
+
+    # ---- Files
+
+    def _may_be_kept(self):
+        if self._hash is hash:
+            raise ValueError("Python's hash differs from process to process: give a hash_func of your own")
+
+    def save(self, path):
+        """Writes a file."""
+        self._may_be_kept()
+        self._filter.save(os.fspath(path))
+
+    def save_bytes(self):
+        """The bytes of such a file."""
+        self._may_be_kept()
+        return self._filter.to_bytes()
+
+    @classmethod
+    def load(cls, path, hash_func):
+        """Of a file; the hash function must be the one that it was made with."""
+        if hash_func is hash:
+            raise ValueError("Python's hash differs from process to process: give a hash_func of your own")
+        return cls._of(Filter.open(os.fspath(path), copy=True), hash_func)
+
+    @classmethod
+    def load_bytes(cls, data, hash_func):
+        """Of such bytes."""
+        if hash_func is hash:
+            raise ValueError("Python's hash differs from process to process: give a hash_func of your own")
+        return cls._of(Filter.from_bytes(data), hash_func)

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The class Filter: its life, and what is done with one key.
+ *
+ * A single key keeps the GIL, so nothing else happens meanwhile but what other threads do without
+ * it: the gate says whether a query, or an add, may go ahead.
+ */
+#include "native.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+#include <structmember.h>
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static PyObject *filter_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"keys",   "rate",       "kind",     "seed", "secret",
+                            "memory", "concurrent", "integers", "note", NULL};
+    struct native_request request = {.kind = "blocked", .integers = 64};
+    bloomery_filter *filter = NULL;
+    bloomery_error error;
+    PyObject *rate = NULL;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OO$sOOOpiz", names, &request.keys,
+                                     &request.rate, &request.kind, &request.seed, &request.secret,
+                                     &request.memory, &request.concurrent, &request.integers,
+                                     &request.note))
+        return NULL;
+    struct native_state *state = native_state_of(type);
+    if (state == NULL)
+        return NULL;
+    if (request.rate == NULL) /* not given is 1 %; None is "as good as fits in the memory" */
+        request.rate = rate = PyFloat_FromDouble(0.01);
+    const bool solved = native_request_solve(state, &request);
+    Py_XDECREF(rate);
+    if (!solved)
+        return NULL;
+    if (request.plan.kind == BLOOMERY_STATIC) {
+        PyErr_SetString(PyExc_ValueError, "a static filter is built from all its keys: use "
+                                          "Filter.build(keys, rate, kind='static') or Builder");
+        return NULL;
+    }
+    const bloomery_status status =
+        bloomery_create(&request.plan, &request.options, &filter, &error);
+    memset(request.bytes, 0, sizeof(request.bytes));
+    if (status != BLOOMERY_OK)
+        return native_raise(state, &error, NULL);
+    return native_filter_new(type, filter, request.concurrent != 0);
+}
+
+static void release_parts(struct native_filter *self)
+{
+    bloomery_free(self->filter);
+    self->filter = NULL;
+    self->quick = false;
+    if (self->has_buffer) {
+        self->has_buffer = false;
+        PyBuffer_Release(&self->buffer);
+    }
+}
+
+static int filter_traverse(PyObject *object, visitproc visit, void *arg)
+{
+    const struct native_filter *self = (const struct native_filter *)object;
+    Py_VISIT(Py_TYPE(object));
+    if (self->has_buffer)
+        Py_VISIT(self->buffer.obj);
+    return 0;
+}
+
+static void filter_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    struct native_filter *self = (struct native_filter *)object;
+    PyObject_GC_UnTrack(object);
+    if (self->weak != NULL)
+        PyObject_ClearWeakRefs(object);
+    release_parts(self);
+    freefunc release = PyType_GetSlot(type, Py_tp_free);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *filter_close(PyObject *object, PyObject *none)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    (void)none;
+    if (self->filter == NULL)
+        Py_RETURN_NONE;
+    if (!native_filter_enter(self, false, true))
+        return NULL;
+    release_parts(self);
+    native_filter_leave(self, true);
+    Py_RETURN_NONE;
+}
+
+static PyObject *filter_enter_with(PyObject *object, PyObject *none)
+{
+    (void)none;
+    return native_filter_ready((struct native_filter *)object, false) ? Py_NewRef(object) : NULL;
+}
+
+static PyObject *filter_exit_with(PyObject *object, PyObject *args)
+{
+    (void)args;
+    return filter_close(object, NULL);
+}
+
+/* ---- One key --------------------------------------------------------------------------------- */
+
+/* Waits until something that keeps the GIL may be done, and that the filter is still open then. */
+static bool wait_for(struct native_filter *self, bool alone)
+{
+    if (native_gate_open(&self->gate, alone) && self->filter != NULL && self->secret)
+        return true;
+    if (!native_filter_enter(self, true, alone))
+        return false;
+    native_filter_leave(self, alone);
+    return true;
+}
+
+static int filter_contains(PyObject *object, PyObject *key)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    struct native_key taken;
+
+    if (self->quick && PyUnicode_CheckExact(key) && native_gate_open(&self->gate, false)) {
+        Py_ssize_t bytes = 0;
+        const char *text = PyUnicode_AsUTF8AndSize(key, &bytes);
+        if (text == NULL)
+            return -1;
+        return bloomery_may_contain(self->filter, bloomery_key_of(text, (size_t)bytes));
+    }
+    if (!native_key_take(self->state, key, &self->keying, &taken))
+        return -1;
+    int found = -1;
+    if (wait_for(self, false))
+        found = bloomery_may_contain(self->filter, taken.key);
+    native_key_release(&taken);
+    return found;
+}
+
+/* Adds or removes one key. A result of the library, or -1 after raising. */
+static int change(struct native_filter *self, PyObject *key,
+                  int (*how)(bloomery_filter *, bloomery_key, uint32_t *))
+{
+    struct native_key taken;
+    int result = -1;
+
+    if (!native_key_take(self->state, key, &self->keying, &taken))
+        return -1;
+    if (wait_for(self, !self->concurrent)) {
+        result = how(self->filter, taken.key, NULL);
+        if (result < 0) {
+            native_raise_status(self->state, result);
+            result = -1;
+        }
+    }
+    native_key_release(&taken);
+    return result;
+}
+
+static PyObject *filter_add(PyObject *object, PyObject *key)
+{
+    const int result = change((struct native_filter *)object, key, bloomery_add);
+    return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_NEW);
+}
+
+static PyObject *filter_remove(PyObject *object, PyObject *key)
+{
+    const int result = change((struct native_filter *)object, key, bloomery_remove);
+    return result < 0 ? NULL : NATIVE_BOOL(result == BLOOMERY_REMOVED);
+}
+
+static PyObject *filter_count(PyObject *object, PyObject *key)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    struct native_key taken;
+    PyObject *count = NULL;
+
+    if (!native_key_take(self->state, key, &self->keying, &taken))
+        return NULL;
+    if (wait_for(self, false))
+        count = PyLong_FromUnsignedLong(bloomery_key_count(self->filter, taken.key));
+    native_key_release(&taken);
+    return count;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+static bool facts(struct native_filter *self, bool scan, bloomery_info *info)
+{
+    *info = (bloomery_info)BLOOMERY_INFO;
+    if (!native_filter_enter(self, false, false))
+        return false;
+    if (scan) {
+        Py_BEGIN_ALLOW_THREADS;
+        bloomery_info_get(self->filter, true, info);
+        Py_END_ALLOW_THREADS;
+    } else
+        bloomery_info_get(self->filter, false, info);
+    native_filter_leave(self, false);
+    return true;
+}
+
+static PyObject *filter_info(PyObject *object, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"scan", NULL};
+    struct native_filter *self = (struct native_filter *)object;
+    bloomery_info info;
+    int scan = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p", names, &scan) ||
+        !facts(self, scan != 0, &info))
+        return NULL;
+    return native_info_of(self->state, &info);
+}
+
+static PyObject *filter_estimate(PyObject *object, PyObject *none)
+{
+    bloomery_info info;
+    (void)none;
+    if (!facts((struct native_filter *)object, true, &info))
+        return NULL;
+    return PyFloat_FromDouble(info.estimated_keys);
+}
+
+static int filter_bool(PyObject *object)
+{
+    bloomery_info info;
+    if (!facts((struct native_filter *)object, false, &info))
+        return -1;
+    if (info.adds > 0)
+        return 1;
+    if (!facts((struct native_filter *)object, true, &info)) /* other systems do not count adds */
+        return -1;
+    return info.bits_set > 0 || info.estimated_keys > 0;
+}
+
+static PyObject *filter_repr(PyObject *object)
+{
+    const struct native_filter *self = (const struct native_filter *)object;
+    if (self->filter == NULL)
+        return PyUnicode_FromString("<bloomery.Filter, closed>");
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(self->filter, false, &info);
+    const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
+    char rate[40] = "unknown";
+    if (info.planned_rate > 0)
+        PyOS_snprintf(rate, sizeof(rate), "%.6g", info.planned_rate);
+    return PyUnicode_FromFormat("<bloomery.Filter %s%s%s keys=%llu rate=%s bytes=%llu adds=%llu>",
+                                bloomery_kind_name((int)info.kind), dialect == NULL ? "" : " ",
+                                dialect == NULL ? "" : dialect->name,
+                                (unsigned long long)info.planned_keys, rate,
+                                (unsigned long long)info.bytes, (unsigned long long)info.adds);
+}
+
+static PyObject *filter_sizeof(PyObject *object, PyObject *none)
+{
+    const struct native_filter *self = (const struct native_filter *)object;
+    (void)none;
+    const uint64_t bytes = self->filter == NULL ? 0 : bloomery_memory(self->filter);
+    return PyLong_FromUnsignedLongLong(sizeof(*self) + bytes);
+}
+
+/* The facts that are attributes, by their names in Info. */
+static PyObject *filter_fact(PyObject *object, void *name)
+{
+    struct native_filter *self = (struct native_filter *)object;
+    bloomery_info info;
+    if (!facts(self, false, &info))
+        return NULL;
+    PyObject *tuple = native_info_of(self->state, &info);
+    PyObject *value = tuple == NULL ? NULL : PyObject_GetAttrString(tuple, name);
+    Py_XDECREF(tuple);
+    return value;
+}
+
+static PyObject *filter_closed(PyObject *object, void *unused)
+{
+    (void)unused;
+    return NATIVE_BOOL(((struct native_filter *)object)->filter == NULL);
+}
+
+#define FACT(name, fact, text)                                 \
+    {                                                          \
+        name, filter_fact, NULL, text, (void *)(uintptr_t)fact \
+    }
+
+static PyGetSetDef *attributes(void)
+{
+    static PyGetSetDef attributes[] = {
+        FACT("kind", "kind", "blocked, classic, counting, scalable or static"),
+        FACT("dialect", "dialect", "the other system's name, or None"),
+        FACT("keys", "planned_keys", "keys it was planned for, or None"),
+        FACT("rate", "planned_rate", "false-positive rate with as many keys"),
+        FACT("bits", "bits", "cells of all layers"),
+        FACT("nbytes", "bytes", "memory of the cells"),
+        FACT("adds", "adds", "calls of add that succeeded"),
+        FACT("seed", "seed", "of the hash"),
+        FACT("note", "note", "the remark in its file, or None"),
+        FACT("rule", "rule", "what is done to a key before it is hashed, or None"),
+        FACT("writable", "writable", "keys can be added"),
+        FACT("mapped", "mapped", "a map of a file"),
+        FACT("kernel", "kernel", "the code that serves it"),
+        {"closed", filter_closed, NULL, "close() was called", NULL},
+        {NULL, NULL, NULL, NULL, NULL}};
+    return attributes;
+}
+
+/* ---- The type -------------------------------------------------------------------------------- */
+
+static PyMethodDef own_methods[] = {
+    {"add", filter_add, METH_O,
+     "add(key) -> bool\n\nAdds a key. True: it was definitely not in the filter before."},
+    {"remove", filter_remove, METH_O,
+     "remove(key) -> bool\n\nRemoves a key from a counting filter. False: it was definitely not in "
+     "it.\nRemove only what was added: else other keys can be lost."},
+    {"count", filter_count, METH_O,
+     "count(key) -> int\n\nHow often a key was added, less its removals. Never too low, unless "
+     "counters saturate."},
+    {"info", NATIVE_KEYWORDS(filter_info), METH_VARARGS | METH_KEYWORDS,
+     "info(*, scan=False) -> Info\n\nFacts. With scan the whole filter is read, for its fill and "
+     "rate."},
+    {"estimate", filter_estimate, METH_NOARGS,
+     "estimate() -> float\n\nHow many different keys were added, from the bits: reads them all."},
+    {"close", filter_close, METH_NOARGS, "close()\n\nReleases the memory or the map now."},
+    {"__enter__", filter_enter_with, METH_NOARGS, NULL},
+    {"__exit__", filter_exit_with, METH_VARARGS, NULL},
+    {"__sizeof__", filter_sizeof, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL}};
+
+/* All methods in one table, which the type keeps. */
+static PyMethodDef *all_methods(void)
+{
+    enum { METHODS_MAX = 64 };
+    static PyMethodDef all[METHODS_MAX];
+    const PyMethodDef *tables[] = {own_methods, native_filter_many_methods,
+                                   native_filter_file_methods, native_filter_set_methods, NULL};
+    size_t count = 0;
+    for (size_t t = 0; tables[t] != NULL; t++)
+        for (const PyMethodDef *method = tables[t]; method->ml_name != NULL; method++) {
+            assert(count + 1 < METHODS_MAX);
+            all[count++] = *method;
+        }
+    return all;
+}
+
+static const char filter_text[] =
+    "Filter(keys=None, rate=0.01, *, kind='blocked', seed=0, secret=None, memory=None,\n"
+    "       concurrent=False, integers=64, note=None)\n--\n\n"
+    "A Bloom filter for so many keys, with that false-positive rate.\n\n"
+    "`key in filter` is False if the key was never added, and True if it possibly was.\n"
+    "A key is a str (its UTF-8), bytes-like (its bytes) or an int (8 bytes, or 4 with\n"
+    "integers=32). secret: True draws one, which the file carries; 16 bytes are kept out of\n"
+    "files. memory: with rate=None the best rate that fits; else a limit. concurrent: threads\n"
+    "may add at the same time without waiting for each other.";
+
+PyType_Spec *native_filter_spec(void)
+{
+    static PyMemberDef members[] = {
+        {"__weaklistoffset__", T_PYSSIZET, offsetof(struct native_filter, weak), READONLY, NULL},
+        {NULL, 0, 0, 0, NULL}};
+    static PyType_Slot slots[] = {{Py_tp_doc, (void *)(uintptr_t)filter_text},
+                                  {Py_tp_new, filter_new},
+                                  {Py_tp_dealloc, filter_dealloc},
+                                  {Py_tp_traverse, filter_traverse},
+                                  {Py_tp_repr, filter_repr},
+                                  {Py_tp_hash, PyObject_HashNotImplemented},
+                                  {Py_tp_richcompare, native_filter_compare},
+                                  {Py_tp_methods, NULL},
+                                  {Py_tp_getset, NULL},
+                                  {Py_tp_members, members},
+                                  {Py_nb_bool, filter_bool},
+                                  {Py_nb_or, native_filter_or},
+                                  {Py_nb_and, native_filter_and},
+                                  {Py_nb_inplace_or, native_filter_ior},
+                                  {Py_nb_inplace_and, native_filter_iand},
+                                  {Py_sq_contains, filter_contains},
+                                  {0, NULL}};
+    static PyType_Spec spec = {.name = "bloomery.Filter",
+                               .basicsize = sizeof(struct native_filter),
+                               .flags =
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+                               .slots = slots};
+    for (PyType_Slot *slot = slots; slot->slot != 0; slot++)
+        if (slot->slot == Py_tp_methods)
+            slot->pfunc = all_methods();
+        else if (slot->slot == Py_tp_getset)
+            slot->pfunc = attributes();
+    return &spec;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module bloomery._native: its types, its exceptions, and functions that need no filter. */
+#include "native.h"
+
+static PyObject *module_plan(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"keys", "rate", "bytes", "kind", NULL};
+    struct native_request request = {.kind = "blocked", .integers = 64};
+    struct native_state *state = PyModule_GetState(module);
+    bloomery_error error;
+    PyObject *bytes = NULL;
+    uint64_t most = 0;
+
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|OOO$s", names, &request.keys, &request.rate,
+                                     &bytes, &request.kind))
+        return NULL;
+    const bool has_keys = request.keys != NULL && request.keys != Py_None;
+    const bool has_rate = request.rate != NULL && request.rate != Py_None;
+    const bool has_bytes = bytes != NULL && bytes != Py_None;
+    if (has_keys + has_rate + has_bytes != 2) {
+        PyErr_SetString(PyExc_TypeError, "two of keys, rate and bytes are needed");
+        return NULL;
+    }
+    if (has_keys || !has_rate) {
+        request.memory = bytes;
+        return native_request_solve(state, &request) ? native_plan_of(state, &request.plan) : NULL;
+    }
+    /* The most keys: not what new filters are made by. */
+    bloomery_plan plan = {.kind = bloomery_kind_find(request.kind),
+                          .rate = PyFloat_AsDouble(request.rate)};
+    if (PyErr_Occurred() != NULL || !native_count_take(bytes, "bytes", &most))
+        return NULL;
+    plan.bytes = most;
+    if (bloomery_plan_solve(&plan, NULL, &error) != BLOOMERY_OK)
+        return native_raise(state, &error, NULL);
+    return native_plan_of(state, &plan);
+}
+
+static PyObject *module_dialects(PyObject *module, PyObject *none)
+{
+    const struct native_state *state = PyModule_GetState(module);
+    const bloomery_dialect *dialect;
+    PyObject *list = PyList_New(0);
+
+    (void)none;
+    for (size_t i = 0; list != NULL && (dialect = bloomery_dialect_at(i)) != NULL; i++) {
+        PyObject *tuple = native_dialect_of(state, dialect);
+        if (tuple == NULL || PyList_Append(list, tuple) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(tuple);
+    }
+    PyObject *all = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return all;
+}
+
+static PyObject *module_sniff(PyObject *module, PyObject *data)
+{
+    Py_buffer buffer;
+    (void)module;
+    if (PyObject_GetBuffer(data, &buffer, PyBUF_SIMPLE) != 0)
+        return NULL;
+    const bloomery_dialect *dialect = bloomery_dialect_sniff(buffer.buf, (size_t)buffer.len);
+    PyBuffer_Release(&buffer);
+    return native_text_of(dialect == NULL ? NULL : dialect->name);
+}
+
+/* ---- The module ------------------------------------------------------------------------------ */
+
+static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type != NULL && PyModule_AddType(module, *type) == 0;
+}
+
+static int execute(PyObject *module)
+{
+    struct native_state *state = PyModule_GetState(module);
+    const bool good = native_errors_add(module, state) && native_facts_add(module, state) &&
+                      add_type(module, native_filter_spec(), &state->filter_type) &&
+                      add_type(module, native_answers_spec(), &state->answers_type) &&
+                      add_type(module, native_builder_spec(), &state->builder_type) &&
+                      add_type(module, native_sieve_spec(), &state->sieve_type) &&
+                      PyModule_AddStringConstant(module, "__version__", bloomery_version()) == 0 &&
+                      PyModule_AddIntConstant(module, "SEEN", BLOOMERY_SEEN) == 0 &&
+                      PyModule_AddIntConstant(module, "NEW", BLOOMERY_NEW) == 0 &&
+                      PyModule_AddIntConstant(module, "PENDING", BLOOMERY_PENDING) == 0;
+    return good ? 0 : -1;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    const struct native_state *state = PyModule_GetState(module);
+    if (state == NULL)
+        return 0;
+    for (int i = 0; i < NATIVE_EXCEPTIONS; i++)
+        Py_VISIT(state->exceptions[i]);
+    for (int i = 0; i < NATIVE_TUPLES; i++)
+        Py_VISIT(state->tuples[i]);
+    Py_VISIT(state->filter_type);
+    Py_VISIT(state->answers_type);
+    Py_VISIT(state->builder_type);
+    Py_VISIT(state->sieve_type);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    struct native_state *state = PyModule_GetState(module);
+    if (state == NULL)
+        return 0;
+    for (int i = 0; i < NATIVE_EXCEPTIONS; i++)
+        Py_CLEAR(state->exceptions[i]);
+    for (int i = 0; i < NATIVE_TUPLES; i++)
+        Py_CLEAR(state->tuples[i]);
+    Py_CLEAR(state->filter_type);
+    Py_CLEAR(state->answers_type);
+    Py_CLEAR(state->builder_type);
+    Py_CLEAR(state->sieve_type);
+    return 0;
+}
+
+static void release(void *module)
+{
+    clear(module);
+}
+
+static PyMethodDef functions[] = {
+    {"plan", NATIVE_KEYWORDS(module_plan), METH_VARARGS | METH_KEYWORDS,
+     "plan(keys=None, rate=None, bytes=None, *, kind='blocked') -> Plan\n\nTwo of the three give "
+     "the third: the numbers of a filter before it exists."},
+    {"dialects", module_dialects, METH_NOARGS,
+     "dialects() -> tuple of Dialect\n\nOther systems whose filters are read or written."},
+    {"recognise", module_sniff, METH_O,
+     "recognise(data) -> str or None\n\nThe dialect that the first bytes of a file belong to."},
+    {NULL, NULL, 0, NULL}};
+
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
+
+PyMODINIT_FUNC PyInit__native(void);
+
+PyMODINIT_FUNC PyInit__native(void)
+{
+    native_definition.m_methods = functions;
+    native_definition.m_slots = slots;
+    native_definition.m_traverse = traverse;
+    native_definition.m_clear = clear;
+    native_definition.m_free = release;
+    return PyModuleDef_Init(&native_definition);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where many keys come from: lists, Arrow, arrays, whatever knows an array of its own, iterators.
+ * They are tried in this order.
+ */
+#include "native.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Names the key of a list at fault: the text says what is wrong with it, here is which it is. */
+static void name_number(size_t number)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (value != NULL && !PyErr_GivenExceptionMatches(type, PyExc_UnicodeError)) {
+        PyObject *text = PyUnicode_FromFormat("key %zu: %S", number, value);
+        PyObject *args = text == NULL ? NULL : PyTuple_Pack(1, text);
+        if (args == NULL || PyObject_SetAttrString(value, "args", args) != 0)
+            PyErr_Clear();
+        Py_XDECREF(text);
+        Py_XDECREF(args);
+    }
+    PyErr_Restore(type, value, trace);
+}
+
+/* Closes the portion of objects and runs it. The GIL is held. */
+static bool finish_portion(struct native_work *work)
+{
+    struct native_portion *portion = work->portion;
+    if (portion->records == 0)
+        return true;
+    if (!native_portion_close(portion, work->keying, &work->error)) {
+        native_raise(work->state, &work->error, NULL);
+        name_number(work->seen + portion->bad);
+        return false;
+    }
+    if (!native_work_enter(work))
+        return false;
+    const bool good = native_work_portion(work);
+    native_gate_leave(work->gate, work->alone);
+    native_portion_let_go(portion);
+    if (!good)
+        native_raise(work->state, &work->error, NULL);
+    return good;
+}
+
+/* Appends an object; runs the portion when it is full. An object that is no key ends the work, when
+ * those before it are done. */
+static bool take_object(struct native_work *work, PyObject *object)
+{
+    struct native_portion *portion = work->portion;
+    if (!native_portion_take(portion, work->keying, object)) {
+        PyObject *type, *value, *trace;
+        name_number(work->seen + portion->records);
+        PyErr_Fetch(&type, &value, &trace);
+        const bool done = finish_portion(work);
+        if (done)
+            PyErr_Restore(type, value, trace);
+        else {
+            Py_XDECREF(type);
+            Py_XDECREF(value);
+            Py_XDECREF(trace);
+        }
+        return false;
+    }
+    if (portion->records < NATIVE_PORTION)
+        return true;
+    if (!finish_portion(work))
+        return false;
+    native_portion_begin(portion);
+    return true;
+}
+
+/* A list may change while others run, so its length is read again and again. */
+static bool run_list(struct native_work *work, PyObject *list)
+{
+    const bool is_list = PyList_Check(list) != 0;
+    native_portion_begin(work->portion);
+    for (Py_ssize_t i = 0; i < (is_list ? PyList_Size(list) : PyTuple_Size(list)); i++) {
+        PyObject *object = Py_NewRef(is_list ? PyList_GetItem(list, i) : PyTuple_GetItem(list, i));
+        const bool good = take_object(work, object);
+        Py_DECREF(object);
+        if (!good)
+            return false;
+    }
+    return finish_portion(work);
+}
+
+static bool run_iterator(struct native_work *work, PyObject *iterator)
+{
+    PyObject *object;
+    native_portion_begin(work->portion);
+    while ((object = PyIter_Next(iterator)) != NULL) {
+        const bool good = take_object(work, object);
+        Py_DECREF(object);
+        if (!good)
+            return false;
+    }
+    if (PyErr_Occurred() == NULL)
+        return finish_portion(work);
+    /* The iterator raised. What came before is done, and then it is passed on. */
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    if (!finish_portion(work))
+        PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return false;
+}
+
+/* What looks like many keys and is one. */
+static bool is_single(PyObject *keys)
+{
+    if (!PyUnicode_Check(keys) && !PyBytes_Check(keys) && !PyByteArray_Check(keys))
+        return false;
+    PyErr_SetString(PyExc_TypeError, "a str or bytes is one key: use the method without _many, or "
+                                     "pass a list of keys");
+    return true;
+}
+
+/* pandas' Series and others that are no arrays, but know one. */
+static int run_array_of(struct native_work *work, PyObject *keys)
+{
+    PyObject *method = PyObject_GetAttrString(keys, "__array__");
+    if (method == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *array = PyType_Check(keys) ? NULL : PyObject_CallNoArgs(method);
+    Py_DECREF(method);
+    if (array == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    const int done = native_work_buffer(work, array);
+    Py_DECREF(array);
+    return done;
+}
+
+static bool run_any(struct native_work *work, PyObject *keys)
+{
+    if (is_single(keys))
+        return false;
+    if (PyList_Check(keys) || PyTuple_Check(keys))
+        return run_list(work, keys);
+    int done = native_work_arrow(work, keys);
+    if (done == 0)
+        done = native_work_buffer(work, keys);
+    if (done == 0)
+        done = run_array_of(work, keys);
+    if (done != 0)
+        return done > 0;
+    PyObject *iterator = PyObject_GetIter(keys);
+    if (iterator == NULL)
+        return false;
+    const bool good = run_iterator(work, iterator);
+    Py_DECREF(iterator);
+    return good;
+}
+
+bool native_work_run(struct native_work *work, PyObject *keys)
+{
+    work->portion = calloc(1, sizeof(*work->portion));
+    if (work->portion == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    const bool good = run_any(work, keys);
+    native_portion_free(work->portion);
+    work->portion = NULL;
+    assert(good || PyErr_Occurred() != NULL);
+    return good;
+}
+
+Py_ssize_t native_keys_count(PyObject *keys)
+{
+    const Py_ssize_t count = PyObject_Size(keys);
+    if (count < 0)
+        PyErr_Clear();
+    return count;
+}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes with other packages' interfaces: pybloom_live's files bit for bit, and what rbloom documents."""
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import os
+import pickle
+
+import bloomery
+from bloomery.compat import pybloom_live
+from bloomery.compat.rbloom import Bloom
+from optional import raises
+from runner import Skip, case, main
+
+VECTORS = os.path.join(os.environ["BLOOMERY_VECTORS"], "dialect", "pybloom_live.json.gz")
+
+
+def digests_or_skip():
+    """pybloom_live hashes with digests, which a build without libcrypto lacks."""
+    try:
+        pybloom_live.BloomFilter(10).add("x")
+    except bloomery.Unsupported as why:
+        raise Skip("this build has no digests") from why
+
+
+@case
+def files_of_pybloom_live_are_made_and_read_bit_for_bit(c):
+    digests_or_skip()
+    with gzip.open(VECTORS) as file:
+        vectors = json.load(file)["filters"]
+    made = 0
+    for vector in vectors:
+        version = vector["lib_version"]
+        if "tofile_sha256" not in vector or (version == 3 and vector["key_type"] == "bytes"):
+            continue  # version 3 hashes the text of bytes
+        name = vector["name"]
+        scalable = vector["kind"] == "ScalableBloomFilter"
+        if scalable:
+            f = pybloom_live.ScalableBloomFilter(vector["capacity"], vector["error_rate"], vector["mode"], version=version)
+        else:
+            f = pybloom_live.BloomFilter(vector["capacity"], vector["error_rate"], version=version)
+            c.expect((f.num_slices, f.bits_per_slice, f.num_bits) ==
+                     (vector["num_slices"], vector["bits_per_slice"], vector["num_bits"]), f"{name}: shape")
+        to_key = bytes.fromhex if vector["key_type"] == "bytes" else lambda text: bytes.fromhex(text).decode()
+        keys = [to_key(text) for text in vector["inserted_hex"]]
+        returned = "".join("01"[f.add(key)] for key in keys)
+        absent = "".join("01"[to_key(text) in f] for text in vector["absent_hex"])
+        c.expect(returned == vector["add_returned"] and absent == vector["absent_answers"], f"{name}: answers")
+        c.expect(f.count == len(f) == vector["count"], f"{name}: count {f.count}")
+        out = io.BytesIO()
+        f.tofile(out)
+        c.expect(hashlib.sha256(out.getvalue()).hexdigest() == vector["tofile_sha256"], f"{name}: another file")
+        again = type(f).fromfile(io.BytesIO(base64.b64decode(vector["tofile_b64"])), version=version)
+        c.expect(all(key in again for key in keys) and again.count == f.count, f"{name}: read")
+        c.expect(pickle.loads(pickle.dumps(f)).count == f.count, f"{name}: pickle")
+        made += 1
+    c.expect(made >= 6, f"only {made} were made")
+
+
+@case
+def pybloom_live_is_full_joins_and_refuses_as_there(c):
+    digests_or_skip()
+    f = pybloom_live.BloomFilter(capacity=100, error_rate=0.001)
+    c.expect(f.add("a") is False and f.add("a") is True and 5 not in f and f.add(5) is False and "5" in f, "add")
+    with raises(c, IndexError, "at capacity"):
+        for i in range(1000):
+            f.add(f"key {i}")
+    g = pybloom_live.BloomFilter(100, 0.001)
+    g.add("g")
+    c.expect("g" in (f | g) and "a" in f.union(g) and "a" not in (f & g) and "g" in f.copy() | g, "sets")
+    for other in (pybloom_live.BloomFilter(50), "x"):
+        with raises(c, ValueError, "takes"):
+            f.union(other)
+    for arguments in ((0,), (10, 0), (10, 1)):
+        with raises(c, ValueError):
+            pybloom_live.BloomFilter(*arguments)
+    s = pybloom_live.ScalableBloomFilter(10, 0.01, mode=pybloom_live.ScalableBloomFilter.SMALL_SET_GROWTH)
+    c.expect((s.capacity, len(s), s.scale, s.initial_capacity, s.error_rate) == (0, 0, 2, 10, 0.01), repr(s))
+    for i in range(1000):
+        s.add(i)
+    c.expect(s.capacity >= 900 and all(i in s for i in range(1000)) and len(s) > 850, repr(s))
+    out = io.BytesIO()
+    s.tofile(out)
+    with raises(c, ValueError, "Scalable"):
+        pybloom_live.BloomFilter.fromfile(io.BytesIO(out.getvalue()))
+    with raises(c, (ValueError, bloomery.Error)):
+        pybloom_live.BloomFilter.fromfile(io.BytesIO(out.getvalue()[:20]))
+
+
+def digest(item):
+    """A hash that is the same in all processes."""
+    return int.from_bytes(hashlib.sha256(pickle.dumps(item)).digest()[:16], "big", signed=True)
+
+
+@case
+def rbloom_holds_hashable_objects_and_joins(c):
+    b = Bloom(200, 0.01)
+    c.expect(not b, "it is not empty")
+    b.add("hello")
+    b.update([1, 2.5, (3, "x")], range(10, 20))
+    c.expect("hello" in b and 1.0 in b and True in b and (3, "x") in b and 15 in b and "world" not in b, "objects")
+    c.expect(bool(b) and abs(b.approx_items - 14) < 2 and b.size_in_bits > 1500, repr(b))
+    with raises(c, TypeError, "unhashable"):
+        b.add([])
+    other = Bloom(200, 0.01)
+    other.update(["hello", "there"])
+    c.expect("there" in (b | other) and "hello" in (b & other) and 15 not in b & other, "sets")
+    both = b.union(other, ["more"])
+    c.expect("more" in both and b < both and b <= both and both > b and both >= b and b != both, "order")
+    c.expect(both.issuperset(b) and b.issubset(both) and other.issubset(both) and b == b.copy(), "subsets")
+    copy = b.copy()
+    copy &= other
+    c.expect("hello" in copy and copy.intersection(["hello"]) <= copy, "in place")
+    copy.clear()
+    c.expect(not copy, "clear")
+    for wrong in (Bloom(300, 0.01), Bloom(200, 0.02), Bloom(200, 0.01, digest)):
+        for call in (lambda: b | wrong, lambda: b == wrong, lambda: b.update(wrong), lambda: b <= wrong):
+            with raises(c, ValueError, "different"):
+                call()
+    for arguments in ((0, 0.01), (10, 0), (10, 1.0), (-5, 0.1)):
+        with raises(c, ValueError):
+            Bloom(*arguments)
+    with raises(c, TypeError):
+        Bloom(10, 0.1, 5)
+    with raises(c, TypeError):
+        b | {"x"}  # pylint: disable=expression-not-assigned
+    with raises(c, TypeError):
+        hash(b)
+
+
+@case
+def rbloom_is_kept_only_with_a_hash_of_its_own(c):
+    b = Bloom(200, 0.01, digest)
+    b.update(range(100))
+    b.save(c.path("b.bloom"))
+    for again in (Bloom.load(c.path("b.bloom"), digest), Bloom.load_bytes(b.save_bytes(), digest)):
+        c.expect(again == b and all(i in again for i in range(100)), "loaded")
+        again.add("more")
+    for call in (lambda: Bloom(10, 0.1).save(c.path("x")), Bloom(10, 0.1).save_bytes, lambda: Bloom.load(c.path("b.bloom"), hash),
+                 lambda: Bloom.load_bytes(b"", hash)):
+        with raises(c, ValueError, "hash_func"):
+            call()
+    with raises(c, OverflowError):
+        Bloom(10, 0.1, lambda item: 1 << 200).add("x")
+
+
+main()

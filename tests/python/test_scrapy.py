@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The duplicates filter in Scrapy itself, over files; and alone, with a crash between."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+from bloomery.scrapy import DupeFilter
+from optional import need, raises
+from runner import case, main
+
+
+class Request:
+    """As much of a request as the filter looks at."""
+
+    def __init__(self, url, method="GET", body=b""):
+        self.url, self.method, self.body = url, method, body
+
+
+class Stats:
+    """Counts, as Scrapy 2.18's: without a spider."""
+
+    def __init__(self):
+        self.counts = {}
+
+    def inc_value(self, name):
+        """One more."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+
+REQUESTS = [Request(f"http://example.org/{i}") for i in range(3000)]
+
+
+@case
+def a_request_is_new_once_after_a_restart_too(c):
+    os.mkdir(c.path("job"))
+    old = Request("http://example.org/earlier")
+    with open(c.path("job/requests.seen"), "w", encoding="ascii", newline="\r\n") as file:  # as Scrapy leaves it
+        file.write(DupeFilter().request_fingerprint(old).hex() + "\n\n")
+    settings = {"JOBDIR": c.path("job"), "BLOOMERY_KEYS": "10000", "DUPEFILTER_DEBUG": "0"}
+    f = DupeFilter.from_settings(settings)
+    f.open()
+    c.expect(f.request_seen(old), "requests.seen was not taken over")
+    c.expect(sum(map(f.request_seen, REQUESTS)) == 0 and all(map(f.request_seen, REQUESTS)), "once")
+    c.expect(not f.request_seen(Request("http://example.org/0", "POST", b"a")), "another method is another request")
+    f.close("finished")
+    f = DupeFilter.from_settings(settings)
+    c.expect(all(map(f.request_seen, REQUESTS)) and f.request_seen(old), "after a restart")
+    c.expect(not f.request_seen(Request("http://example.org/new")), "a new one")
+    f.close()
+
+
+@case
+def a_killed_crawl_goes_on(c):
+    code = ("import os, signal; from bloomery.scrapy import DupeFilter\n"
+            "class Request:\n    def __init__(self, url): self.url = url\n"
+            f"f = DupeFilter({c.path('job')!r})\n"
+            "for i in range(500): f.request_seen(Request(f'http://example.org/{i}'))\n"
+            "f.sieve.commit(); os.kill(os.getpid(), signal.SIGKILL)")
+    done = subprocess.run([sys.executable, "-c", code], check=False)
+    c.expect(done.returncode == -signal.SIGKILL, f"{done.returncode}")
+    f = DupeFilter(c.path("job"))
+    c.expect(all(f.request_seen(request) for request in REQUESTS[:500]), "requests are forgotten")
+    c.expect(not f.request_seen(REQUESTS[600]), "a new one")
+
+
+@case
+def it_logs_counts_and_refuses_the_disk_engine(c):
+    stats = Stats()
+    f = DupeFilter(stats=stats)
+    records = []
+    handler = logging.Handler()
+    handler.emit = records.append
+    f.logger.addHandler(handler)
+    f.logger.setLevel(logging.DEBUG)
+    try:
+        f.log(REQUESTS[0])
+        f.log(REQUESTS[0])
+        f.close("finished")
+    finally:
+        f.logger.removeHandler(handler)
+    c.expect(stats.counts == {"dupefilter/filtered": 2} and len(records) == 2, f"{stats.counts}, {len(records)} records")
+    c.expect("new ones were taken for seen ones" in records[-1].getMessage(), records[-1].getMessage())
+    with raises(c, ValueError, "BLOOMERY_ENGINE"):
+        DupeFilter.from_settings({"BLOOMERY_ENGINE": "disk"})
+
+
+SPIDER = '''
+import scrapy
+from scrapy.crawler import CrawlerProcess
+
+class Pages(scrapy.Spider):
+    name = "pages"
+    start_urls = ["file://{folder}/0.html"]
+    def parse(self, response):
+        self.crawler.stats.inc_value("pages")
+        for link in response.css("a::attr(href)").getall():
+            yield response.follow(link)
+
+process = CrawlerProcess({{"DUPEFILTER_CLASS": "bloomery.scrapy.DupeFilter", "LOG_LEVEL": "ERROR", "BLOOMERY_KEYS": 1000,
+                          "TELNETCONSOLE_ENABLED": False, "JOBDIR": "{job}",
+                          "REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7"}})
+crawler = process.create_crawler(Pages)
+process.crawl(crawler)
+process.start()
+print(crawler.stats.get_value("pages"), crawler.stats.get_value("dupefilter/filtered"))
+'''
+
+
+@case
+def scrapy_visits_each_page_once(c):
+    need("scrapy")
+    os.mkdir(c.path("site"))
+    for i in range(20):  # each page links to three others and to itself
+        links = "".join(f'<a href="{(i * 3 + j) % 20}.html">x</a>' for j in range(3)) + f'<a href="{i}.html">me</a>'
+        c.file(f"site/{i}.html", f"<html><body>{links}</body></html>")
+    c.file("spider.py", SPIDER.format(folder=c.path("site"), job=c.path("job")))
+    done = subprocess.run([sys.executable, c.path("spider.py")], capture_output=True, text=True, check=False,
+                          cwd=c.directory)
+    # Scrapy does not ask for its start page, so that comes once more, by the first link to it.
+    c.expect(done.returncode == 0 and done.stdout.split() == ["21", "64"],
+             f"{done.returncode}, {done.stdout!r}, {done.stderr[-600:]}")
+
+
+main()
