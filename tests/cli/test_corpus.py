@@ -143,7 +143,7 @@ def paths_lead_into_objects_and_arrays(c):
         c.run(f"dedupe -q --unit {unit} --jsonl meta.text.0 {RATE}", stdin=text_of(lines),
               stdout=text_of(expected.lines), stderr=None)
         c.run(f"dedupe -q --unit {unit} --jsonl meta.missing {RATE}", stdin=text_of(lines),
-              stdout=text_of(lines), stderr=None)
+              stdout=text_of(lines), stderr=has("no document has a string at 'meta.missing'"), code=2)
 
 
 @case

@@ -244,7 +244,8 @@ def lines_without_a_text_are_kept_and_counted(c):
 
 @case
 def broken_lines_are_named_ten_at_most(c):
-    _, said = c.run(dedupe_line("document"), stdin="{\n" * 1000, stdout="{\n" * 1000, stderr=None)
+    text = "{\n" * 1000 + '{"text": "a"}\n'
+    _, said = c.run(dedupe_line("document"), stdin=text, stdout=text, stderr=None)
     c.expect(b"990 more" in said and len(said) < 600, f"{said}")
 
 
@@ -315,6 +316,104 @@ def a_damaged_archive_has_no_output(c):
     c.expect(gzip.decompress(c.read("out/b.jsonl.gz")) == text_of(expected["b.jsonl.gz"]),
              "the second run differs")
 
+
+# ---- Mistakes ----------------------------------------------------------------------------------------
+
+@case
+def a_member_that_no_document_has_is_an_error_before_anything_is_written(c):
+    lines = corpus(200, 3, odd=False)
+    c.file("a.jsonl", text_of(lines))
+    for unit in UNITS:
+        for line in (f"dedupe --unit {unit} --jsonl txet --output-dir out a.jsonl",
+                     f"dedupe --unit {unit} --jsonl txet a.jsonl", f"dedupe --unit {unit} --jsonl txet --dry-run a.jsonl"):
+            c.run(line, code=2, stderr=has("a.jsonl: no document has a string at 'txet'"))
+        c.expect("out" not in c.names(), "something was written")
+        # Without a sample it shows at the end.
+        c.run(f"dedupe -n 1000 --unit {unit} --jsonl txet --state s.bloom a.jsonl", code=2, stdout=None,
+              stderr=has("no document has a string at 'txet'"))
+        c.expect("s.bloom" not in c.names(), "a state was kept")
+        c.file("other.jsonl", '{"question": "x"}\n')
+        c.run(f"dedupe --unit {unit} --jsonl text --no-add --against other.jsonl a.jsonl", code=2,
+              stderr=has("other.jsonl: no document has a string at 'text', so there is nothing to compare with"))
+    c.file("b.jsonl", text_of(lines) + b'{"t": 1}\n[]\n')
+    _, said = c.run(dedupe_line("document", "b.jsonl"), stdout=None, stderr=None)
+    c.expect(b", 2 without a text, " in said, f"{said}")
+
+
+@case
+def a_member_that_is_there_is_not_added_again(c):
+    for name, line in (("bloomery", '{"text": "a", "bloomery": 1}'), ("x.y", '{"x.y": null, "text": "a"}')):
+        c.file("a.jsonl", '{"text": "a"}\n' * 3 + line + "\n")
+        for unit in UNITS:
+            c.run(dedupe_line(unit, f"--annotate={name} --output-dir out a.jsonl"), code=2,
+                  stderr=has(f"documents have a member '{name}' already; --annotate=NAME takes another name"))
+            c.expect("a.jsonl" not in os.listdir(c.path("out")), "it was written")
+            c.run(quiet(unit, "--annotate=other a.jsonl"), stdout=has('"other":'), stderr=None)
+    c.file("a.jsonl", '{"text": "a", "x": {"y": 1}}\n')  # a dot in the name is no step
+    c.run(quiet("document", "--annotate=x.y a.jsonl"), stdout=None)
+
+
+@case
+def a_run_that_did_nothing_binds_no_options(c):
+    c.file("a.jsonl", text_of(corpus(200, 4, odd=False)))
+    c.run(dedupe_line("document", "--memory 100 --output-dir out a.jsonl"), code=2, stderr=has("--memory is 100 bytes"))
+    c.run(quiet("document", "--memory 1M --output-dir out a.jsonl"))
+    c.run(quiet("document", "--memory 2M --output-dir out a.jsonl"), code=2, stderr=has("of a run with other options"))
+
+
+@case
+def a_run_that_is_killed_again_and_again_comes_to_its_end(c):
+    """What was read again is saved at once, though no time for a checkpoint has passed."""
+    parts = files(c, 60, odd=False)
+    names = " ".join(f"in/{name}" for name in FILES)
+    c.run(quiet("paragraph", f"-n 20000 --output-dir out in/{FILES[0]}"), stderr=None)
+    os.rename(c.path("out/.bloomery-dedupe"), c.path("journal"))
+    ended = b"\n".join(line for line in c.read("journal").split(b"\n") if line != b"end")
+    c.file("out/.bloomery-dedupe", ended)
+    c.file("out/.bloomery-dedupe.filter", "")
+    c.run(quiet("paragraph", f"-n 20000 --output-dir out {names} in/missing"), code=2, stderr=None)
+    c.expect(b"checkpoint 1\n" in c.read("out/.bloomery-dedupe"), "what was read again was not saved")
+    c.run(quiet("paragraph", f"-n 20000 --output-dir out {names}"), stderr=None)
+    expect_files(c, "out", model_files(parts, "paragraph"))
+
+
+@case
+def inputs_of_a_dry_run_are_looked_for(c):
+    c.file("a.jsonl", text_of(corpus(20, 4, odd=False)))
+    os.mkdir(c.path("folder"))
+    c.run(dedupe_line("document", "--dry-run a.jsonl missing"), code=2, stderr=has("missing: No such file or directory"))
+    c.run(dedupe_line("document", "--dry-run folder"), code=2, stderr=has("folder: is a directory"))
+
+
+@case
+def broken_lines_are_named_by_their_own_input(c):
+    c.file("a.jsonl", '{"text":"x"}\nno\n')
+    c.file("b.jsonl", '{"text":"x"}\n{"text":"y"}\nno\nno\n')
+    for to in ("", "--output-dir out"):
+        c.run(quiet("document", f"{to} a.jsonl b.jsonl"), stdout=None, stderr=has(": 2, b.jsonl:3, b.jsonl:4\n"))
+
+
+@case
+def a_shard_without_inputs_leaves_a_directory_and_a_state(c):
+    c.file("a.jsonl", text_of(corpus(20, 4, odd=False)))
+    c.run(dedupe_line("document", "--shard 1/3 --state s.bloom --output-dir out a.jsonl"), stderr=has("has none of the inputs"))
+    c.expect(os.listdir(c.path("out")) == [], "outputs")
+    c.run("inspect --json s.bloom", stdout=has('"adds": 0'))
+
+
+@case
+def filters_that_take_no_keys_or_do_not_name_them(c):
+    c.file("a.jsonl", text_of(corpus(50, 4, odd=False)))
+    c.file("keys", "a\nb\n")
+    c.run("build -q --kind static -o s.bloom keys")
+    for line in (dedupe_line("document", "--state s.bloom a.jsonl"), "dedupe --state s.bloom keys"):
+        c.run(line, code=2, stderr=has("is a static filter, to which nothing can be added; --against takes it"))
+    c.run(dedupe_line("ngram", "--no-add --against s.bloom a.jsonl"), stdout=None,
+          stderr=has("s.bloom: does not say what its keys are, and is compared with as if they were runs of 13 words"))
+    c.run(quiet("ngram", "--no-add --against s.bloom a.jsonl"), stdout=None)
+
+
+# ---- Full disks --------------------------------------------------------------------------------------
 
 @case
 def a_full_disk_loses_nothing(c):

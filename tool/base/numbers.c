@@ -379,3 +379,33 @@ const char *tool_format_exact(char *buffer, double value)
     }
     return buffer;
 }
+
+/* The meaning of a unit; 0: there is none of this name. */
+static double seconds_of(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1},     {"s", 1},    {"ms", 1e-3}, {"m", 60},
+                 {"min", 60}, {"h", 3600}, {"d", 86400}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
+bool tool_option_seconds(const char *option, const char *text, double min, double *seconds)
+{
+    char *end = NULL;
+    const bool number = is_digit(text[0]) || text[0] == '.';
+    const double value = number && strpbrk(text, "xX") == NULL ? strtod(text, &end) : -1;
+    const double found = end != NULL && end != text ? value * seconds_of(end) : -1;
+    const bool known = end != NULL && end != text && seconds_of(end) > 0;
+    if (known && found >= min && (found > 0 || min == 0) && found <= 1e9) {
+        *seconds = found;
+        return true;
+    }
+    return !tool_usage("%s %s: must be %sa number of seconds over 0 and up to 1e9, or with a unit: "
+                       "500ms, 30s, 5m, 1h, 2d",
+                       option, text, min == 0 ? "0, " : "");
+}

@@ -43,6 +43,9 @@ bool tool_option_count(const char *option, const char *text, uint64_t least, uin
                        uint64_t *value);
 bool tool_option_small(const char *option, const char *text, uint32_t least, uint32_t most,
                        uint32_t *value); /* a count */
+/* A number of seconds of `min` at least, or of another unit: 500ms, 30s, 5m, 1h, 2d. */
+#define TOOL_SECONDS_SOME 1e-9
+bool tool_option_seconds(const char *option, const char *text, double min, double *seconds);
 bool tool_option_size(const char *option, const char *text, uint64_t *value);
 bool tool_option_rate(const char *option, const char *text, double *value);
 

@@ -31,10 +31,9 @@ static const char help[] =
     "  -n, --keys N         the keys to plan for (20M, 1e9)\n"
     "  -p, --rate RATE      the false-positive rate (0.01, 1e-6, 0.01%, 1/1000)\n"
     "      --memory SIZE    the memory of the filter (512MiB, 2GB)\n"
-    "      --kind KIND      only this kind: blocked, classic, counting (4 times the\n"
-    "                       memory; lines can be removed) or scalable. A scalable\n"
-    "                       filter takes -n and -p and grows: -n is the number of\n"
-    "                       keys before it first does\n"
+    "      --kind KIND      only this kind: blocked, classic, static, counting (lines\n"
+    "                       can be removed; 4 times the memory) or scalable, which\n"
+    "                       takes -n and -p: -n keys, after which it first grows\n"
     "      --grow-to N      a scalable filter's layers once it has N keys\n"
     "      --counter-bits B counters of 4 (default) or 8 bits, in a counting filter\n"
     "      --blocks L       only filters with L blocks per key, 1 to 4\n"
@@ -188,6 +187,8 @@ static bool fits_together(struct wish *wish)
     }
     if (!tool_counters_wanted(wish->counter_bits, &wish->kind))
         return false;
+    if (wish->kind == BLOOMERY_STATIC && wish->options.blocks_per_key + wish->options.folds > 0)
+        return !tool_usage("a static filter has no blocks and no folds");
     if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
         wish->kind = BLOOMERY_BLOCKED;
     if (wish->grow_to > 0 && wish->kind == BLOOMERY_KIND_DEFAULT)
@@ -460,8 +461,7 @@ static int plan_with_probes(const struct wish *wish)
     return wish->json ? print_json(wish, rows, count) : print_text(wish, rows, count);
 }
 
-/* --bits-per-key and --probes. Where the size is known the rate follows; else the plan's solver
- * looks for the size. */
+/* --bits-per-key and --probes. If the size is known the rate follows; else a solver finds it. */
 static int plan_what_if(struct wish *wish)
 {
     struct tool_what_if what = {

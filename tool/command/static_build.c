@@ -11,12 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { STATIC_MEMORY_MIN = 16 << 20 };
+
 static bool open_builder(const struct tool_static_build *build, bloomery_plan *plan,
                          bloomery_builder **builder)
 {
     bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
     bloomery_error error;
     const char *temporary = getenv("TMPDIR");
+    if (build->memory > 0 && build->memory < STATIC_MEMORY_MIN)
+        return !tool_usage("--memory is what the build of a static filter may use, and that is at "
+                           "least 16MiB; the filter itself is as small as its keys and rate allow");
     options.memory = build->memory;
     options.threads = build->source->threads;
     options.directory = build->directory != NULL                    ? build->directory

@@ -65,7 +65,10 @@ static const char *excess_of(const struct tool_what_if *wish)
 
 bool tool_what_if_fits(const struct tool_what_if *wish, bloomery_kind *kind)
 {
-    const char *excess = excess_of(wish);
+    const char *excess = *kind == BLOOMERY_STATIC
+                             ? "a static filter has the bits that its keys and rate need, and no "
+                               "probes"
+                             : excess_of(wish);
     if (excess != NULL) {
         tool_usage("%s", excess);
         return false;

@@ -21,6 +21,7 @@
 
 #include "base/numbers.h"
 #include "base/progress.h"
+#include "command/corpus/corpus_checks.h"
 #include "command/corpus/corpus_pass.h"
 #include "command/corpus/corpus_size.h"
 #include "command/corpus/journal.h"
@@ -54,6 +55,8 @@ struct corpus {
     bool failed;                      /* an input could not be read */
     time_t saved_at;
     char note[64];
+    char member_text[2 * TOOL_ANNOTATE_MAX + 1];
+    struct tool_json_path member; /* that --annotate adds */
 };
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
@@ -75,6 +78,20 @@ static void choose_inputs(struct corpus *corpus)
     source->paths += from;
 }
 
+/* The path of the member that --annotate adds. Its dots are no steps. */
+static void set_member(struct corpus *corpus)
+{
+    char *to = corpus->member_text;
+    for (const char *at = corpus->options->annotate; *at != '\0'; at++) {
+        if (*at == '.')
+            *to++ = '\\';
+        *to++ = *at;
+    }
+    *to = '\0';
+    if (tool_json_path_parse(corpus->member_text, &corpus->member))
+        corpus->judge.member = &corpus->member;
+}
+
 static void set_judge(struct corpus *corpus)
 {
     const struct tool_corpus_options *options = corpus->options;
@@ -94,6 +111,8 @@ static void set_judge(struct corpus *corpus)
     };
     if (judge->unit != TOOL_UNIT_NGRAM)
         judge->threshold = TOOL_THRESHOLD_ONE;
+    if (options->annotate != NULL)
+        set_member(corpus);
     command->rate_default = judge->unit == TOOL_UNIT_NGRAM ? NGRAM_RATE : 0;
     if (judge->unit == TOOL_UNIT_NGRAM)
         snprintf(corpus->note, sizeof(corpus->note), "keys of a corpus: runs of %u words",
@@ -102,39 +121,6 @@ static void set_judge(struct corpus *corpus)
         snprintf(corpus->note, sizeof(corpus->note), "keys of a corpus: %s",
                  judge->unit == TOOL_UNIT_DOCUMENT ? "whole texts" : "paragraphs");
     command->note = corpus->note;
-}
-
-/* A filter of a corpus says in its note what its keys are; one of lines says nothing. */
-static bool note_fits(const struct corpus *corpus, const char *path, const bloomery_filter *filter)
-{
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(filter, false, &info);
-    if (info.note == NULL || strncmp(info.note, "keys of a corpus: ", 18) != 0 ||
-        strcmp(info.note, corpus->note) == 0)
-        return true;
-    tool_error("%s: has other keys (%s) than these options make (%s)", path, info.note + 18,
-               corpus->note + 18);
-    return false;
-}
-
-static bool againsts_fit(const struct corpus *corpus)
-{
-    const bloomery_key_rule *ours = &corpus->judge.rule;
-    for (size_t i = 0; i < corpus->judge.against_count; i++) {
-        const struct tool_against *against = &corpus->judge.against[i];
-        bloomery_info info = BLOOMERY_INFO;
-        bloomery_info_get(against->filter, false, &info);
-        if (!note_fits(corpus, against->path, against->filter))
-            return false;
-        if (!tool_rule_is_none(&info.rule) &&
-            ((info.rule.flags ^ ours->flags) & TOOL_RULE_OF_KEY) != 0) {
-            tool_error("%s: its keys are made by another rule; give --trim, --lower and --upper "
-                       "as it was built",
-                       against->path);
-            return false;
-        }
-    }
-    return true;
 }
 
 /* The smallest filter makes hashes for the sample, of which only equality counts. */
@@ -168,74 +154,12 @@ static bool get_size(struct corpus *corpus, struct tool_corpus_size *size)
             size->different = 0;
         size->different += lists.different;
     }
-    return true;
+    /* Before anything is written. */
+    return size->sampled_documents == 0 || size->sampled_texts > 0 ||
+           tool_corpus_say_no_text(&corpus->judge, corpus->source.paths[0]);
 }
 
-/* ---- The names of outputs -------------------------------------------------------------------- */
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
-static int compare_names(const void *one, const void *other)
-{
-    return strcmp(base_name(*(char *const *)one), base_name(*(char *const *)other));
-}
-
-/* Each input has an output of its own. */
-static bool names_differ(const struct corpus *corpus)
-{
-    const size_t count = corpus->source.count;
-    char **paths = tool_allocate((count + 1) * sizeof(*paths));
-    bool good = true;
-    if (count > 0)
-        memcpy(paths, corpus->source.paths, count * sizeof(*paths));
-    qsort(paths, count, sizeof(*paths), compare_names);
-    for (size_t i = 1; i < count && good; i++)
-        if (compare_names(&paths[i - 1], &paths[i]) == 0) {
-            tool_error("%s and %s would have one output, %s/%s; give their directories outputs of "
-                       "their own",
-                       paths[i - 1], paths[i], corpus->options->output_dir, base_name(paths[i]));
-            good = false;
-        }
-    free(paths);
-    return good;
-}
-
-/* An output takes the place of no input, and of no file that is not ours. */
-static bool output_is_free(const struct corpus *corpus, const char *input)
-{
-    const char *directory = corpus->options->output_dir, *name = base_name(input);
-    struct stat output;
-    bool changed;
-    const size_t room = strlen(directory) + strlen(name) + 2;
-    char *path = tool_allocate(room);
-    snprintf(path, room, "%s/%s", directory, name);
-    const bool there = lstat(path, &output) == 0;
-    bool good = true;
-    if (tool_path_is_stdin(input) || name[0] == '\0' || strchr(input, '\n') != NULL ||
-        strncmp(name, TOOL_JOURNAL_NAME, strlen(TOOL_JOURNAL_NAME)) == 0) {
-        tool_error("%s: --output-dir needs inputs with names for their outputs",
-                   tool_path_said(input));
-        good = false;
-    } else if (there && tool_same_file(input, path)) {
-        tool_error("%s: is in --output-dir, and would be its own output", input);
-        good = false;
-    } else if (tool_journal_has(&corpus->journal, input, &changed)) {
-        if (changed || !there)
-            tool_error("%s: %s since it was deduplicated into %s; an empty --output-dir begins "
-                       "anew",
-                       changed ? input : path, changed ? "has changed" : "is gone", directory);
-        good = !changed && there;
-    } else if (there && !tool_journal_has_begun(&corpus->journal, input)) {
-        tool_error("%s: exists already, and is not of this run", path);
-        good = false;
-    }
-    free(path);
-    return good;
-}
+/* ---- The journal ----------------------------------------------------------------------------- */
 
 /* What must be the same in all runs into one directory. */
 static void say_options(const struct corpus *corpus, char *text, size_t room)
@@ -271,9 +195,10 @@ static bool open_journal(struct corpus *corpus)
     const bool good = tool_journal_open(&corpus->journal, corpus->options->output_dir, text);
     free(text);
     for (size_t i = 0; good && i < corpus->source.count; i++)
-        if (!output_is_free(corpus, corpus->source.paths[i]))
+        if (!tool_corpus_output_is_free(&corpus->journal, corpus->options->output_dir,
+                                        corpus->source.paths[i]))
             return false;
-    return good && names_differ(corpus);
+    return good && tool_corpus_names_differ(&corpus->source, corpus->options->output_dir);
 }
 
 static bool has_work(const struct corpus *corpus)
@@ -302,6 +227,21 @@ static bool open_checkpoint(struct corpus *corpus)
     return command->seen.filter != NULL;
 }
 
+/* Saves what was seen, which has the keys of all inputs that are done. */
+static bool write_checkpoint(struct corpus *corpus)
+{
+    bloomery_error error;
+    if (corpus->judge.no_add || corpus->options->no_add || corpus->command->exact > 0)
+        return true;
+    if (bloomery_save(corpus->command->seen.filter, corpus->journal.checkpoint_path, &error) !=
+        BLOOMERY_OK) {
+        tool_library_error(corpus->journal.checkpoint_path, &error);
+        return false;
+    }
+    corpus->saved_at = time(NULL);
+    return tool_journal_checkpoint(&corpus->journal);
+}
+
 static bool learn(struct corpus *corpus, const struct tool_source *source)
 {
     const bool no_add = corpus->judge.no_add;
@@ -317,10 +257,20 @@ static bool learn(struct corpus *corpus, const struct tool_source *source)
 
 static bool learn_lists(struct corpus *corpus)
 {
-    struct tool_source lists = corpus->source;
-    lists.paths = (char *const *)(const void *)corpus->command->lists;
-    lists.count = corpus->command->list_count;
-    return lists.count == 0 || learn(corpus, &lists);
+    for (size_t i = 0; i < corpus->command->list_count; i++) {
+        struct tool_source list = corpus->source;
+        const uint64_t texts = corpus->pass.texts;
+        list.paths = (char *const *)(const void *)&corpus->command->lists[i];
+        list.count = 1;
+        if (!learn(corpus, &list))
+            return false;
+        if (corpus->pass.texts == texts) {
+            tool_error("%s: no document has a string at '%s', so there is nothing to compare with",
+                       corpus->command->lists[i], corpus->judge.path->text);
+            return false;
+        }
+    }
+    return true;
 }
 
 /* The keys of inputs that are done and were not saved. */
@@ -338,7 +288,8 @@ static bool learn_again(struct corpus *corpus)
         if (!learn(corpus, &one))
             return false;
     }
-    return true;
+    /* So that a run which is ended again and again comes to its end all the same. */
+    return journal->checkpoint == journal->done_count || write_checkpoint(corpus);
 }
 
 /* With --no-add the filter of the lists is compared with, as those of --against are. */
@@ -358,7 +309,8 @@ static bool begin_seen(struct corpus *corpus)
     struct tool_dedupe_command *command = corpus->command;
     if (!tool_dedupe_prepare(command))
         return false;
-    if (command->state != NULL && !note_fits(corpus, command->state, command->seen.filter))
+    if (command->state != NULL &&
+        !tool_corpus_note_fits(corpus->note, command->state, command->seen.filter))
         return false;
     if (corpus->journal.checkpoint > 0 && !open_checkpoint(corpus))
         return false;
@@ -396,17 +348,7 @@ static bool save_checkpoint(struct corpus *corpus)
 {
     const uint64_t wanted = corpus->options->checkpoint;
     const uint64_t seconds = wanted != UINT64_MAX ? wanted : CHECKPOINT_DEFAULT;
-    bloomery_error error;
-    if (corpus->judge.no_add || corpus->command->exact > 0 ||
-        (uint64_t)(time(NULL) - corpus->saved_at) < seconds)
-        return true;
-    if (bloomery_save(corpus->command->seen.filter, corpus->journal.checkpoint_path, &error) !=
-        BLOOMERY_OK) {
-        tool_library_error(corpus->journal.checkpoint_path, &error);
-        return false;
-    }
-    corpus->saved_at = time(NULL);
-    return tool_journal_checkpoint(&corpus->journal);
+    return (uint64_t)(time(NULL) - corpus->saved_at) < seconds || write_checkpoint(corpus);
 }
 
 static void note_counts(struct corpus *corpus)
@@ -429,7 +371,8 @@ static bool run_input(struct corpus *corpus, char *path)
     pass->counts = (struct tool_corpus_counts){0};
     if (!tool_journal_begin(&corpus->journal, path))
         return false;
-    corpus->output = tool_packed_output_open(directory, base_name(path), tool_path_packing(path));
+    corpus->output =
+        tool_packed_output_open(directory, tool_corpus_output_name(path), tool_path_packing(path));
     if (corpus->output == NULL)
         return false;
     pass->write = write_packed;
@@ -451,15 +394,26 @@ static bool run_input(struct corpus *corpus, char *path)
            save_checkpoint(corpus);
 }
 
+/* Inputs that are too short to show how far they are: how far all are is shown between them. */
 static bool run_inputs(struct corpus *corpus)
 {
-    bool changed;
+    struct tool_progress progress;
+    const uint64_t all = tool_source_bytes(&corpus->source);
+    uint64_t done = 0;
+    bool changed, good = true;
     corpus->saved_at = time(NULL);
-    for (size_t i = 0; i < corpus->source.count; i++)
-        if (!tool_journal_has(&corpus->journal, corpus->source.paths[i], &changed) &&
-            !run_input(corpus, corpus->source.paths[i]))
-            return false;
-    return true;
+    tool_progress_start(&progress, "all inputs", corpus->pass.silent);
+    for (size_t i = 0; i < corpus->source.count && good; i++) {
+        if (!tool_journal_has(&corpus->journal, corpus->source.paths[i], &changed))
+            good = run_input(corpus, corpus->source.paths[i]);
+        struct tool_source one = corpus->source;
+        one.paths += i;
+        one.count = 1;
+        done += tool_source_bytes(&one);
+        tool_progress_update(&progress, corpus->counts.keys, done, all);
+    }
+    tool_progress_stop(&progress);
+    return good;
 }
 
 /* All inputs to one output. */
@@ -490,6 +444,12 @@ static int finish(struct corpus *corpus, bool good)
     struct tool_corpus_counts all = corpus->counts;
     double wrong = tool_corpus_wrong(command, &corpus->judge, &corpus->counts);
     const bool to_directory = corpus->options->output_dir != NULL;
+    if (corpus->pass.clashes > 0)
+        good = tool_corpus_say_clash(&corpus->judge);
+    const bool empty = good && corpus->counts.documents > 0 &&
+                       corpus->counts.without_text == corpus->counts.documents;
+    if (empty)
+        good = tool_corpus_say_no_text(&corpus->judge, NULL);
     /* What was seen when it was full has keys of documents that were not delivered. */
     if (good && !corpus->pass.stopped && (!to_directory || !corpus->failed)) {
         good = tool_dedupe_save_state(command);
@@ -509,11 +469,28 @@ static int finish(struct corpus *corpus, bool good)
         tool_corpus_report(command, &corpus->judge, &all, wrong);
     if (good && !corpus->failed)
         return TOOL_FOUND;
-    if (to_directory)
+    if (to_directory && !empty && corpus->pass.clashes == 0)
         tool_say("dedupe: %zu of %zu inputs are done%s", corpus->journal.done_count,
                  corpus->source.count,
                  corpus->pass.stopped ? "" : "; the same command goes on from there");
     return TOOL_ERROR;
+}
+
+/* A shard without inputs leaves what the others leave: a directory, and a state without keys. */
+static int run_empty(struct corpus *corpus)
+{
+    struct tool_dedupe_command *command = corpus->command;
+    tool_say("dedupe: shard %u/%u has none of the inputs", corpus->options->shard + 1,
+             corpus->options->shards);
+    if (corpus->options->output_dir != NULL && mkdir(corpus->options->output_dir, 0777) != 0 &&
+        errno != EEXIST) {
+        tool_error("%s: %s", corpus->options->output_dir, strerror(errno));
+        return TOOL_ERROR;
+    }
+    command->estimated_keys = KEYS_MIN;
+    return command->state == NULL || (begin_seen(corpus) && tool_dedupe_save_state(command))
+               ? TOOL_FOUND
+               : TOOL_ERROR;
 }
 
 static int run_corpus(struct corpus *corpus)
@@ -527,12 +504,11 @@ static int run_corpus(struct corpus *corpus)
         return TOOL_ERROR;
     }
     const bool sampled = command->keys == 0 || corpus->options->dry_run;
-    if (corpus->source.count == 0 && command->source.count > 0) {
-        tool_say("dedupe: shard %u/%u has none of the inputs", corpus->options->shard + 1,
-                 corpus->options->shards);
-        return TOOL_FOUND;
-    }
-    if (!againsts_fit(corpus) || (sampled && !get_size(corpus, &size)))
+    if (corpus->source.count == 0 && command->source.count > 0)
+        return run_empty(corpus);
+    if (!tool_corpus_againsts_fit(&corpus->judge, corpus->note, command->quiet) ||
+        (corpus->options->dry_run && !tool_corpus_inputs_are_there(&corpus->source)) ||
+        (sampled && !get_size(corpus, &size)))
         return TOOL_ERROR;
     if (corpus->options->dry_run && !size.known)
         return tool_usage("--dry-run samples files; a pipe can't be read twice");

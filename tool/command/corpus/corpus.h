@@ -18,6 +18,8 @@ struct tool_corpus_options {
     const char *other_given; /* the name of the first option above that needs --unit; NULL: none */
 };
 
+enum { TOOL_ANNOTATE_MAX = 200 }; /* bytes of its name */
+
 /* What a key rule may do to texts. */
 #define TOOL_RULES_OF_TEXT \
     ((uint32_t)(BLOOMERY_RULE_TRIM | BLOOMERY_RULE_LOWER | BLOOMERY_RULE_UPPER))
@@ -72,7 +74,7 @@ enum {
     "                       is started again\n"                                          \
     "      --checkpoint SECONDS\n"                                                       \
     "                       save the filter in DIR when an input is done and so long\n"  \
-    "                       has passed. Default 600\n"                                   \
+    "                       has passed (also 30s, 5m, 1h). Default 600\n"                \
     "      --dry-run        read a sample; print memory, time and wrong removals\n"      \
     "      --shard I/N      the I-th of N parts of the inputs, for N machines\n"         \
     "      --shard-by WHAT  files (default), or key: all inputs, but of their texts\n"   \

@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "tool.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,8 @@ static bool take_annotate(struct tool_corpus_options *options, const char *value
         if (*at == '"' || *at == '\\' || (unsigned char)*at < 0x20)
             return !tool_usage("--annotate=NAME: the name has no quotes, backslashes or control "
                                "characters");
+    if (strlen(options->annotate) > TOOL_ANNOTATE_MAX)
+        return !tool_usage("--annotate=NAME: the name has more than %d bytes", TOOL_ANNOTATE_MAX);
     return options->annotate[0] != '\0' || !tool_usage("--annotate=NAME: the name is empty");
 }
 
@@ -70,6 +73,15 @@ static bool take_shard_by(struct tool_corpus_options *options, const char *value
         return true;
     tool_usage("--shard-by is files or key, not '%s'", value);
     return false;
+}
+
+static bool take_checkpoint(struct tool_corpus_options *options, const char *value)
+{
+    double seconds;
+    if (!tool_option_seconds("--checkpoint", value, 0, &seconds))
+        return false;
+    options->checkpoint = (uint64_t)ceil(seconds);
+    return true;
 }
 
 bool tool_corpus_option(struct tool_corpus_options *options, int option, const char *value)
@@ -102,7 +114,7 @@ bool tool_corpus_option(struct tool_corpus_options *options, int option, const c
     case TOOL_OPTION_SHARD_BY:
         return take_shard_by(options, value);
     default:
-        return tool_option_count("--checkpoint", value, 0, UINT32_MAX, &options->checkpoint);
+        return take_checkpoint(options, value);
     }
 }
 

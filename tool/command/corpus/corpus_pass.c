@@ -27,6 +27,9 @@ static bool deliver_documents(struct corpus_run *run, const struct tool_chunk *c
     tool_documents_judge(documents, tool_documents_answered(documents));
     if (!tool_chunks_turn(run->chunks, chunk))
         return false;
+    pass->failed = documents->clashes > 0; /* with what follows, no output is right */
+    if (pass->failed)
+        return false;
     pass->failed = documents->output_bytes > 0 &&
                    !pass->write(pass->context, documents->output, documents->output_bytes);
     return !pass->failed;
@@ -49,6 +52,14 @@ static void work(void *context, uint32_t number)
     tool_chunk_free(&chunk);
 }
 
+/* Puts the places of these inputs behind those of earlier ones, which are closed. */
+static void append_tally(struct tool_tally *into, const struct tool_tally *from)
+{
+    for (uint64_t i = 0; i < from->broken && into->broken + i < TOOL_TALLY_PLACES; i++)
+        into->broken_at[into->broken + i] = from->broken_at[i];
+    into->broken += from->broken;
+}
+
 bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_source *source)
 {
     struct tool_source stoppable = *source;
@@ -65,18 +76,17 @@ bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_sourc
         run.documents[i] = tool_documents_new(pass->judge);
     tool_team_run(threads, work, &run);
     pass->stopped = tool_adder_end(run.adder) || pass->stopped;
-    const bool placed = pass->tally.broken > 0; /* in another input */
+    struct tool_tally tally = {0};
     for (uint32_t i = 0; i < threads; i++) {
         tool_corpus_counts_add(&pass->counts, &run.documents[i]->counts);
-        if (!placed)
-            tool_tally_add(&pass->tally, &run.documents[i]->tally);
-        else
-            pass->tally.broken += run.documents[i]->tally.broken;
+        pass->texts += run.documents[i]->texts;
+        pass->clashes += run.documents[i]->clashes;
+        tool_tally_add(&tally, &run.documents[i]->tally);
         tool_documents_free(run.documents[i]);
     }
     free(run.documents);
-    if (!placed)
-        tool_tally_place(&pass->tally, run.chunks);
+    tool_tally_place(&tally, run.chunks);
+    append_tally(&pass->tally, &tally);
     const bool whole = tool_chunks_close(run.chunks);
     return whole && !pass->stopped && !pass->failed;
 }

@@ -20,8 +20,10 @@ struct tool_corpus_pass {
     /* The results, added to what is there. */
     struct tool_corpus_counts counts;
     struct tool_tally tally;
-    bool stopped; /* what was seen is full */
-    bool failed;  /* `write` returned false */
+    uint64_t texts;   /* documents with a text, of all passes */
+    uint64_t clashes; /* of these, those that have the member that --annotate would add */
+    bool stopped;     /* what was seen is full */
+    bool failed;      /* `write` returned false */
 };
 
 /* False if an input could not be read (the messages have been printed), if it stopped or failed. */

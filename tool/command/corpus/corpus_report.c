@@ -109,6 +109,10 @@ static void say_report(const struct tool_dedupe_command *command, const struct t
     char paragraphs[TOOL_NUMBER_BYTES], cut[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES];
     char seen[TOOL_NUMBER_BYTES], bytes[TOOL_NUMBER_BYTES], removed[TOOL_NUMBER_BYTES];
     char memory[TOOL_NUMBER_BYTES], text[TOOL_NUMBER_BYTES + 16], inner[400] = "";
+    char blank[TOOL_NUMBER_BYTES], without[80] = "";
+    if (counts->without_text > 0)
+        snprintf(without, sizeof(without), ", %s without a text",
+                 tool_format_count(blank, counts->without_text));
     if (judge->unit != TOOL_UNIT_DOCUMENT)
         snprintf(inner, sizeof(inner), ", %s %s; %s of %s paragraphs%s",
                  tool_format_count(changed, counts->changed),
@@ -119,10 +123,11 @@ static void say_report(const struct tool_dedupe_command *command, const struct t
     if (judge->unit == TOOL_UNIT_NGRAM)
         snprintf(inner + strlen(inner), sizeof(inner) - strlen(inner), ", %s of %s n-grams seen",
                  tool_format_count(seen, counts->seen), tool_format_count(keys, counts->keys));
-    tool_say("dedupe: read %s documents (%s), %s %s%s; %s removed; memory %s; %s wrong removals "
+    tool_say("dedupe: read %s documents (%s)%s, %s %s%s; %s removed; memory %s; %s wrong removals "
              "are expected",
              tool_format_count(documents, counts->documents),
-             tool_format_size(bytes, counts->bytes), tool_format_count(dropped, counts->dropped),
+             tool_format_size(bytes, counts->bytes), without,
+             tool_format_count(dropped, counts->dropped),
              judge->annotate != NULL ? "to be dropped" : "dropped", inner,
              tool_format_size(removed, counts->removed_bytes),
              tool_format_size(memory, memory_of(command)), say_wrong(text, wrong));

@@ -62,6 +62,7 @@ static void sample_lines(struct sampler *sampler, const unsigned char *from, siz
     tool_documents_read(documents, &chunk);
     sampler->seconds += now() - start;
     sampler->size->sampled_bytes += bytes;
+    sampler->size->sampled_documents += documents->count;
     sampler->documents_seen += documents->count;
     sampler->paragraphs += documents->paragraph_count;
     for (size_t i = 0; i < documents->paragraph_count; i++) {
@@ -138,9 +139,7 @@ static double sample_packed(struct sampler *sampler, char *path, uint64_t bytes)
     while (count > 0 && input.stream.bytes_read <= PACKED_SAMPLE &&
            (count = tool_input_read(&input, sampler->buffer, PLACE_ROOM)) > 0)
         unpacked += (double)count;
-    const uint64_t packed = count > 0 && input.stream.bytes_read > PACKED_SAMPLE ? PACKED_SAMPLE
-                            : count > 0 ? input.stream.bytes_read
-                                        : bytes;
+    const uint64_t packed = count > 0 ? input.stream.bytes_read : bytes;
     if (packed > 0)
         factor = unpacked / (double)packed;
     tool_input_close(&input);
@@ -230,6 +229,7 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
         if (sampler.keys > 0)
             size->different = size->keys * (double)count_different(&sampler) / (double)sampler.keys;
     }
+    size->sampled_texts = sampler.documents->texts;
     free(sampler.hashes);
     free(sampler.buffer);
     tool_documents_free(sampler.documents);

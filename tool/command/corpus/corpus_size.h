@@ -17,7 +17,8 @@ struct tool_corpus_size {
     double different; /* keys; rather too many than too few */
     double seconds;   /* of one thread, without packing and unpacking */
 
-    uint64_t sampled_bytes;
+    uint64_t sampled_bytes, sampled_documents;
+    uint64_t sampled_texts; /* documents among them that have a text */
     /* Of the sampled paragraphs, how many have so many keys: the last place counts all above. */
     uint64_t paragraphs_of[TOOL_SIZE_KEYS + 1];
 };

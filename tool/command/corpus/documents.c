@@ -106,6 +106,10 @@ static void read_document(struct tool_documents *documents, const struct tool_ch
         tool_tally_note_broken(&documents->tally, chunk, left);
     if (value.kind != TOOL_JSON_STRING)
         return;
+    const struct tool_json_path *member = documents->judge->member;
+    documents->texts++;
+    if (member != NULL && tool_json_find(member, line.data, line.bytes).kind != TOOL_JSON_MISSING)
+        documents->clashes++;
     document->text = value.at;
     document->text_end = value.at + value.bytes;
     if (documents->judge->unit == TOOL_UNIT_DOCUMENT) {

@@ -44,6 +44,8 @@ struct tool_documents {
     unsigned char *output;
     size_t output_bytes, output_room;
     struct tool_corpus_counts counts;
+    uint64_t texts;   /* documents that were read and have a text */
+    uint64_t clashes; /* of these, those that have a member `annotate` already */
 };
 
 struct tool_documents *tool_documents_new(const struct tool_judge *judge);

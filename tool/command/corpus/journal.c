@@ -163,18 +163,23 @@ static bool read_lines(struct tool_journal *journal, char *text, size_t bytes, c
 {
     char *line = text, *end;
     size_t number = 0;
+    bool begins_anew = false;
     for (; (end = memchr(line, '\n', bytes - (size_t)(line - text))) != NULL; line = end + 1) {
         *end = '\0';
         if (number == 0 && strcmp(line, first_line) != 0)
             return refuse(journal, "is no journal of this version");
-        if (number == 1 && strcmp(line, options) != 0)
-            return refuse(journal, "is of a run with other options");
+        if (number == 1 && strcmp(line, options) != 0) {
+            const size_t left = bytes - (size_t)(end + 1 - text);
+            if (memmem(end + 1, left, "done ", 5) != NULL)
+                return refuse(journal, "is of a run with other options");
+            begins_anew = true; /* that run has done nothing yet */
+        }
         if (number > 1 && !read_line(journal, line))
             return refuse(journal, "is damaged");
         number++;
     }
     journal->resumed = number > 2;
-    if (number < 2)
+    if (number < 2 || begins_anew)
         line = text;
     if (ftruncate(journal->file, line - text) != 0) {
         tool_error("%s: %s", journal->path, strerror(errno));
@@ -198,6 +203,16 @@ static bool read_journal(struct tool_journal *journal, const char *options)
     return good;
 }
 
+static bool append_begin(struct tool_journal *journal, const char *path)
+{
+    const size_t room = strlen(path) + 16;
+    char *line = tool_allocate(room);
+    snprintf(line, room, "begin %s\n", path);
+    const bool good = append(journal, line);
+    free(line);
+    return good;
+}
+
 static bool write_head(struct tool_journal *journal, const char *options)
 {
     struct stat facts;
@@ -206,8 +221,11 @@ static bool write_head(struct tool_journal *journal, const char *options)
     const size_t room = sizeof(first_line) + strlen(options) + 16;
     char *head = tool_allocate(room);
     snprintf(head, room, "%s\noptions %s\n", first_line, options);
-    const bool good = append(journal, head);
+    bool good = append(journal, head);
     free(head);
+    /* What a run with other options has begun is ours to replace. */
+    for (size_t i = 0; good && i < journal->begun_count; i++)
+        good = append_begin(journal, journal->begun[i]);
     return good;
 }
 
@@ -290,11 +308,7 @@ bool tool_journal_has_begun(const struct tool_journal *journal, const char *path
 
 bool tool_journal_begin(struct tool_journal *journal, const char *path)
 {
-    const size_t room = strlen(path) + 16;
-    char *line = tool_allocate(room);
-    snprintf(line, room, "begin %s\n", path);
-    const bool good = append(journal, line);
-    free(line);
+    const bool good = append_begin(journal, path);
     if (good)
         note_begun(journal, path);
     return good;

@@ -243,6 +243,11 @@ static bool open_state(struct tool_dedupe_command *command)
                    command->state);
         return false;
     }
+    if (!info.can_add) {
+        tool_error("%s: is a static filter, to which nothing can be added; --against takes it",
+                   command->state);
+        return false;
+    }
     if (info.can_remove) {
         tool_error(
             "%s: is a counting filter, and would count dropped lines too; 'bloomery convert' "

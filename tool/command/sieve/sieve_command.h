@@ -156,11 +156,6 @@ enum {
 bool tool_sieve_option(struct tool_sieve_command *command, int option);
 bool tool_sieve_make_option(struct tool_sieve_command *command, int option);
 
-/* A number of seconds of `min` at least, or of another unit: 500ms, 30s, 5m, 1h, 2d. False after a
- * message. */
-#define TOOL_SIEVE_SOME 1e-9
-bool tool_sieve_seconds(const char *option, const char *text, double min, double *seconds);
-
 /* Options and operand of a subcommand that has none of its own. False if there is nothing more to
  * do, and then `*code` is the exit code. */
 bool tool_sieve_read_plain(struct tool_sieve_command *command, int argc, char **argv,

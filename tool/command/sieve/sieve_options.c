@@ -63,36 +63,6 @@ static int take_name(const char *option, const char *text, const char *const *na
     return -1;
 }
 
-/* The meaning of a unit; 0: there is none of this name. */
-static double seconds_of(const char *unit)
-{
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {{"", 1},     {"s", 1},    {"ms", 1e-3}, {"m", 60},
-                 {"min", 60}, {"h", 3600}, {"d", 86400}};
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (strcmp(unit, units[i].name) == 0)
-            return units[i].seconds;
-    return 0;
-}
-
-bool tool_sieve_seconds(const char *option, const char *text, double min, double *seconds)
-{
-    char *end = NULL;
-    const bool number = isdigit((unsigned char)text[0]) || text[0] == '.';
-    const double value = number && strpbrk(text, "xX") == NULL ? strtod(text, &end) : -1;
-    const double found = end != NULL && end != text ? value * seconds_of(end) : -1;
-    const bool known = end != NULL && end != text && seconds_of(end) > 0;
-    if (known && found >= min && (found > 0 || min == 0) && found <= 1e9) {
-        *seconds = found;
-        return true;
-    }
-    return !tool_usage("%s %s: must be %sa number of seconds over 0 and up to 1e9, or with a unit: "
-                       "500ms, 30s, 5m, 1h, 2d",
-                       option, text, min == 0 ? "0, " : "");
-}
-
 static bool take_sync(struct tool_sieve_command *command, const char *text)
 {
     if (strcmp(text, "always") == 0)
@@ -100,7 +70,7 @@ static bool take_sync(struct tool_sieve_command *command, const char *text)
     else if (strcmp(text, "never") == 0)
         command->options.sync = BLOOMERY_SYNC_NEVER;
     else if (isdigit((unsigned char)text[0]) || text[0] == '.')
-        return tool_sieve_seconds("--sync", text, TOOL_SIEVE_SOME, &command->options.sync);
+        return tool_option_seconds("--sync", text, TOOL_SECONDS_SOME, &command->options.sync);
     else
         return !tool_usage("--sync is always, never or a number of seconds (2, 500ms, 1m), "
                            "not '%s'",
@@ -119,7 +89,7 @@ bool tool_sieve_option(struct tool_sieve_command *command, int option)
     case TOOL_SIEVE_OPTION_SYNC:
         return take_sync(command, optarg);
     case TOOL_SIEVE_OPTION_WAIT:
-        return tool_sieve_seconds("--wait", optarg, 0, &command->wait);
+        return tool_option_seconds("--wait", optarg, 0, &command->wait);
     case TOOL_SIEVE_OPTION_JSON:
         command->json = true;
         return true;

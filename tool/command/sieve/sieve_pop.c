@@ -374,7 +374,8 @@ static bool take_pop_option(struct pop *pop, int option)
         pop->queued = true;
         return true;
     case OPTION_LEASE:
-        return tool_sieve_seconds("--lease", optarg, TOOL_SIEVE_SOME, &pop->command.options.lease);
+        return tool_option_seconds("--lease", optarg, TOOL_SECONDS_SOME,
+                                   &pop->command.options.lease);
     case OPTION_PAYLOAD:
         pop->payload = true;
         return true;

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See corpus_checks.h. */
+#include "command/corpus/corpus_checks.h"
+
+#include "command/corpus/corpus.h"
+#include "filter/files.h"
+#include "key/rule.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char prefix[] = "keys of a corpus: ";
+
+/* What the keys of a filter are, by its note; NULL if it does not say. */
+static const char *keys_of(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    const bool says = info.note != NULL && strncmp(info.note, prefix, strlen(prefix)) == 0;
+    return says ? info.note + strlen(prefix) : NULL;
+}
+
+bool tool_corpus_note_fits(const char *note, const char *path, const bloomery_filter *filter)
+{
+    const char *keys = keys_of(filter), *wanted = note + strlen(prefix);
+    if (keys == NULL || strcmp(keys, wanted) == 0)
+        return true;
+    tool_error("%s: has other keys (%s) than these options make (%s)", path, keys, wanted);
+    return false;
+}
+
+bool tool_corpus_againsts_fit(const struct tool_judge *judge, const char *note, bool quiet)
+{
+    for (size_t i = 0; i < judge->against_count; i++) {
+        const struct tool_against *against = &judge->against[i];
+        bloomery_info info = BLOOMERY_INFO;
+        bloomery_info_get(against->filter, false, &info);
+        if (!tool_corpus_note_fits(note, against->path, against->filter))
+            return false;
+        if (!tool_rule_is_none(&info.rule) &&
+            ((info.rule.flags ^ judge->rule.flags) & TOOL_RULE_OF_KEY) != 0) {
+            tool_error("%s: its keys are made by another rule; give --trim, --lower and --upper "
+                       "as it was built",
+                       against->path);
+            return false;
+        }
+        if (keys_of(against->filter) == NULL && !quiet)
+            tool_say("%s: does not say what its keys are, and is compared with as if they were %s",
+                     against->path, note + strlen(prefix));
+    }
+    return true;
+}
+
+bool tool_corpus_inputs_are_there(const struct tool_source *source)
+{
+    for (size_t i = 0; i < source->count; i++) {
+        struct stat facts;
+        const char *path = source->paths[i];
+        if (tool_path_is_stdin(path))
+            continue;
+        const bool there = stat(path, &facts) == 0;
+        if (!there || S_ISDIR(facts.st_mode) || access(path, R_OK) != 0) {
+            tool_error("%s: %s", path,
+                       there && S_ISDIR(facts.st_mode) ? "is a directory; name the files in it"
+                                                       : strerror(errno));
+            return false;
+        }
+    }
+    return true;
+}
+
+bool tool_corpus_say_no_text(const struct tool_judge *judge, const char *path)
+{
+    tool_error("%s%sno document has a string at '%s', so there is nothing to compare; --jsonl "
+               "names the member that has the text",
+               path != NULL ? path : "", path != NULL ? ": " : "", judge->path->text);
+    return false;
+}
+
+bool tool_corpus_say_clash(const struct tool_judge *judge)
+{
+    tool_error("documents have a member '%s' already; --annotate=NAME takes another name",
+               judge->annotate);
+    return false;
+}
+
+/* ---- The names of outputs -------------------------------------------------------------------- */
+
+const char *tool_corpus_output_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+static int compare_names(const void *one, const void *other)
+{
+    return strcmp(tool_corpus_output_name(*(char *const *)one),
+                  tool_corpus_output_name(*(char *const *)other));
+}
+
+/* Each input has an output of its own. */
+bool tool_corpus_names_differ(const struct tool_source *source, const char *directory)
+{
+    const size_t count = source->count;
+    char **paths = tool_allocate((count + 1) * sizeof(*paths));
+    bool good = true;
+    if (count > 0)
+        memcpy(paths, source->paths, count * sizeof(*paths));
+    qsort(paths, count, sizeof(*paths), compare_names);
+    for (size_t i = 1; i < count && good; i++)
+        if (compare_names(&paths[i - 1], &paths[i]) == 0) {
+            tool_error("%s and %s would have one output, %s/%s; give their directories outputs of "
+                       "their own",
+                       paths[i - 1], paths[i], directory, tool_corpus_output_name(paths[i]));
+            good = false;
+        }
+    free(paths);
+    return good;
+}
+
+/* An output takes the place of no input, and of no file that is not ours. */
+bool tool_corpus_output_is_free(const struct tool_journal *journal, const char *directory,
+                                const char *input)
+{
+    const char *name = tool_corpus_output_name(input);
+    struct stat output;
+    bool changed;
+    const size_t room = strlen(directory) + strlen(name) + 2;
+    char *path = tool_allocate(room);
+    snprintf(path, room, "%s/%s", directory, name);
+    const bool there = lstat(path, &output) == 0;
+    bool good = true;
+    if (tool_path_is_stdin(input) || name[0] == '\0' || strchr(input, '\n') != NULL ||
+        strncmp(name, TOOL_JOURNAL_NAME, strlen(TOOL_JOURNAL_NAME)) == 0) {
+        tool_error("%s: --output-dir needs inputs with names for their outputs",
+                   tool_path_said(input));
+        good = false;
+    } else if (there && tool_same_file(input, path)) {
+        tool_error("%s: is in --output-dir, and would be its own output", input);
+        good = false;
+    } else if (tool_journal_has(journal, input, &changed)) {
+        if (changed || !there)
+            tool_error("%s: %s since it was deduplicated into %s; an empty --output-dir begins "
+                       "anew",
+                       changed ? input : path, changed ? "has changed" : "is gone", directory);
+        good = !changed && there;
+    } else if (there && !tool_journal_has_begun(journal, input)) {
+        tool_error("%s: exists already, and is not of this run", path);
+        good = false;
+    }
+    free(path);
+    return good;
+}
