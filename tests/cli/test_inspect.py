@@ -199,7 +199,7 @@ def keyed_filter_without_its_key_shows_its_facts(c):
 @case
 @keyed
 def key_in_the_file_needs_nothing(c):
-    build(c, "-n 1000 -p 0.01 --keyed")
+    build(c, "-n 1300 -p 0.01 --keyed")  # with room: a random secret may be an unlucky one
     c.run("inspect f.bloom --measure 100k", stdout=has("), in this file\n", "verdict          right"))
     c.expect(inspect(c)["key_in_file"] is True, "key_in_file")
 
