@@ -21,6 +21,7 @@ help:
 	@echo 'make check-long  all tests: those that CI runs besides, and the long ones'
 	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and docs/benchmarks.md'
 	@echo 'make bench-corpora  dedupe of documents beside its peers (two GB, minutes)'
+	@echo 'make bench-python   the Python package beside a set (half a minute)'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make format      format every C file'
 	@echo 'make lint        formatter and analysers, as CI runs them'
@@ -87,6 +88,11 @@ install:
 	@ninja --quiet -C $(BUILD)-release
 	@meson install -C $(BUILD)-release --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+# The Python package beside a set and a filter in plain Python; half a minute.
+.PHONY: bench-python
+bench-python: build-bench
+	@PYTHONPATH=$(BUILD)-bench/python /usr/bin/python3 bench/python_keys.py $(BUILD)-bench $(BENCH)
 
 format:
 	$(need) lint

@@ -39,7 +39,7 @@ BREAKS = [
     Break("an_input_is_done_before_its_output_is_whole", "run_input()",
           [("if (!tool_packed_output_finish(corpus->output, NULL))\n        return false;",
             "tool_journal_done(&corpus->journal, path, &pass->counts, 0);\n    if (!tool_packed_output_finish(corpus->output, NULL))\n        return false;")],
-          "cli/test_corpus_files.py/a_power_cut_at_any_call_loses_nothing"),
+          "cli/test_corpus_files.py/a_full_disk_loses_nothing"),
     Break("what_is_done_is_not_read_again", "learn_again()",
           [("for (size_t i = journal->checkpoint; i < journal->done_count; i++) {",
             "for (size_t i = journal->done_count; i < journal->done_count; i++) {")],
