@@ -3,8 +3,14 @@
 
 import json
 import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import time
 
-from runner import case, has, main
+from runner import EMULATOR, Skip, case, has, main
 
 
 def keys(c, count=20000):
@@ -83,6 +89,91 @@ def failed_build_leaves_the_old_file_and_no_litter(c):
     c.run("build --kind static --memory 1MiB -o old.bloom keys", code=2, stderr=has("at least 16MiB"))
     c.expect(c.read("old.bloom") == before, "the old file is another")
     c.expect(sorted(os.listdir(c.path("."))) == ["keys", "old.bloom"], f"{os.listdir(c.path('.'))}")
+
+
+# ---- Faults ------------------------------------------------------------------------------------------
+
+SPILLS = 1_600_000  # keys that do not fit in 16 MiB
+
+
+def spilling_build(c, keys_count=SPILLS):
+    """An old filter, and the command that replaces it by a large one."""
+    os.makedirs(c.path("root/temp"), exist_ok=True)
+    c.file("root/keys", "".join(f"{i}\n" for i in range(keys_count)))
+    c.run("build --kind static -q --force -o root/old.bloom -", stdin="a\nb\n")
+    return "build --kind static -q --force -j 1 --memory 16MiB --temp root/temp -o root/old.bloom root/keys", c.read("root/old.bloom")
+
+
+def expect_untouched(c, before, when):
+    """The old filter is there, whole, and nothing beside it."""
+    c.expect(c.read("root/old.bloom") == before, f"{when}: the old file is another")
+    c.expect(sorted(os.listdir(c.path("root"))) == ["keys", "old.bloom", "temp"], f"{when}: {os.listdir(c.path('root'))}")
+    c.expect(os.listdir(c.path("root/temp")) == [], f"{when}: {os.listdir(c.path('root/temp'))}")
+
+
+@case
+def a_killed_build_leaves_the_old_file_and_no_litter(c):
+    if EMULATOR:
+        raise Skip("its time there is another")
+    line, before = spilling_build(c)
+    start = time.monotonic()
+    c.run(line.replace("root/old.bloom", "root/other.bloom"))
+    whole = time.monotonic() - start
+    after = c.read("root/other.bloom")
+    os.remove(c.path("root/other.bloom"))
+    chance, killed = random.Random(4), 0
+    for _ in range(8):
+        process = c.start(line)
+        time.sleep(whole * chance.random())
+        process.kill()
+        process.wait()
+        if c.read("root/old.bloom") == after:
+            c.file("root/old.bloom", before)  # it had come to its end
+            continue
+        killed += 1
+        expect_untouched(c, before, "killed")
+    c.expect(killed >= 2, f"only {killed} were killed in time")
+
+
+@case
+def a_build_without_room_leaves_the_old_file_and_no_litter(c):
+    line, before = spilling_build(c)
+    for most in (100_000, 5_000_000, 17_000_000):
+        def small_files(most=most):
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        c.run(line, code=2, stderr=has("File too large"), preexec_fn=small_files)
+        expect_untouched(c, before, f"files of {most} bytes")
+    c.run(line.replace("root/temp", "root/keys"), code=2, stderr=has("root/keys", "Not a directory"))
+    c.run(line.replace("--temp root/temp", "--temp root/none"), code=2, stderr=has("root/none", "No such file"))
+    c.run(line.replace("-o root/old.bloom", "-o root/none/new.bloom"), code=2, stderr=has("does not exist"))
+    expect_untouched(c, before, "wrong directories")
+
+
+@case
+def a_fault_at_any_call_leaves_the_old_file_or_the_new_one(c):
+    library = os.environ.get("BLOOMERY_FAULTY_IO")
+    if not library or EMULATOR:
+        raise Skip("no library of faults")
+    line, before = spilling_build(c)
+    c.run(line.replace("root/old.bloom", "other.bloom"))
+    after = c.read("other.bloom")
+    at, failed, finished = 1, 0, False
+    while not finished and at < 10_000_000:
+        environment = {**os.environ, "LD_PRELOAD": library, "FAULTY_IO_ROOT": c.path("root"), "FAULTY_IO_MODE": "fail",
+                       "FAULTY_IO_AT": str(at), "FAULTY_IO_ERRNO": "28", "FAULTY_IO_CALLS": "open,write,sync,truncate,link,rename,read"}
+        done = subprocess.run(c.arguments(line), cwd=c.directory, capture_output=True, timeout=100, env=environment, check=False)
+        finished = done.returncode == 0
+        if not finished:
+            failed += 1
+            c.expect(done.returncode == 2 and b"No space left" in done.stderr, f"call {at}: {done.returncode}, {done.stderr!r}")
+        c.expect(c.read("root/old.bloom") == (after if finished else before) or c.read("root/old.bloom") == after,
+                 f"call {at}: neither the old file nor the new one")
+        c.file("root/old.bloom", before)
+        expect_untouched(c, before, f"call {at}")
+        at += max(1, at // 3)
+    shutil.rmtree(c.path("root"))
+    c.expect(failed >= 5 and finished, f"{failed} of the calls failed, the last was {at}")
 
 
 main()
