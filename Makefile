@@ -23,6 +23,7 @@ help:
 	@echo 'make bench-corpora  dedupe of documents beside its peers (two GB, minutes)'
 	@echo 'make bench-python   the Python package beside a set (half a minute)'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
+	@echo 'make uninstall   remove what make install has installed'
 	@echo 'make format      format every C file'
 	@echo 'make lint        formatter and analysers, as CI runs them'
 	@echo 'make clean       remove $(BUILD)/'
@@ -87,6 +88,13 @@ install:
 	@meson configure $(BUILD)-release --prefix $(PREFIX)
 	@ninja --quiet -C $(BUILD)-release
 	@meson install -C $(BUILD)-release --no-rebuild
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+# Removes what the last `make install` of this folder has installed, and nothing else.
+.PHONY: uninstall
+uninstall:
+	@test -f $(BUILD)-release/meson-logs/install-log.txt || { echo 'nothing was installed from here' >&2; exit 2; }
+	@ninja --quiet -C $(BUILD)-release uninstall >/dev/null
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 # The Python package beside a set and a filter in plain Python; half a minute.

@@ -193,7 +193,7 @@ static PyObject *filter_count(PyObject *object, PyObject *key)
 static bool facts(struct native_filter *self, bool scan, bloomery_info *info)
 {
     *info = (bloomery_info)BLOOMERY_INFO;
-    if (!native_filter_enter(self, false, false))
+    if (!native_filter_enter(self, false, scan && self->concurrent))
         return false;
     if (scan) {
         Py_BEGIN_ALLOW_THREADS;
@@ -201,7 +201,7 @@ static bool facts(struct native_filter *self, bool scan, bloomery_info *info)
         Py_END_ALLOW_THREADS;
     } else
         bloomery_info_get(self->filter, false, info);
-    native_filter_leave(self, false);
+    native_filter_leave(self, scan && self->concurrent);
     return true;
 }
 
@@ -240,11 +240,12 @@ static int filter_bool(PyObject *object)
 
 static PyObject *filter_repr(PyObject *object)
 {
-    const struct native_filter *self = (const struct native_filter *)object;
+    struct native_filter *self = (struct native_filter *)object;
+    bloomery_info info;
     if (self->filter == NULL)
         return PyUnicode_FromString("<bloomery.Filter, closed>");
-    bloomery_info info = BLOOMERY_INFO;
-    bloomery_info_get(self->filter, false, &info);
+    if (!facts(self, false, &info))
+        return NULL;
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
     char rate[40] = "unknown";
     if (info.planned_rate > 0)
@@ -258,10 +259,12 @@ static PyObject *filter_repr(PyObject *object)
 
 static PyObject *filter_sizeof(PyObject *object, PyObject *none)
 {
-    const struct native_filter *self = (const struct native_filter *)object;
+    struct native_filter *self = (struct native_filter *)object;
+    bloomery_info info = {.memory_bytes = 0};
     (void)none;
-    const uint64_t bytes = self->filter == NULL ? 0 : bloomery_memory(self->filter);
-    return PyLong_FromUnsignedLongLong(sizeof(*self) + bytes);
+    if (self->filter != NULL && !facts(self, false, &info))
+        return NULL;
+    return PyLong_FromUnsignedLongLong(sizeof(*self) + info.memory_bytes);
 }
 
 /* The facts that are attributes, by their names in Info. */

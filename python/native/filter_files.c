@@ -132,7 +132,7 @@ static PyObject *bytes_of(struct native_filter *self, bool ours, const bloomery_
     bloomery_error error;
     bloomery_status status;
 
-    if (!native_filter_enter(self, false, false))
+    if (!native_filter_enter_whole(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     if (ours) { /* its size is known */
@@ -143,7 +143,7 @@ static PyObject *bytes_of(struct native_filter *self, bool ours, const bloomery_
     status = ours ? bloomery_write(self->filter, pile_up, &pile, &error)
                   : bloomery_dialect_write(self->filter, dialect, pile_up, &pile, &error);
     Py_END_ALLOW_THREADS;
-    native_filter_leave(self, false);
+    native_filter_leave_whole(self);
     if (status == BLOOMERY_IO_FAILED) /* pile_up stopped it */
         PyErr_NoMemory();
     else if (status != BLOOMERY_OK)
@@ -170,7 +170,7 @@ static PyObject *save(struct native_filter *self, PyObject *path, bool ours,
 
     if (!native_path_take(path, &encoded, &text))
         return NULL;
-    if (!native_filter_enter(self, false, false)) {
+    if (!native_filter_enter_whole(self)) {
         Py_DECREF(encoded);
         return NULL;
     }
@@ -178,7 +178,7 @@ static PyObject *save(struct native_filter *self, PyObject *path, bool ours,
     status = ours ? bloomery_save(self->filter, text, &error)
                   : bloomery_dialect_save(self->filter, dialect, text, &error);
     Py_END_ALLOW_THREADS;
-    native_filter_leave(self, false);
+    native_filter_leave_whole(self);
     Py_DECREF(encoded);
     if (status != BLOOMERY_OK)
         return native_raise(self->state, &error, path);
@@ -196,12 +196,12 @@ static PyObject *filter_verify(PyObject *object, PyObject *none)
     bloomery_error error;
     bloomery_status status;
     (void)none;
-    if (!native_filter_enter(self, false, false))
+    if (!native_filter_enter_whole(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_verify(self->filter, &error);
     Py_END_ALLOW_THREADS;
-    native_filter_leave(self, false);
+    native_filter_leave_whole(self);
     if (status != BLOOMERY_OK)
         return native_raise(self->state, &error, NULL);
     Py_RETURN_NONE;
@@ -321,12 +321,12 @@ static PyObject *copy_of(struct native_filter *self)
     bloomery_status status;
 
     options.concurrent_adds = self->concurrent;
-    if (!native_filter_enter(self, false, false))
+    if (!native_filter_enter_whole(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_copy(self->filter, &options, &filter, &error);
     Py_END_ALLOW_THREADS;
-    native_filter_leave(self, false);
+    native_filter_leave_whole(self);
     if (status != BLOOMERY_OK)
         return native_raise(self->state, &error, NULL);
     return native_filter_new(Py_TYPE((PyObject *)self), filter, self->concurrent);
@@ -345,10 +345,11 @@ static PyObject *filter_reduce(PyObject *object, PyObject *protocol)
     const long level = PyLong_AsLong(protocol);
     if (level == -1 && PyErr_Occurred() != NULL)
         return NULL;
-    if (!native_filter_ready(self, true))
-        return NULL;
     bloomery_info info = BLOOMERY_INFO;
+    if (!native_filter_enter(self, true, false))
+        return NULL;
     bloomery_info_get(self->filter, false, &info);
+    native_filter_leave(self, false);
     if (info.secret_fingerprint != 0 && !info.secret_in_file) {
         PyErr_SetString(self->state->exceptions[NATIVE_SECRET_NEEDED],
                         "the secret is kept outside, so a pickle could not be read: send "

@@ -50,3 +50,13 @@ void native_filter_leave(struct native_filter *self, bool alone)
 {
     native_gate_leave(&self->gate, alone);
 }
+
+bool native_filter_enter_whole(struct native_filter *self)
+{
+    return native_filter_enter(self, false, self->concurrent);
+}
+
+void native_filter_leave_whole(struct native_filter *self)
+{
+    native_filter_leave(self, self->concurrent);
+}

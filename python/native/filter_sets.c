@@ -21,25 +21,30 @@ static struct native_filter *need_filter(const struct native_filter *self, PyObj
     return found;
 }
 
-static void leave_both(struct native_filter *one, bool alone, struct native_filter *other)
+/* Whether a filter needs to be alone: the first one if it changes, each if its adds are readers. */
+static bool needs_alone(const struct native_filter *filter, const struct native_filter *changed)
 {
-    native_filter_leave(one, alone);
-    if (other != one)
-        native_filter_leave(other, false);
+    return filter == changed || filter->concurrent;
 }
 
-/* `one` alone or not, `other` to read. */
-static bool enter_both(struct native_filter *one, bool alone, struct native_filter *other)
+static void leave_both(struct native_filter *one, struct native_filter *other,
+                       const struct native_filter *changed)
 {
-    if (one == other)
-        return native_filter_enter(one, false, alone);
-    const bool first = one < other;
-    struct native_filter *a = first ? one : other, *b = first ? other : one;
-    if (!native_filter_enter(a, false, first && alone))
+    native_filter_leave(one, needs_alone(one, changed));
+    if (other != one)
+        native_filter_leave(other, needs_alone(other, changed));
+}
+
+/* `changed`: that one of them, or NULL. */
+static bool enter_both(struct native_filter *one, struct native_filter *other,
+                       const struct native_filter *changed)
+{
+    struct native_filter *a = one < other ? one : other, *b = one < other ? other : one;
+    if (!native_filter_enter(a, false, needs_alone(a, changed)))
         return false;
-    if (native_filter_enter(b, false, !first && alone))
+    if (a == b || native_filter_enter(b, false, needs_alone(b, changed)))
         return true;
-    native_filter_leave(a, first && alone);
+    native_filter_leave(a, needs_alone(a, changed));
     return false;
 }
 
@@ -51,12 +56,12 @@ static bool join(struct native_filter *into, struct native_filter *from, joiner 
     bloomery_error error;
     bloomery_status status;
 
-    if (!enter_both(into, true, from))
+    if (!enter_both(into, from, into))
         return false;
     Py_BEGIN_ALLOW_THREADS;
     status = how(into->filter, from->filter, &error);
     Py_END_ALLOW_THREADS;
-    leave_both(into, true, from);
+    leave_both(into, from, into);
     if (status != BLOOMERY_OK)
         native_raise(into->state, &error, NULL);
     return status == BLOOMERY_OK;
@@ -150,12 +155,12 @@ static bool compare(struct native_filter *one, struct native_filter *other, bool
     bloomery_status status;
 
     *comparison = (bloomery_comparison)BLOOMERY_COMPARISON;
-    if (!enter_both(one, false, other))
+    if (!enter_both(one, other, NULL))
         return false;
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_compare(one->filter, other->filter, comparison, &error);
     Py_END_ALLOW_THREADS;
-    leave_both(one, false, other);
+    leave_both(one, other, NULL);
     if (status == BLOOMERY_UNSUPPORTED && quiet)
         return compare_files(one, other, comparison);
     if (status != BLOOMERY_OK && !(quiet && status == BLOOMERY_MISMATCH))
@@ -218,12 +223,12 @@ static PyObject *filter_fold(PyObject *object, PyObject *args, PyObject *keyword
         PyErr_SetString(PyExc_ValueError, "times must be from 1 to 30");
         return NULL;
     }
-    if (!native_filter_enter(self, false, false))
+    if (!native_filter_enter_whole(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_fold(self->filter, (uint32_t)times, NULL, &folded, &error);
     Py_END_ALLOW_THREADS;
-    native_filter_leave(self, false);
+    native_filter_leave_whole(self);
     return status == BLOOMERY_OK ? native_filter_new(Py_TYPE(object), folded, false)
                                  : native_raise(self->state, &error, NULL);
 }
@@ -236,12 +241,12 @@ static PyObject *filter_drop_counters(PyObject *object, PyObject *none)
     bloomery_status status;
 
     (void)none;
-    if (!native_filter_enter(self, false, false))
+    if (!native_filter_enter_whole(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS;
     status = bloomery_drop_counters(self->filter, NULL, &dropped, &error);
     Py_END_ALLOW_THREADS;
-    native_filter_leave(self, false);
+    native_filter_leave_whole(self);
     return status == BLOOMERY_OK ? native_filter_new(Py_TYPE(object), dropped, false)
                                  : native_raise(self->state, &error, NULL);
 }

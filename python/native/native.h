@@ -386,6 +386,10 @@ bool native_filter_ready(const struct native_filter *self, bool hashes);
 bool native_filter_enter(struct native_filter *self, bool hashes, bool alone);
 void native_filter_leave(struct native_filter *self, bool alone);
 
+/* The same for what reads all of it: where adds are readers, nobody may add meanwhile. */
+bool native_filter_enter_whole(struct native_filter *self);
+void native_filter_leave_whole(struct native_filter *self);
+
 /* The methods that stand in other files; each table ends with a NULL. */
 extern PyMethodDef native_filter_many_methods[];
 extern PyMethodDef native_filter_file_methods[];

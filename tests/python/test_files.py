@@ -106,6 +106,12 @@ def pickles_and_copies_are_equal(c):
     named.owner = "me"
     again = pickle.loads(pickle.dumps(named))
     c.expect(type(again) is Named and again.owner == "me" and type(named | named) is Named, "subclass")
+    before = sys.getrefcount(Named)
+    for _ in range(100):
+        pickle.loads(pickle.dumps(named)).add("x")
+        Named(10).close()
+    gc.collect()
+    c.expect(sys.getrefcount(Named) - before < 10, "a subclass is kept by its dead objects")
     static = Filter.build(KEYS, kind="static")
     c.expect(pickle.loads(pickle.dumps(static)).count_many(KEYS) == len(KEYS), "static")
 

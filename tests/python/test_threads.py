@@ -46,7 +46,11 @@ def adding_and_asking_from_many_threads_loses_nothing(c):
             for _ in range(20):
                 f.count_many(parts[0])
                 5 in f  # pylint: disable=pointless-statement
-        failure = in_threads([lambda part=part: adder(part) for part in parts] + [reader] * 2)
+        def whole():
+            for _ in range(10):
+                assert len(f.to_bytes()) > 0 and repr(f) and f.info(scan=True).adds >= 0
+                assert f.copy().adds <= 400_000
+        failure = in_threads([lambda part=part: adder(part) for part in parts] + [reader] * 2 + [whole] * 2)
         c.expect(failure is None, f"{failure!r}")
         c.expect(all(f.count_many(part) == len(part) for part in parts), f"a key is lost, concurrent={concurrent}")
         c.expect(f.adds == 400_000 and sum(new) >= 399_990, f"{f.adds} adds, {sum(new)} new")
