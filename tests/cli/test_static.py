@@ -65,6 +65,7 @@ def static_filter_says_what_to_do_instead(c):
     c.run("convert --kind static -o m.bloom b.bloom", code=2, stderr=has("does not know its keys"))
     c.run("convert --kind blocked -o m.bloom s.bloom", code=2, stderr=has("does not know its keys"))
     c.run("build --kind static --folds 1 -o m.bloom keys", code=2, stderr=has("no folds"))
+    c.run("query --positions s.bloom keys", code=2, stderr=has("have no bits of their own"))
     c.run("build --temp . -o m.bloom keys", code=2, stderr=has("--temp is for --kind static"))
     c.expect(c.read("s.bloom") == before and not os.path.exists(c.path("m.bloom")), "something changed")
 

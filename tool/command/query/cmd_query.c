@@ -291,6 +291,10 @@ static int print_positions(struct query *query, const struct tool_source *source
         return tool_usage("--positions is for one filter, not %zu", question->filter_count);
     if (query->key_count > 0 && source->count > 0)
         return tool_usage("--positions prints those of -k or those of inputs");
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(question->filters[0].filter, false, &info);
+    if (info.kind == BLOOMERY_STATIC)
+        return tool_usage("--positions: keys of a static filter have no bits of their own");
     if (query->key_count > 0)
         good = tool_positions_of_keys(question->filters[0].filter, &question->rules[0], query->keys,
                                       query->key_count, question->delimiter, &question->out,
