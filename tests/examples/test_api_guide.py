@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/api.md: each piece of C in it compiles without a warning, runs, and finds what it says."""
+
+import os
+import re
+import shlex
+import subprocess
+
+from runner import EMULATOR, Skip, case, main
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PAGE = os.path.join(ROOT, "docs", "api.md")
+
+
+@case
+def pieces_of_the_page_compile_and_hold(c):
+    if EMULATOR:
+        raise Skip("a compiler for this machine makes programs that the emulator does not run")
+    with open(PAGE, encoding="utf-8") as file:
+        text = file.read()
+    prelude, = re.findall(r"^```c prelude\n(.*?)^```$", text, re.M | re.S)
+    pieces = re.findall(r"^```c\n(.*?)^```$", text, re.M | re.S)
+    c.expect(len(pieces) == 11, f"{len(pieces)} pieces")
+    program = prelude
+    for number, piece in enumerate(pieces):
+        program += f"\nstatic int piece_{number}(void)\n{{\n{piece}}}\n"
+    program += "\nint main(void)\n{\n"
+    for number in range(len(pieces)):
+        program += f'    if (piece_{number}() != 0)\n        return fprintf(stderr, "piece {number}\\n"), 1;\n'
+    c.file("pieces.c", program + "    return 0;\n}\n")
+    library = os.environ["BLOOMERY_SHARED"]
+    compiler = shlex.split(os.environ.get("CC") or "cc")
+    done = subprocess.run([*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I",
+                           os.path.join(ROOT, "include"), "pieces.c", library, "-o", "pieces",
+                           "-Wl,-rpath," + os.path.dirname(library)], cwd=c.directory, capture_output=True, text=True,
+                          check=False)
+    c.expect(done.returncode == 0, done.stderr[:1500])
+    done = subprocess.run([c.path("pieces")], cwd=c.directory, capture_output=True, text=True, check=False)
+    c.expect(done.returncode == 0, f"{done.returncode}: {done.stdout}{done.stderr}")
+    c.expect("plum: definitely not there" in done.stdout and "a megabyte is enough for" in done.stdout, done.stdout)
+
+
+main()
