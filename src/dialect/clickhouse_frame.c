@@ -63,7 +63,7 @@ static struct block read_block(const uint8_t *at)
 
 static bool has_its_checksum(const uint8_t *at, uint32_t stored)
 {
-    const struct bloomery_piece all = {at + CHECKSUM, stored};
+    const struct bloomery_city_piece all = {at + CHECKSUM, stored};
     const bloomery_hash hash = bloomery_city128(&all, 1);
     return hash.lo == bloomery_load_u64(at) && hash.hi == bloomery_load_u64(at + 8);
 }
@@ -202,8 +202,8 @@ struct frame {
     bool part;
     uint32_t block_count;
     const uint8_t *blocks;
-    struct bloomery_piece before;
-    struct bloomery_piece after;
+    struct bloomery_city_piece before;
+    struct bloomery_city_piece after;
 };
 
 static void copy_bits(const struct bloomery_design *design, uint32_t layer, uint8_t *to)
@@ -300,8 +300,8 @@ static bool read_frame(const bloomery_filter *filter, struct frame *frame)
     if (before > room || after > room || before + after + 4 * (uint64_t)frame->block_count != room)
         return false;
     const uint8_t *around = frame->blocks + 4 * (size_t)frame->block_count;
-    frame->before = (struct bloomery_piece){around, (size_t)before};
-    frame->after = (struct bloomery_piece){around + before, (size_t)after};
+    frame->before = (struct bloomery_city_piece){around, (size_t)before};
+    frame->after = (struct bloomery_city_piece){around + before, (size_t)after};
     uint64_t left = before + filter->layers[0].bits / 8 + after;
     for (uint32_t i = 0; i < frame->block_count; i++) {
         const uint32_t bytes = bloomery_load_u32(frame->blocks + 4 * (size_t)i);
@@ -325,7 +325,7 @@ void bloomery_clickhouse_place(const bloomery_filter *filter, uint64_t *index, u
 enum { PIECES = 3 };
 
 static bloomery_status emit_pieces(struct bloomery_emitter *emitter,
-                                   const struct bloomery_piece *pieces, size_t count)
+                                   const struct bloomery_city_piece *pieces, size_t count)
 {
     bloomery_status status = BLOOMERY_OK;
     for (size_t i = 0; i < count && status == BLOOMERY_OK; i++)
@@ -334,18 +334,18 @@ static bloomery_status emit_pieces(struct bloomery_emitter *emitter,
 }
 
 /* The next `bytes` bytes of the pieces, which become shorter by them. */
-static bloomery_status emit_block(struct bloomery_emitter *emitter, struct bloomery_piece *pieces,
-                                  uint32_t bytes)
+static bloomery_status emit_block(struct bloomery_emitter *emitter,
+                                  struct bloomery_city_piece *pieces, uint32_t bytes)
 {
     uint8_t head[BLOCK];
-    struct bloomery_piece block[1 + PIECES] = {{head + CHECKSUM, SIZES}};
+    struct bloomery_city_piece block[1 + PIECES] = {{head + CHECKSUM, SIZES}};
     size_t left = bytes;
     head[CHECKSUM] = METHOD_NONE;
     bloomery_store_u32(head + CHECKSUM + 1, bytes + SIZES);
     bloomery_store_u32(head + CHECKSUM + 5, bytes);
     for (size_t i = 0; i < PIECES; i++) {
         const size_t now = left < pieces[i].bytes ? left : pieces[i].bytes;
-        block[1 + i] = (struct bloomery_piece){pieces[i].data, now};
+        block[1 + i] = (struct bloomery_city_piece){pieces[i].data, now};
         pieces[i].data += now;
         pieces[i].bytes -= now;
         left -= now;
@@ -372,7 +372,7 @@ bloomery_status bloomery_clickhouse_write(const bloomery_filter *filter, const u
                              "it is number %llu of the %llu filters of an index that was too large "
                              "to be kept with it: writing it alone would lose the others",
                              (unsigned long long)frame.index, (unsigned long long)frame.count);
-    struct bloomery_piece pieces[PIECES] = {
+    struct bloomery_city_piece pieces[PIECES] = {
         frame.before, {layer->payload, (size_t)(layer->bits / 8)}, frame.after};
     if (!frame.in_blocks)
         return emit_pieces(emitter, pieces, PIECES);

@@ -69,39 +69,45 @@ struct bloomery_hash_row {
  *   pybloom_3       positions: chunks of salted digests, MD5 where they fit in 128 bits
  *   pybloom_4       the same with XXH3-128 there
  */
-#define BLOOMERY_HASH_LIST(ROW)                       \
+#define BLOOMERY_HASH_OWN(ROW)                        \
     ROW(BLOOMERY_HASH_XXH3_128, xxh3_128, "xxh3-128") \
     ROW(BLOOMERY_HASH_SIPHASH, siphash, "siphash")    \
-    ROW(BLOOMERY_HASH_XXH3_64, xxh3_64, "xxh3-64")    \
-    ROW(16, murmur3, "murmur3-x64-128")               \
-    ROW(17, murmur3_cassandra, "murmur3-cassandra")   \
-    ROW(18, city64_pair, "city64-pair")               \
-    ROW(19, city64, "city64")                         \
-    ROW(20, fmix64, "fmix64")                         \
-    ROW(21, murmur64a, "murmur64a-pair")              \
-    ROW(22, murmur2, "murmur2-pair")                  \
-    ROW(23, xxh64, "xxh64")                           \
-    ROW(24, fnv1_modulo, "fnv1-modulo")               \
-    ROW(25, leveldb, "leveldb")                       \
-    ROW(26, rocksdb_legacy, "rocksdb-legacy")         \
-    ROW(27, xxph3, "xxph3")                           \
-    ROW(28, orc_bytes, "orc-bytes")                   \
-    ROW(29, orc_long, "orc-long")                     \
-    ROW(30, spark_pair, "spark-pair")                 \
-    ROW(31, murmur3_twice, "bits-and-blooms")         \
-    ROW(32, sha384_slices, "sha384-slices")           \
-    ROW(33, simple_seven, "simple-hash")              \
-    ROW(34, simple_six, "simple-hash-six")            \
-    ROW(35, md5_chain_a, "md5-chain-a")               \
-    ROW(36, md5_chain_b, "md5-chain-b")               \
-    ROW(37, md5_chain_c, "md5-chain-c")               \
-    ROW(38, md5_chain_d, "md5-chain-d")               \
-    ROW(39, md5_chain_e, "md5-chain-e")               \
-    ROW(40, md5_chain_f, "md5-chain-f")               \
-    ROW(41, md5_chain_g, "md5-chain-g")               \
-    ROW(42, pybloom_3, "pybloom-3")                   \
-    ROW(43, pybloom_4, "pybloom-4")                   \
+    ROW(BLOOMERY_HASH_XXH3_64, xxh3_64, "xxh3-64")
+#ifdef BLOOMERY_NO_DIALECTS /* the single file only */
+#define BLOOMERY_HASH_LIST(ROW) BLOOMERY_HASH_OWN(ROW)
+#else
+#define BLOOMERY_HASH_LIST(ROW)                     \
+    BLOOMERY_HASH_OWN(ROW)                          \
+    ROW(16, murmur3, "murmur3-x64-128")             \
+    ROW(17, murmur3_cassandra, "murmur3-cassandra") \
+    ROW(18, city64_pair, "city64-pair")             \
+    ROW(19, city64, "city64")                       \
+    ROW(20, fmix64, "fmix64")                       \
+    ROW(21, murmur64a, "murmur64a-pair")            \
+    ROW(22, murmur2, "murmur2-pair")                \
+    ROW(23, xxh64, "xxh64")                         \
+    ROW(24, fnv1_modulo, "fnv1-modulo")             \
+    ROW(25, leveldb, "leveldb")                     \
+    ROW(26, rocksdb_legacy, "rocksdb-legacy")       \
+    ROW(27, xxph3, "xxph3")                         \
+    ROW(28, orc_bytes, "orc-bytes")                 \
+    ROW(29, orc_long, "orc-long")                   \
+    ROW(30, spark_pair, "spark-pair")               \
+    ROW(31, murmur3_twice, "bits-and-blooms")       \
+    ROW(32, sha384_slices, "sha384-slices")         \
+    ROW(33, simple_seven, "simple-hash")            \
+    ROW(34, simple_six, "simple-hash-six")          \
+    ROW(35, md5_chain_a, "md5-chain-a")             \
+    ROW(36, md5_chain_b, "md5-chain-b")             \
+    ROW(37, md5_chain_c, "md5-chain-c")             \
+    ROW(38, md5_chain_d, "md5-chain-d")             \
+    ROW(39, md5_chain_e, "md5-chain-e")             \
+    ROW(40, md5_chain_f, "md5-chain-f")             \
+    ROW(41, md5_chain_g, "md5-chain-g")             \
+    ROW(42, pybloom_3, "pybloom-3")                 \
+    ROW(43, pybloom_4, "pybloom-4")                 \
     ROW(44, murmur3_cassandra_swapped, "murmur3-cassandra-swapped")
+#endif
 
 /* Hashes of other systems have numbers from here on. */
 enum { BLOOMERY_HASH_FOREIGN = 16 };

@@ -155,18 +155,18 @@ INLINE uint32_t count_with(const struct bloomery_layer *layer, const uint8_t *pa
         .count_positions = prefix##_count,                                                     \
     };
 
-INSTANCE(nibbles, 4, false, "positions")
-INSTANCE(bytes, 8, false, "positions")
-INSTANCE(atomic_nibbles, 4, true, "positions-concurrent")
-INSTANCE(atomic_bytes, 8, true, "positions-concurrent")
+INSTANCE(positions_nibbles, 4, false, "positions")
+INSTANCE(positions_bytes, 8, false, "positions")
+INSTANCE(positions_atomic_nibbles, 4, true, "positions-concurrent")
+INSTANCE(positions_atomic_bytes, 8, true, "positions-concurrent")
 
 const struct bloomery_operations *bloomery_counted_positions_operations(uint32_t cell_bits,
                                                                         bool concurrent)
 {
     assert(cell_bits == 4 || cell_bits == 8);
     if (cell_bits == 4)
-        return concurrent ? &atomic_nibbles_operations : &nibbles_operations;
-    return concurrent ? &atomic_bytes_operations : &bytes_operations;
+        return concurrent ? &positions_atomic_nibbles_operations : &positions_nibbles_operations;
+    return concurrent ? &positions_atomic_bytes_operations : &positions_bytes_operations;
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */

@@ -161,7 +161,7 @@ uint64_t bloomery_city64(const uint8_t *data, size_t bytes)
 enum { WINDOW = 128 };
 
 struct source {
-    const struct bloomery_piece *pieces;
+    const struct bloomery_city_piece *pieces;
     size_t count;
     size_t piece; /* where the last window began, and */
     size_t start; /* the first byte of that piece */
@@ -178,7 +178,7 @@ static const uint8_t *window(struct source *source, size_t at, size_t bytes)
         source->start += source->pieces[source->piece++].bytes;
         assert(source->piece < source->count);
     }
-    const struct bloomery_piece *piece = &source->pieces[source->piece];
+    const struct bloomery_city_piece *piece = &source->pieces[source->piece];
     size_t from = at - source->start;
     if (piece->bytes - from >= bytes)
         return piece->data + from;
@@ -248,7 +248,7 @@ static bloomery_hash long_128(struct source *source, size_t first, size_t bytes,
                            .hi = bloomery_city_mix(x + state.w.second, y + state.v.second)};
 }
 
-bloomery_hash bloomery_city128(const struct bloomery_piece *pieces, size_t count)
+bloomery_hash bloomery_city128(const struct bloomery_city_piece *pieces, size_t count)
 {
     struct source source = {.pieces = pieces, .count = count};
     size_t bytes = 0;

@@ -24,12 +24,12 @@ static inline uint64_t bloomery_city_mix(uint64_t lo, uint64_t hi)
 uint64_t bloomery_city64(const uint8_t *data, size_t bytes);
 
 /* Bytes that lie in several places, one behind the other. */
-struct bloomery_piece {
+struct bloomery_city_piece {
     const uint8_t *data;
     size_t bytes;
 };
 
 /* The 128 bits of all pieces taken together. Any of them may be empty. O(bytes). */
-bloomery_hash bloomery_city128(const struct bloomery_piece *pieces, size_t count);
+bloomery_hash bloomery_city128(const struct bloomery_city_piece *pieces, size_t count);
 
 #endif

@@ -45,7 +45,7 @@ static bloomery_status settle(bloomery_sieve *sieve, uint32_t number,
 }
 
 static bloomery_status emit(bloomery_sieve *sieve, uint32_t number,
-                            const struct bloomery_piece *piece, struct bloomery_tally *tally,
+                            const struct bloomery_disk_piece *piece, struct bloomery_tally *tally,
                             bloomery_error *error)
 {
     struct bloomery_disk *disk = sieve->disk;
@@ -93,7 +93,7 @@ bool bloomery_merges(const bloomery_sieve *sieve, uint32_t number, bool merge)
 
 /* On failure the queue is as it was, and so is the partition. */
 static bloomery_status decide_piece(bloomery_sieve *sieve, uint32_t number,
-                                    const struct bloomery_piece *piece, bool merge,
+                                    const struct bloomery_disk_piece *piece, bool merge,
                                     bloomery_error *error)
 {
     struct bloomery_queue_mark mark;
@@ -124,7 +124,7 @@ bloomery_status bloomery_decide(bloomery_sieve *sieve, uint32_t number, bool mer
     if (status != BLOOMERY_OK || partition->log_entries == 0)
         return status;
     const bool merges = bloomery_merges(sieve, number, merge);
-    struct bloomery_piece piece = bloomery_piece_begin(partition, merges);
+    struct bloomery_disk_piece piece = bloomery_piece_begin(partition, merges);
     while (status == BLOOMERY_OK && !piece.last) {
         status = bloomery_piece_next(sieve, number, &piece, error);
         if (status == BLOOMERY_OK)

@@ -280,7 +280,7 @@ static bloomery_status stage_partition(struct order *order, uint32_t number, boo
 {
     bloomery_sieve *sieve = order->sieve;
     const struct bloomery_disk *disk = sieve->disk;
-    struct bloomery_piece piece = bloomery_piece_begin(&disk->partition[number], merge);
+    struct bloomery_disk_piece piece = bloomery_piece_begin(&disk->partition[number], merge);
     bloomery_status status = BLOOMERY_OK;
     while (status == BLOOMERY_OK && !piece.last) {
         status = bloomery_piece_next(sieve, number, &piece, error);
@@ -384,7 +384,7 @@ static bloomery_status decide_all(struct order *order, bool merge, bloomery_erro
         bloomery_queue_rewind(sieve->queue, &mark);
     for (uint32_t i = 0; i < disk->partitions; i++) {
         const struct bloomery_partition *partition = &disk->partition[i];
-        const struct bloomery_piece all = {.to = partition->log_bytes, .last = true};
+        const struct bloomery_disk_piece all = {.to = partition->log_bytes, .last = true};
         if (status != BLOOMERY_OK)
             bloomery_stage_drop(sieve, i);
         else if (partition->staged != BLOOMERY_STAGED_NOT)

@@ -178,7 +178,7 @@ double bloomery_stage_cost(const struct bloomery_disk *disk,
                            const struct bloomery_partition *partition, bool merge);
 
 /* A part of a log that is decided at a time: whole frames, as many as a batch holds. */
-struct bloomery_piece {
+struct bloomery_disk_piece {
     uint64_t from; /* bytes of the log */
     uint64_t to;
     uint64_t waiting; /* its entries that are not decided */
@@ -192,22 +192,23 @@ struct bloomery_piece {
 
 /* Before the first piece of a partition, whose buffer is empty. `merge`: the decided part of the
  * log is merged too. */
-struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge);
+struct bloomery_disk_piece bloomery_piece_begin(const struct bloomery_partition *partition,
+                                                bool merge);
 /* The next one. BLOOMERY_CORRUPT: a damaged frame, or other entries than the manifest counts. */
 bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
-                                    struct bloomery_piece *piece, bloomery_error *error);
+                                    struct bloomery_disk_piece *piece, bloomery_error *error);
 
 /* Sorts a piece against the seen-set: disk->verdicts afterwards has a bit for each entry that is
  * not decided, behind those carried. With `merge`, writes a new seen-set and syncs it; if one is
  * staged already, from that one. Without, the log is one piece. On failure nothing of the partition
  * is staged. */
 bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
-                               const struct bloomery_piece *piece, bool merge,
+                               const struct bloomery_disk_piece *piece, bool merge,
                                bloomery_error *error);
 /* Takes over what was staged up to the end of this piece, by calling its entries decided. After a
  * merge of the last one it forgets the log. `decided`: entries that were not before. */
 void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
-                          const struct bloomery_piece *piece, uint64_t decided);
+                          const struct bloomery_disk_piece *piece, uint64_t decided);
 /* Or removes it. */
 void bloomery_stage_drop(bloomery_sieve *sieve, uint32_t number);
 

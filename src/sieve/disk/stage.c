@@ -44,7 +44,7 @@ double bloomery_stage_cost(const struct bloomery_disk *disk,
 struct batch {
     bloomery_sieve *sieve;
     struct bloomery_disk *disk;
-    const struct bloomery_piece *piece;
+    const struct bloomery_disk_piece *piece;
     uint32_t number;
     size_t count;   /* of values */
     size_t verdict; /* the bit of the next entry that is not decided */
@@ -62,10 +62,11 @@ static uint64_t greater(uint64_t one, uint64_t other)
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
-struct bloomery_piece bloomery_piece_begin(const struct bloomery_partition *partition, bool merge)
+struct bloomery_disk_piece bloomery_piece_begin(const struct bloomery_partition *partition,
+                                                bool merge)
 {
     assert(partition->entries == 0);
-    return (struct bloomery_piece){
+    return (struct bloomery_disk_piece){
         .to = merge ? BLOOMERY_FILE_HEADER : partition->decided_bytes,
         .before = partition->decided_entries,
     };
@@ -81,7 +82,7 @@ static bloomery_status other_count(const struct batch *batch, bloomery_error *er
 
 /* Walks headers until the batch is full, but for a word: verdicts that are carried need room before
  * those of the piece. A batch has room for more than one frame. */
-static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
+static bloomery_status walk(struct batch *batch, struct bloomery_disk_piece *piece,
                             bloomery_error *error)
 {
     const struct bloomery_partition *partition = &batch->disk->partition[batch->number];
@@ -108,7 +109,7 @@ static bloomery_status walk(struct batch *batch, struct bloomery_piece *piece,
 }
 
 bloomery_status bloomery_piece_next(bloomery_sieve *sieve, uint32_t number,
-                                    struct bloomery_piece *piece, bloomery_error *error)
+                                    struct bloomery_disk_piece *piece, bloomery_error *error)
 {
     const struct bloomery_partition *partition = &sieve->disk->partition[number];
     struct batch batch = {.sieve = sieve, .disk = sieve->disk, .number = number};
@@ -197,7 +198,7 @@ static bloomery_status load(struct batch *batch, bool merge, bloomery_error *err
 {
     struct bloomery_disk *disk = batch->disk;
     const struct bloomery_partition *partition = &disk->partition[batch->number];
-    const struct bloomery_piece *piece = batch->piece;
+    const struct bloomery_disk_piece *piece = batch->piece;
     bloomery_status status = bloomery_log_each(batch->sieve, batch->number, piece->from, piece->to,
                                                take_values, batch, error);
     if (status != BLOOMERY_OK)
@@ -381,7 +382,7 @@ static bloomery_status judge(void *context, const uint8_t *records, uint32_t cou
 static bloomery_status judge_all(struct batch *batch, bloomery_error *error)
 {
     struct bloomery_disk *disk = batch->disk;
-    const struct bloomery_piece *piece = batch->piece;
+    const struct bloomery_disk_piece *piece = batch->piece;
     const size_t end = piece->carried + piece->waiting;
     assert(piece->carried < 64 && piece->waiting <= disk->batch);
     memset(disk->verdicts, 0, bloomery_sieve_bits_bytes(end));
@@ -396,7 +397,7 @@ static bloomery_status judge_all(struct batch *batch, bloomery_error *error)
 }
 
 bloomery_status bloomery_stage(bloomery_sieve *sieve, uint32_t number,
-                               const struct bloomery_piece *piece, bool merge,
+                               const struct bloomery_disk_piece *piece, bool merge,
                                bloomery_error *error)
 {
     struct batch batch = {.sieve = sieve, .disk = sieve->disk, .piece = piece, .number = number};
@@ -451,7 +452,7 @@ static void forget_log(bloomery_sieve *sieve, uint32_t number)
 }
 
 void bloomery_stage_adopt(bloomery_sieve *sieve, uint32_t number,
-                          const struct bloomery_piece *piece, uint64_t decided)
+                          const struct bloomery_disk_piece *piece, uint64_t decided)
 {
     struct bloomery_partition *partition = &sieve->disk->partition[number];
     const bool merged = partition->staged == BLOOMERY_STAGED_MERGE;

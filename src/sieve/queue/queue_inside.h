@@ -81,7 +81,7 @@ struct bloomery_ring_frame {
 };
 
 /* The slots of frames [base, base + count); a power of two of slots. */
-struct bloomery_ring {
+struct bloomery_queue_ring {
     struct bloomery_ring_frame **slots;
     uint64_t capacity;
     uint64_t base;
@@ -91,15 +91,18 @@ struct bloomery_ring {
 };
 
 /* Behind the last one; the copy of a body. BLOOMERY_FULL, BLOOMERY_OUT_OF_MEMORY. */
-bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_ring *ring,
+bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_queue_ring *ring,
                                   const struct bloomery_ring_frame *facts, const void *body,
                                   bloomery_error *error);
 /* NULL if it was given back, or never was. */
-struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number);
-void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number);
+struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_queue_ring *ring,
+                                               uint64_t number);
+void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_queue_ring *ring,
+                        uint64_t number);
 /* Drops all from this one on. */
-void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number);
-void bloomery_ring_free(struct bloomery_store *store, struct bloomery_ring *ring);
+void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_queue_ring *ring,
+                       uint64_t number);
+void bloomery_ring_free(struct bloomery_store *store, struct bloomery_queue_ring *ring);
 
 /* ---- The queue ------------------------------------------------------------------------------- */
 
@@ -125,7 +128,7 @@ struct bloomery_queue {
     uint32_t buffer_bytes;
     uint32_t buffer_leases; /* without directory */
     uint8_t *buffer;
-    struct bloomery_ring ring; /* without directory */
+    struct bloomery_queue_ring ring; /* without directory */
 
     /* The head: the frame it is in, and what of it was taken. */
     struct bloomery_queue_position head;

@@ -14,7 +14,7 @@ static uint64_t bytes_of(uint32_t body)
     return sizeof(struct bloomery_ring_frame) + body;
 }
 
-static struct bloomery_ring_frame **slot(const struct bloomery_ring *ring, uint64_t number)
+static struct bloomery_ring_frame **slot(const struct bloomery_queue_ring *ring, uint64_t number)
 {
     assert(ring->capacity > 0 && (ring->capacity & (ring->capacity - 1)) == 0);
     return &ring->slots[number & (ring->capacity - 1)];
@@ -26,10 +26,10 @@ static bloomery_status no_memory(bloomery_error *error, uint64_t bytes)
                          "no memory for a frame of the queue of %" PRIu64 " bytes", bytes);
 }
 
-static bloomery_status grow(struct bloomery_store *store, struct bloomery_ring *ring,
+static bloomery_status grow(struct bloomery_store *store, struct bloomery_queue_ring *ring,
                             bloomery_error *error)
 {
-    struct bloomery_ring larger = *ring;
+    struct bloomery_queue_ring larger = *ring;
     larger.capacity = ring->capacity == 0 ? 64 : 2 * ring->capacity;
     const uint64_t bytes = larger.capacity * SLOT_BYTES;
     larger.slots = bloomery_store_take(store, bytes);
@@ -43,7 +43,7 @@ static bloomery_status grow(struct bloomery_store *store, struct bloomery_ring *
     return BLOOMERY_OK;
 }
 
-bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_ring *ring,
+bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_queue_ring *ring,
                                   const struct bloomery_ring_frame *facts, const void *body,
                                   bloomery_error *error)
 {
@@ -69,14 +69,15 @@ bloomery_status bloomery_ring_add(struct bloomery_store *store, struct bloomery_
     return BLOOMERY_OK;
 }
 
-struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_ring *ring, uint64_t number)
+struct bloomery_ring_frame *bloomery_ring_find(const struct bloomery_queue_ring *ring,
+                                               uint64_t number)
 {
     if (number < ring->base || number - ring->base >= ring->count)
         return NULL;
     return *slot(ring, number);
 }
 
-static void give(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number)
+static void give(struct bloomery_store *store, struct bloomery_queue_ring *ring, uint64_t number)
 {
     struct bloomery_ring_frame *frame = *slot(ring, number);
     if (frame == NULL)
@@ -88,7 +89,8 @@ static void give(struct bloomery_store *store, struct bloomery_ring *ring, uint6
     *slot(ring, number) = NULL;
 }
 
-void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number)
+void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_queue_ring *ring,
+                        uint64_t number)
 {
     if (bloomery_ring_find(ring, number) == NULL)
         return;
@@ -100,7 +102,8 @@ void bloomery_ring_drop(struct bloomery_store *store, struct bloomery_ring *ring
     assert(ring->count > 0 || ring->bytes == ring->capacity * SLOT_BYTES);
 }
 
-void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring, uint64_t number)
+void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_queue_ring *ring,
+                       uint64_t number)
 {
     while (ring->count > 0 && ring->base + ring->count > number) {
         give(store, ring, ring->base + ring->count - 1);
@@ -111,7 +114,7 @@ void bloomery_ring_cut(struct bloomery_store *store, struct bloomery_ring *ring,
     assert(ring->count > 0 || ring->bytes == ring->capacity * SLOT_BYTES);
 }
 
-void bloomery_ring_free(struct bloomery_store *store, struct bloomery_ring *ring)
+void bloomery_ring_free(struct bloomery_store *store, struct bloomery_queue_ring *ring)
 {
     bloomery_ring_cut(store, ring, 0);
     bloomery_store_give(store, ring->slots, ring->capacity * SLOT_BYTES);
