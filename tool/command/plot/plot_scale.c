@@ -164,10 +164,11 @@ const char *tool_curve_planned(char text[TOOL_PLOT_TEXT_BYTES], const struct too
     char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES];
     text[0] = '\0';
     if (curve->planned_keys > 0)
-        snprintf(text, TOOL_PLOT_TEXT_BYTES, "planned: %s key%s at a rate of %s (%s)",
+        snprintf(text, TOOL_PLOT_TEXT_BYTES, "planned: %s key%s at a rate of %s (%s)%s",
                  tool_format_count(keys, curve->planned_keys), curve->planned_keys == 1 ? "" : "s",
                  tool_format_rate(rate, curve->planned_rate),
-                 tool_format_odds(odds, curve->planned_rate));
+                 tool_format_odds(odds, curve->planned_rate),
+                 curve->kind == BLOOMERY_SCALABLE ? ", however far it grows" : "");
     return text;
 }
 

@@ -146,19 +146,28 @@ static void put_rates(struct tool_out *out, const struct tool_rate_range *range)
     }
 }
 
+/* From where the curve rises above the lower edge. */
 static void put_curve(struct tool_out *out, const struct tool_curve *curve,
                       const struct tool_rate_range *range)
 {
-    const double low = pow(10, -(double)range->bottom);
+    const double edge = -(double)range->bottom;
+    double before = -INFINITY;
     bool begun = false;
     for (size_t i = 0; i < curve->count; i++) {
-        const struct tool_curve_point *point = &curve->points[i];
-        /* The last point below the drawing stands at its lower edge, where the curve comes in. */
-        if (point->rate < low && (i + 1 == curve->count || curve->points[i + 1].rate < low))
-            continue;
-        tool_out_format(out, "%s%.1f %.1f", begun ? " L" : "<path class=\"curve\" d=\"M",
-                        x_of(curve, (double)point->keys), y_of(range, point->rate));
-        begun = true;
+        const double keys = (double)curve->points[i].keys, rate = curve->points[i].rate;
+        const double height = log10(rate);
+        if (height >= edge && !begun) {
+            double entry = keys;
+            if (isfinite(before))
+                entry -= (keys - (double)curve->points[i - 1].keys) * (height - edge) /
+                         (height - before);
+            tool_out_format(out, "<path class=\"curve\" d=\"M%.1f %.1f", x_of(curve, entry),
+                            isfinite(before) ? (double)BOTTOM : y_of(range, rate));
+            begun = true;
+        }
+        if (begun)
+            tool_out_format(out, " L%.1f %.1f", x_of(curve, keys), y_of(range, rate));
+        before = height;
     }
     if (begun)
         tool_out_text(out, "\"/>\n");
@@ -171,7 +180,8 @@ static void put_planned(struct tool_out *out, const struct tool_curve *curve,
         return;
     const double x = x_of(curve, (double)curve->planned_keys);
     const double y = y_of(range, curve->planned_rate);
-    put_line(out, "guide", LEFT, y, x, y);
+    /* A scalable filter stays below its rate however far it grows. */
+    put_line(out, "guide", LEFT, y, curve->kind == BLOOMERY_SCALABLE ? RIGHT : x, y);
     put_line(out, "guide", x, y, x, BOTTOM);
     tool_out_format(out, "<circle class=\"planned\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"/>\n", x, y);
     put_label(out, "small", x + 10, y + 18, "planned");

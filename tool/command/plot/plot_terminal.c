@@ -134,7 +134,9 @@ static void draw_planned(struct canvas *canvas, const struct tool_curve *curve)
     const unsigned row = dot_row(canvas, log10(curve->planned_rate)) / 4;
     for (unsigned at = row; at < ROWS; at++)
         canvas->marks[at][column] = GUIDE_DOWN;
-    for (unsigned at = 0; at < column; at++)
+    /* A scalable filter stays below its rate however far it grows. */
+    const unsigned end = curve->kind == BLOOMERY_SCALABLE ? canvas->columns : column;
+    for (unsigned at = 0; at < end; at++)
         canvas->marks[row][at] = GUIDE_ACROSS;
     canvas->marks[row][column] = PLANNED;
 }
