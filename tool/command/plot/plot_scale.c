@@ -15,7 +15,7 @@ enum {
     DECADES_BELOW_PLAN = 6, /* a filter with hardly a key has rates like 1e-30 */
 };
 
-#define MARGIN 0.7 /* decades */
+#define MARGIN 1.7 /* decades */
 
 double tool_tick_step(double max, unsigned ticks)
 {
@@ -44,7 +44,8 @@ struct tool_rate_range tool_curve_range(const struct tool_curve *curve)
     /* The interesting part begins a little below the plan, or below what is now. */
     const double last = curve->points[curve->count - 1].rate;
     const double planned = curve->planned_rate > 0 ? curve->planned_rate : last;
-    const double now = curve->now_predicted > 0 ? curve->now_predicted : last;
+    const bool drawn = curve->now_predicted > 0 && curve->now_keys <= (double)curve->keys_max;
+    const double now = drawn ? curve->now_predicted : last;
     const double lowest = fmin(planned, last) * pow(10, -DECADES_BELOW_PLAN);
     const double low = fmax(fmin(fmin(planned, last), now), fmax(lowest, pow(10, -DECADES_MAX)));
     const double high = fmin(1, fmax(fmax(planned, last), now));
@@ -78,9 +79,11 @@ double tool_curve_height(const struct tool_curve *curve, double keys)
 
 /* ---- Bins ------------------------------------------------------------------------------------ */
 
+/* Of few blocks what they might have been is shown, too. */
 static bool is_shown(const struct tool_block_fill *fill, unsigned set)
 {
-    return fill->measured[set] > 0 || fill->expected[set] >= 0.5;
+    return fill->measured[set] > 0 ||
+           fill->expected[set] >= fmin(0.5, 0.001 * (double)fill->blocks);
 }
 
 void tool_bins_make(const struct tool_block_fill *fill, unsigned bins, struct tool_bins *made)

@@ -216,8 +216,7 @@ static void print_axis(struct tool_out *out, const struct canvas *canvas)
     for (unsigned column = 0; column < canvas->columns; column++)
         tool_out_text(out,
                       canvas->utf8 ? (ticks[column] ? "┬" : "─") : (ticks[column] ? "+" : "-"));
-    tool_out_format(out, "\n%s\n%*srate, logarithmic, over keys in the filter\n", line,
-                    LABEL_COLUMNS + 2, "");
+    tool_out_format(out, "\n%s\n%*srate (logarithmic) over keys\n", line, LABEL_COLUMNS + 2, "");
 }
 
 int tool_curve_print(const struct tool_curve *curve)
