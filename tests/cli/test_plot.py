@@ -430,7 +430,7 @@ def wrong_inputs_are_refused(c):
         c.run(f"plot {line}", code=2, stderr=has("bloomery: plot: ", said, TRY))
     for line, said in (("nosuch", "nosuch: No such file or directory"), ("text", "text: not a Bloomery filter"),
                        ("--fill half", "half: cut short"), (".", ".: "), ("-n 1M --memory 1k", "rate"),
-                       ("-n 10 -p 0.01 --probes 20", "20 are wanted"), ("-", "standard input")):
+                       ("-n 10 -p 0.01 --probes 20", "20 are wanted"), ("-", "not a regular file")):
         c.run(f"plot {line}", code=2, stderr=has("bloomery: plot: ", said))
     c.expect(c.names() == ["f", "g", "half", "text"], f"{c.names()}")
 
