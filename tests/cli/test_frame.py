@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from runner import case, has, main
+from runner import EMULATOR, Skip, case, has, main
 
 
 def listed(c, line):
@@ -30,7 +30,7 @@ def options_of(text):
 def described_in(help_text):
     """The options that a help describes, not those that it mentions."""
     lines = (line for line in help_text.splitlines() if re.match(r" {2,6}(-\w, )?--[a-z]", line))
-    return options_of("\n".join(re.split(r"(?<=\S) {2,}", line)[0][:26] for line in lines))
+    return {name for line in lines for name in re.findall(r"(?:^ +|, )(--[a-z][a-z0-9-]+)", line)}
 
 
 def manual(name="bloomery"):
@@ -99,6 +99,40 @@ def manual_and_help_name_the_same_options(c):
     for command, options in pages.items():
         unknown = options - everything - {"--pipe", "--full", "--force", "--process-memory"}
         c.expect(not unknown, f"no help has {sorted(unknown)}, which the page of {command} names")
+
+
+# Options that are taken, and that no help shows: older names, and a second use of a letter.
+UNSHOWN = {"--help", "--lines", "--key-file", "--full", "--force", "--process-memory"}
+
+
+@case
+def help_shows_every_option_that_is_taken(c):
+    if EMULATOR:
+        raise Skip("what is preloaded is for the emulator, not for the program")
+    preloaded = {"LD_PRELOAD": os.environ["BLOOMERY_OPTIONS_TABLE"]}
+    of_build = described_in(c.run("build --help", stdout=None)[0].decode())
+    for command in commands(c):
+        if command == "sieve":  # which has commands, not options
+            continue
+        text = c.run(f"{command} --help", stdout=None)[0].decode()
+        table = c.run(f"{command} x", stdout=None, environment=preloaded)[0].decode().split("\n")
+        taken = [row.split(" ") for row in table if row]
+        c.expect(len(taken) > 2, f"{command}: its options were not printed: {table}")
+        values = {name: value for name, value, _ in taken}
+        described = "\n".join(re.findall(r"^ {2,6}(?:-\w, )?--[a-z].*$", text, re.M))
+        shown = described_in(text)
+        c.expect(shown <= set(values), f"{command} does not take {sorted(shown - set(values))}")
+        missing = {name for name in values if name.startswith("--")} - shown - UNSHOWN
+        if "'bloomery help build'" in text:  # where the options for keys are described
+            missing -= of_build
+        c.expect(not missing, f"{command} takes {sorted(missing)}, which its help does not show")
+        for name, value, letter in taken:
+            if f"-{letter}" in values and name in shown:
+                c.expect(f"-{letter}, {name}" in text, f"{command}: {name} is not shown with -{letter}")
+            if name in shown:  # a value is written behind the name, by a word in capitals or in brackets
+                has_value = re.search(rf"(?<![\w-]){name}(\[=|=| \[?)(?!ASCII)[A-Z][A-Z/]*(?![a-z])"
+                                      rf"|{name} lineage", described) is not None
+                c.expect(has_value == (value != "0"), f"{command} {name}: its value, {value}")
 
 
 @case
