@@ -28,8 +28,9 @@ enum {
 
 static unsigned cells_set(const unsigned char *block, uint32_t cell_bits)
 {
+    const size_t bytes = (size_t)CELLS / 8 * cell_bits;
     unsigned set = 0;
-    for (size_t i = 0; i < CELLS / 8 * cell_bits; i += sizeof(uint64_t)) {
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, block + i, sizeof(word));
         if (cell_bits == 4) { /* the lowest bit of each counter: whether one of its bits is set */

@@ -246,8 +246,8 @@ static bool may_write(const struct wish *wish)
 {
     struct stat facts;
     const char *path = wish->output.path;
-    if (!tool_text_output_is_file(&wish->output) || wish->force || stat(path, &facts) != 0 ||
-        !S_ISREG(facts.st_mode) || facts.st_size == 0)
+    if (path == NULL || !tool_text_output_is_file(&wish->output) || wish->force ||
+        stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0)
         return true;
     tool_error("%s: exists; --force overwrites it", path);
     return false;

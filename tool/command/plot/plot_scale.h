@@ -25,7 +25,7 @@ struct tool_rate_range {
 struct tool_rate_range tool_curve_range(const struct tool_curve *curve);
 
 /* Where a rate of this logarithm stands: 0 at the top of a drawing, 1 at its bottom, and in
- * between. /
+ * between. */
 double tool_rate_place(const struct tool_rate_range *range, double height);
 
 /* The logarithm to base 10 of the curve's rate with so many keys, between its points a straight
