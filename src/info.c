@@ -250,3 +250,12 @@ double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set)
     const struct bloomery_layer *last = &filter->layers[newest];
     return keys + filter->kind->estimate(last, bits_set < last->bits ? bits_set : last->bits);
 }
+
+double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys)
+{
+    const uint64_t held = keys < BLOOMERY_KEYS_MAX ? keys : BLOOMERY_KEYS_MAX;
+    if (filter->kind->hands_on) /* its hash is in the rate */
+        return filter->kind->expected_rate(filter->layers, held);
+    const struct bloomery_layer *newest = &filter->layers[bloomery_layer_count(filter) - 1];
+    return with_hash(filter, (double)held, filter->kind->expected_rate(newest, held));
+}

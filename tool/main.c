@@ -12,8 +12,9 @@
 #include <zlib.h>
 
 static const struct tool_command *const commands[] = {
-    &cmd_plan, &cmd_build,   &cmd_add,      &cmd_remove,  &cmd_query,   &cmd_dedupe,   &cmd_merge,
-    &cmd_fold, &cmd_convert, &cmd_dialects, &cmd_compare, &cmd_inspect, &cmd_generate, &cmd_sieve,
+    &cmd_plan,    &cmd_build,   &cmd_add,  &cmd_remove,   &cmd_query,
+    &cmd_dedupe,  &cmd_merge,   &cmd_fold, &cmd_convert,  &cmd_dialects,
+    &cmd_compare, &cmd_inspect, &cmd_plot, &cmd_generate, &cmd_sieve,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };

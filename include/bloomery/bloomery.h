@@ -1184,6 +1184,15 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filte
  */
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 
+/*
+ * The expected rate of a filter of this shape that holds `keys` distinct keys, whatever it holds
+ * now: expected_rate of an info is this rate for the estimated keys. Of filters of other systems
+ * too, by their own scheme. Of a scalable filter it is that of its newest layer alone. A static
+ * filter has one rate for any keys. 0 for 0 keys; more than 2^48 keys count as 2^48. Reads no bits;
+ * some ms.
+ */
+BLOOMERY_PUBLIC double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);
+
 /* The name of a hash, "xxh3-64" or "murmur3-x64-128"; NULL for an unknown number. */
 BLOOMERY_PUBLIC const char *bloomery_hash_name(uint32_t id);
 

@@ -426,7 +426,8 @@ typedef struct bloomery_sieve_info {
 
 #define BLOOMERY_SIEVE_INFO BLOOMERY_SIZED(bloomery_sieve_info)
 
-/* O(partitions), and O(1) with the memory engine, whose filter is not read. */
+/* Fills `info` with what is in the sieve and what it takes. O(partitions), and O(1) with the memory
+ * engine, whose filter is not read. */
 BLOOMERY_PUBLIC void bloomery_sieve_info_get(bloomery_sieve *sieve, bloomery_sieve_info *info);
 
 /*
@@ -564,7 +565,8 @@ typedef struct bloomery_sieve_plan {
 
 #define BLOOMERY_SIEVE_PLAN BLOOMERY_SIZED(bloomery_sieve_plan)
 
-/* BLOOMERY_BAD_ARGUMENT if keys is 0 or over 2^48, pushes is below keys, the memory is below
+/* Computes what a sieve takes, before it is made, from the fields that the caller has set.
+ * BLOOMERY_BAD_ARGUMENT if keys is 0 or over 2^48, pushes is below keys, the memory is below
  * min_memory (the text says it), or another field is out of its range. The plan is unchanged on
  * failure. */
 BLOOMERY_PUBLIC bloomery_status bloomery_sieve_plan_solve(bloomery_sieve_plan *plan,

@@ -76,7 +76,7 @@ def compile_all(jobs):
 class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
-    PARTS = ["include", "src", "tool", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
+    PARTS = ["include", "src", "tool", "scripts", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
              "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "fuzz"]
 
     def __init__(self, folder):
@@ -223,6 +223,7 @@ class Tree:
         if program.startswith("cli/"):
             environment["BLOOMERY_TOOL"] = self.command(broken)
             environment["BLOOMERY_COUNTED_CALLS"] = self.preloaded("counted_calls")
+            environment["BLOOMERY_OPTIONS_TABLE"] = self.preloaded("options_table")
             if program.endswith("/test_experiment.py"):
                 environment["BLOOMERY_EXPERIMENT"] = self.experiment(broken)
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)

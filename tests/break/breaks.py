@@ -22,6 +22,19 @@ class Break:
 
 
 BREAKS = [
+    # Help and plot.
+    Break("an_option_is_taken_and_not_shown", "sieve_push.c",
+          [('    "  -0, --null           a list has NUL in place of newlines\\n"\n', "")],
+          "cli/test_frame.py/help_shows_every_option_that_is_taken"),
+    Break("an_option_is_shown_and_not_completed", "cmd_fold.c",
+          [('"      --times D      halve it D times, 1 to 30. Default 1\\n"', '"      --times D      halve it so often\\n"')],
+          "cli/test_completions.py/completions_are_as_made_from_the_help"),
+    Break("the_rate_of_a_chain_is_that_of_its_newest_layer", "rate_curve.c:chain_rate()",
+          [("none += log1p(-rate);", "none = log1p(-rate);")],
+          "cli/test_plot.py/rate_of_a_chain_is_that_of_all_its_layers"),
+    Break("a_curve_ends_before_the_keys_of_now", "rate_curve.c:choose_end()",
+          [("end = fmax(end, room_past_now * curve->now_keys);", "(void)room_past_now;")],
+          "cli/test_plot.py/curve_of_a_filter_goes_through_what_inspect_says"),
     # Corpora.
     Break("a_paragraph_is_repeated_by_itself", "take_new()",
           [("keys->weights[weighed->first + twin->place]++;", "append(keys, weighed, hash);")],

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from runner import case, has, main
+from runner import EMULATOR, Skip, case, has, main
 
 
 def listed(c, line):
@@ -27,10 +27,22 @@ def options_of(text):
     return set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", text)) - {"--help", "--version"}
 
 
-def manual():
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man", "bloomery.1")
+def described_in(help_text):
+    """The options that a help describes, not those that it mentions."""
+    lines = (line for line in help_text.splitlines() if re.match(r" {2,6}(-\w, )?--[a-z]", line))
+    return {name for line in lines for name in re.findall(r"(?:^ +|, )(--[a-z][a-z0-9-]+)", line)}
+
+
+def manual(name="bloomery"):
+    """A page of the manual, without what quotes and joins words in its source."""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "man", name + ".1")
     with open(path, encoding="utf-8") as file:
         return file.read().replace("\\-", "-")
+
+
+def page_of(command):
+    """Parts of the sieve share a page."""
+    return manual("bloomery-" + command.split()[0])
 
 
 @case
@@ -61,18 +73,79 @@ def every_command_refuses_a_wrong_option_with_a_hint(c):
 
 @case
 def manual_and_help_name_the_same_options(c):
-    known = manual()
-    older = known.partition("Older names:\n")[2].partition(".PP\n")[0]
+    main = manual()
+    older = main.partition("Older names:\n")[2].partition(".PP\n")[0]
     c.expect("--lines" in older and "--key-file" in older, "the manual lacks the older names")
-    helps = set()
+    of_rules = options_of(main.partition(".SH RULES FOR KEYS")[2].partition("\n.SH")[0])
+    of_all = options_of(main.partition(".SH DESCRIPTION")[2].partition("\n.SH")[0])
+    helps, pages = {}, {}
     for command in commands(c):
-        options = options_of(c.run(f"{command} --help", stdout=None)[0].decode())
-        missing = sorted(options - options_of(known.replace(older, "")))
-        c.expect(not missing, f"{command}: the manual lacks {missing}")
-        helps |= options
+        text = c.run(f"{command} --help", stdout=None)[0].decode()
+        options = described_in(text)
+        c.expect(len(options) >= (command.split()[0] not in ("dialects", "sieve")) * 2,
+                 f"{command}: no options found in its help")
+        page = page_of(command)
+        known = options_of(page) | of_all
+        if "RULES FOR KEYS" in page:
+            known |= of_rules
+        missing = sorted(options - known)
+        c.expect(not missing, f"{command}: its page lacks {missing}")
+        helps.setdefault(command.split()[0], set()).update(options_of(text))
+        pages[command.split()[0]] = options_of(page)
+    everything = set().union(*helps.values())
     # Of other programs, and an example of a shortened one.
-    unknown = options_of(known.replace(older, "")) - helps - {"--pipe", "--rat"}
-    c.expect(not unknown, f"no help has {sorted(unknown)}, which the manual names")
+    unknown = options_of(main.replace(older, "")) - everything - {"--rat"}
+    c.expect(not unknown, f"no help has {sorted(unknown)}, which bloomery.1 names")
+    for command, options in pages.items():
+        unknown = options - everything - {"--pipe", "--full", "--force", "--process-memory"}
+        c.expect(not unknown, f"no help has {sorted(unknown)}, which the page of {command} names")
+
+
+# Options that are taken, and that no help shows: older names, and a second use of a letter.
+UNSHOWN = {"--help", "--lines", "--key-file", "--full", "--force", "--process-memory"}
+
+
+@case
+def help_shows_every_option_that_is_taken(c):
+    if EMULATOR:
+        raise Skip("what is preloaded is for the emulator, not for the program")
+    preloaded = {"LD_PRELOAD": os.environ["BLOOMERY_OPTIONS_TABLE"]}
+    of_build = described_in(c.run("build --help", stdout=None)[0].decode())
+    for command in commands(c):
+        if command == "sieve":  # which has commands, not options
+            continue
+        text = c.run(f"{command} --help", stdout=None)[0].decode()
+        table = c.run(f"{command} x", stdout=None, environment=preloaded)[0].decode().split("\n")
+        taken = [row.split(" ") for row in table if row]
+        c.expect(len(taken) > 2, f"{command}: its options were not printed: {table}")
+        values = {name: value for name, value, _ in taken}
+        described = "\n".join(re.findall(r"^ {2,6}(?:-\w, )?--[a-z].*$", text, re.M))
+        shown = described_in(text)
+        c.expect(shown <= set(values), f"{command} does not take {sorted(shown - set(values))}")
+        missing = {name for name in values if name.startswith("--")} - shown - UNSHOWN
+        if "'bloomery help build'" in text:  # where the options for keys are described
+            missing -= of_build
+        c.expect(not missing, f"{command} takes {sorted(missing)}, which its help does not show")
+        for name, value, letter in taken:
+            if f"-{letter}" in values and name in shown:
+                c.expect(f"-{letter}, {name}" in text, f"{command}: {name} is not shown with -{letter}")
+            if name in shown:  # a value is written behind the name, by a word in capitals or in brackets
+                has_value = re.search(rf"(?<![\w-]){name}(\[=|=| \[?)(?!ASCII)[A-Z][A-Z/]*(?![a-z])"
+                                      rf"|{name} lineage", described) is not None
+                c.expect(has_value == (value != "0"), f"{command} {name}: its value, {value}")
+
+
+@case
+def every_command_has_a_page_of_its_own(c):
+    main = manual()
+    for command in commands(c):
+        name = command.split()[0]
+        page = page_of(command)
+        for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO"):
+            c.expect(f"\n.SH {section}\n" in page, f"{name}: no section {section}")
+        c.expect(f"bloomery-{name} (1)" in main, f"bloomery.1 does not name the page of {name}")
+    for section in ("ENVIRONMENT", "FILES", "SEE ALSO", "EXIT STATUS"):
+        c.expect(f".SH {section}\n" in main, f"bloomery.1 has no section {section}")
 
 
 @case

@@ -71,7 +71,9 @@ static const char import_help[] =
     "job, recognised by its first line of 40 hexadecimal digits. Of that each such\n"
     "line is a key, without a carriage return behind it; other lines, such as one\n"
     "that a crash cut off, are passed over and counted.\n"
-    "\n" TOOL_SIEVE_MEMORY_HELP TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
+    "\n"
+    "  -0, --null           a list has NUL in place of newlines\n" TOOL_SIEVE_MEMORY_HELP
+        TOOL_SIEVE_SYNC_HELP TOOL_SIEVE_WAIT_HELP TOOL_PROGRESS_HELP
     "  -q, --quiet          no report at the end\n"
     "      --json           the report as one JSON object\n"
     "\n" TOOL_SIEVE_MAKE_HELP "\n"

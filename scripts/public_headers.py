@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the installed headers declare, for the scripts that read them: make-manual and check-interface."""
+
+import os
+import re
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HEADERS = ["bloomery", "inline", "dialect", "redisbloom", "sieve"]
+# A comment or none, and a declaration: of a public function, or of one that is compiled into the caller.
+DECLARED = re.compile(r"^(?:BLOOMERY_PUBLIC |static inline )([^;{]*?\b(bloomery_\w+)\s*\([^;{]*?\))\s*[;{]", re.M)
+COMMENT = re.compile(r"/\*(?!-)(.*?)\*/", re.S)
+SECTION = re.compile(r"^/\* ---- (\d+)\.? +(.*?) -+ \*/$", re.M)
+CONTINUES = re.compile(r"(The same|As |Like |Ends leases at once|Estimates)")
+# Compiled into the caller with bloomery_inline_may_contain, and not for others.
+STEPS = {"bloomery_inline_high", "bloomery_inline_fold", "bloomery_inline_hits", "bloomery_inline_in_line"}
+
+
+class Function:
+    """A public function: its names' page, its declaration and what is said of it."""
+
+    def __init__(self, name, declaration, text, section, before):
+        self.name, self.declaration, self.text = name, declaration, text
+        self.section, self.before = section, before
+
+
+class Header:
+    """An installed header: its opening comment, its functions and its types."""
+
+    def __init__(self, name, text):
+        self.name = name
+        self.page = "bloomery.h" if name == "bloomery" else f"bloomery_{name}.h"
+        self.include = f"bloomery/{name}.h"
+        comments = list(COMMENT.finditer(text))
+        self.opening = plain(comments[1].group(1))  # the first one is the licence
+        self.functions = functions_of(text[comments[1].end():])
+        self.types = types_of(text[comments[1].end():])
+
+
+def plain(comment):
+    """A comment's lines without what makes them a comment."""
+    lines = [re.sub(r"^\s*\* ?", "", line).rstrip() if at else line.strip()
+             for at, line in enumerate(comment.split("\n"))]
+    return "\n".join(lines).strip("\n").rstrip()
+
+
+def comment_before(text, end):
+    """The comment that ends where a declaration begins, or None."""
+    found = None
+    for match in COMMENT.finditer(text, 0, end):
+        found = match
+    if found is None or found.group(0).startswith("/* ----"):
+        return None
+    # Constants that belong to a function stand between.
+    if re.sub(r"enum \{[^}]*\};|#define [^\n]*", "", text[found.end():end]).strip():
+        return None
+    return plain(found.group(1))
+
+
+def functions_of(text):
+    """What a header declares, in its order. A declaration without a comment shares the one before it."""
+    found, at_section, before = [], "", None
+    sections = [(match.start(), match.group(2)) for match in SECTION.finditer(text)]
+    end_of_last = -1
+    for match in DECLARED.finditer(text):
+        section = next((name for start, name in reversed(sections) if start < match.start()), "")
+        said = comment_before(text, match.start())
+        inline = match.group(0).startswith("static")
+        if match.group(2) in STEPS:
+            continue
+        if said is None and (inline or end_of_last < 0 or text[end_of_last:match.start()].strip()):
+            if inline:  # a step of one that has a comment
+                continue
+            raise ValueError(f"{match.group(2)} has no comment")
+        if section != at_section:
+            at_section, before = section, None
+        declaration = re.sub(r"\s+", " ", match.group(1)) + ";"
+        if said is None:
+            found[-1].append(Function(match.group(2), declaration, "", section, None))
+        else:
+            found.append([Function(match.group(2), declaration, said, section,
+                                   before if CONTINUES.match(said) else None)])
+            before = match.group(2)
+        end_of_last = match.end()
+    return found
+
+
+def types_of(text):
+    """The declarations of types and constants with their comments, as they stand."""
+    pieces, at = [], 0
+    pattern = re.compile(r"^(?:typedef (?:struct|enum)\b[^;{]*\{.*?^\}[^;]*;|typedef [^;{]*;|enum [^;{]*\{.*?\};"
+                         r"|#define BLOOMERY_[A-Z_0-9]+ (?:[^\n]*\\\n)*[^\n]*)", re.M | re.S)
+    for match in pattern.finditer(text):
+        if match.start() < at or "BLOOMERY_PUBLIC" in match.group(0)[:30] or "_H\n" in match.group(0) + "\n":
+            continue
+        start = match.start()
+        for comment in COMMENT.finditer(text, at, match.start()):
+            if not text[comment.end():match.start()].strip() and not comment.group(0).startswith("/* ----"):
+                start = comment.start()
+        pieces.append(text[start:match.end()])
+        at = match.end()
+    return pieces
+
+
+def read_headers():
+    """All installed headers, the main one first."""
+    headers = []
+    for name in HEADERS:
+        with open(os.path.join(ROOT, "include", "bloomery", name + ".h"), encoding="utf-8") as file:
+            headers.append(Header(name, file.read()))
+    return headers

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The manual: every public function has a page, and the formatter has nothing to say about any page."""
+
+import importlib.machinery
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+def script(name):
+    """A script of the project, as a module."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"), os.path.join(ROOT, "scripts", name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
+
+
+def expect(good, what):
+    if not good:
+        raise AssertionError(what)
+
+
+def every_public_function_has_a_page(pages):
+    public = script("check-symbols").declared(ROOT)
+    missing = {name for name in public if name + ".3" not in pages}
+    expect(len(public) > 90 and not missing, f"no page: {sorted(missing)}")
+    further = {page[:-2] for page in pages if not page.endswith(".h.3")} - public
+    expect(further == {"bloomery_key_of", "bloomery_inline_may_contain", "bloomery_inline_may_contain_hash"} & further,
+           f"pages of what is not public: {sorted(further)}")
+
+
+def a_page_has_its_declaration_and_its_comment(pages):
+    page = pages["bloomery_may_contain_batch.3"]
+    expect(page == ".so man3/bloomery_add_batch.3\n", page)
+    page = pages["bloomery_expected_rate.3"]
+    for part in (".SH NAME\nbloomery_expected_rate \\- The expected rate", "#include <bloomery/bloomery.h>",
+                 "double bloomery_expected_rate(const bloomery_filter *filter, uint64_t keys);",
+                 "0 for 0 keys; more than 2^48 keys count as 2^48.", ".BR bloomery.h (3)"):
+        expect(part in page, f"{part!r} is not in {page}")
+    for name, text in pages.items():
+        expect(text.startswith(".so ") or all(f".SH {section}\n" in text for section in
+                                              ("NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO")), name)
+
+
+def pages_name_only_pages_that_are_there(pages):
+    commands = {name[:-2] for name in os.listdir(os.path.join(ROOT, "man")) if name.endswith(".1")}
+    others = {"grep (1)", "sort (1)", "cmp (1)", "xz (1)"}
+    texts = dict(pages)
+    for name in commands:
+        with open(os.path.join(ROOT, "man", name + ".1"), encoding="utf-8") as file:
+            texts[name + ".1"] = file.read()
+    for name, text in texts.items():
+        for page, section in re.findall(r"^\.BR (\S+) \(([13])\)", text, re.M):
+            page = page.replace("\\-", "-")
+            there = page in commands if section == "1" else page + ".3" in pages
+            expect(there or f"{page} ({section})" in others, f"{name} names {page}({section})")
+
+
+def the_formatter_has_nothing_to_say(pages):
+    groff = shutil.which("groff")
+    if groff is None:
+        expect(os.environ.get("CI") != "true", "no groff: scripts/packages has it for CI")
+        return "no groff"
+    with tempfile.TemporaryDirectory() as folder:
+        os.mkdir(os.path.join(folder, "man3"))
+        for name, text in pages.items():
+            with open(os.path.join(folder, "man3", name), "w", encoding="utf-8") as file:
+                file.write(text)
+        paths = [os.path.join("man3", name) for name in pages if not pages[name].startswith(".so ")]
+        paths += [os.path.join(ROOT, "man", name) for name in os.listdir(os.path.join(ROOT, "man")) if name.endswith(".1")]
+        for path in paths:
+            done = subprocess.run([groff, "-man", "-ww", "-z", "-Tutf8", path], cwd=folder, capture_output=True,
+                                  text=True, check=False)
+            expect(done.returncode == 0 and done.stderr == "", f"{path}: {done.stderr}")
+        broken = os.path.join(folder, "broken.1")
+        with open(broken, "w", encoding="utf-8") as file:
+            file.write(".TH A 1\n.SH NAME\n.nosuch\n")
+        done = subprocess.run([groff, "-man", "-ww", "-z", "-Tutf8", broken], capture_output=True, text=True, check=False)
+        expect("nosuch" in done.stderr, "the formatter lets a wrong page pass")
+    return None
+
+
+def main():
+    maker = script("make-manual")
+    pages = maker.make_pages(maker.read_headers())
+    failed = skipped = 0
+    checks = (every_public_function_has_a_page, a_page_has_its_declaration_and_its_comment,
+              pages_name_only_pages_that_are_there, the_formatter_has_nothing_to_say)
+    for check in checks:
+        try:
+            reason = check(pages)
+        except AssertionError as error:
+            failed += 1
+            print(f"FAILED {check.__name__}: {error}")
+        else:
+            if reason:
+                skipped += 1
+                print(f"skipped {check.__name__}: {reason}")
+    print(f"{len(checks) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
