@@ -65,7 +65,7 @@ static const struct {
     int (*begin)(void *state);
     int (*add)(void *state, const void *data, size_t bytes);
     int (*end)(uint8_t *result, void *state);
-} table[] = {
+} digests[] = {
 #define ROW(id, state, name) [id] = {name##_begin, name##_add, name##_end},
     DIGESTS(ROW)
 #undef ROW
@@ -103,21 +103,21 @@ void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_
 {
     assert(loaded && (size_t)id < sizeof sizes && sizes[id] > 0);
     digest->id = id;
-    must(table[id].begin(digest->state));
+    must(digests[id].begin(digest->state));
 }
 
 void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_t bytes)
 {
     assert(loaded && sizes[digest->id] > 0);
     if (bytes > 0)
-        must(table[digest->id].add(digest->state, data, bytes));
+        must(digests[digest->id].add(digest->state, data, bytes));
 }
 
 void bloomery_digest_get(const struct bloomery_digest *digest, uint8_t *result)
 {
     struct bloomery_digest copy = *digest; /* ending it spoils it */
     assert(loaded);
-    must(table[digest->id].end(result, copy.state));
+    must(digests[digest->id].end(result, copy.state));
 }
 
 #else

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bloomery.c and bloomery.h of scripts/amalgamate: compiled without a warning in every form, they show what
+the library shows and write the files that the command writes."""
+
+import importlib.machinery
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.environ["BLOOMERY_TOOL"]
+CC = os.environ.get("CC", "cc").split()
+WARNINGS = ["-std=c11", "-O0", "-Wall", "-Wextra", "-Werror"]
+NO_DIALECTS, NO_SIEVE = "-DBLOOMERY_NO_DIALECTS", "-DBLOOMERY_NO_SIEVE"
+
+
+def symbols():
+    """scripts/check-symbols, as a module."""
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("check_symbols", os.path.join(ROOT, "scripts", "check-symbols"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.path.insert(0, os.path.join(ROOT, "scripts"))
+    loader.exec_module(module)
+    return module
+
+
+def run(command, folder):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr[:3000]}")
+    return done.stdout
+
+
+def expect(good, what):
+    if not good:
+        raise AssertionError(what)
+
+
+def read(*path):
+    with open(os.path.join(*path), "rb") as file:
+        return file.read()
+
+
+def one_file_makes_the_commands_files(folder):
+    run([*CC, *WARNINGS, "bloomery.c", "single_file.c", "-lm", "-o", "program"], folder)
+    run(["./program"], folder)
+    for name, options in (("single.bloom", []), ("single.guava", ["--dialect", "guava"])):
+        run([TOOL, "build", "-q", "-n", "1000", "-p", "0.01", *options, "-o", "of-command", "lines"], folder)
+        expect(read(folder, name) == read(folder, "of-command"), f"{name} is not what the command makes")
+        os.unlink(os.path.join(folder, "of-command"))
+    queued = run([TOOL, "sieve", "export", "single.sieve"], folder)
+    expect(queued == "", f"the queue has {queued!r}: what was pushed twice was popped once")
+
+
+def one_file_shows_what_the_library_shows(folder):
+    run([*CC, *WARNINGS, "-fPIC", "-shared", "bloomery.c", "-lm", "-o", "one.so"], folder)
+    shown = symbols().defined(os.path.join(folder, "one.so"), "-D")
+    declared = symbols().declared(ROOT)
+    expect({name for name in shown if not name.startswith("_")} == declared,
+           f"others are shown: {sorted(set(shown) ^ declared)[:9]}")
+
+
+def without_parts_it_compiles_and_works(folder):
+    run([*CC, *WARNINGS, NO_DIALECTS, NO_SIEVE, "bloomery.c", "single_file.c", "-lm", "-o", "program"], folder)
+    run(["./program"], folder)
+    run([*CC, *WARNINGS, NO_DIALECTS, "bloomery.c", "single_file.c", "-lm", "-o", "program"], folder)
+    run(["./program"], folder)
+    run([TOOL, "build", "-q", "-n", "1000", "-p", "0.01", "-o", "of-command", "lines"], folder)
+    expect(read(folder, "single.bloom") == read(folder, "of-command"), "without dialects it makes another filter")
+    shown = subprocess.run(["nm", "program"], capture_output=True, text=True, cwd=folder, check=True).stdout
+    expect("bloomery_murmur3" not in shown and "guava" not in shown, "dialects are in it all the same")
+
+
+def clang_has_no_warning_either(folder):
+    clang = shutil.which("clang-14") or shutil.which("clang")
+    if clang is None:
+        return "no clang"
+    run([clang, *WARNINGS, NO_SIEVE, "-c", "bloomery.c", "-o", "clang.o"], folder)
+    return None
+
+
+def libraries_that_are_there_are_used(folder):
+    for library in ("libsodium", "libcrypto"):
+        if subprocess.run(["pkg-config", "--exists", library], check=False).returncode != 0:
+            return f"no {library}"
+    run([*CC, *WARNINGS, "-DBLOOMERY_HAVE_SODIUM", "-DBLOOMERY_HAVE_LIBCRYPTO", "-DBLOOMERY_SYSTEM_XXHASH", "-DNDEBUG",
+         "bloomery.c", "single_file.c", "-lm", "-lsodium", "-ldl", "-o", "program"], folder)
+    run(["./program"], folder)
+    return None
+
+
+CPP = """#include "bloomery.h"
+int main()
+{
+    bloomery_plan plan = BLOOMERY_PLAN;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    bloomery_sieve_options sieve = BLOOMERY_SIEVE_OPTIONS;
+    bloomery_error error = {};
+    bloomery_filter *filter = nullptr;
+    plan.keys = 10;
+    plan.rate = 0.1;
+    if (bloomery_plan_solve(&plan, nullptr, &error) != BLOOMERY_OK ||
+        bloomery_create(&plan, nullptr, &filter, &error) != BLOOMERY_OK)
+        return 1;
+    bloomery_free(filter);
+    return options.struct_bytes == sizeof options && sieve.struct_bytes == sizeof sieve ? 0 : 1;
+}
+"""
+
+
+def cpp_programs_use_it(folder):
+    compiler = shutil.which("c++")
+    if compiler is None:
+        return "no C++ compiler"
+    with open(os.path.join(folder, "program.cpp"), "w", encoding="utf-8") as file:
+        file.write(CPP)
+    run([*CC, *WARNINGS, "-c", "bloomery.c", "-o", "bloomery.o"], folder)
+    run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", "program.cpp", "bloomery.o", "-lm", "-o", "cpp"], folder)
+    run(["./cpp"], folder)
+    return None
+
+
+CHECKS = (one_file_makes_the_commands_files, one_file_shows_what_the_library_shows, without_parts_it_compiles_and_works,
+          clang_has_no_warning_either, libraries_that_are_there_are_used, cpp_programs_use_it)
+
+
+def main():
+    failed = skipped = 0
+    for check in CHECKS:
+        with tempfile.TemporaryDirectory(prefix="bloomery-single-") as folder:
+            run([os.path.join(ROOT, "scripts", "amalgamate"), folder], ROOT)
+            shutil.copy(os.path.join(ROOT, "tests", "house", "single_file.c"), folder)
+            with open(os.path.join(folder, "lines"), "w", encoding="utf-8") as file:
+                file.write("".join(f"key {i}\n" for i in range(1000)))
+            try:
+                reason = check(folder)
+            except AssertionError as error:
+                failed += 1
+                print(f"FAILED {check.__name__}: {error}")
+            else:
+                if reason:
+                    skipped += 1
+                    print(f"skipped {check.__name__}: {reason}")
+    print(f"{len(CHECKS) - failed - skipped} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
