@@ -9,12 +9,6 @@
 #include "dialect/dialects.h"
 
 #include "base/error.h"
-#include "core/kinds.h"
-
-const struct bloomery_kind_row *bloomery_row_of(const struct bloomery_shape *shape)
-{
-    return bloomery_is_foreign(shape) ? NULL : bloomery_kind_row(shape->kind);
-}
 
 bloomery_status bloomery_dialect_no_hash(const struct bloomery_hash_row *hash,
                                          bloomery_error *error)

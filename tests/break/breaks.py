@@ -801,8 +801,8 @@ BREAKS = [
 
     # The systems that Bloomery descends from.
     Break("a_digest_ends_where_it_is_looked_at", "digest.c",
-          [("must(table[digest->id].end(result, copy.state));",
-            "must(table[digest->id].end(result, (uint8_t *)(uintptr_t)digest->state));\n    (void)copy;")],
+          [("must(digests[digest->id].end(result, copy.state));",
+            "must(digests[digest->id].end(result, (uint8_t *)(uintptr_t)digest->state));\n    (void)copy;")],
           "unit/digests/pieces_make_the_digest_of_the_whole"),
     Break("a_limb_forgets_what_was_left_of_the_one_before", "bloomery_wide_divide()",
           [("(unsigned __int128)rest << 64 | number->limbs[i]", "(unsigned __int128)rest << 63 | number->limbs[i]")],

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program on bloomery.c and bloomery.h of scripts/amalgamate: makes a filter of the lines of
  * stdin and saves it; and, unless they are left out, Guava's filter of them, and a queue. */
-#include "bloomery.h"
-
+#include <bloomery.h>
 #include <stdio.h>
 #include <string.h>
 

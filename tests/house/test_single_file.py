@@ -13,7 +13,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.environ["BLOOMERY_TOOL"]
 CC = os.environ.get("CC", "cc").split()
-WARNINGS = ["-std=c11", "-O0", "-Wall", "-Wextra", "-Werror"]
+WARNINGS = ["-I.", "-std=c11", "-O0", "-Wall", "-Wextra", "-Werror"]
 NO_DIALECTS, NO_SIEVE = "-DBLOOMERY_NO_DIALECTS", "-DBLOOMERY_NO_SIEVE"
 
 
