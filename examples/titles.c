@@ -39,17 +39,18 @@ int main(void)
         fprintf(stderr, "titles: %s\n", error.text);
         return 2;
     }
-    while (getline(&line, &room, stdin) > 0) {
+    int code = 0;
+    while (code == 0 && getline(&line, &room, stdin) > 0) {
         const bloomery_key title = bloomery_key_of(key, normalise(line, key, sizeof(key)));
         const int found = bloomery_add(filter, title, NULL);
         if (found < 0) { /* BLOOMERY_FULL: a megabyte has room for some 200,000 titles */
             fprintf(stderr, "titles: %s\n", bloomery_status_text(found));
-            return 2;
-        }
-        if (found == BLOOMERY_NEW)
+            code = 2;
+        } else if (found == BLOOMERY_NEW) {
             fputs(line, stdout);
+        }
     }
     free(line);
     bloomery_free(filter);
-    return 0;
+    return code;
 }
