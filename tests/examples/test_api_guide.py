@@ -40,4 +40,25 @@ def pieces_of_the_page_compile_and_hold(c):
     c.expect("plum: definitely not there" in done.stdout and "a megabyte is enough for" in done.stdout, done.stdout)
 
 
+
+@case
+def piece_of_readme_compiles_and_answers(c):
+    if EMULATOR:
+        raise Skip("a compiler for this machine makes programs that the emulator does not run")
+    with open(os.path.join(ROOT, "README.md"), encoding="utf-8") as file:
+        piece, = re.findall(r"^```c\n(.*?)^```$", file.read(), re.M | re.S)
+    include, _, body = piece.partition("\n\n")
+    c.file("piece.c", f"{include}\n#include <stdio.h>\nstatic int fail(const char *text)\n{{\n    return puts(text), 1;\n}}\n"
+           f"int main(void)\n{{\n{body}    return 0;\n}}\n")
+    library = os.environ["BLOOMERY_SHARED"]
+    done = subprocess.run([*shlex.split(os.environ.get("CC") or "cc"), "-std=c11", "-Wall", "-Wextra", "-Werror", "-I",
+                           os.path.join(ROOT, "include"), "piece.c", library, "-o", "piece",
+                           "-Wl,-rpath," + os.path.dirname(library)], cwd=c.directory, capture_output=True, text=True,
+                          check=False)
+    c.expect(done.returncode == 0, done.stderr[:1500])
+    done = subprocess.run([c.path("piece")], cwd=c.directory, capture_output=True, text=True, check=False)
+    c.expect(done.returncode == 0 and done.stdout == "possibly\n", f"{done.returncode}: {done.stdout}")
+    c.run("query first.bloom", stdin="850101312345\n", stdout="850101312345\n")
+
+
 main()
