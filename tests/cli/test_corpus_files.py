@@ -79,6 +79,27 @@ def kill_at(c, line, folder, outputs):
 
 
 @case
+def a_run_that_a_signal_ends_says_that_it_can_go_on(c):
+    parts = files(c, 3000, FILES[:2], odd=False)
+    names = " ".join(f"in/{name}" for name in parts)
+    os.mkfifo(c.path("in/waits"))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        out = f"out-{number}"
+        process = c.start(f"dedupe --jsonl text --unit paragraph -n 200000 -j 2 --output-dir {out} {names} in/waits")
+        until = time.monotonic() + 60
+        done = []
+        while len(done) < len(parts) and time.monotonic() < until:  # then it waits for the third input
+            time.sleep(0.01)
+            done = [name for name in (os.listdir(c.path(out)) if os.path.isdir(c.path(out)) else [])
+                    if not name.startswith(".")]
+        process.send_signal(number)
+        said = process.communicate()[1]
+        c.expect(process.returncode == -number and said == b"bloomery: dedupe: ended by a signal; the same command goes "
+                 b"on after the last input that is done\n", f"{process.returncode}: {said}")
+        expect_files(c, out, model_files(parts, "paragraph"))
+
+
+@case
 def a_power_cut_at_any_call_loses_nothing(c):
     """The next run finds what a disk has after that, and makes the same bytes of it."""
     library = os.environ.get("BLOOMERY_FAULTY_IO")

@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <unistd.h>
 
 struct tool_interrupt {
@@ -24,6 +25,7 @@ struct tool_interrupt {
 
 static struct tool_interrupt interrupt = {.pipe = {-1, -1}};
 static const char *to_remove[2];
+static const char *to_say;
 static bool taken;
 
 static void end_by(int number)
@@ -32,6 +34,11 @@ static void end_by(int number)
         const char *path = __atomic_load_n(&to_remove[i], __ATOMIC_SEQ_CST);
         if (path != NULL)
             unlink(path);
+    }
+    const char *text = __atomic_load_n(&to_say, __ATOMIC_SEQ_CST);
+    if (text != NULL && number != SIGPIPE) {
+        ssize_t written = write(STDERR_FILENO, text, strlen(text));
+        (void)written; /* there is nobody to tell */
     }
     signal(number, SIG_DFL);
     raise(number); /* in a handler: when that returns */
@@ -86,6 +93,13 @@ void tool_interrupt_remove(const char *path)
 void tool_interrupt_remove_too(const char *path)
 {
     remove_at_end(&to_remove[1], path);
+}
+
+void tool_interrupt_say(const char *text)
+{
+    __atomic_store_n(&to_say, text, __ATOMIC_SEQ_CST);
+    if (text != NULL)
+        install_all();
 }
 
 const struct tool_interrupt *tool_interrupt_take(void)

@@ -13,6 +13,10 @@ void tool_interrupt_remove(const char *path);
 /* The same for a second file. */
 void tool_interrupt_remove_too(const char *path);
 
+/* From now on a signal that ends the process writes this to stderr first; NULL: nothing. It must
+ * stay. */
+void tool_interrupt_say(const char *text);
+
 /* From now on the first SIGINT, SIGTERM or SIGHUP only ends reading; the second ends the process.
  * NULL if the system has no pipe to spare: then the first does. */
 const struct tool_interrupt *tool_interrupt_take(void);

@@ -35,6 +35,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { CHECKPOINT_DEFAULT = 600, NGRAM_DEFAULT = 13, THRESHOLD_DEFAULT = 800000, KEYS_MIN = 1024 };
 
@@ -493,6 +494,16 @@ static int run_empty(struct corpus *corpus)
                : TOOL_ERROR;
 }
 
+/* A run into a directory can go on later, which who ends it should know. */
+static void say_at_a_signal(const struct corpus *corpus)
+{
+    /* A line of progress is to stay apart. */
+    static const char text[] = "\nbloomery: dedupe: ended by a signal; the same command goes on "
+                               "after the last input that is done\n";
+    if (!corpus->command->quiet)
+        tool_interrupt_say(text + (corpus->pass.silent || !isatty(STDERR_FILENO) ? 1 : 0));
+}
+
 static int run_corpus(struct corpus *corpus)
 {
     struct tool_dedupe_command *command = corpus->command;
@@ -528,7 +539,11 @@ static int run_corpus(struct corpus *corpus)
         command->estimated_keys = KEYS_MIN + (uint64_t)(1.05 * size.different);
     if (!begin_seen(corpus))
         return TOOL_ERROR;
-    return finish(corpus, to_directory ? run_inputs(corpus) : run_to_one(corpus));
+    if (to_directory)
+        say_at_a_signal(corpus);
+    const int code = finish(corpus, to_directory ? run_inputs(corpus) : run_to_one(corpus));
+    tool_interrupt_say(NULL);
+    return code;
 }
 
 int tool_corpus_run(struct tool_dedupe_command *command)
