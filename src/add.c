@@ -210,7 +210,7 @@ static bloomery_status add_many_positions(bloomery_filter *filter, const struct 
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
                              "positions in this filter are no function of a hash");
     if (answers != NULL && count > 0)
-        memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     if (new_bits != NULL)
         *new_bits = 0;
     for (size_t i = 0; i < count; i++) {

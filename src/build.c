@@ -22,12 +22,11 @@
 #include "chain/layers.h"
 
 #include "base/error.h"
-#include "base/memory.h"
+#include "base/team.h"
 
 #include <assert.h>
-#include <signal.h>
 
-enum { THREADS_MAX = 256, PORTION = 8192 };
+enum { THREADS_MAX = BLOOMERY_TEAM_MAX, PORTION = 8192 };
 
 /* The next portion of a share, a bloomery_source of keys in any form; 0: there is none. */
 typedef size_t next_portion(void *context, uint32_t share, struct bloomery_keys *keys);
@@ -43,12 +42,6 @@ struct team {
     bool by_range;
     struct bloomery_ranges ranges;                /* where by range */
     const struct bloomery_operations *operations; /* the atomic ones, where not */
-};
-
-struct member {
-    struct team *team;
-    uint32_t number;
-    pthread_t handle;
 };
 
 /* ---- What a thread does -------------------------------------------------------------------- */
@@ -90,15 +83,14 @@ static size_t add_valid(struct team *team, struct bloomery_aside *aside,
     return added;
 }
 
-static void *work(void *argument)
+static void work(void *context, uint32_t number)
 {
-    const struct member *member = argument;
-    struct team *team = member->team;
+    struct team *team = context;
     struct bloomery_aside aside;
     struct bloomery_keys keys;
     uint64_t adds = 0;
     if (team->by_range)
-        bloomery_aside_start(&aside, &team->ranges, member->number);
+        bloomery_aside_start(&aside, &team->ranges, number);
     for (;;) {
         uint32_t share = __atomic_load_n(&team->taken, __ATOMIC_RELAXED);
         if (share >= team->shares)
@@ -115,56 +107,25 @@ static void *work(void *argument)
     if (team->by_range)
         bloomery_aside_finish(&aside);
     __atomic_fetch_add(&team->adds, adds, __ATOMIC_RELAXED);
-    return NULL;
 }
 
 /* ---- The team ------------------------------------------------------------------------------ */
-
-/* All work with as many of `count` threads as the system gives. They take no signals, since the
- * program's handlers expect its own threads. Signals that a thread causes itself, in the caller's
- * source too, are the exception: no other thread could take them. */
-static void run(struct member *members, uint32_t count)
-{
-    sigset_t all;
-    sigset_t before;
-    uint32_t made = 1;
-    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        sigdelset(&all, own[i]);
-    const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
-    while (made < count && pthread_create(&members[made].handle, NULL, work, &members[made]) == 0)
-        made++;
-    if (masked)
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
-    work(&members[0]);
-    for (uint32_t i = 1; i < made; i++)
-        pthread_join(members[i].handle, NULL);
-}
 
 static bloomery_status build_together(struct team *team, bloomery_error *error)
 {
     bloomery_filter *filter = team->filter;
     const uint32_t count = team->shares < THREADS_MAX ? team->shares : THREADS_MAX;
-    const size_t bytes = count * sizeof(struct member);
-    struct member *members = bloomery_allocate(&filter->allocator, bytes, 64);
     team->by_range =
         bloomery_newest_layer(filter)->blocks > 0 && !filter->concurrent && !filter->foreign;
     team->operations = filter->kind->operations(filter->shape.cell_bits, true);
-    if (members == NULL ||
-        (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count, team->narrow))) {
-        bloomery_release(&filter->allocator, members, bytes, 64);
+    if (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count, team->narrow))
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "not enough memory to build with %u threads", count);
-    }
-    for (uint32_t i = 0; i < count; i++)
-        members[i] = (struct member){.team = team, .number = i};
-    run(members, count);
+    bloomery_team_run(work, team, count);
     assert(team->taken == team->shares);
     bloomery_count_adds(filter, team->adds);
     if (team->by_range)
         bloomery_ranges_end(&team->ranges);
-    bloomery_release(&filter->allocator, members, bytes, 64);
     return BLOOMERY_OK;
 }
 

@@ -11,25 +11,26 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/io.h"
 #include "base/memory.h"
+#include "base/scratch.h"
 #include "base/sized.h"
+#include "base/team.h"
 #include "batch/keys.h"
 #include "builder/assemble.h"
-#include "builder/scratch_file.h"
-#include "builder/workers.h"
 #include "plan/solve.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint64_t memory_default = (uint64_t)1 << 30;
 static const uint64_t memory_min = (uint64_t)16 << 20;
 /* Of the memory: for sorting and solving, beside the hashes that wait. */
 static const uint64_t work_min = (uint64_t)8 << 20;
 
-enum { OPTIONS_BYTES_FIRST = sizeof(bloomery_builder_options), HASH_AT_ONCE = 1024 };
+enum {
+    OPTIONS_BYTES_FIRST = sizeof(bloomery_builder_options),
+    HASH_AT_ONCE = 1024,
+    THREADS_MAX = 64,
+};
 
 struct bloomery_builder {
     /* A filter of no keys: it hashes, and has what the result will have beside its bits. */
@@ -64,8 +65,8 @@ static bloomery_status read_options(const bloomery_builder_options *given,
                              (unsigned long long)options->memory);
     if (options->threads == 0)
         options->threads = bloomery_threads();
-    if (options->threads > BLOOMERY_WORKERS_MAX)
-        options->threads = BLOOMERY_WORKERS_MAX;
+    if (options->threads > THREADS_MAX)
+        options->threads = THREADS_MAX;
     return BLOOMERY_OK;
 }
 
@@ -325,8 +326,7 @@ bloomery_status bloomery_builder_finish(bloomery_builder *builder, bloomery_filt
 static const uint8_t *file_spans(void *context, uint64_t at, size_t bytes, uint8_t *room)
 {
     const int *file = context;
-    uint64_t moved = 0;
-    return bloomery_read_at(*file, at, room, bytes, &moved) == 0 && moved == bytes ? room : NULL;
+    return bloomery_scratch_read(*file, at, room, bytes) == 0 ? room : NULL;
 }
 
 static bloomery_status save_by_file(bloomery_builder *builder, const char *path,
@@ -339,16 +339,15 @@ static bloomery_status save_by_file(bloomery_builder *builder, const char *path,
     if (status != BLOOMERY_OK)
         return status;
     status = assemble(builder, file, &assembly, error);
-    if (status == BLOOMERY_OK && ftruncate(file, (off_t)assembly.payload_bytes) != 0)
-        status = bloomery_fail_system(error, errno, "writing a temporary file in %s",
-                                      builder->directory);
+    if (status == BLOOMERY_OK)
+        status = bloomery_scratch_resize(file, assembly.payload_bytes, builder->directory, error);
     /* The filter's own payload is not looked at: any address does. */
     if (status == BLOOMERY_OK)
         status = make_filter(builder, &assembly, builder->empty->payload, &filter, error);
     if (status == BLOOMERY_OK)
         status = bloomery_save_spans(filter, file_spans, &file, path, error);
     bloomery_free(filter);
-    close(file);
+    bloomery_scratch_close(file);
     return status;
 }
 

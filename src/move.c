@@ -84,19 +84,15 @@ static void move_layers(struct mover *mover, bloomery_filter *filter)
     }
 }
 
-/* A lock must not be copied: it ends before its memory moves, and begins anew there. */
 static void move_lock(struct mover *mover, bloomery_filter *filter)
 {
     if (filter->growing == NULL)
         return;
-    pthread_mutex_destroy(&filter->growing->mutex);
+    bloomery_lock_end(filter->growing);
     filter->growing =
         move_block(mover, filter->growing, sizeof *filter->growing, sizeof *filter->growing);
-    if (filter->growing == NULL)
-        return;
-    const int result = pthread_mutex_init(&filter->growing->mutex, NULL);
-    assert(result == 0); /* it needs no memory: it only fills its struct in */
-    (void)result;
+    if (filter->growing != NULL)
+        bloomery_lock_begin(filter->growing);
 }
 
 /* A filter of any kind, but for what lies behind its layers. */

@@ -20,7 +20,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* The key of a keyed filter: from the file, or from the options, and the one it was made with. */
 static bloomery_status find_secret(const struct bloomery_parsed *parsed,
@@ -213,7 +212,7 @@ bloomery_status bloomery_open(const char *path, const bloomery_open_options *giv
     if (status != BLOOMERY_OK)
         return status;
     status = open_file(file, path, &options, filter, error);
-    close(file);
+    bloomery_file_close(file);
     return status;
 }
 

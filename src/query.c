@@ -105,7 +105,7 @@ static void query_word(void *context, size_t word, const bloomery_hash *hashes, 
 static size_t all_maybe(size_t count, uint64_t *answers)
 {
     if (answers != NULL && count > 0) {
-        memset(answers, 0xff, bloomery_words_of(count) * 8);
+        memset(answers, 0xff, (size_t)bloomery_words_of(count) * 8);
         if (count % 64 != 0)
             answers[count / 64] = ((uint64_t)1 << count % 64) - 1;
     }
@@ -117,7 +117,7 @@ static size_t query_positions(const bloomery_filter *filter, const struct bloome
 {
     size_t found = 0;
     if (answers != NULL && count > 0)
-        memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     for (size_t i = 0; i < count; i++) {
         const bool there = bloomery_positions_may_contain(filter, bloomery_keys_at(keys, i));
         found += there;

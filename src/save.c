@@ -6,13 +6,12 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "format/format.h"
 
 #include <assert.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 uint64_t bloomery_file_bytes(const bloomery_filter *filter)
 {
@@ -184,17 +183,6 @@ bloomery_status bloomery_save_spans(const bloomery_filter *filter, bloomery_span
     return save(&source, path, error);
 }
 
-/* Gives the pages of a map that lie in these bytes back to the system: they are read again when
- * needed. */
-static void forget(const bloomery_filter *filter, uint64_t from, uint64_t to)
-{
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t begin = ((uintptr_t)filter->payload + from) / page * page;
-    const uintptr_t end = ((uintptr_t)filter->payload + to) / page * page;
-    if (end > begin)
-        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
-}
-
 bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_error *error)
 {
     enum { SPANS = 16 };
@@ -207,7 +195,8 @@ bloomery_status bloomery_verify_map(const bloomery_filter *filter, bloomery_erro
             filter->payload_offset, i * SPANS, (i + 1) * SPANS, error);
         if (status != BLOOMERY_OK)
             return status;
-        forget(filter, i * each, (i + 1) * each < bytes ? (i + 1) * each : bytes);
+        bloomery_map_forget(filter->payload + i * each,
+                            filter->payload + ((i + 1) * each < bytes ? (i + 1) * each : bytes));
     }
     return bloomery_spare_bits_check(filter, error);
 }

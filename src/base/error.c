@@ -2,9 +2,10 @@
 /* See error.h. */
 #include "base/error.h"
 
+#include "base/io.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 bloomery_status bloomery_fail(bloomery_error *error, bloomery_status status, uint64_t offset,
                               const char *format, ...)
@@ -26,9 +27,7 @@ bloomery_status bloomery_fail_system(bloomery_error *error, int error_number, co
     if (error != NULL) {
         va_list arguments;
         char reason[80];
-        /* The GNU strerror_r: thread-safe, and may return a text of its own instead of the buffer.
-         */
-        const char *text = strerror_r(error_number, reason, sizeof reason);
+        const char *text = bloomery_reason(error_number, reason, sizeof reason);
         error->status = BLOOMERY_IO_FAILED;
         error->offset = 0;
         va_start(arguments, format);

@@ -89,3 +89,8 @@ int bloomery_sync_data(int file)
     while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
 }
+
+const char *bloomery_reason(int error_number, char *room, size_t bytes)
+{
+    return strerror_r(error_number, room, bytes); /* the GNU one */
+}

@@ -20,6 +20,9 @@ int bloomery_write_at(int file, uint64_t offset, const void *data, size_t bytes)
  * were read, even if the next ones failed. */
 int bloomery_read_at(int file, uint64_t offset, void *to, size_t bytes, uint64_t *moved);
 
+/* What an errno means, in `room` or in memory that stays. Any thread. */
+const char *bloomery_reason(int error_number, char *room, size_t bytes);
+
 /* fsync and fdatasync. */
 int bloomery_sync(int file);
 int bloomery_sync_data(int file);

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Locks by the dozen, each on a cache line of its own, so that threads that hold different ones do
- * not disturb each other. */
+ * not disturb each other. In a build without a system (base/none) there is one thread, and they do
+ * nothing. */
 #ifndef BLOOMERY_BASE_LOCK_H
 #define BLOOMERY_BASE_LOCK_H
 
 #include <bloomery/bloomery.h>
 
-#include <pthread.h>
-
 struct bloomery_lock {
-    pthread_mutex_t mutex;
+    uint8_t system[64]; /* what the system has for it */
 } __attribute__((aligned(64)));
 
 /* `count` (> 0) open locks, or NULL. */
@@ -18,6 +17,11 @@ struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, u
 /* Gives them back, all open; NULL is fine. */
 void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
                          uint32_t count);
+
+/* A lock must not be copied: an open one ends before its memory moves, and begins anew there. Both
+ * need no memory and cannot fail. */
+void bloomery_lock_end(struct bloomery_lock *lock);
+void bloomery_lock_begin(struct bloomery_lock *lock);
 
 void bloomery_lock(struct bloomery_lock *lock);
 bool bloomery_try_lock(struct bloomery_lock *lock);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/io.h"
-#include "base/memory.h"
+#include "base/pages.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,6 +18,11 @@ bloomery_status bloomery_file_open(const char *path, int *file, bloomery_error *
     /* O_NONBLOCK: opening a FIFO by mistake must not hang; it means nothing for regular files. */
     *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     return *file >= 0 ? BLOOMERY_OK : bloomery_fail_system(error, errno, "%s", path);
+}
+
+void bloomery_file_close(int file)
+{
+    close(file);
 }
 
 bloomery_status bloomery_file_size(int file, const char *name, uint64_t *bytes,
@@ -90,4 +95,13 @@ void bloomery_unmap(struct bloomery_map *map)
         munmap(map->data, map->bytes);
     map->data = NULL;
     map->bytes = 0;
+}
+
+void bloomery_map_forget(const uint8_t *from, const uint8_t *to)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = (uintptr_t)from / page * page;
+    const uintptr_t end = (uintptr_t)to / page * page;
+    if (end > begin)
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED);
 }

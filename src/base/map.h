@@ -10,8 +10,10 @@ struct bloomery_map {
     size_t bytes;
 };
 
-/* Opens a file for reading. `file` is then the caller's to close. */
+/* Opens a file for reading. */
 bloomery_status bloomery_file_open(const char *path, int *file, bloomery_error *error);
+
+void bloomery_file_close(int file);
 
 /* The bytes of a regular file; no other is accepted. `name` is for the message. */
 bloomery_status bloomery_file_size(int file, const char *name, uint64_t *bytes,
@@ -25,5 +27,9 @@ bloomery_status bloomery_file_read(int file, uint64_t offset, void *to, size_t b
 bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *map,
                                   bloomery_error *error);
 void bloomery_unmap(struct bloomery_map *map);
+
+/* Gives the whole pages of a map from `from` on and before `to` back to the system: they are read
+ * again when needed. */
+void bloomery_map_forget(const uint8_t *from, const uint8_t *to);
 
 #endif

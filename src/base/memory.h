@@ -12,10 +12,4 @@ void *bloomery_allocate(const bloomery_allocator *allocator, size_t bytes, size_
 void bloomery_release(const bloomery_allocator *allocator, void *memory, size_t bytes,
                       size_t alignment);
 
-#define BLOOMERY_HUGE_PAGE ((size_t)2 << 20)
-
-/* Fresh zero pages for `bytes` bytes at a multiple of 2 MiB, with these rights (PROT_...), given
- * back by munmap; or NULL. Only so can the kernel use huge pages for all that fits into them. */
-void *bloomery_pages(size_t bytes, int rights);
-
 #endif

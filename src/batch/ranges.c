@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) void set_aside(struct bloomery_asid
 {
     const struct bloomery_ranges *ranges = aside->ranges;
     const uint64_t blocks = ranges->layer->blocks;
-    const size_t block_bytes = ranges->layer->bytes / blocks;
+    const size_t block_bytes = (size_t)(ranges->layer->bytes / blocks);
     const uint32_t shift = ranges->shift;
     const size_t stride = place_bytes(ranges) / sizeof(uint64_t);
     assert(count <= BLOOMERY_WORD && count <= aside->space);

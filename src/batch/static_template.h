@@ -250,7 +250,7 @@ LEVEL_TARGET static size_t OF(query)(const bloomery_filter *filter,
 {
     if (filter->layers->keys == 0) {
         if (answers != NULL && count > 0)
-            memset(answers, 0, bloomery_words_of(count) * sizeof *answers);
+            memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
         return 0;
     }
     return filter->layers->ribbon.columns < BLOOMERY_RIBBON_PLANE

@@ -15,15 +15,14 @@
 #include "builder/assemble.h"
 
 #include "base/error.h"
-#include "base/io.h"
 #include "base/memory.h"
+#include "base/scratch.h"
+#include "base/team.h"
 #include "builder/gather.h"
 #include "builder/section.h"
-#include "builder/workers.h"
 
 #include <assert.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     HEAP_BITS = 8,
@@ -146,7 +145,7 @@ static bloomery_status run(struct job *job, void (*work)(void *context, uint32_t
     job->lock = bloomery_locks_make(job->assembly->allocator, 1);
     if (job->lock == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a lock");
-    bloomery_workers_run(work, job, threads);
+    bloomery_team_run(work, job, threads);
     bloomery_locks_free(job->assembly->allocator, job->lock, 1);
     if (!job->failed)
         return BLOOMERY_OK;
@@ -232,10 +231,8 @@ static bloomery_status write_at(const struct job *job, uint64_t at, const void *
         memcpy(layer->payload + at, data, bytes);
         return BLOOMERY_OK;
     }
-    const int reason = bloomery_write_at(job->assembly->file, layer->offset + at, data, bytes);
-    return reason == 0 ? BLOOMERY_OK
-                       : bloomery_fail_system(error, reason, "writing a temporary file in %s",
-                                              job->from->pool->directory);
+    return bloomery_scratch_write(job->assembly->file, layer->offset + at, data, bytes,
+                                  job->from->pool->directory, error);
 }
 
 static bloomery_status write_section(const struct job *job, const struct bloomery_section *section,

@@ -3,15 +3,12 @@
 #include "builder/spool.h"
 
 #include "base/error.h"
-#include "base/io.h"
 #include "base/memory.h"
-#include "builder/scratch_file.h"
+#include "base/scratch.h"
 #include "core/equation.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SLAB_PIECES = 64, SORT_AT_ONCE = 1024 };
 
@@ -49,7 +46,7 @@ void bloomery_pool_end(struct bloomery_pool *pool)
     pool->slabs = NULL;
     bloomery_locks_free(pool->allocator, pool->lock, 2);
     if (pool->file >= 0)
-        close(pool->file);
+        bloomery_scratch_close(pool->file);
     pool->file = -1;
     pool->lock = NULL;
 }
@@ -169,10 +166,10 @@ static bloomery_status write_piece(struct bloomery_spool *spool, struct bloomery
         return no_memory(error);
     const uint64_t place =
         __atomic_fetch_add(&pool->file_bytes, sizeof piece->hashes, __ATOMIC_RELAXED);
-    const int reason = bloomery_write_at(pool->file, place, piece->hashes, sizeof piece->hashes);
-    if (reason != 0)
-        return bloomery_fail_system(error, reason, "writing a temporary file in %s",
-                                    pool->directory);
+    const bloomery_status status = bloomery_scratch_write(
+        pool->file, place, piece->hashes, sizeof piece->hashes, pool->directory, error);
+    if (status != BLOOMERY_OK)
+        return status;
     heap->places[heap->places_count++] = place;
     return BLOOMERY_OK;
 }
@@ -198,7 +195,7 @@ static bloomery_status spill_heap(struct bloomery_spool *spool, struct bloomery_
     kept->next = NULL;
     if (left != NULL) {
         kept->count = left->count;
-        memcpy(kept->hashes, left->hashes, left->count * sizeof *left->hashes);
+        memcpy(kept->hashes, left->hashes, (size_t)left->count * sizeof *left->hashes);
     }
     heap->pieces = kept;
     return BLOOMERY_OK;
@@ -301,7 +298,7 @@ static bloomery_status add_some(struct bloomery_spool *spool, uint32_t number,
             status = make_room(spool, heap, &full, error);
             continue;
         }
-        const size_t room = BLOOMERY_PIECE_HASHES - piece->count;
+        const size_t room = BLOOMERY_PIECE_HASHES - (size_t)piece->count;
         const size_t now = count - *added < room ? count - *added : room;
         memcpy(piece->hashes + piece->count, hashes + *added, now * sizeof *hashes);
         piece->count += now;
@@ -379,16 +376,13 @@ const bloomery_hash *bloomery_spool_next(struct bloomery_walk_pieces *walk,
     if (walk->piece != NULL) {
         const struct bloomery_piece *piece = walk->piece;
         walk->piece = piece->next;
-        *count = piece->count;
+        *count = (size_t)piece->count;
         return piece->hashes;
     }
     if (walk->place == walk->heap->places_count)
         return NULL;
-    uint64_t moved = 0;
-    walk->failed = bloomery_read_at(walk->file, walk->heap->places[walk->place++], room->hashes,
-                                    sizeof room->hashes, &moved);
-    if (walk->failed == 0 && moved < sizeof room->hashes)
-        walk->failed = EIO;
+    walk->failed = bloomery_scratch_read(walk->file, walk->heap->places[walk->place++],
+                                         room->hashes, sizeof room->hashes);
     *count = BLOOMERY_PIECE_HASHES;
     return walk->failed == 0 ? room->hashes : NULL;
 }

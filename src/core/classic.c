@@ -109,7 +109,7 @@ void bloomery_classic_scan(const struct bloomery_shape *shape, const struct bloo
 {
     (void)shape;
     uint64_t whole = layer->bits / 64;
-    uint64_t set = bloomery_count_payload(payload, whole);
+    uint64_t set = bloomery_count_payload(payload, (size_t)whole);
     for (uint64_t bit = whole * 64; bit < layer->bits; bit++)
         set += bloomery_bit_test(payload, bit);
     assert(set <= layer->bits);

@@ -22,7 +22,7 @@ INLINE size_t COUNTING_NAME(block_of)(const struct bloomery_layer *layer, bloome
     const struct bloomery_place place = bloomery_place_of(hash, which, layer->blocks);
     assert(place.block < layer->blocks);
     *word = place.word;
-    return place.block * BLOCK_BYTES;
+    return (size_t)place.block * BLOCK_BYTES;
 }
 
 /* Adds a block of a key: how many counters left 0. */

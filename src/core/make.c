@@ -205,7 +205,12 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
         status = check_layer(shape, kind, &shape->layers[i], end, error);
         end += shape->layers[i].bytes;
     }
-    if (status == BLOOMERY_OK && (end != payload_bytes || end > SIZE_MAX))
+    if (status == BLOOMERY_OK && end > SIZE_MAX)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "a filter of %llu bytes is more than a program can have on this "
+                             "processor, whose addresses have %zu bits",
+                             (unsigned long long)end, 8 * sizeof(void *));
+    if (status == BLOOMERY_OK && end != payload_bytes)
         return bloomery_fail(error, BLOOMERY_CORRUPT, 0,
                              "the layers take %llu bytes, but the payload has %llu",
                              (unsigned long long)end, (unsigned long long)payload_bytes);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/hashes.h"
 
+#include "base/random.h"
+
 #include <assert.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define NAME(id, variable, name) const char bloomery_hash_name_##variable[] = name;
 BLOOMERY_HASH_LIST(NAME)
@@ -57,5 +58,5 @@ uint64_t bloomery_secret_fingerprint(const uint8_t secret[BLOOMERY_SECRET_BYTES]
 
 bool bloomery_secret_draw(uint8_t secret[BLOOMERY_SECRET_BYTES])
 {
-    return getrandom(secret, BLOOMERY_SECRET_BYTES, 0) == BLOOMERY_SECRET_BYTES;
+    return bloomery_random(secret, BLOOMERY_SECRET_BYTES);
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/random.h where the program that the library is built into gives it. */
+#include "base/random.h"
+
+#include <bloomery/embedded.h>
+
+#include <assert.h>
+
+bool bloomery_random(void *to, size_t bytes)
+{
+    assert(bytes <= 256);
+    return bloomery_embedded_random(to, bytes) == 0;
+}

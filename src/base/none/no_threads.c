@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* base/lock.h and base/team.h where there is one thread. In builds with asserts, locks still find
+ * the one that is taken twice or never given back: with threads that would be a standstill. */
+#include "base/lock.h"
+#include "base/team.h"
+
+#include "base/memory.h"
+
+#include <assert.h>
+
+enum { OPEN = 0x5a, HELD = 0xa5 };
+
+struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, uint32_t count)
+{
+    assert(count > 0);
+    struct bloomery_lock *locks =
+        bloomery_allocate(allocator, count * sizeof *locks, sizeof *locks);
+    for (uint32_t i = 0; locks != NULL && i < count; i++)
+        bloomery_lock_begin(&locks[i]);
+    return locks;
+}
+
+void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
+                         uint32_t count)
+{
+    if (locks == NULL)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        bloomery_lock_end(&locks[i]);
+    bloomery_release(allocator, locks, count * sizeof *locks, sizeof *locks);
+}
+
+void bloomery_lock_begin(struct bloomery_lock *lock)
+{
+    lock->system[0] = OPEN;
+}
+
+void bloomery_lock_end(struct bloomery_lock *lock)
+{
+    assert(lock->system[0] == OPEN);
+    (void)lock;
+}
+
+void bloomery_lock(struct bloomery_lock *lock)
+{
+    assert(lock->system[0] == OPEN);
+    lock->system[0] = HELD;
+}
+
+bool bloomery_try_lock(struct bloomery_lock *lock)
+{
+    const bool free = lock->system[0] == OPEN;
+    lock->system[0] = HELD;
+    return free;
+}
+
+void bloomery_unlock(struct bloomery_lock *lock)
+{
+    assert(lock->system[0] == HELD);
+    lock->system[0] = OPEN;
+}
+
+void bloomery_team_run(void (*work)(void *context, uint32_t number), void *context,
+                       uint32_t threads)
+{
+    assert(threads >= 1 && threads <= BLOOMERY_TEAM_MAX);
+    (void)threads;
+    work(context, 0);
+}
+
+uint32_t bloomery_processors(void)
+{
+    return 1;
+}

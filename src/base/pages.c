@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Large blocks of memory from the kernel. They arrive as zero pages that cost nothing until they are touched, so an empty 100 GB
+ * filter is made in microseconds.
+ *
+ * From 2 MiB on they begin at a multiple of 2 MiB, and the kernel is advised to use huge pages.
+ * Every key touches a cache line somewhere else, and with pages of 4 KiB it also waits for the
+ * translation of the address. Only whole huge pages are used, and the rest stays on small ones. So
+ * no memory is taken beyond what was requested:
+ *
+ *     |<- aligned, 2 MiB ->|<---- 2 MiB ---->|<- rest, 4 KiB pages ->|
+ *     ^ block
+ *
+ * A kernel without huge pages ignores the wish.
+ */
+#include "base/pages.h"
+
+#include <assert.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+size_t bloomery_pages_from(void)
+{
+    return (size_t)1 << 20;
+}
+
+void *bloomery_pages(size_t bytes, int rights)
+{
+    const size_t unit = (size_t)sysconf(_SC_PAGESIZE);
+    if (bytes > SIZE_MAX - 2 * BLOOMERY_HUGE_PAGE || unit > BLOOMERY_HUGE_PAGE)
+        return NULL;
+    /* More than enough is taken, and what is too much given back. */
+    const size_t whole = (bytes + unit - 1) / unit * unit;
+    const size_t taken = whole + BLOOMERY_HUGE_PAGE - unit;
+    uint8_t *first = mmap(NULL, taken, rights, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (first == MAP_FAILED)
+        return NULL;
+    const size_t before = (size_t)(-(uintptr_t)first % BLOOMERY_HUGE_PAGE);
+    assert(before + whole <= taken);
+    if (before > 0)
+        munmap(first, before);
+    if (taken > before + whole)
+        munmap(first + before + whole, taken - before - whole);
+    return first + before;
+}
+
+void *bloomery_pages_take(size_t bytes)
+{
+    void *memory = NULL;
+    if (bytes >= BLOOMERY_HUGE_PAGE)
+        memory = bloomery_pages(bytes, PROT_READ | PROT_WRITE);
+    if (memory != NULL) { /* a wish: no matter if it is not granted */
+        madvise(memory, bytes, MADV_HUGEPAGE);
+        return memory;
+    } /* else there may still be address space for the block itself, unaligned */
+    memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void bloomery_pages_give(void *memory, size_t bytes)
+{
+    munmap(memory, bytes);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/random.h"
+
+#include <assert.h>
+#include <sys/random.h>
+
+bool bloomery_random(void *to, size_t bytes)
+{
+    assert(bytes <= 256); /* as many come whole */
+    return getrandom(to, bytes, 0) == (ssize_t)bytes;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See team.h. */
+#include "base/team.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+struct member {
+    void (*work)(void *context, uint32_t number);
+    void *context;
+    uint32_t number;
+    pthread_t handle;
+};
+
+static void *run(void *argument)
+{
+    const struct member *member = argument;
+    member->work(member->context, member->number);
+    return NULL;
+}
+
+/* They take no signals, since the program's handlers expect its own threads. Signals that a thread
+ * causes itself, in a caller's function too, are the exception: no other thread could take them. */
+void bloomery_team_run(void (*work)(void *context, uint32_t number), void *context,
+                          uint32_t threads)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
+    struct member members[BLOOMERY_TEAM_MAX];
+    sigset_t all;
+    sigset_t before;
+    uint32_t made = 1;
+    assert(threads >= 1 && threads <= BLOOMERY_TEAM_MAX);
+    sigfillset(&all);
+    for (uint32_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        sigdelset(&all, own[i]);
+    const int masked = pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (uint32_t i = 1; i < threads; i++, made++) {
+        members[i] = (struct member){.work = work, .context = context, .number = i};
+        if (pthread_create(&members[i].handle, NULL, run, &members[i]) != 0)
+            break;
+    }
+    if (masked == 0)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    work(context, 0);
+    for (uint32_t i = 1; i < made; i++)
+        pthread_join(members[i].handle, NULL);
+}
+
+uint32_t bloomery_processors(void)
+{
+    /* The processors that this process may use, not those of the machine: taskset and cpusets give
+     * it some of them. A quota of processor time, as containers have, is not seen. The call fails
+     * on machines with more than the 1024 of a cpu_set_t. */
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    long count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                             : sysconf(_SC_NPROCESSORS_ONLN);
+    return count >= 1 && count <= UINT16_MAX ? (uint32_t)count : 1;
+}
