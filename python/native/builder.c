@@ -49,8 +49,8 @@ static PyObject *builder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
     int unchecked = 0;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OOOOOOizp", names, &request.rate, &keys,
-                                     &memory, &directory, &threads, &request.secret,
-                                     &request.seed, &request.integers, &request.note, &unchecked))
+                                     &memory, &directory, &threads, &request.secret, &request.seed,
+                                     &request.integers, &request.note, &unchecked))
         return NULL;
     struct native_state *state = native_state_of(type);
     if (state == NULL || !native_count_take(memory, "memory", &options.memory) ||

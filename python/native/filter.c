@@ -247,7 +247,8 @@ static int filter_bool(PyObject *object)
         return -1;
     if (info.adds > 0)
         return 1;
-    if (!facts((struct native_filter *)object, true, &info, NULL)) /* other systems do not count adds */
+    if (!facts((struct native_filter *)object, true, &info,
+               NULL)) /* other systems do not count adds */
         return -1;
     return info.bits_set > 0 || info.estimated_keys > 0;
 }

@@ -341,9 +341,9 @@ static bool copy_attributes(PyObject *self, PyObject *made, PyObject *memo)
     }
     PyObject *module = memo == NULL ? NULL : PyImport_ImportModule("copy");
     PyObject *copied =
-        memo == NULL ? Py_NewRef(mine)
-                     : (module == NULL ? NULL
-                                       : PyObject_CallMethod(module, "deepcopy", "OO", mine, memo));
+        memo == NULL
+            ? Py_NewRef(mine)
+            : (module == NULL ? NULL : PyObject_CallMethod(module, "deepcopy", "OO", mine, memo));
     PyObject *theirs = copied == NULL ? NULL : PyObject_GetAttrString(made, "__dict__");
     const bool good = theirs != NULL && PyDict_Update(theirs, copied) == 0;
     Py_XDECREF(theirs);

@@ -176,9 +176,9 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords
     uint32_t threads = 0;
 
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpiz", names, &keys, &request.rate,
-                                     &request.kind, &count, &team, &request.seed,
-                                     &request.secret, &request.memory, &request.concurrent,
-                                     &request.integers, &request.note))
+                                     &request.kind, &count, &team, &request.seed, &request.secret,
+                                     &request.memory, &request.concurrent, &request.integers,
+                                     &request.note))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
     if (state == NULL || !native_small_take(team, "threads", &threads))

@@ -77,7 +77,8 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 static int execute(PyObject *module)
 {
     struct native_state *state = PyModule_GetState(module);
-    const bool good = native_gates_start() && native_errors_add(module, state) && native_facts_add(module, state) &&
+    const bool good = native_gates_start() && native_errors_add(module, state) &&
+                      native_facts_add(module, state) &&
                       add_type(module, native_filter_spec(), &state->filter_type) &&
                       add_type(module, native_answers_spec(), &state->answers_type) &&
                       add_type(module, native_builder_spec(), &state->builder_type) &&

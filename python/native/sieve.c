@@ -72,8 +72,7 @@ static PyObject *sieve_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     static const char *const engines[] = {"memory", "disk", NULL};
     static const char *const fulls[] = {"grow", "stop", "warn", NULL};
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    PyObject *directory = Py_None, *keys = NULL, *memory = NULL, *encoded = NULL,
-             *leases = NULL;
+    PyObject *directory = Py_None, *keys = NULL, *memory = NULL, *encoded = NULL, *leases = NULL;
     const char *engine = NULL, *full = NULL;
     int ordered = 0, existing = 0, read_only = 0, keep = 0;
 

@@ -169,7 +169,8 @@ static bool is_masked(PyObject *keys)
     Py_XDECREF(rest);
     PyErr_Clear();
     if (masked)
-        PyErr_SetString(PyExc_TypeError, "a masked array: array.compressed() is what is not masked");
+        PyErr_SetString(PyExc_TypeError,
+                        "a masked array: array.compressed() is what is not masked");
     return masked;
 }
 
