@@ -255,6 +255,8 @@ static void print_row(const struct group *group, const struct entrant *entrant)
             printf(" %7.2f", bench_median(entrant->ns[phase], group->request->parts));
         else
             printf(" %7s", "-");
+    if (facts->built_ns > 0)
+        printf("  built in %.1f ns a key", facts->built_ns);
     putchar('\n');
     fflush(stdout);
 }
@@ -266,18 +268,19 @@ static void write_row(struct request *request, const struct group *group,
     const struct bench_facts *facts = &entrant->facts;
     if (request->json == NULL)
         return;
-    fprintf(request->json,
-            "%s\n{\"type\": \"%s\", \"keys\": %" PRIu64 ", \"rate\": %g, \"name\": \"%s\", "
-            "\"role\": \"%s\", \"layout\": \"%s\", \"kernel\": \"%s\", \"lines\": %u, "
-            "\"probes\": %u, \"bytes\": %" PRIu64 ", \"memory\": %" PRIu64 ", \"held\": %" PRIu64
-            ", \"links\": %u, \"below\": %s, \"planned\": %.6g, \"asked\": %" PRIu64
-            ", \"found\": %" PRIu64 ", \"ns\": {",
-            request->first_row ? "" : ",", bench_type_names[group->wanted.type], group->wanted.keys,
-            group->wanted.rate, entrant->contestant->name, roles[entrant->contestant->role],
-            facts->layout, facts->kernel, facts->lines, facts->probes, facts->bytes,
-            entrant->memory, facts->held > 0 ? facts->held : facts->bytes,
-            facts->layers > 0 ? facts->layers : 1, facts->below ? "true" : "false", facts->planned,
-            entrant->queried, entrant->found);
+    fprintf(
+        request->json,
+        "%s\n{\"type\": \"%s\", \"keys\": %" PRIu64 ", \"rate\": %g, \"name\": \"%s\", "
+        "\"role\": \"%s\", \"layout\": \"%s\", \"kernel\": \"%s\", \"lines\": %u, "
+        "\"probes\": %u, \"bytes\": %" PRIu64 ", \"memory\": %" PRIu64 ", \"held\": %" PRIu64
+        ", \"links\": %u, \"below\": %s, \"planned\": %.6g, \"built\": %.4f, \"asked\": %" PRIu64
+        ", \"found\": %" PRIu64 ", \"ns\": {",
+        request->first_row ? "" : ",", bench_type_names[group->wanted.type], group->wanted.keys,
+        group->wanted.rate, entrant->contestant->name, roles[entrant->contestant->role],
+        facts->layout, facts->kernel, facts->lines, facts->probes, facts->bytes, entrant->memory,
+        facts->held > 0 ? facts->held : facts->bytes, facts->layers > 0 ? facts->layers : 1,
+        facts->below ? "true" : "false", facts->planned, facts->built_ns, entrant->queried,
+        entrant->found);
     const char *separator = "";
     for (int phase = 0; phase < PHASES; phase++) {
         if (!entrant->measured[phase])
@@ -296,7 +299,7 @@ static void run_case(struct request *request, enum bench_type type, uint64_t key
 {
     static const struct bench_contestant *const lists[] = {
         bench_ours,     bench_columns,     bench_inline, bench_kinds,
-        bench_libbloom, bench_split_block, bench_limits};
+        bench_libbloom, bench_split_block, bench_static, bench_limits};
     static struct group group;
     group = (struct group){.request = request, .wanted = {type, keys, rate}};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)

@@ -59,6 +59,7 @@ struct bench_facts {
     uint32_t layers;    /* of a chain, with all keys in it; else 0 */
     bool below;         /* the rate is one that it stays below, not one that it meets */
     double planned;     /* the rate that was planned; 0 for a limit */
+    double built_ns;    /* per key, where the filter is built at once from all keys; else 0 */
     const char *kernel; /* static storage */
 };
 
@@ -95,6 +96,7 @@ extern const struct bench_contestant bench_inline[];
 extern const struct bench_contestant bench_kinds[];
 extern const struct bench_contestant bench_libbloom[];
 extern const struct bench_contestant bench_split_block[];
+extern const struct bench_contestant bench_static[];
 extern const struct bench_contestant bench_limits[];
 
 /* The filter of ours that this case has with so many blocks per key, or NULL: limits

@@ -15,6 +15,9 @@
  *
  * A ring of 128 keys, one in and one out.
  *
+ * The rows static-line and static-line-bare do the same on as much memory as a static filter of the
+ * case has, and take part only where they are named.
+ *
  * Asking reads our filter's very memory where there is one. Adding changes memory of its own, made
  * by the same function. "One" is the same loop without window: what the processor overlaps by
  * itself.
@@ -32,13 +35,15 @@ enum { AHEAD = 128 };
 
 enum variant { HASH_LINE = 1, BARE_LINE, WHOLE_LINE, TWO_LINES };
 
+enum { STATIC = 16 }; /* with a variant: the memory is that of a static filter */
+
 #define FAST static inline __attribute__((always_inline))
 
 struct limit {
     struct bench_pages pages;
     uint64_t blocks;
-    uint64_t seed; /* as in a filter: the compiler must not know it */
-    uint32_t lines;
+    uint64_t seed;  /* as in a filter: the compiler must not know it */
+    uint32_t lines; /* of our filter whose memory is read; UINT32_MAX: of none */
 };
 
 /* A key on its way: the blocks it needs, and what is written into them. */
@@ -126,7 +131,8 @@ FAST uint64_t in_window(const struct bench_loop loop, enum variant variant, bool
 static struct bench_loop loop_of(const struct limit *limit, const struct bench_chunk *chunk,
                                  bool adding)
 {
-    const bloomery_filter *ours = adding ? NULL : bench_our_filter(limit->lines);
+    const bool own = adding || limit->lines == UINT32_MAX;
+    const bloomery_filter *ours = own ? NULL : bench_our_filter(limit->lines);
     bool fits = ours != NULL && ours->payload_bytes >= limit->pages.bytes;
     return (struct bench_loop){
         .memory = fits ? ours->payload : limit->pages.at,
@@ -165,18 +171,21 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_plan plan = {.keys = wanted->keys, .rate = wanted->rate};
     bloomery_error error;
-    if (variant == BARE_LINE && wanted->type != BENCH_INTEGERS)
+    if ((variant & ~STATIC) == BARE_LINE && wanted->type != BENCH_INTEGERS)
         return NULL; /* there is no bare way from a string to a line */
-    options.blocks_per_key = variant == TWO_LINES ? 2 : 1;
+    if ((variant & STATIC) != 0)
+        plan.kind = BLOOMERY_STATIC;
+    else
+        options.blocks_per_key = variant == TWO_LINES ? 2 : 1;
     if (bloomery_plan_solve(&plan, &options, &error) != BLOOMERY_OK)
         bench_fail("%s", error.text);
     struct limit *limit = bench_allocate(sizeof *limit);
     limit->pages = bench_pages_make(plan.bytes);
     limit->blocks = plan.bytes / BLOOMERY_BLOCK_BYTES;
-    limit->lines = options.blocks_per_key;
+    limit->lines = (variant & STATIC) != 0 ? UINT32_MAX : options.blocks_per_key;
     snprintf(facts->layout, sizeof facts->layout, "%s",
              variant == TWO_LINES ? "two random cache lines" : "a random cache line");
-    facts->lines = options.blocks_per_key;
+    facts->lines = variant == TWO_LINES ? 2 : 1;
     facts->probes = 0;
     facts->bytes = plan.bytes;
     facts->planned = 0;
@@ -197,10 +206,10 @@ static void release(void *context)
     free(limit);
 }
 
-#define LIMIT(title, which, ...)                                                            \
-    {                                                                                       \
-        .name = title, .role = BENCH_LIMIT, .variant = which, .make = make, .clear = clear, \
-        .release = release, .operations = {__VA_ARGS__},                                    \
+#define LIMIT(title, which, ...)                                                              \
+    {                                                                                         \
+        .name = title, .role = BENCH_LIMIT, .variant = which, .named = ((which)&STATIC) != 0, \
+        .make = make, .clear = clear, .release = release, .operations = {__VA_ARGS__},        \
     }
 
 const struct bench_contestant bench_limits[] = {
@@ -208,5 +217,7 @@ const struct bench_contestant bench_limits[] = {
     LIMIT("line-bare", BARE_LINE, NULL, bare_add, NULL, bare_query),
     LIMIT("line-whole", WHOLE_LINE, NULL, whole_add, NULL, NULL),
     LIMIT("two-lines", TWO_LINES, NULL, two_add, NULL, two_query),
+    LIMIT("static-line", STATIC | HASH_LINE, NULL, NULL, hash_query_one, hash_query),
+    LIMIT("static-line-bare", STATIC | BARE_LINE, NULL, NULL, NULL, bare_query),
     {.name = NULL},
 };

@@ -11,6 +11,7 @@ what is written around them is kept.
 
 import argparse
 import json
+import math
 import os
 import re
 import statistics
@@ -19,7 +20,7 @@ import sys
 import chart
 from results import (PHASES, SEEN_SETS, TYPES, Results, memory_engine_rows, power, ratio, seen_sets,
                      size, thread_times)
-from targets import sieve_targets, targets
+from targets import sieve_targets, static_targets, targets
 
 
 # ---- Tables
@@ -152,6 +153,43 @@ def level_table(results):
     return head, body
 
 
+def static_table(results):
+    """Filters that are built once, beside what their memory allows."""
+    head = ["keys", "rate", "filter", "bits/key", "of log2(1/p)", "measured", "build", "absent 1", "absent",
+            "present", "absent, times a line's time"]
+    body = []
+    for row in results.static:
+        if row.level:
+            continue
+        line = results.static_row(row.keys, row.rate, "static-line")
+        limit = row.role == "limit"
+        body.append([
+            size(row.keys), f"1 in {round(1 / row.rate):,}",
+            row.name + ("" if limit else f" ({row.kernel})"), f"{row.bits:.2f}",
+            "-" if limit else f"{row.bits / math.log2(1 / row.rate):.4f}",
+            "-" if row.measured is None else f"{row.measured:.2e}" + ("" if row.rate_holds() else " (off)"),
+            number(statistics.median(row.built) or None, 1),
+            *(number(row.time(phase)) for phase in ("absent_one", "absent_batch", "present_batch")),
+            number(ratio(row.time("absent_batch"), line.time("absent_batch") if line else None))])
+    return head, body
+
+
+def static_level_table(results):
+    """Each kernel of static filters, beside the limit of the same processes."""
+    head = ["keys", "filter", "kernel", "absent", "present", "times a line's time", "times AVX-512's time"]
+    body = []
+    for row in results.static:
+        if not row.level or row.role == "limit" or not row.kernel.startswith(row.level):
+            continue
+        limit, best = (results.static_row(row.keys, row.rate, name, level)
+                       for name, level in (("static-line", row.level), (row.name, "avx512")))
+        mine = row.time("absent_batch")
+        body.append([size(row.keys), row.name, row.kernel, number(mine), number(row.time("present_batch")),
+                     number(ratio(mine, limit.time("absent_batch"))),
+                     number(ratio(mine, best.time("absent_batch") if best else None))])
+    return head, body
+
+
 def thread_table(results):
     """One thread and several."""
     times, keys = thread_times(results)
@@ -247,6 +285,9 @@ def tables(results):
     named["speed"] = ("Kinds in short: ns per key", speed_table(results))
     named["exact"] = ("Exact or not: dedupe", exact_table(results))
     named["several"] = ("Whole filters", several_table(results))
+    named["static_targets"] = ("Static filters: targets", static_targets(results))
+    named["static"] = ("Static filters, integers: ns per key", static_table(results))
+    named["static_levels"] = ("Static filters, 1 in 100: each kernel", static_level_table(results))
     named["levels"] = ("Kernels of lesser processors", level_table(results))
     named["threads"] = ("Threads", thread_table(results))
     named["open"] = ("Opening", open_table(results))
@@ -273,7 +314,7 @@ def conditions(results):
              "16,384 at a time, while it stands"]
     if "java" in machine:
         lines.append(f"- {machine['java']}")
-    for step in ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "sieve"):
+    for step in ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve"):
         if step in results.raw:
             run = results.raw[step]
             lines.append(f"- {step}: {run['date']}, {run['seconds']} s"

@@ -70,6 +70,7 @@ class Results:
         self.rows = [Row(row) for step in ("filters", "guava") for row in self.step(step)]
         self.levels = [Row(row) for row in self.step("levels")]
         self.kinds = [Row(row) for row in self.step("kinds") if "role" in row]
+        self.static = [Row(row) for row in self.step("static")]
 
     def step(self, name):
         """The raw rows of a step."""
@@ -84,6 +85,13 @@ class Results:
         """A row or None."""
         for row in self.rows if rows is None else rows:
             if row.case == case and row.name == name and kernel in (None, row.kernel):
+                return row
+        return None
+
+    def static_row(self, keys, rate, name, level=""):
+        """A row of the static step or None; without a level the run beside the peers."""
+        for row in self.static:
+            if row.case == ("integers", keys, rate) and (row.name, row.level) == (name, level):
                 return row
         return None
 

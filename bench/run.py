@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures everything that docs/benchmarks.md shows, and has report.py make text, chart and page of it.
 
-    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands,kinds,sieve] [--docs]
+    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands,kinds,static,sieve] [--docs]
 
 BUILD is a build of type custom: -O3 without asserts, as installed, but with the BLOOMERY_CPU switch, which
 the step `levels` needs. Results go to BUILD/bench-results: results.json, filters.svg, report.txt. A step
@@ -15,6 +15,7 @@ that is not asked for keeps what it measured last, with that run's date and comm
     open       microseconds to open
     commands   the command beside sort, awk, grep and a Guava program; files in the page cache
     kinds      the kinds beside each other; removing; what is done to whole filters
+    static     static filters beside binary fuse ones, each kernel, and the limit of their memory
     sieve      the sieve beside other seen-sets, a process for each; its memory engine; opening after a kill
 """
 
@@ -33,7 +34,7 @@ import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUAVA = "/usr/share/java/guava.jar"
-STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "sieve")
+STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve")
 MILLION = 1_000_000
 
 
@@ -176,6 +177,29 @@ class Bench:
             rows.append(self.timed(name, "distinct", members, 0, [
                 self.tool, "dedupe", "-q", *options, ids], repeats=5))
         return rows
+
+    def static(self):
+        """Static filters: built three times, in processes that take turns, as levels does it."""
+        sizes = "1M,20M,100M" if self.full else "1M"
+        peers = "fuse8,fuse16,fuse8-unsorted,fuse16-unsorted"
+        limits = "static-line,static-line-bare"
+        runs = [("", "1e-2,1e-3,0.00390625,1.52587890625e-05",
+                 f"static,static-column,blocked-1,{peers},{limits}")]
+        runs += [(level, "1e-2", f"static,static-column,{limits}") for level in ("scalar", "avx2", "avx512")]
+        merged = {}
+        for _ in range(3):
+            for level, rates, names in runs:
+                environment = {"BLOOMERY_CPU": level} if level else {}
+                for row in self.measure("filters", "--sizes", sizes, "--rates", rates, "--types", "integers",
+                                        "--only", names, "--parts", "3", **environment):
+                    row = {**row, "level": level, "built": [row["built"]]}
+                    first = merged.setdefault((level, row["keys"], row["rate"], row["name"]), row)
+                    if first is not row:
+                        for phase, times in row["ns"].items():
+                            first["ns"][phase] += times
+                        for key in ("asked", "found", "built"):
+                            first[key] += row[key]
+        return list(merged.values())
 
     def timed(self, name, what, lines, asked, command, output=None, repeats=1):
         """Runs a command `repeats` times and gives its times as a row."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The targets: what is wanted, where, what was measured, and whether that is enough."""
 
+import math
 import statistics
 
 from results import command_sums, memory_engine_rows, ratio, seen_sets, size, thread_times
@@ -192,6 +193,45 @@ def targets(results):
                  plan_targets):
         part(results, rows)
     return rows
+
+
+def static_targets(results):
+    """What issue 17 requires: what, where, measured, wanted, verdict."""
+    rows = []
+
+    def ns(keys, name, phase="absent_batch", level="", rate=1e-2):
+        row = results.static_row(keys, rate, name, level)
+        return row.time(phase) if row else None
+
+    for rate, power, most in ((1e-2, "1e-2", 1.02), (1e-3, "1e-3", 1.008), (2**-8, "2^-8", 1.008)):
+        for keys in SIZES[:3]:
+            row = results.static_row(keys, rate, "static")
+            target(rows, f"size, of log2(1/p) n, at {power}", size(keys),
+                   row.bits / math.log2(1 / rate) if row else None, most, False)
+    for keys in SIZES[1:3]:
+        target(rows, "query batch, times a random line's time with the hash", size(keys),
+               ratio(ns(keys, "static"), ns(keys, "static-line")), 2.2, False)
+        beside(rows, "the same, column", size(keys),
+               ratio(ns(keys, "static-column"), ns(keys, "static-line")))
+    bare = ns(MILLION, "static-line-bare")
+    target(rows, "query batch, where a random line without a hash takes 1.1 ns", "1 M",
+           ratio(ns(MILLION, "static"), bare / 1.1) if bare else None, 8, False, " ns")
+    for keys in SIZES[:3]:
+        best = ns(keys, "static", level="avx512")
+        for level, most in (("avx2", 1.5), ("scalar", 3)):
+            target(rows, f"query batch, {level}, times AVX-512's time", size(keys),
+                   ratio(ns(keys, "static", level=level), best), most, False)
+    for keys in SIZES[:3]:
+        row = results.static_row(keys, 1e-2, "static")
+        built = statistics.median(row.built) if row else None
+        if keys == SIZES[2]:
+            target(rows, "build, one thread", size(keys), built, 160, False, " ns")
+        else:
+            beside(rows, "build, one thread, ns", size(keys), built)
+    ours = [row for row in results.static if row.role == "ours"]
+    target(rows, "rows of ours whose measured rate is not the planned one", "all",
+           sum(not row.rate_holds() for row in ours) if ours else None, 0, False)
+    return ["target", "keys", "measured", "wanted", ""], rows
 
 
 def sieve_targets(results):

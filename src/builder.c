@@ -138,6 +138,16 @@ static bloomery_builder *allocate_builder(const bloomery_allocator *allocator,
     return builder;
 }
 
+/* Whether hashes can wait there. */
+static bloomery_status check_directory(const char *directory, bloomery_error *error)
+{
+    int file = -1;
+    const bloomery_status status = bloomery_scratch_open(directory, &file, error);
+    if (status == BLOOMERY_OK)
+        bloomery_scratch_close(file);
+    return status;
+}
+
 bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
                                       const bloomery_create_options *given,
                                       const bloomery_builder_options *given_builder,
@@ -154,6 +164,10 @@ bloomery_status bloomery_builder_open(const bloomery_plan *given_plan,
         status = bloomery_plan_read(given_plan, &plan, error);
     if (status == BLOOMERY_OK)
         status = check_plan(&plan, &options, error);
+    if (status != BLOOMERY_OK)
+        return status;
+    if (builder_options.directory != NULL) /* before the long work */
+        status = check_directory(builder_options.directory, error);
     if (status != BLOOMERY_OK)
         return status;
     bloomery_builder *builder = allocate_builder(&options.allocator, &builder_options);

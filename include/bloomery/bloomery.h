@@ -962,7 +962,8 @@ typedef struct bloomery_builder_options {
     size_t struct_bytes; /* sizeof(bloomery_builder_options) */
 
     /* Bytes for keys that wait (16 each, as hashes), and for the work on them: 0 for 1 GiB, else at
-     * least 16 MiB. The filter itself is beside that, unless it is saved with a `directory`. */
+     * least 16 MiB. The filter itself is beside that, and at the end for a moment twice, unless it
+     * is saved with a `directory`. */
     uint64_t memory;
 
     /* Where keys wait that find no room in memory: in files without names, which are gone when the
@@ -982,7 +983,7 @@ typedef struct bloomery_builder_options {
  * A builder for a plan with kind BLOOMERY_STATIC and a rate. `options` as for bloomery_create; of
  * these concurrent_adds and memory_limit must be 0. The allocator is called by one thread at a
  * time, which may be any of those that add keys. BLOOMERY_BAD_ARGUMENT, BLOOMERY_UNSUPPORTED,
- * BLOOMERY_OUT_OF_MEMORY.
+ * BLOOMERY_OUT_OF_MEMORY; BLOOMERY_IO_FAILED if no file can be made in the directory.
  */
 BLOOMERY_PUBLIC bloomery_status
 bloomery_builder_open(const bloomery_plan *plan, const bloomery_create_options *options,

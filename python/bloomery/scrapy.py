@@ -12,7 +12,7 @@ In a project's settings.py:
 Scrapy's own filter keeps a Python string for each request, some 150 bytes, and reads requests.seen whole at the next
 start. This one takes about 4 bytes at 1e-6 and keeps its state in JOBDIR/sieve, synced once a second: after a crash or
 `kill -9` it lacks at most what was asked in the last second. A requests.seen that is there when it begins is taken
-over, once.
+over, once: requests.seen.taken says that it was.
 
 The price: one new request in a million is dropped. At the end the log says how many that were, expected.
 BLOOMERY_RATE = 1e-12 halves nothing but the risk: it takes twice the memory.
@@ -23,6 +23,7 @@ Runs with Scrapy 2.8 and later; it does not import it.
 import hashlib
 import logging
 import os
+import re
 
 from bloomery._native import SEEN, Sieve
 
@@ -41,9 +42,8 @@ class DupeFilter:
             os.makedirs(path, exist_ok=True)
             folder = os.path.join(path, "sieve")
         self.sieve = Sieve(folder, engine="memory", keys=keys, rate=rate, memory=memory)
-        seen = os.path.join(path, "requests.seen") if path else None
-        if seen and os.path.exists(seen) and self.sieve.status().pushed == 0:
-            self._take_over(seen)
+        if path:
+            self._take_over(os.path.join(path, "requests.seen"))
 
     @classmethod
     def from_settings(cls, settings, *, fingerprinter=None, stats=None):
@@ -61,10 +61,40 @@ class DupeFilter:
                                  stats=getattr(crawler, "stats", None))
 
     def _take_over(self, name):
-        """Fingerprints as Scrapy's own filter writes them: 40 hexadecimal digits a line."""
-        with open(name, encoding="ascii") as file:
-            self.sieve.mark_seen_many(bytes.fromhex(line.strip()) for line in file if line.strip())
+        """Fingerprints as Scrapy's own filter writes them: 40 hexadecimal digits a line.
+
+        A file beside says how much of them the sieve has. It is written when all are in, so a takeover
+        that was ended is done again, which changes nothing for those that are marked.
+        """
+        try:
+            with open(name, "rb") as file:
+                text = file.read()
+        except FileNotFoundError:
+            return
+        taken = name + ".taken"
+        try:
+            with open(taken, encoding="ascii") as file:
+                if file.read().strip() == str(len(text)):
+                    return
+        except FileNotFoundError:
+            pass
+        self.sieve.mark_seen_many(self._fingerprints(name, text))
         self.sieve.commit()
+        with open(taken, "w", encoding="ascii") as file:
+            file.write(f"{len(text)}\n")
+
+    def _fingerprints(self, name, text):
+        """All of them, or a ValueError that names the line. A last line may have been cut by a crash."""
+        lines = text.splitlines()
+        fingerprints = []
+        for number, line in enumerate(lines, 1):
+            if re.fullmatch(rb"[0-9a-fA-F]{40}", line.strip()):
+                fingerprints.append(bytes.fromhex(line.strip().decode("ascii")))
+            elif number == len(lines) and line and not text.endswith(b"\n"):
+                self.logger.warning("%s: the last line was cut off and is left out", name)
+            elif line.strip():
+                raise ValueError(f"{name}: line {number} is no fingerprint of 40 hexadecimal digits")
+        return fingerprints
 
     def request_fingerprint(self, request):
         """20 bytes: the crawler's, or without one a hash of what makes a request."""

@@ -221,7 +221,7 @@ static bool take_stream(struct native_work *work, struct stream *stream)
     return good;
 }
 
-/* The method of an object, called. NULL if there is none, or after raising. */
+/* The method of an object, called. NULL if there is none that works here, or after raising. */
 static PyObject *export(PyObject *keys, const char *method)
 {
     PyObject *found = PyObject_GetAttrString(keys, method);
@@ -232,6 +232,9 @@ static PyObject *export(PyObject *keys, const char *method)
     }
     PyObject *capsules = PyObject_CallNoArgs(found);
     Py_DECREF(found);
+    /* pandas exports through pyarrow, which need not be there: then it is an array, too. */
+    if (capsules == NULL && PyErr_ExceptionMatches(PyExc_ImportError))
+        PyErr_Clear();
     return capsules;
 }
 

@@ -9,6 +9,7 @@ struct builder {
     bloomery_builder *builder; /* NULL: finished, or closed */
     struct native_keying keying;
     struct native_gate gate;
+    unsigned forks; /* its temporary file would be two processes' */
 };
 
 static PyObject *builder_open(PyTypeObject *type, struct native_state *state,
@@ -31,6 +32,8 @@ static PyObject *builder_open(PyTypeObject *type, struct native_state *state,
     }
     self->state = state;
     self->builder = made;
+    self->gate = (struct native_gate){.forks = native_forks, .writers = true};
+    self->forks = native_forks;
     native_keying_of(&request->options.rule, &self->keying);
     return (PyObject *)self;
 }
@@ -41,15 +44,17 @@ static PyObject *builder_new(PyTypeObject *type, PyObject *args, PyObject *keywo
                             "seed", "integers", "note",   "unchecked", NULL};
     struct native_request request = {.kind = "static", .integers = 64};
     bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
-    PyObject *memory = NULL, *directory = Py_None, *encoded = NULL, *keys = NULL, *made = NULL;
+    PyObject *memory = NULL, *directory = Py_None, *encoded = NULL, *keys = NULL, *made = NULL,
+             *threads = NULL;
     int unchecked = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OOOIOOizp", names, &request.rate, &keys,
-                                     &memory, &directory, &options.threads, &request.secret,
-                                     &request.seed, &request.integers, &request.note, &unchecked))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$OOOOOOizp", names, &request.rate, &keys,
+                                     &memory, &directory, &threads, &request.secret, &request.seed,
+                                     &request.integers, &request.note, &unchecked))
         return NULL;
     struct native_state *state = native_state_of(type);
-    if (state == NULL || !native_count_take(memory, "memory", &options.memory))
+    if (state == NULL || !native_count_take(memory, "memory", &options.memory) ||
+        !native_small_take(threads, "threads", &options.threads))
         return NULL;
     if (directory != Py_None && !native_path_take(directory, &encoded, &options.directory))
         return NULL;
@@ -73,9 +78,13 @@ static void builder_dealloc(PyObject *object)
 
 static bool ready(const struct builder *self)
 {
-    if (self->builder != NULL)
+    if (self->builder != NULL && self->forks == native_forks)
         return true;
-    PyErr_SetString(PyExc_ValueError, "the builder is finished: one builder makes one filter");
+    if (self->builder != NULL)
+        PyErr_SetString(PyExc_RuntimeError, "the builder was made before a fork, and belongs to "
+                                            "the other process");
+    else
+        PyErr_SetString(PyExc_ValueError, "the builder is finished: one builder makes one filter");
     return false;
 }
 

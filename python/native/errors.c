@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct {
     const char *name, *text;
@@ -69,7 +70,8 @@ static int system_error_of(const char *text)
     for (int number = 1; number <= LAST; number++) {
         const char *meaning = strerror(number);
         const size_t bytes = strlen(meaning);
-        if (bytes > 0 && bytes < length && strcmp(text + length - bytes, meaning) == 0)
+        /* The library's own "is a directory" is in small letters. */
+        if (bytes > 0 && bytes < length && strcasecmp(text + length - bytes, meaning) == 0)
             return number;
     }
     return EIO;
@@ -79,8 +81,12 @@ static int system_error_of(const char *text)
 static void raise_system(const char *text, PyObject *path)
 {
     const int number = system_error_of(text);
-    PyObject *error = path != NULL ? PyObject_CallFunction(PyExc_OSError, "isO", number, text, path)
-                                   : PyObject_CallFunction(PyExc_OSError, "is", number, text);
+    PyObject *said = PyUnicode_DecodeFSDefault(text); /* a path may be no UTF-8 */
+    PyObject *error = NULL;
+    if (said != NULL)
+        error = path != NULL ? PyObject_CallFunction(PyExc_OSError, "iOO", number, said, path)
+                             : PyObject_CallFunction(PyExc_OSError, "iO", number, said);
+    Py_XDECREF(said);
     if (error != NULL)
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_XDECREF(error);

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <structmember.h>
 
@@ -190,9 +191,13 @@ static PyObject *filter_count(PyObject *object, PyObject *key)
 
 /* ---- Facts ----------------------------------------------------------------------------------- */
 
-static bool facts(struct native_filter *self, bool scan, bloomery_info *info)
+/* The note is the filter's, and whoever leaves the gate may find it closed: `note` gets a copy that
+ * is the caller's, unless it is NULL. False after raising. */
+static bool facts(struct native_filter *self, bool scan, bloomery_info *info, char **note)
 {
     *info = (bloomery_info)BLOOMERY_INFO;
+    if (note != NULL)
+        *note = NULL;
     if (!native_filter_enter(self, false, scan && self->concurrent))
         return false;
     if (scan) {
@@ -201,8 +206,14 @@ static bool facts(struct native_filter *self, bool scan, bloomery_info *info)
         Py_END_ALLOW_THREADS;
     } else
         bloomery_info_get(self->filter, false, info);
+    const bool has_note = note != NULL && info->note != NULL;
+    if (has_note)
+        *note = strdup(info->note);
     native_filter_leave(self, scan && self->concurrent);
-    return true;
+    info->note = has_note ? *note : NULL;
+    if (has_note && *note == NULL)
+        PyErr_NoMemory();
+    return !has_note || *note != NULL;
 }
 
 static PyObject *filter_info(PyObject *object, PyObject *args, PyObject *keywords)
@@ -210,18 +221,21 @@ static PyObject *filter_info(PyObject *object, PyObject *args, PyObject *keyword
     static char *names[] = {"scan", NULL};
     struct native_filter *self = (struct native_filter *)object;
     bloomery_info info;
+    char *note;
     int scan = 0;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$p", names, &scan) ||
-        !facts(self, scan != 0, &info))
+        !facts(self, scan != 0, &info, &note))
         return NULL;
-    return native_info_of(self->state, &info);
+    PyObject *made = native_info_of(self->state, &info);
+    free(note);
+    return made;
 }
 
 static PyObject *filter_estimate(PyObject *object, PyObject *none)
 {
     bloomery_info info;
     (void)none;
-    if (!facts((struct native_filter *)object, true, &info))
+    if (!facts((struct native_filter *)object, true, &info, NULL))
         return NULL;
     return PyFloat_FromDouble(info.estimated_keys);
 }
@@ -229,11 +243,12 @@ static PyObject *filter_estimate(PyObject *object, PyObject *none)
 static int filter_bool(PyObject *object)
 {
     bloomery_info info;
-    if (!facts((struct native_filter *)object, false, &info))
+    if (!facts((struct native_filter *)object, false, &info, NULL))
         return -1;
     if (info.adds > 0)
         return 1;
-    if (!facts((struct native_filter *)object, true, &info)) /* other systems do not count adds */
+    if (!facts((struct native_filter *)object, true, &info,
+               NULL)) /* other systems do not count adds */
         return -1;
     return info.bits_set > 0 || info.estimated_keys > 0;
 }
@@ -244,7 +259,7 @@ static PyObject *filter_repr(PyObject *object)
     bloomery_info info;
     if (self->filter == NULL)
         return PyUnicode_FromString("<bloomery.Filter, closed>");
-    if (!facts(self, false, &info))
+    if (!facts(self, false, &info, NULL))
         return NULL;
     const bloomery_dialect *dialect = bloomery_dialect_get(info.dialect);
     char rate[40] = "unknown";
@@ -262,7 +277,7 @@ static PyObject *filter_sizeof(PyObject *object, PyObject *none)
     struct native_filter *self = (struct native_filter *)object;
     bloomery_info info = {.memory_bytes = 0};
     (void)none;
-    if (self->filter != NULL && !facts(self, false, &info))
+    if (self->filter != NULL && !facts(self, false, &info, NULL))
         return NULL;
     return PyLong_FromUnsignedLongLong(sizeof(*self) + info.memory_bytes);
 }
@@ -272,10 +287,12 @@ static PyObject *filter_fact(PyObject *object, void *name)
 {
     struct native_filter *self = (struct native_filter *)object;
     bloomery_info info;
-    if (!facts(self, false, &info))
+    char *note;
+    if (!facts(self, false, &info, &note))
         return NULL;
     PyObject *tuple = native_info_of(self->state, &info);
     PyObject *value = tuple == NULL ? NULL : PyObject_GetAttrString(tuple, name);
+    free(note);
     Py_XDECREF(tuple);
     return value;
 }

@@ -224,27 +224,26 @@ static bool take_parameters(PyObject *keywords, bloomery_dialect_parameters *par
     static char *names[] = {"variant", "keys",         "rate", "bits",   "bytes",
                             "probes",  "bits_per_key", "seed", "growth", "columns",
                             "index",   "cell_bits",    NULL};
-    unsigned long long keys = 0, bits = 0, bytes = 0, seed = 0, index = 0;
-    unsigned int probes = 0, growth = 0, columns = 0, cell_bits = 0;
+    PyObject *keys = NULL, *bits = NULL, *bytes = NULL, *seed = NULL, *index = NULL;
+    PyObject *probes = NULL, *growth = NULL, *columns = NULL, *cell_bits = NULL;
     PyObject *none = PyTuple_New(0);
 
     *parameters = (bloomery_dialect_parameters)BLOOMERY_DIALECT_PARAMETERS;
     const bool good = none != NULL &&
-                      PyArg_ParseTupleAndKeywords(none, keywords, "|$zKdKKIdKIIKI", names,
+                      PyArg_ParseTupleAndKeywords(none, keywords, "|$zOdOOOdOOOOO", names,
                                                   &parameters->variant, &keys, &parameters->rate,
                                                   &bits, &bytes, &probes, &parameters->bits_per_key,
                                                   &seed, &growth, &columns, &index, &cell_bits);
     Py_XDECREF(none);
-    parameters->keys = keys;
-    parameters->bits = bits;
-    parameters->bytes = bytes;
-    parameters->probes = probes;
-    parameters->seed = seed;
-    parameters->growth = growth;
-    parameters->columns = columns;
-    parameters->index = index;
-    parameters->cell_bits = cell_bits;
-    return good;
+    return good && native_count_take(keys, "keys", &parameters->keys) &&
+           native_count_take(bits, "bits", &parameters->bits) &&
+           native_count_take(bytes, "bytes", &parameters->bytes) &&
+           native_count_take(seed, "seed", &parameters->seed) &&
+           native_count_take(index, "index", &parameters->index) &&
+           native_small_take(probes, "probes", &parameters->probes) &&
+           native_small_take(growth, "growth", &parameters->growth) &&
+           native_small_take(columns, "columns", &parameters->columns) &&
+           native_small_take(cell_bits, "cell_bits", &parameters->cell_bits);
 }
 
 static PyObject *filter_from_dialect(PyObject *type, PyObject *args, PyObject *keywords)
@@ -332,10 +331,50 @@ static PyObject *copy_of(struct native_filter *self)
     return native_filter_new(Py_TYPE((PyObject *)self), filter, self->concurrent);
 }
 
-static PyObject *filter_copy(PyObject *self, PyObject *unused)
+/* What a subclass has besides: `made` gets it. False after raising. */
+static bool copy_attributes(PyObject *self, PyObject *made, PyObject *memo)
 {
-    (void)unused;
-    return copy_of((struct native_filter *)self);
+    PyObject *mine = PyObject_GetAttrString(self, "__dict__");
+    if (mine == NULL) {
+        PyErr_Clear(); /* it has none */
+        return true;
+    }
+    PyObject *module = memo == NULL ? NULL : PyImport_ImportModule("copy");
+    PyObject *copied =
+        memo == NULL
+            ? Py_NewRef(mine)
+            : (module == NULL ? NULL : PyObject_CallMethod(module, "deepcopy", "OO", mine, memo));
+    PyObject *theirs = copied == NULL ? NULL : PyObject_GetAttrString(made, "__dict__");
+    const bool good = theirs != NULL && PyDict_Update(theirs, copied) == 0;
+    Py_XDECREF(theirs);
+    Py_XDECREF(copied);
+    Py_XDECREF(module);
+    Py_DECREF(mine);
+    return good;
+}
+
+static PyObject *copy_with(PyObject *self, PyObject *memo)
+{
+    PyObject *made = copy_of((struct native_filter *)self);
+    if (made != NULL && !copy_attributes(self, made, memo))
+        Py_CLEAR(made);
+    return made;
+}
+
+PyObject *native_filter_copy(struct native_filter *self)
+{
+    return copy_with((PyObject *)self, NULL);
+}
+
+static PyObject *filter_copy(PyObject *self, PyObject *none)
+{
+    (void)none;
+    return copy_with(self, NULL);
+}
+
+static PyObject *filter_deep_copy(PyObject *self, PyObject *memo)
+{
+    return copy_with(self, memo);
 }
 
 /* (type.from_bytes, (bytes,), state): from protocol 5 on the bytes may travel out of band. */
@@ -409,6 +448,6 @@ PyMethodDef native_filter_file_methods[] = {
     {"copy", filter_copy, METH_NOARGS,
      "copy() -> Filter\n\nIn memory of its own; keys can be added."},
     {"__copy__", filter_copy, METH_NOARGS, NULL},
-    {"__deepcopy__", filter_copy, METH_O, NULL},
+    {"__deepcopy__", filter_deep_copy, METH_O, NULL},
     {"__reduce_ex__", filter_reduce, METH_O, NULL},
     {NULL, NULL, 0, NULL}};

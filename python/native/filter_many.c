@@ -172,15 +172,16 @@ static PyObject *filter_build(PyObject *type, PyObject *args, PyObject *keywords
                             "secret", "memory", "concurrent", "integers", "note",    NULL};
     struct native_request request = {.kind = "blocked", .integers = 64};
     PyObject *keys, *count = NULL, *number = NULL, *rate = NULL, *made = NULL;
-    unsigned int threads = 0;
+    PyObject *team = NULL;
+    uint32_t threads = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOIOOOpiz", names, &keys, &request.rate,
-                                     &request.kind, &count, &threads, &request.seed,
-                                     &request.secret, &request.memory, &request.concurrent,
-                                     &request.integers, &request.note))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O$sOOOOOpiz", names, &keys, &request.rate,
+                                     &request.kind, &count, &team, &request.seed, &request.secret,
+                                     &request.memory, &request.concurrent, &request.integers,
+                                     &request.note))
         return NULL;
     struct native_state *state = native_state_of((PyTypeObject *)type);
-    if (state == NULL)
+    if (state == NULL || !native_small_take(team, "threads", &threads))
         return NULL;
     const bool grows = strcmp(request.kind, "scalable") == 0 || strcmp(request.kind, "static") == 0;
     if (grows && (count == NULL || count == Py_None) && native_keys_count(keys) <= 0) {

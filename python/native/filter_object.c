@@ -19,6 +19,7 @@ PyObject *native_filter_new(PyTypeObject *type, bloomery_filter *filter, bool co
     self->concurrent = concurrent;
     self->secret = info.secret_known || info.secret_fingerprint == 0;
     native_keying_of(&info.rule, &self->keying);
+    self->gate = (struct native_gate){.forks = native_forks, .writers = self->concurrent};
     self->quick = self->secret && !self->keying.has_rule;
     return (PyObject *)self;
 }

@@ -2,7 +2,8 @@
 /*
  * The class Filter: several filters.
  *
- * Two gates are entered, in the order of their addresses: so no two threads wait for each other.
+ * Two gates are entered, and nobody waits for one while inside the other: a handler of a signal
+ * that runs meanwhile may want that one.
  */
 #include "native.h"
 
@@ -40,12 +41,23 @@ static bool enter_both(struct native_filter *one, struct native_filter *other,
                        const struct native_filter *changed)
 {
     struct native_filter *a = one < other ? one : other, *b = one < other ? other : one;
-    if (!native_filter_enter(a, false, needs_alone(a, changed)))
-        return false;
-    if (a == b || native_filter_enter(b, false, needs_alone(b, changed)))
-        return true;
-    native_filter_leave(a, needs_alone(a, changed));
-    return false;
+    const bool alone_a = needs_alone(a, changed), alone_b = needs_alone(b, changed);
+    while (true) {
+        if (!native_filter_enter(a, false, alone_a))
+            return false;
+        if (a == b)
+            return true;
+        if (native_gate_is_free(&b->gate, alone_b)) {
+            if (native_filter_enter(b, false, alone_b))
+                return true;
+            native_filter_leave(a, alone_a);
+            return false;
+        }
+        native_filter_leave(a, alone_a);
+        if (!native_filter_enter(b, false, alone_b)) /* waits */
+            return false;
+        native_filter_leave(b, alone_b);
+    }
 }
 
 typedef bloomery_status joiner(bloomery_filter *, const bloomery_filter *, bloomery_error *);
@@ -95,7 +107,7 @@ static PyObject *join_new(PyObject *one, PyObject *other, joiner *how)
     if (state == NULL || !PyObject_TypeCheck(one, state->filter_type) ||
         !PyObject_TypeCheck(other, state->filter_type))
         Py_RETURN_NOTIMPLEMENTED;
-    PyObject *copy = PyObject_CallMethod(one, "copy", NULL);
+    PyObject *copy = native_filter_copy((struct native_filter *)one);
     if (copy != NULL && !join((struct native_filter *)copy, (struct native_filter *)other, how))
         Py_CLEAR(copy);
     return copy;

@@ -26,8 +26,9 @@ static PyObject *module_plan(PyObject *module, PyObject *args, PyObject *keyword
         return native_request_solve(state, &request) ? native_plan_of(state, &request.plan) : NULL;
     }
     /* The most keys: not what new filters are made by. */
-    bloomery_plan plan = {.kind = bloomery_kind_find(request.kind),
-                          .rate = PyFloat_AsDouble(request.rate)};
+    if (!native_kind_take(&request))
+        return NULL;
+    bloomery_plan plan = {.kind = request.plan.kind, .rate = PyFloat_AsDouble(request.rate)};
     if (PyErr_Occurred() != NULL || !native_count_take(bytes, "bytes", &most))
         return NULL;
     plan.bytes = most;
@@ -76,7 +77,8 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 static int execute(PyObject *module)
 {
     struct native_state *state = PyModule_GetState(module);
-    const bool good = native_errors_add(module, state) && native_facts_add(module, state) &&
+    const bool good = native_gates_start() && native_errors_add(module, state) &&
+                      native_facts_add(module, state) &&
                       add_type(module, native_filter_spec(), &state->filter_type) &&
                       add_type(module, native_answers_spec(), &state->answers_type) &&
                       add_type(module, native_builder_spec(), &state->builder_type) &&

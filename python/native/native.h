@@ -103,19 +103,34 @@ PyObject *native_raise_status(const struct native_state *state, int status);
 struct native_gate {
     unsigned readers;
     unsigned waiting; /* that want to be alone: no new reader overtakes them */
+    unsigned forks;   /* native_forks when this was looked at last */
     bool alone;
-    pid_t process; /* of those inside */
+    bool writers; /* readers may change the object, too */
+    bool broken;  /* forked while a thread changed it, which is not in this process */
 };
+
+/* How many forks lie between this process and the first one that had the module. */
+extern unsigned native_forks;
+
+/* Called once. False after raising. */
+bool native_gates_start(void);
 
 /* Whether what keeps the GIL may be done now, without entering. */
 static inline bool native_gate_open(const struct native_gate *gate, bool alone)
 {
-    return !gate->alone && (!alone || gate->readers == 0);
+    return gate->forks == native_forks && !gate->broken && !gate->alone &&
+           (!alone || gate->readers == 0);
+}
+
+/* Whether native_gate_enter would not wait. */
+static inline bool native_gate_is_free(const struct native_gate *gate, bool alone)
+{
+    return native_gate_open(gate, alone) && (alone || gate->waiting == 0);
 }
 
 /* Enters as soon as that is possible. Until then the GIL is released now and then, so arguments
- * must be held. False after raising: the handler of a signal raised, or the process was forked
- * while another thread was inside. */
+ * must be held, and no gate may be: handlers of signals run meanwhile. False after raising: such a
+ * handler raised, or the process was forked while another thread changed the object. */
 bool native_gate_enter(struct native_gate *gate, bool alone);
 void native_gate_leave(struct native_gate *gate, bool alone);
 
@@ -349,6 +364,9 @@ struct native_request {
 /* Solves the plan and fills the options. False after raising. */
 bool native_request_solve(const struct native_state *state, struct native_request *request);
 
+/* The kind by its name, into the plan. False after raising. */
+bool native_kind_take(struct native_request *request);
+
 /* The 16 bytes of a secret; `taken` is NULL for None and NULL. False after raising. */
 bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
                         const uint8_t **taken);
@@ -358,6 +376,9 @@ bool native_path_take(PyObject *path, PyObject **taken, const char **text);
 
 /* A number that may be None or missing. False after raising. */
 bool native_count_take(PyObject *object, const char *name, uint64_t *number);
+
+/* The same for numbers below 2^32. */
+bool native_small_take(PyObject *object, const char *name, uint32_t *number);
 
 /* ---- The class Filter ------------------------------------------------------------------------ */
 
@@ -385,6 +406,10 @@ bool native_filter_ready(const struct native_filter *self, bool hashes);
 /* Both of these, and the gate. False after raising. */
 bool native_filter_enter(struct native_filter *self, bool hashes, bool alone);
 void native_filter_leave(struct native_filter *self, bool alone);
+
+/* A filter of the same type in memory of its own, with a subclass's attributes. NULL after
+ * raising. */
+PyObject *native_filter_copy(struct native_filter *self);
 
 /* The same for what reads all of it: where adds are readers, nobody may add meanwhile. */
 bool native_filter_enter_whole(struct native_filter *self);

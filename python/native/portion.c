@@ -120,6 +120,7 @@ static bool apply_rule(struct native_portion *portion, const struct native_keyin
             !native_arena_reserve(made, BLOOMERY_RULE_ROOM(key.bytes))) {
             *error =
                 (bloomery_error){.status = BLOOMERY_OUT_OF_MEMORY, .text = "not enough memory"};
+            portion->bad = i;
             return false;
         }
         unsigned char *out = made->bytes + made->used;
@@ -143,6 +144,7 @@ static bool apply_rule(struct native_portion *portion, const struct native_keyin
 bool native_portion_close(struct native_portion *portion, const struct native_keying *keying,
                           bloomery_error *error)
 {
+    bool good = true;
     if (portion->plain && !keying->has_rule) {
         portion->count = portion->records;
         return true;
@@ -154,8 +156,9 @@ bool native_portion_close(struct native_portion *portion, const struct native_ke
     if (keying->has_rule) {
         for (size_t i = 0; i < portion->records; i++)
             portion->copies[i] = 0;
-        if (!apply_rule(portion, keying, error))
-            return false;
+        good = apply_rule(portion, keying, error);
+        if (!good) /* those before the bad one are keys */
+            portion->records = portion->bad;
         base = portion->made.bytes;
     }
     for (size_t i = 0; i < portion->records; i++) {
@@ -168,7 +171,7 @@ bool native_portion_close(struct native_portion *portion, const struct native_ke
         portion->keys[portion->count++] = key;
     }
     assert(portion->count <= portion->records);
-    return true;
+    return good;
 }
 
 void native_portion_let_go(struct native_portion *portion)

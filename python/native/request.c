@@ -33,6 +33,20 @@ bool native_count_take(PyObject *object, const char *name, uint64_t *number)
     return false;
 }
 
+bool native_small_take(PyObject *object, const char *name, uint32_t *number)
+{
+    uint64_t taken;
+    *number = 0;
+    if (!native_count_take(object, name, &taken))
+        return false;
+    if (taken > UINT32_MAX) {
+        PyErr_Format(PyExc_ValueError, "%s must be from 0 to 2**32 - 1", name);
+        return false;
+    }
+    *number = (uint32_t)taken;
+    return true;
+}
+
 bool native_secret_take(PyObject *object, uint8_t secret[BLOOMERY_SECRET_BYTES],
                         const uint8_t **taken)
 {
@@ -89,7 +103,7 @@ static bool take_numbers(struct native_request *request)
     return true;
 }
 
-static bool take_kind(struct native_request *request)
+bool native_kind_take(struct native_request *request)
 {
     if (request->plan.kind != BLOOMERY_KIND_DEFAULT) /* a builder's */
         return true;
@@ -128,7 +142,7 @@ bool native_request_solve(const struct native_state *state, struct native_reques
     bloomery_error error;
 
     *options = (bloomery_create_options)BLOOMERY_CREATE_OPTIONS;
-    if (!take_kind(request) || !take_numbers(request) || !take_secret(request, &wish) ||
+    if (!native_kind_take(request) || !take_numbers(request) || !take_secret(request, &wish) ||
         !native_count_take(request->seed, "seed", &options->seed))
         return false;
     if (request->integers != 64 && request->integers != 32) {

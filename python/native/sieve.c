@@ -72,19 +72,20 @@ static PyObject *sieve_new(PyTypeObject *type, PyObject *args, PyObject *keyword
     static const char *const engines[] = {"memory", "disk", NULL};
     static const char *const fulls[] = {"grow", "stop", "warn", NULL};
     bloomery_sieve_options options = BLOOMERY_SIEVE_OPTIONS;
-    PyObject *directory = Py_None, *keys = NULL, *memory = NULL, *encoded = NULL;
+    PyObject *directory = Py_None, *keys = NULL, *memory = NULL, *encoded = NULL, *leases = NULL;
     const char *engine = NULL, *full = NULL;
     int ordered = 0, existing = 0, read_only = 0, keep = 0;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$OdOzzpddzppIp", names, &directory, &keys,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O$OdOzzpddzppOp", names, &directory, &keys,
                                      &options.rate, &memory, &engine, &full, &ordered,
                                      &options.lease, &options.sync, &options.canon, &existing,
-                                     &read_only, &options.leases, &keep))
+                                     &read_only, &leases, &keep))
         return NULL;
     const int engine_number = word_of("engine", engine, engines);
     const int full_number = word_of("full", full, fulls);
     if (engine_number < 0 || full_number < 0 || !native_count_take(keys, "keys", &options.keys) ||
         !native_count_take(memory, "memory", &options.memory) ||
+        !native_small_take(leases, "leases", &options.leases) ||
         (directory != Py_None && !native_path_take(directory, &encoded, &options.directory)))
         return NULL;
     options.engine = (bloomery_sieve_engine)engine_number;
@@ -329,28 +330,76 @@ static PyObject *list_of(const struct sieve *self, const bloomery_sieve_item *it
     return list;
 }
 
+/* The gate and that of pops. Nobody waits for one while inside the other: a handler of a signal
+ * that runs meanwhile may want that one. False after raising. */
+static bool enter_to_pop(struct sieve *self)
+{
+    while (true) {
+        if (!ready(self) || !native_gate_enter(&self->pops, true))
+            return false;
+        if (!ready(self) || native_gate_is_free(&self->gate, false)) {
+            if (enter(self, false))
+                return true;
+            native_gate_leave(&self->pops, true);
+            return false;
+        }
+        native_gate_leave(&self->pops, true);
+        if (!enter(self, false)) /* waits */
+            return false;
+        native_gate_leave(&self->gate, false);
+    }
+}
+
+static void copy_key(bloomery_key *key, unsigned char **to)
+{
+    if (key->bytes > 0)
+        memcpy(*to, key->data, key->bytes);
+    key->data = *to;
+    *to += key->bytes;
+}
+
+/* What the items point to is the sieve's until the next pop: they get bytes of their own, to be
+ * freed by the caller. NULL if there is no memory. */
+static unsigned char *keep_bytes(bloomery_sieve_item *items, size_t count)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < count; i++)
+        bytes += items[i].key.bytes + items[i].payload.bytes;
+    unsigned char *kept = malloc(bytes), *next = kept;
+    for (size_t i = 0; kept != NULL && i < count; i++) {
+        copy_key(&items[i].key, &next);
+        copy_key(&items[i].payload, &next);
+    }
+    return kept;
+}
+
 static PyObject *pop_items(struct sieve *self, size_t room, bool decide)
 {
     bloomery_sieve_item *items = malloc(room * sizeof(*items));
+    unsigned char *kept = NULL;
     PyObject *list = NULL;
     bloomery_error error;
-    bloomery_status status;
+    bloomery_status status = BLOOMERY_OK;
     size_t count = 0;
 
     if (items == NULL)
         return PyErr_NoMemory();
-    if (enter(self, false)) {
-        if (native_gate_enter(&self->pops, true)) {
-            Py_BEGIN_ALLOW_THREADS;
-            status = decide ? bloomery_sieve_pop(self->sieve, items, room, &count, &error)
-                            : bloomery_sieve_pop_queued(self->sieve, items, room, &count, &error);
-            Py_END_ALLOW_THREADS;
-            list = status == BLOOMERY_OK ? list_of(self, items, count)
-                                         : native_raise(self->state, &error, self->directory);
-            native_gate_leave(&self->pops, true);
-        }
+    if (enter_to_pop(self)) {
+        Py_BEGIN_ALLOW_THREADS;
+        status = decide ? bloomery_sieve_pop(self->sieve, items, room, &count, &error)
+                        : bloomery_sieve_pop_queued(self->sieve, items, room, &count, &error);
+        kept = status == BLOOMERY_OK ? keep_bytes(items, count) : NULL;
+        Py_END_ALLOW_THREADS;
         native_gate_leave(&self->gate, false);
+        native_gate_leave(&self->pops, true);
+        if (status != BLOOMERY_OK)
+            native_raise(self->state, &error, self->directory);
+        else if (kept == NULL)
+            PyErr_NoMemory();
+        else
+            list = list_of(self, items, count);
     }
+    free(kept);
     free(items);
     return list;
 }

@@ -14,7 +14,11 @@ static void name_number(size_t number)
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
-    if (value != NULL && !PyErr_GivenExceptionMatches(type, PyExc_UnicodeError)) {
+    /* Others are not of the library, but of what the user's own key does. */
+    const bool ours = type != NULL && (PyErr_GivenExceptionMatches(type, PyExc_TypeError) ||
+                                       PyErr_GivenExceptionMatches(type, PyExc_ValueError) ||
+                                       PyErr_GivenExceptionMatches(type, PyExc_OverflowError));
+    if (value != NULL && ours && !PyErr_GivenExceptionMatches(type, PyExc_UnicodeError)) {
         PyObject *text = PyUnicode_FromFormat("key %zu: %S", number, value);
         PyObject *args = text == NULL ? NULL : PyTuple_Pack(1, text);
         if (args == NULL || PyObject_SetAttrString(value, "args", args) != 0)
@@ -31,19 +35,20 @@ static bool finish_portion(struct native_work *work)
     struct native_portion *portion = work->portion;
     if (portion->records == 0)
         return true;
-    if (!native_portion_close(portion, work->keying, &work->error)) {
-        native_raise(work->state, &work->error, NULL);
-        name_number(work->seen + portion->bad);
-        return false;
-    }
+    const bool closed = native_portion_close(portion, work->keying, &work->error);
+    const bloomery_error refused = work->error;
     if (!native_work_enter(work))
         return false;
-    const bool good = native_work_portion(work);
+    const bool good = portion->records == 0 || native_work_portion(work);
     native_gate_leave(work->gate, work->alone);
     native_portion_let_go(portion);
     if (!good)
         native_raise(work->state, &work->error, NULL);
-    return good;
+    else if (!closed) { /* those before the bad one are done */
+        native_raise(work->state, &refused, NULL);
+        name_number(work->seen);
+    }
+    return good && closed;
 }
 
 /* Appends an object; runs the portion when it is full. An object that is no key ends the work, when
@@ -88,6 +93,21 @@ static bool run_list(struct native_work *work, PyObject *list)
     return finish_portion(work);
 }
 
+/* What was raised last says why keys are missing; what came before is its context. */
+static void set_context(PyObject *type, PyObject *value, PyObject *trace)
+{
+    PyObject *last_type, *last, *last_trace;
+    PyErr_Fetch(&last_type, &last, &last_trace);
+    PyErr_NormalizeException(&last_type, &last, &last_trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (last != NULL && value != NULL)
+        PyException_SetContext(last, Py_NewRef(value));
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    PyErr_Restore(last_type, last, last_trace);
+}
+
 static bool run_iterator(struct native_work *work, PyObject *iterator)
 {
     PyObject *object;
@@ -103,9 +123,10 @@ static bool run_iterator(struct native_work *work, PyObject *iterator)
     /* The iterator raised. What came before is done, and then it is passed on. */
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    if (!finish_portion(work))
-        PyErr_Clear();
-    PyErr_Restore(type, value, trace);
+    if (finish_portion(work))
+        PyErr_Restore(type, value, trace);
+    else
+        set_context(type, value, trace);
     return false;
 }
 
@@ -138,12 +159,29 @@ static int run_array_of(struct native_work *work, PyObject *keys)
     return done;
 }
 
+/* NumPy's masked arrays, whose buffer has what is masked as well. */
+static bool is_masked(PyObject *keys)
+{
+    PyObject *mask = PyObject_GetAttrString(keys, "mask");
+    PyObject *rest = mask == NULL ? NULL : PyObject_GetAttrString(keys, "compressed");
+    const bool masked = rest != NULL && PyCallable_Check(rest);
+    Py_XDECREF(mask);
+    Py_XDECREF(rest);
+    PyErr_Clear();
+    if (masked)
+        PyErr_SetString(PyExc_TypeError,
+                        "a masked array: array.compressed() is what is not masked");
+    return masked;
+}
+
 static bool run_any(struct native_work *work, PyObject *keys)
 {
     if (is_single(keys))
         return false;
     if (PyList_Check(keys) || PyTuple_Check(keys))
         return run_list(work, keys);
+    if (PyObject_CheckBuffer(keys) && is_masked(keys))
+        return false;
     int done = native_work_arrow(work, keys);
     if (done == 0)
         done = native_work_buffer(work, keys);

@@ -33,8 +33,10 @@ bloomery_status bloomery_fail_system(bloomery_error *error, int error_number, co
         va_start(arguments, format);
         int length = vsnprintf(error->text, sizeof error->text, format, arguments);
         va_end(arguments);
-        if (length >= 0 && (size_t)length < sizeof error->text)
-            snprintf(error->text + length, sizeof error->text - (size_t)length, ": %s", text);
+        /* The reason stays whole: of a text that is too long the end goes. */
+        const size_t most = sizeof error->text - 1 - 2 - strlen(text);
+        const size_t kept = length < 0 ? 0 : (size_t)length < most ? (size_t)length : most;
+        snprintf(error->text + kept, sizeof error->text - kept, ": %s", text);
     }
     return BLOOMERY_IO_FAILED;
 }

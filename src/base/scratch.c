@@ -19,7 +19,7 @@ bloomery_status bloomery_scratch_open(const char *directory, int *file, bloomery
     if (*file >= 0)
         return BLOOMERY_OK;
     /* Not every file system has unnamed files: there it gets a name, and loses it at once. */
-    const int reason = errno;
+    int reason = errno;
     if ((reason == EOPNOTSUPP || reason == EISDIR || reason == EINVAL) &&
         snprintf(path, sizeof path, "%s/.bloomery-XXXXXX", directory) < (int)sizeof path) {
         *file = mkostemp(path, O_CLOEXEC);
@@ -27,6 +27,7 @@ bloomery_status bloomery_scratch_open(const char *directory, int *file, bloomery
             unlink(path);
             return BLOOMERY_OK;
         }
+        reason = errno;
     }
     return bloomery_fail_system(error, reason, "making a temporary file in %s", directory);
 }

@@ -103,10 +103,10 @@ static uint64_t bumped_reserve(const struct bloomery_assembly *assembly)
     return share > BUMPED_RESERVE ? share : BUMPED_RESERVE;
 }
 
-/* What is left of the memory allowed beside the pieces. */
+/* What is left of the memory allowed beside the pieces, those to come included. */
 static uint64_t memory_left(const struct job *job)
 {
-    const uint64_t used = job->from->pool->bytes + bumped_reserve(job->assembly);
+    const uint64_t used = job->from->pool->limit;
     return job->assembly->memory > used ? job->assembly->memory - used : 0;
 }
 
@@ -427,7 +427,7 @@ static bloomery_status build_layers(struct bloomery_assembly *assembly,
                                  "keys are still left after %d layers: their hashes were made to "
                                  "collide; build a filter with a secret",
                                  LAYERS_MAX);
-        spool->pool->limit = spool->pool->bytes + bumped_reserve(assembly);
+        bloomery_pool_allow(spool->pool, bumped_reserve(assembly));
         if (!bloomery_spool_start(other, spool->pool, i + 1))
             return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for locks");
         job.layer = &assembly->layers[assembly->layer_count++];

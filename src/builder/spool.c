@@ -66,7 +66,16 @@ static bool add_slab(struct bloomery_pool *pool)
         slab->pieces[i].next = pool->free;
         pool->free = &slab->pieces[i];
     }
+    pool->free_bytes += sizeof slab->pieces;
     return true;
+}
+
+uint64_t bloomery_pool_allow(struct bloomery_pool *pool, uint64_t more)
+{
+    assert(pool->free_bytes <= pool->bytes);
+    const uint64_t wanted = pool->bytes - pool->free_bytes + more;
+    pool->limit = wanted > pool->bytes ? wanted : pool->bytes;
+    return pool->limit;
 }
 
 /* An empty piece; NULL if there is no memory for it, or if it would pass the limit and is not one
@@ -81,6 +90,7 @@ static struct bloomery_piece *take_piece(struct bloomery_pool *pool, bool needed
     if (pool->free != NULL) {
         piece = pool->free;
         pool->free = piece->next;
+        pool->free_bytes -= sizeof *piece;
         piece->next = NULL;
         piece->count = 0;
     }
@@ -93,6 +103,7 @@ static void give_piece(struct bloomery_pool *pool, struct bloomery_piece *piece)
     bloomery_lock(&pool->lock[0]);
     piece->next = pool->free;
     pool->free = piece;
+    pool->free_bytes += sizeof *piece;
     bloomery_unlock(&pool->lock[0]);
 }
 
@@ -217,6 +228,7 @@ static bloomery_status spill_locked(struct bloomery_spool *spool, bloomery_error
     struct bloomery_slab *old = pool->slabs;
     pool->slabs = NULL;
     pool->free = NULL;
+    pool->free_bytes = 0;
     for (uint32_t i = 0; i < BLOOMERY_HEAPS && status == BLOOMERY_OK; i++) {
         bool none;
         struct bloomery_piece *piece = take_piece(pool, true, &none);

@@ -38,6 +38,7 @@ struct bloomery_pool {
     const char *directory; /* of the file; NULL: there is none */
     uint64_t limit;        /* bytes of slabs at most */
     uint64_t bytes;        /* of slabs */
+    uint64_t free_bytes;   /* of them, in pieces that are free */
     uint64_t max_bytes;    /* the most they were */
     struct bloomery_slab *slabs;
     struct bloomery_piece *free;
@@ -67,6 +68,10 @@ struct bloomery_spool {
 bool bloomery_pool_start(struct bloomery_pool *pool, const bloomery_allocator *allocator,
                          const char *directory, uint64_t limit);
 void bloomery_pool_end(struct bloomery_pool *pool);
+
+/* Lets the slabs grow by as much as `more` bytes of further pieces take beside those in use: free
+ * ones are taken first. Returns what the slabs may come to. */
+uint64_t bloomery_pool_allow(struct bloomery_pool *pool, uint64_t more);
 
 bool bloomery_spool_start(struct bloomery_spool *spool, struct bloomery_pool *pool, uint32_t layer);
 /* Gives pieces and places back. */

@@ -113,15 +113,8 @@ static void static_filters_are_built_in_memory(void **state)
     bloomery_builder_free(builder);
     options.directory = "/tmp"; /* where hashes could wait, were there files */
     options.memory = (uint64_t)16 << 20;
-    plan.keys = 2000000;
-    assert_int_equal(bloomery_builder_open(&plan, NULL, &options, &builder, &error), BLOOMERY_OK);
-    bloomery_status status = BLOOMERY_OK;
-    for (uint64_t i = 0; i < plan.keys && status == BLOOMERY_OK; i++) {
-        const bloomery_key key = bloomery_key_of(&i, 8);
-        status = bloomery_builder_add(builder, &key, 1, &error);
-    }
-    says_what_to_call_instead(status, &error);
-    bloomery_builder_free(builder);
+    says_what_to_call_instead(bloomery_builder_open(&plan, NULL, &options, &builder, &error),
+                              &error);
 }
 
 int main(void)

@@ -264,6 +264,26 @@ static void any_order_repeats_threads_and_memory_give_the_same_bytes(void **stat
     test_directory_remove(&directory);
 }
 
+/* Sections of the second layer are largest just below each power of two of them. */
+static void the_least_memory_is_enough_for_any_number_of_keys(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {3000000, 6500000};
+    struct test_directory directory = test_directory_make();
+    for (size_t i = 0; i < (test_long() ? 2 : 1); i++) {
+        struct test_integers integers = test_integers_make(7, counts[i]);
+        bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
+        options.memory = UINT64_C(16) << 20;
+        options.directory = directory.path;
+        bloomery_builder *builder = test_builder(0.01, NULL, &options);
+        assert_int_equal(bloomery_builder_add_column(builder, &integers.column, NULL), BLOOMERY_OK);
+        bloomery_filter *filter = test_finish(builder); /* which looks all keys up */
+        bloomery_free(filter);
+        free(integers.values);
+    }
+    test_directory_remove(&directory);
+}
+
 /* ---- Hostile keys ---------------------------------------------------------------------------- */
 
 static void hashes_that_share_a_half_are_all_found(void **state)
@@ -327,6 +347,7 @@ int main(void)
         cmocka_unit_test(static_filters_are_near_the_limit),
         cmocka_unit_test(static_plans_are_solved_for_each_of_the_three),
         cmocka_unit_test(any_order_repeats_threads_and_memory_give_the_same_bytes),
+        cmocka_unit_test(the_least_memory_is_enough_for_any_number_of_keys),
         cmocka_unit_test(hashes_that_share_a_half_are_all_found),
         cmocka_unit_test(hashes_made_to_collide_everywhere_are_refused),
     };

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The duplicates filter in Scrapy itself, over files; and alone, with a crash between."""
 
+import hashlib
 import logging
 import os
 import signal
 import subprocess
 import sys
 
+from bloomery import SEEN
 from bloomery.scrapy import DupeFilter
 from optional import need, raises
 from runner import case, main
@@ -50,6 +52,28 @@ def a_request_is_new_once_after_a_restart_too(c):
     c.expect(all(map(f.request_seen, REQUESTS)) and f.request_seen(old), "after a restart")
     c.expect(not f.request_seen(Request("http://example.org/new")), "a new one")
     f.close()
+
+
+@case
+def a_list_of_scrapys_is_taken_over_whole_or_refused(c):
+    good = [hashlib.sha1(str(i).encode()).hexdigest() for i in range(3000)]
+
+    def put(name, lines, end=""):
+        os.mkdir(c.path(name))
+        c.file(f"{name}/requests.seen", "\n".join(lines) + end)
+        return c.path(name)
+    cut = put("cut", good + ["abc"])
+    f = DupeFilter(cut)
+    c.expect(f.sieve.look(bytes.fromhex(good[2900])) == SEEN, "a line before the one that was cut is forgotten")
+    f.close()
+    bad = put("bad", good[:1500] + ["zz"] + good[1500:], "\n")
+    for _ in range(2):  # and it is not half there the next time
+        with raises(c, ValueError, "line 1501 is no fingerprint"):
+            DupeFilter(bad)
+    taken = c.path("cut/requests.seen.taken")
+    os.unlink(taken)  # one that was ended is done again
+    DupeFilter(cut).close()
+    c.expect(os.path.exists(taken), "it is not said that all are in")
 
 
 @case

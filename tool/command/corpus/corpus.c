@@ -156,8 +156,8 @@ static bool get_size(struct corpus *corpus, struct tool_corpus_size *size)
         size->different += lists.different;
     }
     /* Before anything is written. */
-    return size->sampled_documents == 0 || size->sampled_texts > 0 ||
-           tool_corpus_say_no_text(&corpus->judge, corpus->source.paths[0]);
+    return size->sampled_texts > 0 || !size->known || size->bytes == 0 ||
+           tool_corpus_say_no_sample(&corpus->judge, size, corpus->source.paths[0]);
 }
 
 /* ---- The journal ----------------------------------------------------------------------------- */
@@ -278,8 +278,10 @@ static bool learn_lists(struct corpus *corpus)
 static bool learn_again(struct corpus *corpus)
 {
     const struct tool_journal *journal = &corpus->journal;
-    /* A run that came to its end has written its state. */
-    if (journal->whole && corpus->command->state != NULL)
+    if (corpus->options->no_add) /* they were compared with the lists, and not with each other */
+        return true;
+    /* A run that came to its end has written its state, if it is still there. */
+    if (journal->whole && corpus->command->state != NULL && !corpus->command->state_made)
         return true;
     for (size_t i = journal->checkpoint; i < journal->done_count; i++) {
         struct tool_source one = corpus->source;
@@ -425,6 +427,9 @@ static bool run_to_one(struct corpus *corpus)
     const bool to_file = tool_text_output_is_file(&command->output);
     if (!tool_text_output_begin(&command->output, out))
         return false;
+    /* A file that is written whole has nothing of an input that was cut off. */
+    if (command->state != NULL && !to_file)
+        corpus->source.interrupt = tool_interrupt_take();
     corpus->pass.write = write_out;
     corpus->pass.context = out;
     const bool whole = tool_corpus_pass_run(&corpus->pass, &corpus->source);
@@ -455,6 +460,9 @@ static int finish(struct corpus *corpus, bool good)
     if (good && !corpus->pass.stopped && (!to_directory || !corpus->failed)) {
         good = tool_dedupe_save_state(command);
         good = good && (!to_directory || tool_journal_end(&corpus->journal));
+        if (good && tool_interrupt_came(corpus->source.interrupt) && !command->quiet)
+            tool_say("dedupe: %s ended the input; %s has what came before it",
+                     tool_interrupt_name(), command->state);
     } else if (command->state != NULL && !command->state_made) {
         tool_say("%s was not changed", command->state);
     }

@@ -82,6 +82,24 @@ bool tool_corpus_say_no_text(const struct tool_judge *judge, const char *path)
     return false;
 }
 
+bool tool_corpus_say_no_sample(const struct tool_judge *judge, const struct tool_corpus_size *size,
+                               const char *path)
+{
+    if (size->whole && size->sampled_documents > 0)
+        return tool_corpus_say_no_text(judge, path);
+    if (size->sampled_documents == 0)
+        tool_error(
+            "%s: no line of the sample ends within 64 MiB, so how many keys there will be is "
+            "not known: -n says it",
+            path);
+    else
+        tool_error(
+            "%s: of %llu documents that were sampled, none has a string at '%s'. Is the path "
+            "right? If others have one, -n says how many keys to expect",
+            path, (unsigned long long)size->sampled_documents, judge->path->text);
+    return false;
+}
+
 bool tool_corpus_say_clash(const struct tool_judge *judge)
 {
     tool_error("documents have a member '%s' already; --annotate=NAME takes another name",

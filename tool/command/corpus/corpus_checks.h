@@ -3,6 +3,7 @@
 #ifndef BLOOMERY_TOOL_CORPUS_CHECKS_H
 #define BLOOMERY_TOOL_CORPUS_CHECKS_H
 
+#include "command/corpus/corpus_size.h"
 #include "command/corpus/journal.h"
 #include "command/corpus/unit.h"
 #include "input/input.h"
@@ -21,6 +22,10 @@ bool tool_corpus_inputs_are_there(const struct tool_source *source);
 /* No document has a text: says so, and what the first line of this file has (NULL: none is looked
  * at). Returns false. */
 bool tool_corpus_say_no_text(const struct tool_judge *judge, const char *path);
+
+/* The sample has no text: says what that may come from. Returns false. */
+bool tool_corpus_say_no_sample(const struct tool_judge *judge, const struct tool_corpus_size *size,
+                               const char *path);
 
 /* Documents have the member that --annotate adds. Returns false. */
 bool tool_corpus_say_clash(const struct tool_judge *judge);

@@ -131,6 +131,7 @@ void tool_corpus_keys_flush(struct tool_corpus_keys *keys)
 {
     const struct tool_judge *judge = keys->judge;
     uint64_t known[TOOL_CORPUS_BATCH / 64] = {0};
+    keys->arena_used = 0; /* texts without keys were in it */
     if (keys->count == 0)
         return;
     find_known(keys, known);
@@ -152,7 +153,7 @@ void tool_corpus_keys_flush(struct tool_corpus_keys *keys)
         else if (!judge->no_add)
             take_new(keys, weighed, keys->hashes[i]);
     }
-    keys->count = keys->arena_used = 0;
+    keys->count = 0;
 }
 
 static void put(struct tool_corpus_keys *keys, struct tool_weighed *weighed, const void *data,
@@ -224,6 +225,8 @@ void tool_corpus_keys_take(struct tool_corpus_keys *keys, struct tool_weighed *w
                            const unsigned char *text, size_t bytes, bool escaped)
 {
     *weighed = (struct tool_weighed){0};
+    if (keys->count == TOOL_CORPUS_BATCH) /* now: the next key may be in the arena */
+        tool_corpus_keys_flush(keys);
     const bloomery_key key = plain_text(keys, text, bytes, escaped);
     if (keys->judge->unit == TOOL_UNIT_NGRAM)
         take_ngrams(keys, weighed, key);

@@ -80,7 +80,8 @@ bool tool_corpus_pass_run(struct tool_corpus_pass *pass, const struct tool_sourc
     for (uint32_t i = 0; i < threads; i++) {
         tool_corpus_counts_add(&pass->counts, &run.documents[i]->counts);
         pass->texts += run.documents[i]->texts;
-        pass->clashes += run.documents[i]->clashes;
+        if (!pass->learns) /* what is only read gets no member */
+            pass->clashes += run.documents[i]->clashes;
         tool_tally_add(&tally, &run.documents[i]->tally);
         tool_documents_free(run.documents[i]);
     }

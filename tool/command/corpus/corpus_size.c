@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Up to 64 places that are spread over the inputs are read: 256 KiB at each, cut to whole lines. Of
- * a packed input that is the beginning, and from how much came out of its first megabyte follows
- * how much the whole will be.
+ * Up to 64 places that are spread over the inputs are read: the lines that begin in 256 KiB at
+ * each, the last one to its end.
+ *
+ *     place      |---------------------|
+ *     lines   ------|------|---------|---------|----
+ *                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^         are sampled
+ *
+ * Places that touch share no line and leave none out. Of a packed input the beginning is sampled,
+ * and from how much came out of its first megabyte follows how much the whole will be.
  *
  * The keys of the sample are counted, and so are the different ones. Repeats of a key that lie far
  * apart are met in the whole, and mostly not in a sample. So the share of different keys in the
@@ -29,14 +35,17 @@ enum {
     PLACES = 64,
     PLACE_BYTES = 256 << 10,
     PACKED_SAMPLE = 1 << 20, /* packed bytes that are unpacked for the ratio */
-    PLACE_ROOM = 4 << 20,    /* unpacked */
+    PLACE_ROOM = 64 << 20,   /* a place with its last line; a longer line is left out */
+    UNPACKED_AT_ONCE = 4 << 20,
 };
 
 struct sampler {
     const struct tool_judge *judge;
     struct tool_documents *documents;
     struct tool_corpus_size *size;
-    unsigned char *buffer; /* PLACE_ROOM + 1 */
+    unsigned char *buffer; /* `capacity` + 1 */
+    size_t capacity;
+    bool partly; /* some of the inputs' bytes were not sampled */
     uint64_t documents_seen, paragraphs, keys;
     bloomery_hash *hashes;
     size_t count, room;
@@ -81,20 +90,61 @@ static void sample_lines(struct sampler *sampler, const unsigned char *from, siz
     sampler->count += adding->count;
 }
 
-/* The whole lines of a stretch; `cut`: it begins within a line. `ended`: nothing follows it. */
-static void take_place(struct sampler *sampler, size_t bytes, bool cut, bool ended)
+static void make_room(struct sampler *sampler, size_t bytes)
+{
+    while (sampler->capacity < bytes)
+        sampler->capacity = sampler->capacity == 0 ? bytes : 2 * sampler->capacity;
+    sampler->buffer = tool_reallocate(sampler->buffer, sampler->capacity + 1);
+}
+
+/* Takes the lines of the buffer that begin in its first `place` bytes, if they end in `bytes`.
+ * `ended`: nothing follows. */
+static void take_place(struct sampler *sampler, size_t place, size_t bytes, bool ended)
 {
     unsigned char *from = sampler->buffer, *end = from + bytes;
-    if (cut) {
-        const unsigned char *line = memchr(from, '\n', bytes);
-        from = line != NULL ? from + (line + 1 - from) : end;
-    }
-    if (ended && end > from && end[-1] != '\n')
+    if (ended && bytes > 0 && end[-1] != '\n')
         *end++ = '\n';
-    while (end > from && end[-1] != '\n')
-        end--;
-    if (end > from)
-        sample_lines(sampler, from, (size_t)(end - from));
+    const size_t first = place < (size_t)(end - from) ? place : (size_t)(end - from);
+    const unsigned char *last = first > 0 ? from + first - 1 : from;
+    const unsigned char *line = first > 0 ? memchr(last, '\n', (size_t)(end - last)) : NULL;
+    sampler->partly = sampler->partly || line == NULL;
+    if (line == NULL) /* the last one is too long: those before it */
+        line = first > 0 ? memrchr(from, '\n', first) : NULL;
+    if (line != NULL)
+        sample_lines(sampler, from, (size_t)(line + 1 - from));
+}
+
+/* Reads a place from byte `at` on, with its last line, from its first line's begin; 0 if no line
+ * begins there. */
+static size_t read_place(struct sampler *sampler, int file, uint64_t at, size_t *place, bool *ended)
+{
+    const size_t before = at > 0; /* the byte that says whether a line begins at `at` */
+    size_t wanted = PLACE_BYTES + before, used = 0;
+    *ended = false;
+    while (used < PLACE_ROOM && !*ended) {
+        uint64_t count = 0;
+        make_room(sampler, wanted);
+        if (tool_read_at(file, at - before + used, sampler->buffer + used, wanted - used, &count) !=
+            0)
+            return 0;
+        *ended = used + count < wanted;
+        const bool line_ends = memchr(sampler->buffer + used, '\n', (size_t)count) != NULL;
+        const bool first = used == 0;
+        used += (size_t)count;
+        if (used > 0 && (first ? sampler->buffer[used - 1] == '\n' : line_ends))
+            break;
+        wanted = used + (size_t)4 * PLACE_BYTES;
+    }
+    unsigned char *from = sampler->buffer;
+    *place = used < PLACE_BYTES + before ? used : PLACE_BYTES + before;
+    if (before > 0) {
+        const unsigned char *line = memchr(from, '\n', *place);
+        const size_t skipped = line != NULL ? (size_t)(line + 1 - from) : *place;
+        memmove(from, from + skipped, used - skipped);
+        used -= skipped;
+        *place -= skipped;
+    }
+    return *place > 0 ? used : 0;
 }
 
 static void sample_plain(struct sampler *sampler, const char *path, uint64_t bytes, size_t places)
@@ -104,14 +154,17 @@ static void sample_plain(struct sampler *sampler, const char *path, uint64_t byt
     const bool whole = all <= places;
     if (whole)
         places = (size_t)all;
+    sampler->partly = sampler->partly || !whole;
     for (size_t i = 0; i < places && file >= 0; i++) {
         const uint64_t room = bytes > PLACE_BYTES ? bytes - PLACE_BYTES : 0;
         const uint64_t at = whole        ? (uint64_t)i * PLACE_BYTES
                             : places > 1 ? room / (places - 1) * i
                                          : 0;
-        uint64_t count = 0;
-        if (tool_read_at(file, at, sampler->buffer, PLACE_BYTES, &count) == 0)
-            take_place(sampler, (size_t)count, at > 0, at + count >= bytes);
+        size_t place = 0;
+        bool ended = false;
+        const size_t used = read_place(sampler, file, at, &place, &ended);
+        if (used > 0)
+            take_place(sampler, place, used, ended);
     }
     if (file >= 0)
         close(file);
@@ -125,19 +178,27 @@ static double sample_packed(struct sampler *sampler, char *path, uint64_t bytes)
     struct tool_input input;
     size_t used = 0;
     double unpacked = 0, factor = 1;
-    ssize_t count = 0;
+    ssize_t count = 1; /* more may come */
     tool_input_start(&input, &source, -1);
-    if (tool_input_open_next(&input, sampler->buffer, PLACE_ROOM, &used) != TOOL_OPENED)
+    make_room(sampler, UNPACKED_AT_ONCE);
+    if (tool_input_open_next(&input, sampler->buffer, UNPACKED_AT_ONCE, &used) != TOOL_OPENED)
         return 0;
     unpacked = (double)used;
+    /* Until a line ends behind the place. */
     while (used < PLACE_ROOM &&
-           (count = tool_input_read(&input, sampler->buffer + used, PLACE_ROOM - used)) > 0) {
+           (used <= PLACE_BYTES ||
+            memchr(sampler->buffer + PLACE_BYTES - 1, '\n', used - PLACE_BYTES + 1) == NULL)) {
+        make_room(sampler, used + UNPACKED_AT_ONCE);
+        count = tool_input_read(&input, sampler->buffer + used, UNPACKED_AT_ONCE);
+        if (count <= 0)
+            break;
         used += (size_t)count;
         unpacked += (double)count;
     }
-    take_place(sampler, used < PLACE_BYTES ? used : PLACE_BYTES, false, false);
+    sampler->partly = sampler->partly || used > PLACE_BYTES || count > 0;
+    take_place(sampler, PLACE_BYTES, used, count == 0);
     while (count > 0 && input.stream.bytes_read <= PACKED_SAMPLE &&
-           (count = tool_input_read(&input, sampler->buffer, PLACE_ROOM)) > 0)
+           (count = tool_input_read(&input, sampler->buffer, UNPACKED_AT_ONCE)) > 0)
         unpacked += (double)count;
     const uint64_t packed = count > 0 ? input.stream.bytes_read : bytes;
     if (packed > 0)
@@ -199,8 +260,10 @@ static void sample_inputs(struct sampler *sampler, const struct tool_source *sou
         owed += (double)PLACES * (double)bytes / (double)all;
         if (!packed && owed >= 1)
             sample_plain(sampler, path, bytes, (size_t)owed);
-        if (packed && (owed >= 1 || factor == 0))
+        else if (packed && (owed >= 1 || factor == 0))
             factor = sample_packed(sampler, path, bytes);
+        else
+            sampler->partly = true;
         owed -= floor(owed);
         sampler->size->bytes += (packed ? factor : 1) * (double)bytes;
     }
@@ -218,7 +281,6 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
     alone.against_count = 0;
     alone.no_add = false;
     sampler.documents = tool_documents_new(&alone);
-    sampler.buffer = tool_allocate(PLACE_ROOM + 1);
     sample_inputs(&sampler, source, all);
     if (size->sampled_bytes > 0) {
         const double whole = size->bytes / (double)size->sampled_bytes;
@@ -230,6 +292,7 @@ void tool_corpus_size_get(const struct tool_judge *judge, const struct tool_sour
             size->different = size->keys * (double)count_different(&sampler) / (double)sampler.keys;
     }
     size->sampled_texts = sampler.documents->texts;
+    size->whole = !sampler.partly;
     free(sampler.hashes);
     free(sampler.buffer);
     tool_documents_free(sampler.documents);

@@ -12,6 +12,7 @@ enum { TOOL_SIZE_KEYS = 64 }; /* of a paragraph, by which they are told apart */
 
 struct tool_corpus_size {
     bool known;   /* all inputs are files, and so can be sampled */
+    bool whole;   /* the sample has all documents of up to 64 MiB */
     double bytes; /* of all inputs, unpacked */
     double documents, paragraphs, keys;
     double different; /* keys; rather too many than too few */

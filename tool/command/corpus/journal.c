@@ -169,8 +169,9 @@ static bool read_lines(struct tool_journal *journal, char *text, size_t bytes, c
         if (number == 0 && strcmp(line, first_line) != 0)
             return refuse(journal, "is no journal of this version");
         if (number == 1 && strcmp(line, options) != 0) {
-            const size_t left = bytes - (size_t)(end + 1 - text);
-            if (memmem(end + 1, left, "done ", 5) != NULL)
+            const size_t left = bytes - (size_t)(end - text);
+            *end = '\n'; /* a path may have the word */
+            if (memmem(end, left, "\ndone ", 6) != NULL)
                 return refuse(journal, "is of a run with other options");
             begins_anew = true; /* that run has done nothing yet */
         }
