@@ -22,11 +22,11 @@
 #include "chain/layers.h"
 
 #include "base/error.h"
-#include "base/team.h"
+#include "base/workers.h"
 
 #include <assert.h>
 
-enum { THREADS_MAX = BLOOMERY_TEAM_MAX, PORTION = 8192 };
+enum { THREADS_MAX = BLOOMERY_WORKERS_MAX, PORTION = 8192 };
 
 /* The next portion of a share, a bloomery_source of keys in any form; 0: there is none. */
 typedef size_t next_portion(void *context, uint32_t share, struct bloomery_keys *keys);
@@ -121,7 +121,7 @@ static bloomery_status build_together(struct team *team, bloomery_error *error)
     if (team->by_range && !bloomery_ranges_start(&team->ranges, filter, count, team->narrow))
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "not enough memory to build with %u threads", count);
-    bloomery_team_run(work, team, count);
+    bloomery_workers_run(work, team, count);
     assert(team->taken == team->shares);
     bloomery_count_adds(filter, team->adds);
     if (team->by_range)

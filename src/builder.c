@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/scratch.h"
 #include "base/sized.h"
-#include "base/team.h"
+#include "base/workers.h"
 #include "batch/keys.h"
 #include "builder/assemble.h"
 #include "plan/solve.h"

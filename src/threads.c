@@ -2,7 +2,7 @@
 /* How many threads are worth making. */
 #include <bloomery/bloomery.h>
 
-#include "base/team.h"
+#include "base/workers.h"
 
 uint32_t bloomery_threads(void)
 {

@@ -3,10 +3,10 @@
  * The library without an operating system: what the program around it has to give.
  *
  * Built with -Dsystem=none (a web page, a kernel, a small device), the library calls nothing but a
- * C library's memory, strings, printing into memory and mathematics, and what is declared here. Such
- * a build has no files (bloomery_open and bloomery_save return BLOOMERY_UNSUPPORTED; bloomery_view,
- * bloomery_load and bloomery_write are the same as ever), no threads (what takes a number of threads
- * works in the calling one), and no sieve.
+ * C library's memory, strings, printing into memory and mathematics, and what is declared here.
+ * Such a build has no files: bloomery_open and bloomery_save return BLOOMERY_UNSUPPORTED, and
+ * bloomery_view, bloomery_load and bloomery_write are the same as ever. It has no threads of its
+ * own: what takes a number of threads works in the calling one. And it has no sieve.
  *
  * Whoever links the library defines these functions. They are not part of other builds.
  */

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 bloomery_status bloomery_fail(bloomery_error *error, bloomery_status status, uint64_t offset,
                               const char *format, ...)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Large blocks of memory from the kernel. They arrive as zero pages that cost nothing until they are touched, so an empty 100 GB
- * filter is made in microseconds.
+ * Large blocks of memory from the kernel. They arrive as zero pages that cost nothing until they
+ * are touched, so an empty 100 GB filter is made in microseconds.
  *
  * From 2 MiB on they begin at a multiple of 2 MiB, and the kernel is advised to use huge pages.
  * Every key touches a cache line somewhere else, and with pages of 4 KiB it also waits for the
@@ -16,6 +16,7 @@
 #include "base/pages.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

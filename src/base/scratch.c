@@ -39,9 +39,9 @@ void bloomery_scratch_close(int file)
 
 static bloomery_status written(int reason, const char *directory, bloomery_error *error)
 {
-    return reason == 0 ? BLOOMERY_OK
-                       : bloomery_fail_system(error, reason, "writing a temporary file in %s",
-                                              directory);
+    return reason == 0
+               ? BLOOMERY_OK
+               : bloomery_fail_system(error, reason, "writing a temporary file in %s", directory);
 }
 
 bloomery_status bloomery_scratch_write(int file, uint64_t at, const void *data, size_t bytes,

@@ -5,7 +5,8 @@
 
 #include <bloomery/bloomery.h>
 
-/* For reading and writing, for its owner only. `directory` is for the messages of the others too. */
+/* For reading and writing, for its owner only. `directory` is for the messages of the others, too.
+ */
 bloomery_status bloomery_scratch_open(const char *directory, int *file, bloomery_error *error);
 void bloomery_scratch_close(int file);
 

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/scratch.h"
-#include "base/team.h"
+#include "base/workers.h"
 #include "builder/gather.h"
 #include "builder/section.h"
 
@@ -145,7 +145,7 @@ static bloomery_status run(struct job *job, void (*work)(void *context, uint32_t
     job->lock = bloomery_locks_make(job->assembly->allocator, 1);
     if (job->lock == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a lock");
-    bloomery_team_run(work, job, threads);
+    bloomery_workers_run(work, job, threads);
     bloomery_locks_free(job->assembly->allocator, job->lock, 1);
     if (!job->failed)
         return BLOOMERY_OK;

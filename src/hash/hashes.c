@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "hash/hashes.h"
 
-#include "base/random.h"
+#include "base/entropy.h"
 
 #include <assert.h>
 #include <string.h>

@@ -55,6 +55,8 @@ class Sources:
                             os.path.relpath(os.path.join(path, name), root))
         for paths in self.files.values():
             for path in paths:
+                if "/none/" in path:  # second forms: breaks are of the first
+                    continue
                 for name, _, _ in functions(self.read(path)):
                     self.defined.setdefault(name, []).append(path)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The library built with -Dsystem=none: what it cannot do it says, and the rest is as ever. */
-#include "support/support.h"
+#include "../support/support.h"
 
 #include <stdlib.h>
 #include <string.h>

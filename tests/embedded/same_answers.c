@@ -91,8 +91,8 @@ static void print_info(const bloomery_filter *filter)
 {
     bloomery_info info = BLOOMERY_INFO;
     bloomery_info_get(filter, true, &info);
-    printf(" bytes %" PRIu64 " set %" PRIu64 " planned %.17g live %.17g", info.bytes,
-           info.bits_set, info.planned_rate, info.live_rate);
+    printf(" bytes %" PRIu64 " set %" PRIu64 " planned %.17g live %.17g", info.bytes, info.bits_set,
+           info.planned_rate, info.live_rate);
 }
 
 static void print_all(const bloomery_filter *filter)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *vectors;
 
@@ -364,6 +365,24 @@ static int stop_at_once(void *context, uint64_t done, uint64_t total)
     return done <= total;
 }
 
+static void a_directory_that_is_not_there_is_refused_at_once(void **state)
+{
+    (void)state;
+    struct test_directory directory = test_directory_make();
+    char nowhere[400];
+    bloomery_plan plan = {.kind = BLOOMERY_STATIC, .rate = 0.01};
+    bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
+    bloomery_builder *builder = NULL;
+    bloomery_error error;
+    test_join(nowhere, sizeof nowhere, &directory, "no/such");
+    options.directory = nowhere;
+    assert_int_equal(bloomery_builder_open(&plan, NULL, &options, &builder, &error),
+                     BLOOMERY_IO_FAILED);
+    assert_non_null(strstr(error.text, "no/such"));
+    assert_null(builder);
+    test_directory_remove(&directory);
+}
+
 static void a_build_that_fails_leaves_the_old_file(void **state)
 {
     (void)state;
@@ -371,24 +390,28 @@ static void a_build_that_fails_leaves_the_old_file(void **state)
     struct test_integers integers = test_integers_make(0, 700000);
     char path[300];
     char nowhere[400];
+    char gone[400];
     uint64_t calls = 0;
     bloomery_error error;
     test_join(path, sizeof path, &directory, "old.bloom");
     test_join(nowhere, sizeof nowhere, &directory, "no/such");
+    test_join(gone, sizeof gone, &directory, "gone");
     test_write_file(path, "old", 3);
     for (int way = 0; way < 4; way++) {
         bloomery_builder_options options = BLOOMERY_BUILDER_OPTIONS;
         options.memory = UINT64_C(16) << 20;
-        options.directory = way == 0 ? nowhere : way == 1 ? NULL : directory.path;
+        options.directory = way == 0 ? gone : way == 1 ? NULL : directory.path;
         options.progress = way == 2 ? stop_at_once : NULL;
         options.progress_context = &calls;
+        assert_int_equal(mkdir(gone, 0700), 0);
         bloomery_builder *builder = test_builder(0.01, NULL, &options);
+        assert_int_equal(rmdir(gone), 0);
         bloomery_status status = bloomery_builder_add_column(builder, &integers.column, &error);
         assert_int_equal(status, way == 0   ? BLOOMERY_IO_FAILED
                                  : way == 1 ? BLOOMERY_FULL
                                             : BLOOMERY_OK);
         if (way == 0)
-            assert_non_null(strstr(error.text, "no/such"));
+            assert_non_null(strstr(error.text, "gone"));
         if (way < 2) /* what failed once fails again */
             assert_int_equal(bloomery_builder_add_column(builder, &integers.column, NULL), status);
         status = bloomery_builder_save(builder, way == 3 ? nowhere : path, &error);
@@ -472,6 +495,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(spare_bytes_of_a_static_filter_must_be_zero),
         cmocka_unit_test(what_a_static_filter_cannot_do_it_refuses),
         cmocka_unit_test(plans_of_static_filters_refuse_what_they_have_not),
+        cmocka_unit_test(a_directory_that_is_not_there_is_refused_at_once),
         cmocka_unit_test(a_build_that_fails_leaves_the_old_file),
         cmocka_unit_test(a_builder_gives_all_its_memory_back),
         cmocka_unit_test(builders_refuse_what_they_cannot_make),

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/file.h, map.h, scratch.h, and what of io.h is needed beside them, where there are no files.
- * What would open one fails with a sentence that says what to call instead; the rest is never
- * reached. */
+/* base/file.h, map.h and scratch.h where there are no files. What would open one fails with a
+ * sentence that says what to call instead; the rest is never reached. */
 #include "base/error.h"
 #include "base/file.h"
-#include "base/io.h"
 #include "base/map.h"
 #include "base/scratch.h"
 
 #include <assert.h>
-#include <stdio.h>
 
 static bloomery_status no_files(bloomery_error *error)
 {
@@ -22,12 +19,6 @@ static bloomery_status never(bloomery_error *error)
 {
     assert(!"there is no file");
     return no_files(error);
-}
-
-const char *bloomery_reason(int error_number, char *room, size_t bytes)
-{
-    snprintf(room, bytes, "error %d", error_number);
-    return room;
 }
 
 bloomery_status bloomery_file_open(const char *path, int *file, bloomery_error *error)

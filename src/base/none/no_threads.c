@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/lock.h and base/team.h where there is one thread. In builds with asserts, locks still find
- * the one that is taken twice or never given back: with threads that would be a standstill. */
+/* base/lock.h and base/workers.h where there is one thread. In builds with asserts, locks still
+ * find the one that is taken twice or never given back: with threads that would be a standstill. */
 #include "base/lock.h"
-#include "base/team.h"
+#include "base/workers.h"
 
 #include "base/memory.h"
 
@@ -60,10 +60,10 @@ void bloomery_unlock(struct bloomery_lock *lock)
     lock->system[0] = OPEN;
 }
 
-void bloomery_team_run(void (*work)(void *context, uint32_t number), void *context,
-                       uint32_t threads)
+void bloomery_workers_run(void (*work)(void *context, uint32_t number), void *context,
+                          uint32_t threads)
 {
-    assert(threads >= 1 && threads <= BLOOMERY_TEAM_MAX);
+    assert(threads >= 1 && threads <= BLOOMERY_WORKERS_MAX);
     (void)threads;
     work(context, 0);
 }

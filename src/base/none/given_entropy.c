@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base/random.h where the program that the library is built into gives it. */
-#include "base/random.h"
+/* base/entropy.h where the program that the library is built into gives it. */
+#include "base/entropy.h"
 
 #include <bloomery/embedded.h>
 

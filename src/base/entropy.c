@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/random.h"
+#include "base/entropy.h"
 
 #include <assert.h>
 #include <sys/random.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See team.h. */
-#include "base/team.h"
+/* See workers.h. */
+#include "base/workers.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -24,15 +24,15 @@ static void *run(void *argument)
 
 /* They take no signals, since the program's handlers expect its own threads. Signals that a thread
  * causes itself, in a caller's function too, are the exception: no other thread could take them. */
-void bloomery_team_run(void (*work)(void *context, uint32_t number), void *context,
+void bloomery_workers_run(void (*work)(void *context, uint32_t number), void *context,
                           uint32_t threads)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
-    struct member members[BLOOMERY_TEAM_MAX];
+    struct member members[BLOOMERY_WORKERS_MAX];
     sigset_t all;
     sigset_t before;
     uint32_t made = 1;
-    assert(threads >= 1 && threads <= BLOOMERY_TEAM_MAX);
+    assert(threads >= 1 && threads <= BLOOMERY_WORKERS_MAX);
     sigfillset(&all);
     for (uint32_t i = 0; i < sizeof own / sizeof own[0]; i++)
         sigdelset(&all, own[i]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that nobody can guess. */
-#ifndef BLOOMERY_BASE_RANDOM_H
-#define BLOOMERY_BASE_RANDOM_H
+#ifndef BLOOMERY_BASE_ENTROPY_H
+#define BLOOMERY_BASE_ENTROPY_H
 
 #include <stdbool.h>
 #include <stddef.h>
