@@ -171,7 +171,7 @@ static void *make(uint32_t variant, const struct bench_case *wanted, struct benc
     bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;
     bloomery_plan plan = {.keys = wanted->keys, .rate = wanted->rate};
     bloomery_error error;
-    if ((variant & ~STATIC) == BARE_LINE && wanted->type != BENCH_INTEGERS)
+    if ((variant & ~(uint32_t)STATIC) == BARE_LINE && wanted->type != BENCH_INTEGERS)
         return NULL; /* there is no bare way from a string to a line */
     if ((variant & STATIC) != 0)
         plan.kind = BLOOMERY_STATIC;
