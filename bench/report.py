@@ -320,7 +320,7 @@ def conditions(results):
             lines.append(f"- {step}: {run['date']}, {run['seconds']} s"
                          + ("" if run["full"] else ", the short run"))
             lines += [f"  `{line.replace(' --json bench-results/rows.json', '')}`\\"
-                      for line in run["commands"]]
+                      for line in dict.fromkeys(run["commands"])]
             lines[-1] = lines[-1].rstrip("\\")
     return lines
 
@@ -363,13 +363,16 @@ def write(raw, folder, docs):
     with open(os.path.join(folder, "report.txt"), "w", encoding="utf-8") as file:
         file.write(text)
     for place in (folder, docs):
-        if place:
+        if place and "filters" in raw:  # what it draws
             with open(os.path.join(place, "benchmarks.svg"), "w", encoding="utf-8") as file:
                 file.write(chart.draw(results))
     if docs:
         parts = {name: "\n" + as_markdown(*table) + "\n" if table[1] else None
                  for name, (_, table) in named.items()}
-        parts["conditions"] = "\n" + "\n".join(conditions(results)) + "\n"
+        if "filters" in raw:  # else most of what the page has was measured elsewhere
+            parts["conditions"] = "\n" + "\n".join(conditions(results)) + "\n"
+        else:
+            parts["conditions"] = None
         for name in ("benchmarks.md", "kinds.md"):
             path = os.path.join(docs, name)
             with open(path, encoding="utf-8") as file:

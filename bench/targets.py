@@ -16,13 +16,13 @@ def beside(rows, what, case, value):
         rows.append((what, case, f"{value:.3g}", "-", "for comparison"))
 
 
-def target(rows, what, case, value, wanted, least=True, unit=""):
+def target(rows, what, case, value, wanted, least=True, unit="", digits=3):
     """One line of the table of targets."""
     if value is None:
         rows.append((what, case, "not measured", f"{wanted:g}{unit}", "-"))
         return
     reached = value >= wanted if least else value <= wanted
-    rows.append((what, case, f"{value:.3g}{unit}", f"{'≥' if least else '≤'} {wanted:g}{unit}",
+    rows.append((what, case, f"{value:.{digits}g}{unit}", f"{'≥' if least else '≤'} {wanted:g}{unit}",
                  "reached" if reached else "not reached"))
 
 
@@ -207,7 +207,7 @@ def static_targets(results):
         for keys in SIZES[:3]:
             row = results.static_row(keys, rate, "static")
             target(rows, f"size, of log2(1/p) n, at {power}", size(keys),
-                   row.bits / math.log2(1 / rate) if row else None, most, False)
+                   row.bits / math.log2(1 / rate) if row else None, most, False, digits=5)
     for keys in SIZES[1:3]:
         target(rows, "query batch, times a random line's time with the hash", size(keys),
                ratio(ns(keys, "static"), ns(keys, "static-line")), 2.2, False)

@@ -258,12 +258,31 @@ LEVEL_TARGET static size_t OF(query)(const bloomery_filter *filter,
                : OF(query_planes)(filter, keys, count, answers, false);
 }
 
+/* One key: so few instructions that the processor has the next ones on their way, too. */
+INTO bool OF(query_hash)(const struct bloomery_layer *layer, bloomery_hash hash)
+{
+    const struct bloomery_ribbon *ribbon = &layer->ribbon;
+    const struct bloomery_equation equation = bloomery_equation_of(hash, 0, ribbon);
+    const uint32_t columns = ribbon->columns + (uint32_t)(equation.block >= ribbon->wide_from);
+    const uint32_t words = bloomery_ribbon_words(columns, 0);
+    const uint32_t mask = OF(ordered)((1U << words) - 1);
+    const uint8_t *block = layer->payload + 8 * bloomery_ribbon_word(ribbon, 0, equation.block);
+    const uint32_t found = OF(parities)(block, block + (size_t)8 * words, mask,
+                                        equation.coefficients << equation.shift,
+                                        equation.coefficients >> 1 >> (63 - equation.shift));
+    const uint32_t wanted = OF(ordered)((uint32_t)equation.fingerprint & 0xff);
+    if (equation.offset < bloomery_static_cut(bloomery_static_thresholds(layer), equation.bucket))
+        return bloomery_static_from(layer, 0, hash); /* which goes on in the next one */
+    return ((found ^ wanted) & mask) == 0 &&
+           (columns <= BLOOMERY_RIBBON_PLANE || bloomery_static_fits(layer, &equation, 1));
+}
+
 LEVEL_TARGET static bool OF(query_key)(const bloomery_filter *filter, bloomery_key key)
 {
     if (!filter->secret_known)
         return true;
     const bloomery_hash hash = filter->hash->one(&filter->secret, key);
-    return filter->layers->keys > 0 && bloomery_static_from(filter->layers, 0, hash);
+    return filter->layers->keys > 0 && OF(query_hash)(filter->layers, hash);
 }
 
 const struct bloomery_native OF(bloomery_static) = {.query = OF(query), .query_key = OF(query_key)};

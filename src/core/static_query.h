@@ -27,9 +27,12 @@ static inline uint32_t bloomery_static_cut(const uint8_t *thresholds, uint64_t b
     return bloomery_ribbon_cut((uint32_t)thresholds[bucket >> 2] >> (2 * (bucket & 3)) & 3);
 }
 
-/* Whether the columns from plane `plane` on are as the fingerprint says. */
-static inline bool bloomery_static_fits(const struct bloomery_layer *layer,
-                                        const struct bloomery_equation *equation, uint32_t plane)
+/* Whether the columns from plane `plane` on are as the fingerprint says. A plane is compared as a
+ * whole: where an absent key's columns differ first is chance, and a branch on that would be
+ * guessed wrongly half of the time. */
+static inline __attribute__((always_inline)) bool
+bloomery_static_fits(const struct bloomery_layer *layer, const struct bloomery_equation *equation,
+                     uint32_t plane)
 {
     const struct bloomery_ribbon *ribbon = &layer->ribbon;
     const uint32_t columns = ribbon->columns + (uint32_t)(equation->block >= ribbon->wide_from);
@@ -40,20 +43,22 @@ static inline bool bloomery_static_fits(const struct bloomery_layer *layer,
     for (uint32_t words; (words = bloomery_ribbon_words(columns, plane)) > 0; plane++) {
         const uint8_t *block = base + 8 * bloomery_ribbon_word(ribbon, plane, equation->block);
         const uint8_t *next = base + 8 * bloomery_ribbon_word(ribbon, plane, equation->block + 1);
+        uint64_t differ = 0;
         for (uint32_t j = 0; j < words; j++, fingerprint >>= 1) {
             const uint64_t bits = (bloomery_load_u64(block + 8 * (size_t)j) & first) ^
                                   (bloomery_load_u64(next + 8 * (size_t)j) & second);
-            if ((uint64_t)__builtin_parityll(bits) != (fingerprint & 1))
-                return false;
+            differ |= (uint64_t)__builtin_parityll(bits) ^ fingerprint;
         }
+        if ((differ & 1) != 0)
+            return false;
         base += bloomery_ribbon_plane_bytes(ribbon, plane);
     }
     return true;
 }
 
 /* The answer from layer `number` on, which is `layer`. */
-static inline bool bloomery_static_from(const struct bloomery_layer *layer, uint32_t number,
-                                        bloomery_hash hash)
+static inline __attribute__((always_inline)) bool
+bloomery_static_from(const struct bloomery_layer *layer, uint32_t number, bloomery_hash hash)
 {
     for (;; layer++, number++) {
         const struct bloomery_equation equation =

@@ -264,6 +264,28 @@ static void any_order_repeats_threads_and_memory_give_the_same_bytes(void **stat
     test_directory_remove(&directory);
 }
 
+/* Absent keys, of which a part fits in the first plane and a part was bumped. */
+static void single_keys_are_answered_as_batches_are(void **state)
+{
+    (void)state;
+    static const double wanted[] = {0.7, 0.3, 0.05, 0.004, 1e-3, 1e-5, 1e-9};
+    enum { QUERIES = 64 * 400 };
+    struct test_integers integers = test_integers_make(1000, QUERIES);
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+        bloomery_filter *filter = test_static_of_integers(wanted[i], 5, 30000);
+        uint64_t answers[QUERIES / 64];
+        size_t found;
+        assert_int_equal(
+            bloomery_may_contain_column(filter, &integers.column, answers, &found, NULL),
+            BLOOMERY_OK);
+        for (size_t j = 0; j < QUERIES; j++)
+            assert_int_equal(answers[j / 64] >> (j % 64) & 1,
+                             bloomery_may_contain(filter, bloomery_key_of(&integers.values[j], 8)));
+        bloomery_free(filter);
+    }
+    free(integers.values);
+}
+
 /* Sections of the second layer are largest just below each power of two of them. */
 static void the_least_memory_is_enough_for_any_number_of_keys(void **state)
 {
@@ -347,6 +369,7 @@ int main(void)
         cmocka_unit_test(static_filters_are_near_the_limit),
         cmocka_unit_test(static_plans_are_solved_for_each_of_the_three),
         cmocka_unit_test(any_order_repeats_threads_and_memory_give_the_same_bytes),
+        cmocka_unit_test(single_keys_are_answered_as_batches_are),
         cmocka_unit_test(the_least_memory_is_enough_for_any_number_of_keys),
         cmocka_unit_test(hashes_that_share_a_half_are_all_found),
         cmocka_unit_test(hashes_made_to_collide_everywhere_are_refused),
