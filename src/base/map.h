@@ -28,8 +28,8 @@ bloomery_status bloomery_map_file(int file, size_t bytes, struct bloomery_map *m
                                   bloomery_error *error);
 void bloomery_unmap(struct bloomery_map *map);
 
-/* Gives the whole pages of a map from `from` on and before `to` back to the system: they are read
- * again when needed. */
+/* Gives the pages of a map back to the system, from the one with `from` to the last one before that
+ * with `to`: they are read again when needed. */
 void bloomery_map_forget(const uint8_t *from, const uint8_t *to);
 
 #endif

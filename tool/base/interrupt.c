@@ -38,7 +38,7 @@ static void end_by(int number)
     const char *text = __atomic_load_n(&to_say, __ATOMIC_SEQ_CST);
     if (text != NULL && number != SIGPIPE) {
         ssize_t written = write(STDERR_FILENO, text, strlen(text));
-        (void)written; /* there is nobody to tell */
+        (void)written; /* nothing can be done if it fails */
     }
     signal(number, SIG_DFL);
     raise(number); /* in a handler: when that returns */

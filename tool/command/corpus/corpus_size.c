@@ -133,7 +133,7 @@ static size_t read_place(struct sampler *sampler, int file, uint64_t at, size_t 
         used += (size_t)count;
         if (used > 0 && (first ? sampler->buffer[used - 1] == '\n' : line_ends))
             break;
-        wanted = used + (size_t)4 * PLACE_BYTES;
+        wanted = used + PLACE_BYTES;
     }
     unsigned char *from = sampler->buffer;
     *place = used < PLACE_BYTES + before ? used : PLACE_BYTES + before;
