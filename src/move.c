@@ -91,8 +91,11 @@ static void move_lock(struct mover *mover, bloomery_filter *filter)
     bloomery_lock_end(filter->growing);
     filter->growing =
         move_block(mover, filter->growing, sizeof *filter->growing, sizeof *filter->growing);
-    if (filter->growing != NULL)
-        bloomery_lock_begin(filter->growing);
+    if (filter->growing == NULL)
+        return;
+    const bool begun = bloomery_lock_begin(filter->growing);
+    assert(begun);
+    (void)begun;
 }
 
 /* A filter of any kind, but for what lies behind its layers. */

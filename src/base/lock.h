@@ -18,10 +18,10 @@ struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, u
 void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
                          uint32_t count);
 
-/* A lock must not be copied: an open one ends before its memory moves, and begins anew there. Both
- * need no memory and cannot fail. */
+/* A lock must not be copied: an open one ends before its memory moves, and begins anew there, which
+ * cannot fail then. At first it can, if the system has no lock to spare: false. */
+bool bloomery_lock_begin(struct bloomery_lock *lock);
 void bloomery_lock_end(struct bloomery_lock *lock);
-void bloomery_lock_begin(struct bloomery_lock *lock);
 
 void bloomery_lock(struct bloomery_lock *lock);
 bool bloomery_try_lock(struct bloomery_lock *lock);

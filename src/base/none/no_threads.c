@@ -4,35 +4,14 @@
 #include "base/lock.h"
 #include "base/workers.h"
 
-#include "base/memory.h"
-
 #include <assert.h>
 
 enum { OPEN = 0x5a, HELD = 0xa5 };
 
-struct bloomery_lock *bloomery_locks_make(const bloomery_allocator *allocator, uint32_t count)
-{
-    assert(count > 0);
-    struct bloomery_lock *locks =
-        bloomery_allocate(allocator, count * sizeof *locks, sizeof *locks);
-    for (uint32_t i = 0; locks != NULL && i < count; i++)
-        bloomery_lock_begin(&locks[i]);
-    return locks;
-}
-
-void bloomery_locks_free(const bloomery_allocator *allocator, struct bloomery_lock *locks,
-                         uint32_t count)
-{
-    if (locks == NULL)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        bloomery_lock_end(&locks[i]);
-    bloomery_release(allocator, locks, count * sizeof *locks, sizeof *locks);
-}
-
-void bloomery_lock_begin(struct bloomery_lock *lock)
+bool bloomery_lock_begin(struct bloomery_lock *lock)
 {
     lock->system[0] = OPEN;
+    return true;
 }
 
 void bloomery_lock_end(struct bloomery_lock *lock)
