@@ -186,7 +186,7 @@ static void add_word_chain(void *context, size_t word, const bloomery_hash *hash
 }
 
 static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_keys *keys,
-                                size_t count, uint64_t *answers, uint64_t *new_bits,
+                                size_t count, uint64_t *answers, uint64_t *new_bits, size_t *done,
                                 bloomery_error *error)
 {
     struct adding adding = {filter, answers, new_bits, 0, 0, BLOOMERY_OK, error};
@@ -198,13 +198,14 @@ static bloomery_status add_many(bloomery_filter *filter, const struct bloomery_k
         bloomery_walk(filter, keys, count, true, add_word_plain, &adding);
     assert(adding.added <= count && (adding.added == count) == (adding.status == BLOOMERY_OK));
     bloomery_count_adds(filter, bloomery_counts_new(filter) ? adding.found_new : adding.added);
+    *done = adding.added;
     return adding.status;
 }
 
 /* Keys whose hash gives positions, one by one: a digest takes longer than the way to memory. */
 static bloomery_status add_many_positions(bloomery_filter *filter, const struct bloomery_keys *keys,
                                           size_t count, uint64_t *answers, uint64_t *new_bits,
-                                          bloomery_error *error)
+                                          size_t *done, bloomery_error *error)
 {
     if (bloomery_keys_are_hashes(keys))
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -213,7 +214,7 @@ static bloomery_status add_many_positions(bloomery_filter *filter, const struct 
         memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
     if (new_bits != NULL)
         *new_bits = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++, ++*done) {
         uint32_t set = 0;
         int found = add_positions(filter, bloomery_keys_at(keys, i), &set, error);
         if (found < 0)
@@ -226,20 +227,47 @@ static bloomery_status add_many_positions(bloomery_filter *filter, const struct 
     return BLOOMERY_OK;
 }
 
+/* `done`: how many of the keys were added. */
+static bloomery_status add_until(bloomery_filter *filter, const struct bloomery_keys *keys,
+                                 size_t count, uint64_t *answers, uint64_t *new_bits, size_t *done,
+                                 bloomery_error *error)
+{
+    const bloomery_status status = bloomery_can_add(filter, error);
+    *done = 0;
+    if (status != BLOOMERY_OK)
+        return status;
+    if (bloomery_by_positions(filter))
+        return add_many_positions(filter, keys, count, answers, new_bits, done, error);
+    if (filter->native == NULL)
+        return add_many(filter, keys, count, answers, new_bits, done, error);
+    filter->native->add[filter->concurrent](filter, keys, count, answers, new_bits);
+    bloomery_count_adds(filter, count);
+    *done = count;
+    return BLOOMERY_OK;
+}
+
 bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery_keys *keys,
                                   size_t count, uint64_t *answers, uint64_t *new_bits,
                                   bloomery_error *error)
 {
-    const bloomery_status status = bloomery_can_add(filter, error);
-    if (status != BLOOMERY_OK)
+    size_t done;
+    return add_until(filter, keys, count, answers, new_bits, &done, error);
+}
+
+bloomery_status bloomery_add_some(bloomery_filter *filter, const bloomery_key *keys, size_t count,
+                                  uint64_t *answers, uint64_t *new_bits, size_t *done,
+                                  bloomery_error *error)
+{
+    const struct bloomery_keys list = bloomery_keys_of(keys);
+    const bloomery_status status = add_until(filter, &list, count, answers, new_bits, done, error);
+    assert(*done <= count && (status != BLOOMERY_OK || *done == count));
+    if (status == BLOOMERY_OK || *done > 0)
         return status;
-    if (bloomery_by_positions(filter))
-        return add_many_positions(filter, keys, count, answers, new_bits, error);
-    if (filter->native == NULL)
-        return add_many(filter, keys, count, answers, new_bits, error);
-    filter->native->add[filter->concurrent](filter, keys, count, answers, new_bits);
-    bloomery_count_adds(filter, count);
-    return BLOOMERY_OK;
+    if (answers != NULL && count > 0)
+        memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
+    if (new_bits != NULL)
+        *new_bits = 0;
+    return status;
 }
 
 bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *keys, size_t count,
@@ -247,6 +275,14 @@ bloomery_status bloomery_add_batch(bloomery_filter *filter, const bloomery_key *
 {
     const struct bloomery_keys list = bloomery_keys_of(keys);
     return bloomery_add_keys(filter, &list, count, answers, new_bits, NULL);
+}
+
+bloomery_status bloomery_add_hashes_until(bloomery_filter *filter, const bloomery_hash *hashes,
+                                          size_t count, uint64_t *answers, uint64_t *new_bits,
+                                          size_t *done)
+{
+    const struct bloomery_keys list = bloomery_keys_of_hashes(hashes);
+    return add_until(filter, &list, count, answers, new_bits, done, NULL);
 }
 
 bloomery_status bloomery_add_hashes(bloomery_filter *filter, const bloomery_hash *hashes,

@@ -17,6 +17,11 @@ bloomery_status bloomery_add_keys(bloomery_filter *filter, const struct bloomery
                                   size_t count, uint64_t *answers, uint64_t *new_bits,
                                   bloomery_error *error);
 
+/* The same of hashes; `done` receives how many of them were added, the first ones. */
+bloomery_status bloomery_add_hashes_until(bloomery_filter *filter, const bloomery_hash *hashes,
+                                          size_t count, uint64_t *answers, uint64_t *new_bits,
+                                          size_t *done);
+
 /* The same of those keys alone that are keys (keys->valid is not NULL): the answers of the others
  * are 0. */
 bloomery_status bloomery_add_valid(bloomery_filter *filter, const struct bloomery_keys *keys,

@@ -32,21 +32,6 @@ static bloomery_status learn_secret(const bloomery_filter *filter, const uint8_t
     return BLOOMERY_OK;
 }
 
-static bloomery_status make_copy(const bloomery_filter *filter,
-                                 const struct bloomery_traits *traits, bloomery_filter **copy,
-                                 bloomery_error *error)
-{
-    struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
-    struct bloomery_shape shape = filter->shape;
-    assert(shape.layer_count <= BLOOMERY_CHAIN_MAX);
-    for (uint32_t i = 0; i < shape.layer_count; i++) {
-        layers[i] = filter->layers[i];
-        layers[i].own_memory = false;
-    }
-    shape.layers = layers;
-    return bloomery_filter_make(&shape, traits, NULL, bloomery_payload_bytes(filter), copy, error);
-}
-
 bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open_options *given,
                               bloomery_filter **copy, bloomery_error *error)
 {
@@ -65,7 +50,8 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
     if (status == BLOOMERY_OK)
         status = bloomery_verify(filter, error);
     if (status == BLOOMERY_OK)
-        status = make_copy(filter, &traits, copy, error);
+        status = bloomery_filter_make(&filter->shape, &traits, NULL, bloomery_payload_bytes(filter),
+                                      copy, error);
     explicit_bzero(&traits.secret, sizeof traits.secret);
     if (status != BLOOMERY_OK)
         return status;
@@ -73,7 +59,6 @@ bloomery_status bloomery_copy(const bloomery_filter *filter, const bloomery_open
         memcpy((*copy)->layers[i].payload, filter->layers[i].payload,
                (size_t)filter->layers[i].bytes);
     (*copy)->first = filter->first; /* what it goes back to when it is cleared */
-    (*copy)->first.payload = (*copy)->payload;
     bloomery_chain_open(*copy);
     assert(bloomery_payload_bytes(*copy) == bloomery_payload_bytes(filter));
     return BLOOMERY_OK;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pages.h"
 #include "plan/describe.h"
 #include "plan/solve.h"
 
@@ -143,9 +144,11 @@ static void release_grown(bloomery_filter *filter)
  * alone. */
 static void clear_chain(bloomery_filter *filter)
 {
-    const size_t bytes = (size_t)filter->first.bytes;
+    struct bloomery_layer first = filter->layers[filter->first];
+    const size_t bytes = (size_t)first.bytes;
     bool fresh = false;
     release_grown(filter);
+    bloomery_release_room(filter);
     if (filter->payload_bytes > bytes) {
         uint8_t *payload = bloomery_allocate(&filter->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
         if (payload != NULL) {
@@ -158,11 +161,13 @@ static void clear_chain(bloomery_filter *filter)
     }
     if (!fresh) /* what was allocated now is zero, and stays untouched */
         memset(filter->payload, 0, bytes);
-    filter->layers[0] = filter->first;
-    filter->layers[0].payload = filter->payload;
-    filter->layers[0].adds = 0;
+    first.payload = filter->payload;
+    first.own_memory = false;
+    first.offset = 0;
+    first.adds = 0;
+    filter->layers[0] = first;
+    filter->first = 0;
     filter->shape.layer_count = 1;
-    filter->next.keys = 0;
     bloomery_chain_begin(filter);
 }
 
@@ -181,12 +186,22 @@ bloomery_status bloomery_clear(bloomery_filter *filter)
     return BLOOMERY_OK;
 }
 
+uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t bytes)
+{
+    if (filter->storage != BLOOMERY_OWNED || from >= filter->payload_bytes)
+        return from;
+    const uint64_t left = filter->payload_bytes - from;
+    return from +
+           bloomery_pages_touch(filter->payload + from, (size_t)(bytes < left ? bytes : left));
+}
+
 void bloomery_release_others(bloomery_filter *filter)
 {
     release_grown(filter);
     if (filter->storage == BLOOMERY_OWNED)
         bloomery_release(&filter->allocator, filter->payload, (size_t)filter->payload_bytes,
                          BLOOMERY_PAYLOAD_UNIT);
+    bloomery_release_room(filter);
     bloomery_locks_free(&filter->allocator, filter->growing, 1);
     bloomery_unmap(&filter->map);
 }

@@ -3,6 +3,7 @@
  * The entry points of dialect.h that make and write filters. A dialect's row fills a design. Here
  * it is checked, gets memory and its bits, as core/make.c does for every filter.
  */
+#include "chain/grow.h"
 #include "chain/layers.h"
 #include "design.h"
 #include "options.h"
@@ -111,8 +112,9 @@ static bloomery_status options_of_creation(const bloomery_create_options *given,
 
 /* ---- From a design to a filter --------------------------------------------------------------- */
 
-static void copy_bits(const struct bloomery_design *design, bloomery_filter *filter)
+static void fill_layers(const struct bloomery_design *design, bloomery_filter *filter)
 {
+    bool empty = design->gather == NULL;
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         assert(design->bit_bytes[i] <= filter->layers[i].bytes);
         if (design->gather != NULL)
@@ -120,14 +122,19 @@ static void copy_bits(const struct bloomery_design *design, bloomery_filter *fil
         else if (design->bits[i] != NULL)
             bloomery_turn_bits(design->layout, design->bits[i], filter->layers[i].payload,
                                (size_t)design->bit_bytes[i]);
+        empty = empty && design->bits[i] == NULL;
     }
+    if (empty)
+        bloomery_chain_begin(filter);
+    else
+        bloomery_chain_open(filter);
 }
 
 #ifndef NDEBUG
-/* Whether a parsed design points into its bytes, or into itself: copy_bits relies on it. */
+/* Whether a parsed design points into its bytes, or into itself: fill_layers relies on it. */
 static bool lies_within(const struct bloomery_design *design, const uint8_t *data, size_t bytes)
 {
-    if (design->shape.layer_count < 1 || design->shape.layer_count > BLOOMERY_CHAIN_MAX)
+    if (design->shape.layer_count < 1 || design->shape.layer_count > BLOOMERY_LAYERS_MAX)
         return false;
     for (uint32_t i = 0; i < design->shape.layer_count && design->gather == NULL; i++) {
         const uint64_t length = design->bit_bytes[i];
@@ -178,7 +185,7 @@ bloomery_status bloomery_design_make(const struct bloomery_dialect_row *row,
     if (status != BLOOMERY_OK)
         return status;
     assert((*filter)->shape.layer_count == design->shape.layer_count);
-    copy_bits(design, *filter);
+    fill_layers(design, *filter);
     status = bloomery_spare_bits_check(*filter, error);
     if (status != BLOOMERY_OK) {
         bloomery_free(*filter);
@@ -191,9 +198,9 @@ bloomery_status bloomery_design_begin(const bloomery_open_options *given,
                                       bloomery_open_options *options,
                                       struct bloomery_design *design, bloomery_error *error)
 {
+    static const bloomery_allocator none;
     bloomery_status status = bloomery_open_options_read(given, options, error);
-    memset(design, 0, sizeof *design);
-    design->shape.layers = design->layers;
+    bloomery_design_empty(design, status == BLOOMERY_OK ? &options->allocator : &none);
     if (status == BLOOMERY_OK && options->secret != NULL)
         status = bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                                "filters of other systems have no secret");
@@ -244,6 +251,7 @@ bloomery_status bloomery_dialect_create_bytes(const bloomery_dialect *dialect,
     bloomery_open_options options;
     struct bloomery_design design;
     const bloomery_status status = plan(dialect, given, given_options, &options, &design, error);
+    assert(status != BLOOMERY_OK || design.block == NULL);
     return status == BLOOMERY_OK ? bloomery_shape_lay_out(&design.shape, bytes, error) : status;
 }
 
@@ -256,6 +264,7 @@ bloomery_status bloomery_dialect_create(const bloomery_dialect *dialect,
     struct bloomery_design design;
     *filter = NULL;
     const bloomery_status status = plan(dialect, given, given_options, &options, &design, error);
+    assert(status != BLOOMERY_OK || design.block == NULL); /* one layer has its room */
     return status == BLOOMERY_OK ? bloomery_design_make(bloomery_dialect_row(dialect->id), &design,
                                                         &options, filter, error)
                                  : status;
@@ -281,10 +290,13 @@ bloomery_status bloomery_dialect_load(const bloomery_dialect *dialect, const voi
     status = check_parameters(row, row->parse_takes, &parameters, error);
     if (status == BLOOMERY_OK)
         status = row->parse(data, bytes, &parameters, &design, error);
-    if (status != BLOOMERY_OK)
+    if (status != BLOOMERY_OK) {
+        bloomery_design_end(&design);
         return status;
+    }
     assert(lies_within(&design, data, bytes));
     status = bloomery_design_make(row, &design, &options, filter, error);
+    bloomery_design_end(&design);
     /* No argument of the caller: the bytes' own numbers. But parameters may be at fault as well. */
     if (status == BLOOMERY_BAD_ARGUMENT && row->parse_takes == 0) {
         if (error != NULL)

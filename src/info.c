@@ -168,6 +168,8 @@ uint64_t bloomery_memory(const bloomery_filter *filter)
     uint64_t bytes = filter->own_bytes;
     if (filter->storage == BLOOMERY_OWNED)
         bytes += filter->payload_bytes;
+    if (bloomery_has_room_apart(filter))
+        bytes += filter->room * sizeof filter->layers[0];
     if (filter->growing != NULL)
         bytes += sizeof *filter->growing;
     for (uint32_t i = bloomery_layer_count(filter); i-- > 0;)
@@ -176,12 +178,11 @@ uint64_t bloomery_memory(const bloomery_filter *filter)
     return bytes;
 }
 
-/* Whether the bits of a layer are counted as keys come: in chains of ours that can grow, unless a
- * batch left some uncounted. */
+/* Whether the bits of a layer are counted as keys come: in chains that can grow, unless a batch
+ * left some uncounted. */
 static bool counts_bits(const bloomery_filter *filter, const struct bloomery_layer *layer)
 {
-    return filter->kind->grows && !filter->foreign && filter->storage == BLOOMERY_OWNED &&
-           layer->unsure == 0;
+    return filter->kind->grows && filter->storage == BLOOMERY_OWNED && layer->unsure == 0;
 }
 
 bloomery_status bloomery_layer_info_get(const bloomery_filter *filter, uint32_t index, bool scan,

@@ -64,6 +64,7 @@ static bloomery_status read_traits(const struct bloomery_parsed *parsed,
     *traits = (struct bloomery_traits){
         .allocator = options->allocator,
         .concurrent = copy && options->concurrent_adds,
+        .of_our_file = true,
         .memory_limit = options->memory_limit,
         .rule = parsed->rule,
         .note = parsed->note,

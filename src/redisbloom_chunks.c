@@ -10,13 +10,14 @@
 #include "design.h"
 #include "dialect/redisbloom.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 
 #include <assert.h>
 #include <string.h>
 
 /* The layer in which byte `at` of all bits lies, and where in it; NULL past the end. */
-static const struct bloomery_layer *layer_at(const bloomery_filter *filter, uint64_t *at)
+static struct bloomery_layer *layer_at(const bloomery_filter *filter, uint64_t *at)
 {
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         const uint64_t bytes = filter->layers[i].bits / 8;
@@ -27,19 +28,31 @@ static const struct bloomery_layer *layer_at(const bloomery_filter *filter, uint
     return NULL;
 }
 
+size_t bloomery_redisbloom_header_bytes(const bloomery_filter *filter)
+{
+    const bool fits = bloomery_redisbloom_fits(filter, NULL) == BLOOMERY_OK;
+    return fits ? bloomery_redisbloom_header_size(filter) : 0;
+}
+
 bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint64_t iterator,
-                                             uint8_t header[BLOOMERY_REDISBLOOM_HEADER],
-                                             const void **data, size_t *bytes, uint64_t *next,
-                                             bloomery_error *error)
+                                             uint8_t *header, const void **data, size_t *bytes,
+                                             uint64_t *next, bloomery_error *error)
 {
     *data = header;
     *bytes = 0;
     *next = 0;
-    bloomery_status status = bloomery_redisbloom_fits(filter, error);
+    /* The header has the numbers of all layers. A dump asks for each layer's bits by itself. */
+    const bloomery_status status = iterator == 0 ? bloomery_redisbloom_fits(filter, error)
+                                                 : bloomery_redisbloom_is_chain(filter, error);
     if (status != BLOOMERY_OK)
         return status;
+    if (iterator == 0 && header == NULL)
+        return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
+                             "iterator 0 asks for the header, which needs room of %zu bytes",
+                             bloomery_redisbloom_header_size(filter));
     if (iterator == 0) {
-        *bytes = bloomery_redisbloom_write_header(filter, header);
+        bloomery_redisbloom_write_header(filter, header);
+        *bytes = bloomery_redisbloom_header_size(filter);
         *next = 1;
         return BLOOMERY_OK;
     }
@@ -52,6 +65,14 @@ bloomery_status bloomery_redisbloom_scandump(const bloomery_filter *filter, uint
     *bytes = left < BLOOMERY_REDISBLOOM_CHUNK ? (size_t)left : BLOOMERY_REDISBLOOM_CHUNK;
     *next = iterator + *bytes;
     return BLOOMERY_OK;
+}
+
+static uint64_t bits_of(const uint8_t *bytes, size_t count)
+{
+    const size_t words = count / 8;
+    uint64_t last = 0;
+    memcpy(&last, bytes + 8 * words, count % 8);
+    return bloomery_count_payload(bytes, words) + (uint64_t)__builtin_popcountll(last);
 }
 
 static bloomery_status load_header(bloomery_filter **filter, const void *data, size_t bytes,
@@ -72,16 +93,17 @@ static bloomery_status load_header(bloomery_filter **filter, const void *data, s
         status = bloomery_fail(error, BLOOMERY_CORRUPT, header,
                                "a header of %u layers has %zu bytes, not %zu",
                                design.shape.layer_count, header, bytes);
-    if (status != BLOOMERY_OK)
-        return status;
-    for (uint32_t i = 0; i < design.shape.layer_count; i++)
+    for (uint32_t i = 0; status == BLOOMERY_OK && i < design.shape.layer_count; i++)
         payload += design.layers[i].bits / 8;
-    if (options.memory_limit > 0 && payload > options.memory_limit)
-        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
-                             "a filter of %llu bytes would pass the limit of memory",
-                             (unsigned long long)payload);
-    return bloomery_design_make(bloomery_dialect_row(BLOOMERY_DIALECT_REDISBLOOM), &design,
-                                &options, filter, error);
+    if (status == BLOOMERY_OK && options.memory_limit > 0 && payload > options.memory_limit)
+        status = bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                               "a filter of %llu bytes would pass the limit of memory",
+                               (unsigned long long)payload);
+    if (status == BLOOMERY_OK)
+        status = bloomery_design_make(bloomery_dialect_row(BLOOMERY_DIALECT_REDISBLOOM), &design,
+                                      &options, filter, error);
+    bloomery_design_end(&design);
+    return status;
 }
 
 bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t iterator,
@@ -94,7 +116,7 @@ bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t
     if (*filter == NULL)
         return bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0,
                              "the first chunk is the header, with iterator 1");
-    bloomery_status status = bloomery_redisbloom_fits(*filter, error);
+    bloomery_status status = bloomery_redisbloom_is_chain(*filter, error);
     if (status == BLOOMERY_OK && (*filter)->storage != BLOOMERY_OWNED)
         status = bloomery_fail(error, BLOOMERY_READ_ONLY, 0, "the filter is read-only");
     if (status != BLOOMERY_OK)
@@ -104,14 +126,18 @@ bloomery_status bloomery_redisbloom_loadchunk(bloomery_filter **filter, uint64_t
                              "%zu bytes can't end at iterator %llu", bytes,
                              (unsigned long long)iterator);
     uint64_t at = iterator - 1 - bytes;
-    const struct bloomery_layer *layer = layer_at(*filter, &at);
+    struct bloomery_layer *layer = layer_at(*filter, &at);
     if (layer == NULL || bytes > layer->bits / 8 - at)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
             "%zu bytes that end at iterator %llu are not in one layer of this filter", bytes,
             (unsigned long long)iterator);
     assert(at + bytes <= layer->bytes);
-    if (bytes > 0)
-        memcpy(layer->payload + at, data, bytes);
+    if (bytes == 0)
+        return BLOOMERY_OK;
+    layer->bits_set -= bits_of(layer->payload + at, bytes);
+    memcpy(layer->payload + at, data, bytes);
+    layer->bits_set += bits_of(layer->payload + at, bytes);
+    assert(layer->bits_set <= layer->bits);
     return BLOOMERY_OK;
 }

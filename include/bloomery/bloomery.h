@@ -56,7 +56,7 @@
  *            array of blocks; a key selects L of them
  *   probe    one position that a key touches: k in each of its blocks
  *   layer    one array of cells. A filter has 1 to 64 layers; only scalable filters and some of
- *            other systems have more than one
+ *            other systems have more than one. Chains of other systems may have 65,536 in memory
  *   plan     the numbers of a filter before it exists
  *   rate     the false-positive rate
  *
@@ -423,8 +423,9 @@ typedef struct bloomery_plan {
     uint64_t keys;           /* n: distinct keys that it is made for */
     double rate;             /* p: the rate with n keys in it, of the filter as built */
 
-    /* Memory of the cells. A filter takes some hundred bytes more, a scalable one 7 KiB. Its file
-     * takes these bytes, its header, and 8 bytes per 64 KiB. */
+    /* Memory of the cells. A filter takes some hundred bytes more, and for each layer after the
+     * first another hundred or two; a scalable one for concurrent adds takes 7 KiB. Its file takes
+     * these bytes, its header, and 8 bytes per 64 KiB. */
     uint64_t bytes;
     uint64_t bits; /* m: the number of cells, bits or counters. A multiple of 512, unless classic */
 
@@ -524,6 +525,25 @@ BLOOMERY_PUBLIC bloomery_status bloomery_copy(const bloomery_filter *filter,
  * static filter, to which no key could be added. */
 BLOOMERY_PUBLIC bloomery_status bloomery_clear(bloomery_filter *filter);
 
+/*
+ * Takes the pages of memory now that the cells of a new filter else take when a key first touches
+ * them, and changes no cell: for a thread that does so ahead of those who add. `from` and `bytes`
+ * are of the cells that the filter was made with, as they lie in its file (bloomery_info.bytes of a
+ * new filter); a layer that a chain gets later is not among them. Returns up to where it came, so
+ * that a caller can go on there, in steps as long as it likes:
+ *
+ *     for (uint64_t at = 0, to; (to = bloomery_populate(filter, at, 64 << 20)) > at; at = to)
+ *         ...
+ *
+ * `from` itself is returned past the end, of a map or a view, and if the system has no memory left.
+ * Others may query and add meanwhile, to filters without `concurrent_adds` too: one thread adds, as
+ * always, and this one besides. But nobody may clear, merge into, move or free the filter. Where
+ * the kernel does not know MADV_POPULATE_WRITE (Linux before 5.14) a byte of each page is written.
+ * Time: that of zeroing the memory, 0.1 to 0.2 s a GiB; where a virtual machine has to get the
+ * memory from its host first, seconds.
+ */
+BLOOMERY_PUBLIC uint64_t bloomery_populate(bloomery_filter *filter, uint64_t from, uint64_t bytes);
+
 /* Releases everything that the filter owns. NULL is fine. */
 BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
 
@@ -539,8 +559,9 @@ BLOOMERY_PUBLIC void bloomery_free(bloomery_filter *filter);
  * removed twice; see bloomery_remove. Scalable: a key that any layer may have is SEEN and not added
  * again. A new key goes to the newest layer. If that holds the keys it is planned for, this call
  * makes another layer for twice the keys. BLOOMERY_FULL if that layer would pass `memory_limit` or
- * be the 65th, BLOOMERY_OUT_OF_MEMORY if there is no memory for it. The key was not added then, and
- * all others stay.
+ * be the 65th (of another system's chain that was not opened from a file of ours: the 65,537th,
+ * though a file of ours keeps 64), BLOOMERY_OUT_OF_MEMORY if there is no memory for it. The key was
+ * not added then, and all others stay.
  */
 BLOOMERY_PUBLIC int bloomery_add(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
 
@@ -559,12 +580,25 @@ BLOOMERY_PUBLIC bool bloomery_may_contain(const bloomery_filter *filter, bloomer
  *
  * bloomery_add_batch returns BLOOMERY_OK or a failure. On failure nothing was added, with one
  * exception: if a scalable filter could not grow, all keys before the one that did not fit were
- * added. bloomery_info.adds counts them, and the answers from that key on are 0.
+ * added, and the answers from that key on are 0. bloomery_add_some says which one it was.
  * bloomery_may_contain_batch returns how many answers are true.
+ *
+ * bloomery_add_some says how far it came as well: `done`, which must not be NULL, receives how many
+ * of the keys were added, the first ones in order. That is `count` if the status is BLOOMERY_OK.
+ * Else it is the number of the key that was refused, 0 the first, and `error` says why. Answers
+ * from that key on are 0, and `new_bits` are those of the keys before it. A key that is SEEN is
+ * never refused, so a full chain still answers for those. The statuses are those of bloomery_add:
+ * BLOOMERY_FULL, BLOOMERY_OUT_OF_MEMORY; BLOOMERY_READ_ONLY, BLOOMERY_SECRET_NEEDED, and for a hash
+ * that is not available BLOOMERY_UNSUPPORTED, with 0 keys done. Threads, and time, as
+ * bloomery_add_batch.
  */
 BLOOMERY_PUBLIC bloomery_status bloomery_add_batch(bloomery_filter *filter,
                                                    const bloomery_key *keys, size_t count,
                                                    uint64_t *answers, uint64_t *new_bits);
+BLOOMERY_PUBLIC bloomery_status bloomery_add_some(bloomery_filter *filter, const bloomery_key *keys,
+                                                  size_t count, uint64_t *answers,
+                                                  uint64_t *new_bits, size_t *done,
+                                                  bloomery_error *error);
 BLOOMERY_PUBLIC size_t bloomery_may_contain_batch(const bloomery_filter *filter,
                                                   const bloomery_key *keys, size_t count,
                                                   uint64_t *answers);
@@ -623,7 +657,9 @@ typedef int (*bloomery_sink)(void *context, const void *data, size_t bytes);
 /* Sends the bytes of the file to a sink, front to back. The same keys in the same shape (in a
  * scalable filter: in the same order) give the same bytes. A map or a view is verified first, since
  * damage would get good checksums here: BLOOMERY_CORRUPT. BLOOMERY_IO_FAILED if the sink stops,
- * BLOOMERY_OUT_OF_MEMORY if there is none for the checksums (8 bytes per 64 KiB). */
+ * BLOOMERY_OUT_OF_MEMORY if there is none for the checksums (8 bytes per 64 KiB).
+ * BLOOMERY_UNSUPPORTED if another system's filter has more than a file of ours keeps, which is 64
+ * layers and 6 KiB of what its bytes say besides: bloomery_dialect_write has room for all. */
 BLOOMERY_PUBLIC bloomery_status bloomery_write(const bloomery_filter *filter, bloomery_sink sink,
                                                void *context, bloomery_error *error);
 
@@ -711,9 +747,9 @@ typedef struct bloomery_info {
 BLOOMERY_PUBLIC void bloomery_info_get(const bloomery_filter *filter, bool scan,
                                        bloomery_info *info);
 
-/* All bytes that were allocated for the filter and are not released yet: struct, layers, cells,
- * lock, note. The bytes of a map or a view are not allocated and do not count. What the C library
- * needs to keep a block is not known here. O(layers). */
+/* All bytes that were allocated for the filter and are not released yet: struct, room for layers,
+ * cells, lock, note. The bytes of a map or a view are not allocated and do not count. What the C
+ * library needs to keep a block is not known here. O(layers). */
 BLOOMERY_PUBLIC uint64_t bloomery_memory(const bloomery_filter *filter);
 
 /* ---- 10  Hash once, query many filters ------------------------------------------------------- */
@@ -1148,9 +1184,10 @@ typedef struct bloomery_layer_info {
     double planned_rate; /* of this layer alone */
     uint64_t adds;
 
-    /* Known after a scan. In a scalable filter that counts its bits as keys come they are known
-     * without one, unless a batch left some of them uncounted. While other threads add batches,
-     * that may be 2,048 for each of them too many. Else 0. */
+    /* Known after a scan. In a scalable filter, of other systems too, that is no map and no view
+     * they are known without one: they are counted as keys come. A batch may leave some of them
+     * uncounted, and then they are not known. While other threads add batches, they may be 2,048
+     * for each of these too many. Else 0. */
     bool bits_known;
     uint64_t bits_set;
     double estimated_keys;
@@ -1181,7 +1218,7 @@ BLOOMERY_PUBLIC bloomery_status bloomery_layer_span(const bloomery_filter *filte
  *
  * Of a scalable filter `bits_set` is that of all layers together. The keys of its layers are summed
  * up: after a merge, keys that both filters had count twice. In a map or a view of several layers
- * each call reads the older ones.
+ * each call reads the older ones; else it is O(layers).
  */
 BLOOMERY_PUBLIC double bloomery_estimate(const bloomery_filter *filter, uint64_t bits_set);
 

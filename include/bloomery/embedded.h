@@ -24,6 +24,33 @@ extern "C" {
  * then fails. */
 int bloomery_embedded_random(void *to, size_t bytes);
 
+/* Digests, by which some other systems hash keys. */
+typedef enum bloomery_embedded_digest_id {
+    BLOOMERY_EMBEDDED_MD5 = 0,    /* 16 bytes */
+    BLOOMERY_EMBEDDED_SHA1 = 1,   /* 20 */
+    BLOOMERY_EMBEDDED_SHA256 = 2, /* 32 */
+    BLOOMERY_EMBEDDED_SHA384 = 3, /* 48 */
+    BLOOMERY_EMBEDDED_SHA512 = 4, /* 64 */
+} bloomery_embedded_digest_id;
+
+/* A part of a message: `bytes` bytes, and the same ones again, `times` times in all. */
+typedef struct bloomery_embedded_piece {
+    const void *data;
+    size_t bytes;
+    size_t times;
+} bloomery_embedded_piece;
+
+/*
+ * Writes the digest of a message to `digest`. The message is `count` pieces, one behind the other;
+ * with no piece it is empty. Returns 0, or anything else if there are no such digests here.
+ *
+ * Filters that hash by digests are then BLOOMERY_UNSUPPORTED: the library asks for each of the five
+ * digests of the empty message before it makes or opens such a filter. Later calls must not fail. A
+ * digest that did would be all zeros, and the filter's answers wrong.
+ */
+int bloomery_embedded_digest(bloomery_embedded_digest_id id, const bloomery_embedded_piece *pieces,
+                             size_t count, void *digest);
+
 #ifdef __cplusplus
 }
 #endif

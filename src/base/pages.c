@@ -16,7 +16,7 @@
 #include "base/pages.h"
 
 #include <assert.h>
-#include <stdint.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -61,4 +61,29 @@ void *bloomery_pages_take(size_t bytes)
 void bloomery_pages_give(void *memory, size_t bytes)
 {
     munmap(memory, bytes);
+}
+
+/* Since Linux 5.14; the headers may be older. */
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+enum { STEP = 4 << 20 }; /* bytes that are touched, or not, together */
+
+size_t bloomery_pages_touch(uint8_t *memory, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (size_t at = 0; at < bytes;) {
+        const size_t now = bytes - at < STEP ? bytes - at : STEP;
+        const size_t before = (uintptr_t)(memory + at) % page; /* madvise takes whole pages */
+        if (madvise(memory + at - before, before + now, MADV_POPULATE_WRITE) != 0) {
+            /* The kernel knows the wish, and has no memory. For any other reason, such as memory
+             * of a device, the pages are touched one by one. */
+            if (errno == ENOMEM || errno == EAGAIN || errno == EHWPOISON)
+                return at;
+            bloomery_pages_touch_each(memory + at, now, page);
+        }
+        at += now;
+    }
+    return bytes;
 }

@@ -4,6 +4,7 @@
 #define BLOOMERY_BASE_PAGES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define BLOOMERY_HUGE_PAGE ((size_t)2 << 20)
 
@@ -15,6 +16,15 @@ enum { BLOOMERY_PAGES_ALIGNMENT = 4096 }; /* that mmap guarantees on any Linux *
 /* `bytes` zeroed bytes, or NULL; and back. */
 void *bloomery_pages_take(size_t bytes);
 void bloomery_pages_give(void *memory, size_t bytes);
+
+/* Takes the pages of a block now that are taken else when they are first written to, and changes no
+ * byte of it, whatever others write there meanwhile. Returns how many of the bytes it came to: less
+ * than `bytes` if there is no memory. */
+size_t bloomery_pages_touch(uint8_t *memory, size_t bytes);
+
+/* The same by writing to a byte of every `page` bytes what is there already, at once for others who
+ * write. */
+void bloomery_pages_touch_each(uint8_t *memory, size_t bytes, size_t page);
 
 /* Fresh zero pages for `bytes` bytes at a multiple of 2 MiB, with these rights (PROT_...), given
  * back by munmap; or NULL. Only so can the kernel use huge pages for all that fits into them. */

@@ -137,6 +137,31 @@ INTO struct bloomery_equation OF(equation_in)(const struct OF(batch) * batch,
     return bloomery_equation_of(ring->hash[slot], 0, &batch->layer->ribbon);
 }
 
+/* Whether the columns of all planes but the first are as the fingerprint says. A key that fitted in
+ * plane 0 is most often present, and then every plane is needed: no branch ends the loop early. */
+INTO bool OF(fits_others)(const struct bloomery_layer *layer,
+                          const struct bloomery_equation *equation)
+{
+    const struct bloomery_ribbon *ribbon = &layer->ribbon;
+    const uint32_t columns = ribbon->columns + (uint32_t)(equation->block >= ribbon->wide_from);
+    const uint64_t first = equation->coefficients << equation->shift;
+    const uint64_t second = equation->coefficients >> 1 >> (63 - equation->shift);
+    const uint8_t *base = layer->payload + bloomery_ribbon_plane_bytes(ribbon, 0);
+    uint64_t fingerprint = equation->fingerprint >> BLOOMERY_RIBBON_PLANE;
+    uint32_t differ = 0;
+    uint32_t words;
+    for (uint32_t plane = 1; (words = bloomery_ribbon_words(columns, plane)) > 0; plane++) {
+        const uint8_t *block = base + 8 * bloomery_ribbon_word(ribbon, plane, equation->block);
+        const uint32_t mask = OF(ordered)((1U << words) - 1);
+        const uint32_t wanted = OF(ordered)((uint32_t)fingerprint & 0xff);
+        differ |=
+            (OF(parities)(block, block + (size_t)8 * words, mask, first, second) ^ wanted) & mask;
+        fingerprint >>= BLOOMERY_RIBBON_PLANE;
+        base += bloomery_ribbon_plane_bytes(ribbon, plane);
+    }
+    return differ == 0;
+}
+
 /* The keys of word `word` that fitted in plane 0 and have more columns. */
 INTO void OF(finish)(struct OF(batch) * batch, const struct OF(ring) * ring, size_t word)
 {
@@ -145,7 +170,7 @@ INTO void OF(finish)(struct OF(batch) * batch, const struct OF(ring) * ring, siz
         const size_t lane = (size_t)__builtin_ctzll(left);
         const struct bloomery_equation equation =
             OF(equation_in)(batch, ring, (word * WORD + lane) % RING);
-        answers |= (uint64_t)bloomery_static_fits(batch->layer, &equation, 1) << lane;
+        answers |= (uint64_t)OF(fits_others)(batch->layer, &equation) << lane;
     }
     batch->survivors = 0;
     batch->found += (size_t)__builtin_popcountll(answers);
@@ -153,17 +178,20 @@ INTO void OF(finish)(struct OF(batch) * batch, const struct OF(ring) * ring, siz
         batch->answers[word] |= answers;
 }
 
+/* Prefetches the other planes of those keys. */
 INTO void OF(begin_others)(const struct OF(batch) * batch, const struct OF(ring) * ring,
                            size_t word)
 {
     const struct bloomery_ribbon *ribbon = &batch->layer->ribbon;
-    const uint8_t *plane = batch->layer->payload + bloomery_ribbon_plane(ribbon, 1);
     for (uint64_t left = batch->survivors; left != 0; left &= left - 1) {
         const size_t slot = (word * WORD + (size_t)__builtin_ctzll(left)) % RING;
         const uint64_t block = OF(equation_in)(batch, ring, slot).block;
-        const uint8_t *first = plane + 8 * bloomery_ribbon_word(ribbon, 1, block);
-        __builtin_prefetch(first);
-        __builtin_prefetch(plane + 8 * bloomery_ribbon_word(ribbon, 1, block + 2) - 1);
+        const uint8_t *base = batch->layer->payload + bloomery_ribbon_plane_bytes(ribbon, 0);
+        for (uint32_t plane = 1; bloomery_ribbon_words(ribbon->columns + 1U, plane) > 0; plane++) {
+            __builtin_prefetch(base + 8 * bloomery_ribbon_word(ribbon, plane, block));
+            __builtin_prefetch(base + 8 * bloomery_ribbon_word(ribbon, plane, block + 2) - 1);
+            base += bloomery_ribbon_plane_bytes(ribbon, plane);
+        }
     }
 }
 
@@ -274,7 +302,7 @@ INTO bool OF(query_hash)(const struct bloomery_layer *layer, bloomery_hash hash)
     if (equation.offset < bloomery_static_cut(bloomery_static_thresholds(layer), equation.bucket))
         return bloomery_static_from(layer, 0, hash); /* which goes on in the next one */
     return ((found ^ wanted) & mask) == 0 &&
-           (columns <= BLOOMERY_RIBBON_PLANE || bloomery_static_fits(layer, &equation, 1));
+           (columns <= BLOOMERY_RIBBON_PLANE || OF(fits_others)(layer, &equation));
 }
 
 LEVEL_TARGET static bool OF(query_key)(const bloomery_filter *filter, bloomery_key key)

@@ -41,14 +41,16 @@
  * the answer for it is "possibly" already.
  *
  * If several threads add, one of them makes a layer, under a lock. It becomes visible to all others
- * with the number of layers. Layers never move. Some keys may then still go to the layer that was
- * full, at most one for each thread. A thread that adds a word of keys counts their bits before,
- * and takes back what they did not set. While others do so a layer can seem full some words of keys
- * early.
+ * with the number of layers. Cells never move, and in such a chain neither do the records of its
+ * layers: it has room for all of them. Other chains get room for records as they grow. Some keys
+ * may then still go to the layer that was full, at most one for each thread. A thread that adds a
+ * word of keys counts their bits before, and takes back what they did not set. While others do so a
+ * layer can seem full some words of keys early.
  *
  * Chains of other systems take the same way, with three differences. The row of their kind has
  * `next_layer`, which describes the next layer. A layer is full with as many new keys as it was
- * planned for, and `adds` counts those. One thread adds, one key at a time.
+ * planned for, and `adds` counts those; bits are counted for estimates alone. One thread adds, and
+ * where a layer might become full, one key at a time.
  */
 #include "chain/grow.h"
 
@@ -183,29 +185,37 @@ static uint64_t full_at(const struct bloomery_layer *layer)
     return bits < layer->bits ? bits : layer->bits;
 }
 
+/* What is known of a chain without reading it. Of other systems' layers it is their keys that say
+ * when they are full. */
+static void begin(struct bloomery_filter *filter)
+{
+    if (filter->next != NULL)
+        filter->next->keys = 0;
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
+        struct bloomery_layer *layer = &filter->layers[i];
+        layer->bits_set = 0;
+        layer->unsure = 0;
+        layer->full_at = filter->foreign ? layer->bits : full_at(layer);
+    }
+}
+
 void bloomery_chain_open(struct bloomery_filter *filter)
 {
-    if (!filter->kind->grows || filter->foreign || filter->storage != BLOOMERY_OWNED)
+    if (!filter->kind->grows || filter->storage != BLOOMERY_OWNED)
         return;
-    filter->next.keys = 0;
+    begin(filter);
     for (uint32_t i = 0; i < filter->shape.layer_count; i++) {
         struct bloomery_layer *layer = &filter->layers[i];
         layer->bits_set = bloomery_count_payload(layer->payload, (size_t)(layer->bytes / 8));
-        layer->unsure = 0;
-        layer->full_at = full_at(layer);
     }
 }
 
 void bloomery_chain_begin(struct bloomery_filter *filter)
 {
-    struct bloomery_layer *layer = &filter->layers[0];
-    if (!filter->kind->grows || filter->foreign)
+    if (!filter->kind->grows)
         return;
-    assert(filter->storage == BLOOMERY_OWNED && filter->shape.layer_count == 1);
-    filter->next.keys = 0;
-    layer->bits_set = 0;
-    layer->unsure = 0;
-    layer->full_at = full_at(layer);
+    assert(filter->storage == BLOOMERY_OWNED);
+    begin(filter);
 }
 
 static const char chain_max[] = "a chain has no more";
@@ -234,19 +244,20 @@ static bloomery_status refuse(const struct bloomery_filter *filter, uint64_t wan
                           __atomic_load_n(&filter->layers[i].bits_set, __ATOMIC_RELAXED));
     if (why != NULL)
         return bloomery_fail(error, BLOOMERY_FULL, 0, "full with %s%llu keys in %u layer%s: %s",
-                             about, (unsigned long long)keys, layers, plural, why);
+                             about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, why);
     bloomery_phrase_bytes(&now, bloomery_payload_bytes(filter));
     bloomery_phrase_bytes(&more, wanted);
     if (!passes_limit(filter, wanted))
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
                              "full with %s%llu keys in %u layer%s of %s; there is no memory "
                              "for another layer of %s",
-                             about, (unsigned long long)keys, layers, plural, now.text, more.text);
+                             about, (unsigned long long)fmin(keys, 0x1p63), layers, plural,
+                             now.text, more.text);
     return bloomery_fail(error, BLOOMERY_FULL, 0,
                          "full with %s%llu keys in %u layer%s of %s; another layer of %s would "
                          "pass the limit of %s",
-                         about, (unsigned long long)keys, layers, plural, now.text, more.text,
-                         bloomery_phrase_bytes(&limit, filter->memory_limit));
+                         about, (unsigned long long)fmin(keys, 0x1p63), layers, plural, now.text,
+                         more.text, bloomery_phrase_bytes(&limit, filter->memory_limit));
 }
 
 /* Planned once: a full chain is tried again and again. */
@@ -254,19 +265,20 @@ static bloomery_status next_of_ours(struct bloomery_filter *filter,
                                     const struct bloomery_layer *newest,
                                     struct bloomery_layer *next, bloomery_error *error)
 {
-    if (filter->next.keys == 0 &&
-        bloomery_chain_next(newest, &filter->next, filter->shape.hash, NULL) != BLOOMERY_OK) {
-        filter->next.keys = 0;
+    bloomery_plan *plan = filter->next;
+    if (plan->keys == 0 &&
+        bloomery_chain_next(newest, plan, filter->shape.hash, NULL) != BLOOMERY_OK) {
+        plan->keys = 0;
         return refuse(filter, 0, chain_max, error);
     }
     *next = (struct bloomery_layer){
-        .bits = filter->next.bits,
-        .blocks = filter->next.bits / BLOOMERY_BLOCK_BITS,
-        .probes = filter->next.probes,
-        .blocks_per_key = filter->next.blocks_per_key,
-        .keys = filter->next.keys,
-        .rate = filter->next.rate,
-        .bytes = filter->next.bytes,
+        .bits = plan->bits,
+        .blocks = plan->bits / BLOOMERY_BLOCK_BITS,
+        .probes = plan->probes,
+        .blocks_per_key = plan->blocks_per_key,
+        .keys = plan->keys,
+        .rate = plan->rate,
+        .bytes = plan->bytes,
     };
     next->full_at = full_at(next);
     return BLOOMERY_OK;
@@ -279,11 +291,12 @@ static bloomery_status next_of_theirs(const struct bloomery_filter *filter,
     struct bloomery_shape alone = filter->shape;
     if (filter->shape.growth == 0)
         return refuse(filter, 0, "a filter of its kind does not grow", error);
-    bloomery_status status = filter->kind->next_layer(&filter->shape, newest, next, error);
+    /* No rate is halved for ever: some time a layer needs more probes or bits than there are. */
+    if (filter->kind->next_layer(&filter->shape, newest, next, NULL) != BLOOMERY_OK)
+        return refuse(filter, 0, "there is no layer of the keys and rate of the next one", error);
     alone.layers = next;
     alone.layer_count = 1;
-    if (status == BLOOMERY_OK)
-        status = bloomery_shape_lay_out(&alone, &next->bytes, error);
+    bloomery_status status = bloomery_shape_lay_out(&alone, &next->bytes, error);
     if (status == BLOOMERY_OK)
         status = bloomery_shape_check(&alone, next->bytes, error);
     return status;
@@ -295,7 +308,7 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
     const uint32_t count = filter->shape.layer_count;
     const struct bloomery_layer *newest = &filter->layers[count - 1];
     struct bloomery_layer next = {.offset = 0};
-    if (count == BLOOMERY_CHAIN_MAX)
+    if (count == (filter->of_our_file ? BLOOMERY_CHAIN_MAX : bloomery_layers_max(&filter->shape)))
         return refuse(filter, 0, chain_max, error);
     const bloomery_status status = filter->kind->next_layer == NULL
                                        ? next_of_ours(filter, newest, &next, error)
@@ -304,12 +317,14 @@ static bloomery_status grow(struct bloomery_filter *filter, bloomery_error *erro
         return status;
     next.offset = bloomery_payload_bytes(filter);
     next.own_memory = true;
-    if (!passes_limit(filter, next.bytes))
+    bloomery_prepare_layer(&next);
+    if (!passes_limit(filter, next.bytes) && bloomery_make_room(filter, count + 1))
         next.payload =
             bloomery_allocate(&filter->allocator, (size_t)next.bytes, BLOOMERY_PAYLOAD_UNIT);
     if (next.payload == NULL)
         return refuse(filter, next.bytes, NULL, error);
-    filter->next.keys = 0;
+    if (filter->next != NULL)
+        filter->next->keys = 0;
     filter->layers[count] = next;
     __atomic_store_n(&filter->shape.layer_count, count + 1, __ATOMIC_RELEASE);
     assert(bloomery_payload_bytes(filter) == next.offset + next.bytes);
@@ -354,18 +369,15 @@ static bool is_full(const struct bloomery_filter *filter, struct bloomery_layer 
 /* ---- Adding --------------------------------------------------------------------------------- */
 
 /* Adds are counted in the layer that is the newest when they come, wherever the key is. So the
- * counts follow from the sequence of the keys too. Other systems count new keys only, and no
- * bits. */
+ * counts follow from the sequence of the keys too. Other systems count new keys only. */
 static void count(const struct bloomery_filter *filter, struct bloomery_layer *layer, uint64_t adds,
                   uint64_t bits)
 {
-    if (filter->foreign) {
-        layer->adds += bits > 0;
-    } else if (filter->concurrent) {
+    if (filter->concurrent) {
         __atomic_fetch_add(&layer->adds, adds, __ATOMIC_RELAXED);
         __atomic_fetch_add(&layer->bits_set, bits, __ATOMIC_RELAXED);
     } else {
-        layer->adds += adds;
+        layer->adds += filter->foreign ? bits > 0 : adds;
         layer->bits_set += bits;
     }
     assert(filter->concurrent || layer->bits_set <= layer->bits);
@@ -491,6 +503,24 @@ static bool reserve(const struct bloomery_filter *filter, struct bloomery_layer 
     return true;
 }
 
+/* The same for layers that are full with as many new keys as they are planned for: not one of these
+ * must be the one that is too many. */
+static bool add_word_of_theirs(struct bloomery_filter *filter, const bloomery_hash *hashes,
+                               size_t keys, uint64_t *answers, uint64_t *new_bits)
+{
+    const uint32_t layers = bloomery_layer_count(filter);
+    struct bloomery_layer *layer = &filter->layers[layers - 1];
+    uint64_t set = 0;
+    if (layer->adds > layer->keys || layer->keys - layer->adds < keys)
+        return false;
+    *answers = add_to_newest(filter, layers, hashes, keys, &set);
+    layer->adds += (uint64_t)__builtin_popcountll(*answers);
+    layer->bits_set += set;
+    if (new_bits != NULL)
+        *new_bits += set;
+    return true;
+}
+
 bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash *hashes,
                              size_t keys, uint64_t *answers, uint64_t *new_bits)
 {
@@ -501,7 +531,7 @@ bool bloomery_chain_add_word(struct bloomery_filter *filter, const bloomery_hash
     uint64_t set = 0;
     assert(keys <= 64);
     if (filter->foreign)
-        return false;
+        return add_word_of_theirs(filter, hashes, keys, answers, new_bits);
     if (new_bits == NULL && may_guess(filter, layer, most)) {
         *answers = add_to_newest(filter, layers, hashes, keys, NULL);
         layer->unsure += (uint64_t)__builtin_popcountll(*answers) * each;

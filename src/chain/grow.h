@@ -17,11 +17,11 @@
 /* The rate that a chain stays under, however far it grows. */
 double bloomery_chain_rate(const struct bloomery_layer *layers, uint32_t count);
 
-/* Counts the bits of a chain to which keys can be added, and finds out when its layers are full.
+/* Counts the bits of a chain that is not a map or a view, and finds out when its layers are full.
  * Does nothing for other kinds. */
 void bloomery_chain_open(struct bloomery_filter *filter);
 
-/* The same for a chain that is empty, without reading its layer. */
+/* The same for a chain that is empty, without reading its layers. */
 void bloomery_chain_begin(struct bloomery_filter *filter);
 
 /* Adds a key and counts it: BLOOMERY_NEW, BLOOMERY_SEEN, or a failure to grow. `new_bits` is only

@@ -84,12 +84,17 @@ bloomery_status bloomery_chain_join(bloomery_filter *into, const bloomery_filter
     assert(into != from && into->kind->grows && from->kind->grows);
     assert(count > 0 && more > 0);
     bloomery_status status = check_room(into, from, error);
+    if (status == BLOOMERY_OK && !bloomery_make_room(into, count + more))
+        status = bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                               "not enough memory for the records of %u layers", count + more);
     if (status == BLOOMERY_OK)
         status = copy_layers(into, from, copies, error);
     if (status != BLOOMERY_OK)
         return status;
     const struct bloomery_layer newest = into->layers[count - 1];
     const bool own_last = newest.bits >= from->layers[more - 1].bits;
+    if (own_last && into->first == count - 1)
+        into->first += more;
     count -= own_last;
     memcpy(&into->layers[count], copies, more * sizeof copies[0]);
     count += more;

@@ -5,6 +5,7 @@
 
 #include "base/lock.h"
 #include "base/map.h"
+#include "base/modulo.h"
 #include "core/kinds.h"
 #include "hash/hashes.h"
 
@@ -30,7 +31,8 @@ struct bloomery_filter {
     bool secret_known;                         /* keys can be hashed */
     bool secret_in_file;                       /* written with the filter */
     bool concurrent;
-    bool foreign; /* by the schemes of another system */
+    bool foreign;     /* by the schemes of another system */
+    bool of_our_file; /* it goes back into one: it gets no more layers than that keeps */
     /* src/batch/native.h: short ways in batches, or NULL; single keys, by a short way or the long
      * one. */
     const struct bloomery_native *native;
@@ -38,9 +40,16 @@ struct bloomery_filter {
     int (*add_key)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits);
     struct bloomery_lock *growing; /* in concurrent chains: held while a layer is added */
     uint64_t memory_limit;         /* of a chain, in bytes; 0: none */
-    /* Of a chain: what it begins with, and goes back to when cleared. */
-    struct bloomery_layer first;
-    bloomery_plan next; /* of a chain: its next layer, once it was planned; else 0 */
+    /* Of a chain: the number of the layer that it began with, and goes back to when cleared. */
+    uint32_t first;
+    /* For how many layers there is room at `layers`: in `own`, or in a block of its own that is
+     * made anew as a chain grows. Records of concurrent chains stay where they are. */
+    uint32_t room;
+    uint32_t own_room; /* of `own` */
+    struct bloomery_layer *layers;
+    /* Of a chain of ours: its next layer, once it was planned; else its keys are 0. In the filter's
+     * allocation; NULL: another kind. */
+    bloomery_plan *next;
 
     enum bloomery_storage storage;
     /* Of the layers that the filter was made with; later ones have memory of their own. */
@@ -58,8 +67,8 @@ struct bloomery_filter {
      * same allocation as the filter. */
     uint8_t *extra;
     size_t extra_bytes;
-    size_t own_bytes; /* of that allocation: filter, layers, extra and note */
-    struct bloomery_layer layers[];
+    size_t own_bytes; /* of that allocation: filter, own layers, next, extra and note */
+    struct bloomery_layer own[];
 };
 
 /* Everything about a filter that is neither shape nor bits. */
@@ -69,6 +78,7 @@ struct bloomery_traits {
     bool secret_known;
     bool secret_in_file;
     bool concurrent;
+    bool of_our_file;
     uint64_t memory_limit;
     bloomery_key_rule rule;
     const char *note; /* not NUL-terminated */
@@ -98,6 +108,28 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
                               const struct bloomery_traits *traits, const uint8_t *payload,
                               uint64_t payload_bytes, struct bloomery_filter **out,
                               bloomery_error *error);
+
+enum { BLOOMERY_ROOM_ALIGNMENT = 64 }; /* of such a block: a cache line */
+
+/* Computes what a layer's numbers decide and its operations need with each key. */
+static inline void bloomery_prepare_layer(struct bloomery_layer *layer)
+{
+    if (layer->bits > 0)
+        layer->inverse = bloomery_inverse(layer->bits);
+}
+
+/* Whether the records of the layers are in a block of their own. */
+static inline bool bloomery_has_room_apart(const struct bloomery_filter *filter)
+{
+    return filter->layers != filter->own;
+}
+
+/* Room for so many layers at least, of a filter that nobody else uses. False if there is no memory:
+ * nothing changed then. Layers may move. */
+bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers);
+
+/* Gives back the room that is no part of the filter's allocation; its layers are lost. */
+void bloomery_release_room(struct bloomery_filter *filter);
 
 /* How many layers there are, with acquire order: a thread that sees a layer's number sees all of
  * the layer. */

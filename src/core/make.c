@@ -189,9 +189,12 @@ bloomery_status bloomery_shape_check(const struct bloomery_shape *shape, uint64_
                 : "filters of kind %u are not available in this version",
             shape->kind, shape->block_scheme, shape->probe_scheme);
     const bool chain = kind->grows || kind->hands_on;
-    if (shape->layer_count < 1 || shape->layer_count > (chain ? BLOOMERY_CHAIN_MAX : 1))
-        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0, "a filter of this kind has %s, not %u",
-                             chain ? "1 to 64 layers" : "one layer", shape->layer_count);
+    const uint32_t most = bloomery_layers_max(shape);
+    if (shape->layer_count < 1 || shape->layer_count > (chain ? most : 1))
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             chain ? "a filter of this kind has 1 to %u layers, not %u"
+                                   : "a filter of this kind has %u layer, not %u",
+                             chain ? most : 1, shape->layer_count);
     if (shape->cell_bits > BLOOMERY_CELL_BITS_MAX ||
         (kind->cell_sizes >> shape->cell_bits & 1) == 0)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -225,6 +228,7 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
         .secret = filter->secret,
         .secret_known = filter->secret_known,
         .secret_in_file = filter->secret_in_file,
+        .of_our_file = filter->of_our_file,
         .rule = filter->rule,
         .note = filter->note,
         .note_bytes = filter->note_bytes,
@@ -233,25 +237,79 @@ struct bloomery_traits bloomery_traits_of(const struct bloomery_filter *filter)
     };
 }
 
-/* The filter's own allocation: the struct, its layers, what it has of another system, its note. A
- * chain has room for all layers it may ever get, so that layers never move during queries. */
+/* ---- The room for layers --------------------------------------------------------------------- */
+
+static size_t room_bytes(uint32_t layers)
+{
+    return layers * sizeof(struct bloomery_layer);
+}
+
+bool bloomery_make_room(struct bloomery_filter *filter, uint32_t layers)
+{
+    if (layers <= filter->room)
+        return true;
+    assert(layers <= BLOOMERY_LAYERS_MAX && !filter->concurrent);
+    uint32_t room = filter->room;
+    while (room < layers)
+        room *= 2;
+    struct bloomery_layer *now =
+        bloomery_allocate(&filter->allocator, room_bytes(room), BLOOMERY_ROOM_ALIGNMENT);
+    if (now == NULL)
+        return false;
+    memcpy(now, filter->layers, room_bytes(filter->shape.layer_count));
+    bloomery_release_room(filter);
+    filter->layers = filter->shape.layers = now;
+    filter->room = room;
+    return true;
+}
+
+void bloomery_release_room(struct bloomery_filter *filter)
+{
+    if (bloomery_has_room_apart(filter))
+        bloomery_release(&filter->allocator, filter->layers, room_bytes(filter->room),
+                         BLOOMERY_ROOM_ALIGNMENT);
+    filter->layers = filter->shape.layers = filter->own;
+    filter->room = filter->own_room;
+}
+
+/* A concurrent chain has room for all layers that it may ever get, so that none moves during a
+ * query. Any other filter has it for those that it is made with. */
+static uint32_t own_room(const struct bloomery_shape *shape, const struct bloomery_traits *traits)
+{
+    if (bloomery_row_of(shape)->grows && traits->concurrent)
+        return BLOOMERY_CHAIN_MAX;
+    return shape->layer_count <= BLOOMERY_CHAIN_MAX ? shape->layer_count : 1;
+}
+
+/* The filter's own allocation: the struct, its layers, what it has of another system, its note. */
 static struct bloomery_filter *allocate_filter(const struct bloomery_shape *shape,
                                                const struct bloomery_traits *traits)
 {
-    const bool grows = bloomery_row_of(shape)->grows;
-    size_t layers =
-        (grows ? BLOOMERY_CHAIN_MAX : shape->layer_count) * sizeof(struct bloomery_layer);
-    size_t bytes = sizeof(struct bloomery_filter) + layers + traits->note_bytes + 1;
+    const uint32_t room = own_room(shape, traits);
+    const bool plans = bloomery_row_of(shape)->grows && !bloomery_is_foreign(shape);
+    const size_t next = sizeof(struct bloomery_filter) + room_bytes(room);
+    const size_t extra = next + (plans ? sizeof(bloomery_plan) : 0);
+    size_t bytes = extra + traits->note_bytes + 1;
     struct bloomery_filter *filter = NULL;
     if (!__builtin_add_overflow(bytes, traits->extra_bytes, &bytes))
         filter = bloomery_allocate(&traits->allocator, bytes, 64);
     if (filter == NULL)
         return NULL;
     filter->own_bytes = bytes;
+    filter->own_room = filter->room = room;
+    filter->allocator = traits->allocator;
+    filter->concurrent = traits->concurrent;
+    filter->layers = filter->own;
+    if (!bloomery_make_room(filter, shape->layer_count)) {
+        bloomery_release(&traits->allocator, filter, bytes, 64);
+        return NULL;
+    }
     filter->shape = *shape;
     filter->shape.layers = filter->layers;
-    memcpy(filter->layers, shape->layers, shape->layer_count * sizeof(struct bloomery_layer));
-    filter->extra = (uint8_t *)filter + sizeof(struct bloomery_filter) + layers;
+    memcpy(filter->layers, shape->layers, room_bytes(shape->layer_count));
+    if (plans)
+        filter->next = (bloomery_plan *)(void *)((uint8_t *)filter + next);
+    filter->extra = (uint8_t *)filter + extra;
     filter->extra_bytes = traits->extra_bytes;
     if (traits->extra_bytes > 0)
         memcpy(filter->extra, traits->extra, traits->extra_bytes);
@@ -271,6 +329,7 @@ static void unmake(struct bloomery_filter *filter)
     bloomery_locks_free(&allocator, filter->growing, 1);
     bloomery_release(&allocator, filter->payload, (size_t)filter->payload_bytes,
                      BLOOMERY_PAYLOAD_UNIT);
+    bloomery_release_room(filter);
     explicit_bzero(&filter->secret, sizeof filter->secret);
     bloomery_release(&allocator, filter, filter->own_bytes, 64);
 }
@@ -284,9 +343,9 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     struct bloomery_filter *filter = allocate_filter(shape, traits);
     if (filter == NULL)
         return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0, "not enough memory for a filter");
-    filter->allocator = traits->allocator;
     filter->kind = bloomery_row_of(shape);
     filter->foreign = bloomery_is_foreign(shape);
+    filter->of_our_file = traits->of_our_file;
     filter->hash = bloomery_hash_find(shape->hash);
     assert(filter->kind != NULL && filter->hash != NULL);
     filter->operations = *filter->kind->operations(shape->cell_bits, traits->concurrent);
@@ -296,7 +355,6 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
     filter->secret = traits->secret;
     filter->secret_known = traits->secret_known;
     filter->secret_in_file = traits->secret_in_file;
-    filter->concurrent = traits->concurrent;
     filter->memory_limit = traits->memory_limit;
     filter->rule = traits->rule;
     filter->payload_bytes = payload_bytes;
@@ -318,12 +376,14 @@ bloomery_status bloomery_make(const struct bloomery_shape *shape,
         }
     }
     assert((uintptr_t)filter->payload % BLOOMERY_PAYLOAD_UNIT == 0);
-    for (uint32_t i = 0; i < shape->layer_count; i++)
+    for (uint32_t i = 0; i < shape->layer_count; i++) {
         filter->layers[i].payload = filter->payload + filter->layers[i].offset;
+        filter->layers[i].own_memory = false;
+        bloomery_prepare_layer(&filter->layers[i]);
+    }
     if (filter->kind->hands_on)
         for (uint32_t i = 0; i < shape->layer_count; i++)
             filter->layers[i].hands_on = i + 1 < shape->layer_count;
-    filter->first = filter->layers[0];
     assert(bloomery_payload_bytes(filter) == payload_bytes);
     *out = filter;
     return BLOOMERY_OK;

@@ -22,7 +22,11 @@
 
 #include <bloomery/bloomery.h>
 
-enum { BLOOMERY_CHAIN_MAX = 64, BLOOMERY_PAYLOAD_UNIT = 64 };
+enum {
+    BLOOMERY_CHAIN_MAX = 64,     /* layers of a chain of ours, and of any chain in a file of ours */
+    BLOOMERY_LAYERS_MAX = 65536, /* of another system's chain in memory */
+    BLOOMERY_PAYLOAD_UNIT = 64,
+};
 
 struct bloomery_layer {
     uint64_t bits;           /* m: cells */
@@ -38,6 +42,7 @@ struct bloomery_layer {
     /* Of a filter, not of a shape: */
     uint8_t *payload; /* where the layer's cells are; never written unless owned */
     bool own_memory;  /* allocated for this layer alone, after the filter was made */
+    uint64_t inverse; /* (2^64 - 1) / m, for bloomery_modulo (base/modulo.h) */
     union {
         struct {               /* in chains that can grow */
             uint64_t bits_set; /* the cells that are not 0; atomic if concurrent */
@@ -80,6 +85,12 @@ static inline bool bloomery_is_foreign(const struct bloomery_shape *shape)
 {
     return shape->block_scheme != BLOOMERY_SCHEME_NATIVE ||
            shape->probe_scheme != BLOOMERY_SCHEME_NATIVE;
+}
+
+/* How many layers a chain of this shape may get. */
+static inline uint32_t bloomery_layers_max(const struct bloomery_shape *shape)
+{
+    return bloomery_is_foreign(shape) ? BLOOMERY_LAYERS_MAX : BLOOMERY_CHAIN_MAX;
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "plan/describe.h"
 
 #include <assert.h>
@@ -95,6 +96,47 @@ int bloomery_dialect_choose(const char *variants, const char *wanted, bloomery_e
     bloomery_fail(error, BLOOMERY_BAD_ARGUMENT, 0, "there is no variant \"%.40s\", only %s", wanted,
                   variants);
     return -1;
+}
+
+/* ---- Designs --------------------------------------------------------------------------------- */
+
+void bloomery_design_empty(struct bloomery_design *design, const bloomery_allocator *allocator)
+{
+    memset(design, 0, sizeof *design);
+    design->layers = design->shape.layers = design->few.layers;
+    design->bits = design->few.bits;
+    design->bit_bytes = design->few.bit_bytes;
+    design->kept = design->small;
+    design->allocator = *allocator;
+}
+
+void bloomery_design_end(struct bloomery_design *design)
+{
+    bloomery_release(&design->allocator, design->block, design->block_bytes, BLOOMERY_PAYLOAD_UNIT);
+    design->block = NULL;
+}
+
+bloomery_status bloomery_design_room(struct bloomery_design *design, uint32_t layers,
+                                     size_t kept_bytes, bloomery_error *error)
+{
+    const size_t records = layers * sizeof *design->layers;
+    const size_t lengths = layers * sizeof *design->bit_bytes;
+    const size_t places = layers * sizeof *design->bits;
+    assert(design->block == NULL && layers <= BLOOMERY_LAYERS_MAX);
+    if (layers <= BLOOMERY_CHAIN_MAX && kept_bytes <= sizeof design->small)
+        return BLOOMERY_OK;
+    const size_t bytes = records + lengths + places + kept_bytes;
+    uint8_t *block = bloomery_allocate(&design->allocator, bytes, BLOOMERY_PAYLOAD_UNIT);
+    if (block == NULL)
+        return bloomery_fail(error, BLOOMERY_OUT_OF_MEMORY, 0,
+                             "not enough memory to read a chain of %u layers", layers);
+    design->block = block;
+    design->block_bytes = bytes;
+    design->layers = design->shape.layers = (struct bloomery_layer *)(void *)block;
+    design->bit_bytes = (uint64_t *)(void *)(block + records);
+    design->bits = (const uint8_t **)(void *)(block + records + lengths);
+    design->kept = block + records + lengths + places;
+    return BLOOMERY_OK;
 }
 
 void bloomery_design_flat(struct bloomery_design *design, uint32_t hash, uint32_t probe_scheme,

@@ -6,10 +6,10 @@
  *     numbers ─ plan ──────^
  *
  * A design is a shape and, for each of its layers, where in the bytes its bits lie and in which
- * order. Parsing fills it and checks every number against the length of the bytes; it allocates
- * nothing. What the bytes say besides (a version, a number that is no shape) goes to `extra` and
- * comes back when the filter is written. In memory bits always lie as ours do: bit p is bit p & 7
- * of byte p >> 3.
+ * order. Parsing fills it and checks every number against the length of the bytes. It allocates
+ * nothing but room for the layers of a long chain, as many as the bytes hold. What the bytes say
+ * besides (a version, a number that is no shape) goes to `extra` and comes back when the filter is
+ * written. In memory bits always lie as ours do: bit p is bit p & 7 of byte p >> 3.
  */
 #ifndef BLOOMERY_DIALECT_DIALECTS_H
 #define BLOOMERY_DIALECT_DIALECTS_H
@@ -29,20 +29,39 @@ enum bloomery_layout {
 enum { BLOOMERY_DESIGN_EXTRA = 4096 };
 
 struct bloomery_design {
-    struct bloomery_shape shape; /* `layers` points to those here */
-    struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
+    struct bloomery_shape shape; /* `layers` is the one here */
+    /* Those of `few`, or of a block of memory: bloomery_design_room. */
+    struct bloomery_layer *layers;
     /* Of a design that was parsed: layer i is at bits[i], bit_bytes[i] bytes in this layout. */
     enum bloomery_layout layout;
-    const uint8_t *bits[BLOOMERY_CHAIN_MAX];
-    uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
+    const uint8_t **bits;
+    uint64_t *bit_bytes;
     /* If a layer's bits are not in one place: copies them, as ours, from wherever they are. Else
      * NULL. */
     void (*gather)(const struct bloomery_design *design, uint32_t layer, uint8_t *to);
     /* What to keep: points into the bytes that were parsed, or to `small`. */
     const uint8_t *extra;
     size_t extra_bytes;
+    uint8_t *kept; /* room to write `extra` to: `small`, or in the block */
     uint8_t small[BLOOMERY_DESIGN_EXTRA];
+    bloomery_allocator allocator;
+    void *block;
+    size_t block_bytes;
+    struct {
+        struct bloomery_layer layers[BLOOMERY_CHAIN_MAX];
+        const uint8_t *bits[BLOOMERY_CHAIN_MAX];
+        uint64_t bit_bytes[BLOOMERY_CHAIN_MAX];
+    } few;
 };
+
+/* An empty design, and the end of one. */
+void bloomery_design_empty(struct bloomery_design *design, const bloomery_allocator *allocator);
+void bloomery_design_end(struct bloomery_design *design);
+
+/* Room for so many layers, up to BLOOMERY_LAYERS_MAX, and for `kept`, of an empty design. Up to 64
+ * layers and BLOOMERY_DESIGN_EXTRA bytes there is room already. BLOOMERY_OUT_OF_MEMORY. */
+bloomery_status bloomery_design_room(struct bloomery_design *design, uint32_t layers,
+                                     size_t kept_bytes, bloomery_error *error);
 
 /* A design of one flat layer, all of whose numbers are those of core/foreign/schemes.h. `hash` is a
  * number of hash/hashes.h. */

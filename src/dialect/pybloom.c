@@ -169,11 +169,15 @@ static bloomery_status parse_chain_header(const uint8_t *data, size_t bytes,
         !(rate > 0 && rate < 1) || keys == 0 || keys > BLOOMERY_KEYS_MAX)
         return bloomery_fail(error, BLOOMERY_NOT_A_FILTER, 0,
                              "not a chain of pybloom: its growth, ratio, keys and rate are none");
-    if (filters > BLOOMERY_CHAIN_MAX)
+    if (filters > BLOOMERY_LAYERS_MAX)
         return bloomery_fail(error, filters > INT32_MAX ? BLOOMERY_CORRUPT : BLOOMERY_UNSUPPORTED,
-                             28, "a chain of %u filters: up to 64 are served", filters);
+                             28, "a chain of %u filters: up to %d are served", filters,
+                             BLOOMERY_LAYERS_MAX);
     if ((bytes - CHAIN_HEADER) / 8 < filters)
         return wrong_length(bytes, CHAIN_HEADER + (uint64_t)filters * 8, error);
+    const bloomery_status status = bloomery_design_room(design, filters, 0, error);
+    if (status != BLOOMERY_OK)
+        return status;
     design->shape.growth = growth;
     design->shape.tightening = ratio;
     return begin_chain(design, keys, rate, error);

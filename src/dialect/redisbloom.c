@@ -48,15 +48,19 @@ enum {
 };
 
 _Static_assert(BLOOMERY_REDISBLOOM_HEADER == HEADER + LAYER * BLOOMERY_CHAIN_MAX,
-               "the public header has room for all layers");
+               "the public header has room for all layers of most chains");
 
 static const uint64_t keys_max = UINT64_C(1) << 30;
 static const double rate_max = 0.25;
 
-static void begin(struct bloomery_design *design, uint32_t options, uint32_t growth,
-                  uint32_t layers)
+static bloomery_status begin(struct bloomery_design *design, uint32_t options, uint32_t growth,
+                             uint32_t layers, bloomery_error *error)
 {
     struct bloomery_shape *shape = &design->shape;
+    const size_t kept = EXTRA_HEAD + 8 * (size_t)layers;
+    const bloomery_status status = bloomery_design_room(design, layers, kept, error);
+    if (status != BLOOMERY_OK)
+        return status;
     shape->kind = BLOOMERY_SCALABLE;
     shape->hash = HASH;
     shape->probe_scheme = BLOOMERY_PROBES_DOUBLE;
@@ -65,11 +69,11 @@ static void begin(struct bloomery_design *design, uint32_t options, uint32_t gro
     shape->growth = (options & NONSCALING) != 0 ? 0 : growth;
     shape->tightening = 0.5;
     shape->layer_count = layers;
-    bloomery_store_u32(design->small, options);
-    bloomery_store_u32(design->small + 4, growth);
-    design->extra = design->small;
-    design->extra_bytes = EXTRA_HEAD + 8 * (size_t)layers;
-    assert(design->extra_bytes <= sizeof design->small);
+    bloomery_store_u32(design->kept, options);
+    bloomery_store_u32(design->kept + 4, growth);
+    design->extra = design->kept;
+    design->extra_bytes = kept;
+    return BLOOMERY_OK;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -89,11 +93,13 @@ static bloomery_status plan(const bloomery_dialect_parameters *given,
             "RedisBloom takes 1 to 2^30 keys, a rate above 0 and below 1, and a growth of 1 "
             "to 32768");
     rate = fmin(rate, rate_max);
-    begin(design, OPTIONS | (variant == 1 ? NONSCALING : 0), growth, 1);
     bloomery_status status =
-        bloomery_tightened_size(keys, variant == 1 ? rate : rate * 0.5, &design->layers[0], error);
+        begin(design, OPTIONS | (variant == 1 ? NONSCALING : 0), growth, 1, error);
     if (status == BLOOMERY_OK)
-        bloomery_store_f64(design->small + EXTRA_HEAD,
+        status = bloomery_tightened_size(keys, variant == 1 ? rate : rate * 0.5, &design->layers[0],
+                                         error);
+    if (status == BLOOMERY_OK)
+        bloomery_store_f64(design->kept + EXTRA_HEAD,
                            bloomery_short_bits_per_key(design->layers[0].rate));
     return status;
 }
@@ -146,10 +152,10 @@ static bloomery_status check_head(const uint8_t *data, size_t bytes, bloomery_er
         return bloomery_fail(
             error, BLOOMERY_UNSUPPORTED, 12,
             "options %u are those of an old release, which placed keys in another way", options);
-    if (layers > BLOOMERY_CHAIN_MAX)
+    if (layers > BLOOMERY_LAYERS_MAX)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 8,
                              "%u layers are more than the %d that a chain can have here", layers,
-                             BLOOMERY_CHAIN_MAX);
+                             BLOOMERY_LAYERS_MAX);
     if (bytes < HEADER + LAYER * (size_t)layers)
         return bloomery_fail(error, BLOOMERY_TRUNCATED, bytes,
                              "cut short: a header of %u layers takes %u bytes, there are %zu",
@@ -166,13 +172,16 @@ bloomery_status bloomery_redisbloom_parse_header(const uint8_t *data, size_t byt
         return status;
     const uint32_t layers = bloomery_load_u32(data + 8);
     uint64_t adds = 0;
-    begin(design, bloomery_load_u32(data + 12), bloomery_load_u32(data + 16), layers);
+    status =
+        begin(design, bloomery_load_u32(data + 12), bloomery_load_u32(data + 16), layers, error);
+    if (status != BLOOMERY_OK)
+        return status;
     for (uint32_t i = 0; i < layers; i++) {
         const size_t at = HEADER + LAYER * (size_t)i;
         status = read_layer(data + at, at, &design->layers[i], error);
         if (status != BLOOMERY_OK)
             return status;
-        memcpy(design->small + EXTRA_HEAD + 8 * (size_t)i, data + at + 32, 8);
+        memcpy(design->kept + EXTRA_HEAD + 8 * (size_t)i, data + at + 32, 8);
         if (__builtin_add_overflow(adds, design->layers[i].adds, &adds))
             adds = UINT64_MAX;
     }
@@ -197,7 +206,7 @@ static bloomery_status parse(const uint8_t *data, size_t bytes,
     at = header;
     for (uint32_t i = 0; i < design->shape.layer_count; i++) {
         design->bit_bytes[i] = design->layers[i].bits / 8;
-        at += design->bit_bytes[i]; /* 64 times 2^47 at most */
+        at += design->bit_bytes[i]; /* 2^16 times 2^47 at most */
         if (at <= bytes)
             design->bits[i] = data + (size_t)(at - design->bit_bytes[i]);
     }
@@ -224,13 +233,22 @@ static double bits_per_key_of(const bloomery_filter *filter, uint32_t layer)
     return bloomery_short_bits_per_key(filter->layers[layer].rate);
 }
 
-bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery_error *error)
+bloomery_status bloomery_redisbloom_is_chain(const bloomery_filter *filter, bloomery_error *error)
 {
     const struct bloomery_shape *shape = &filter->shape;
     if (shape->kind != BLOOMERY_SCALABLE || shape->hash != HASH || shape->seed != 0 ||
         shape->probe_scheme != BLOOMERY_PROBES_DOUBLE || shape->count_scheme != BLOOMERY_COUNTS_NEW)
         return bloomery_fail(error, BLOOMERY_MISMATCH, 0,
                              "RedisBloom hashes by murmurhash64a and keeps chains of layers");
+    return BLOOMERY_OK;
+}
+
+bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery_error *error)
+{
+    const struct bloomery_shape *shape = &filter->shape;
+    const bloomery_status status = bloomery_redisbloom_is_chain(filter, error);
+    if (status != BLOOMERY_OK)
+        return status;
     for (uint32_t i = 0; i < shape->layer_count; i++) {
         const struct bloomery_layer *layer = &filter->layers[i];
         if (layer->bits % 8 != 0 || !(layer->rate > 0 && layer->rate < 1) ||
@@ -243,10 +261,13 @@ bloomery_status bloomery_redisbloom_fits(const bloomery_filter *filter, bloomery
     return BLOOMERY_OK;
 }
 
-size_t bloomery_redisbloom_write_header(const bloomery_filter *filter,
-                                        uint8_t header[BLOOMERY_REDISBLOOM_HEADER])
+size_t bloomery_redisbloom_header_size(const bloomery_filter *filter)
 {
-    const uint32_t layers = filter->shape.layer_count;
+    return HEADER + LAYER * (size_t)filter->shape.layer_count;
+}
+
+static void write_head(const bloomery_filter *filter, uint8_t head[HEADER])
+{
     const uint32_t growth = filter->shape.growth;
     uint32_t options = growth == 0 ? OPTIONS | NONSCALING : OPTIONS;
     uint32_t expansion = growth == 0 ? 2 : growth;
@@ -256,31 +277,45 @@ size_t bloomery_redisbloom_write_header(const bloomery_filter *filter,
         options = bloomery_load_u32(filter->extra);
         expansion = bloomery_load_u32(filter->extra + 4);
     }
-    for (uint32_t i = 0; i < layers; i++) {
-        const struct bloomery_layer *layer = &filter->layers[i];
-        uint8_t *at = header + HEADER + LAYER * (size_t)i;
-        bloomery_store_u64(at, layer->bits / 8);
-        bloomery_store_u64(at + 8, layer->bits);
-        bloomery_store_u64(at + 16, layer->adds);
-        bloomery_store_f64(at + 24, layer->rate);
-        bloomery_store_f64(at + 32, bits_per_key_of(filter, i));
-        bloomery_store_u32(at + 40, layer->probes);
-        bloomery_store_u64(at + 44, layer->keys);
-        at[52] = 0;
-        adds += layer->adds;
-    }
-    bloomery_store_u64(header, adds);
-    bloomery_store_u32(header + 8, layers);
-    bloomery_store_u32(header + 12, options);
-    bloomery_store_u32(header + 16, expansion);
-    return HEADER + LAYER * (size_t)layers;
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+        if (__builtin_add_overflow(adds, filter->layers[i].adds, &adds))
+            adds = UINT64_MAX;
+    bloomery_store_u64(head, adds);
+    bloomery_store_u32(head + 8, filter->shape.layer_count);
+    bloomery_store_u32(head + 12, options);
+    bloomery_store_u32(head + 16, expansion);
 }
 
+static void write_layer(const bloomery_filter *filter, uint32_t index, uint8_t at[LAYER])
+{
+    const struct bloomery_layer *layer = &filter->layers[index];
+    bloomery_store_u64(at, layer->bits / 8);
+    bloomery_store_u64(at + 8, layer->bits);
+    bloomery_store_u64(at + 16, layer->adds);
+    bloomery_store_f64(at + 24, layer->rate);
+    bloomery_store_f64(at + 32, bits_per_key_of(filter, index));
+    bloomery_store_u32(at + 40, layer->probes);
+    bloomery_store_u64(at + 44, layer->keys);
+    at[52] = 0;
+}
+
+void bloomery_redisbloom_write_header(const bloomery_filter *filter, uint8_t *header)
+{
+    write_head(filter, header);
+    for (uint32_t i = 0; i < filter->shape.layer_count; i++)
+        write_layer(filter, i, header + HEADER + LAYER * (size_t)i);
+}
+
+/* The header in pieces: no memory is allocated. */
 static bloomery_status write(const bloomery_filter *filter, struct bloomery_emitter *emitter)
 {
-    uint8_t header[BLOOMERY_REDISBLOOM_HEADER];
-    const size_t bytes = bloomery_redisbloom_write_header(filter, header);
-    bloomery_status status = bloomery_emit(emitter, header, bytes);
+    uint8_t piece[LAYER];
+    write_head(filter, piece);
+    bloomery_status status = bloomery_emit(emitter, piece, HEADER);
+    for (uint32_t i = 0; i < filter->shape.layer_count && status == BLOOMERY_OK; i++) {
+        write_layer(filter, i, piece);
+        status = bloomery_emit(emitter, piece, LAYER);
+    }
     for (uint32_t i = 0; i < filter->shape.layer_count && status == BLOOMERY_OK; i++)
         status = bloomery_emit_bits(emitter, &filter->layers[i], filter->layers[i].bits / 8,
                                     BLOOMERY_LAYOUT_BYTES);

@@ -69,8 +69,8 @@ bloomery_status bloomery_format_parse(const uint8_t *prefix, size_t prefix_bytes
 size_t bloomery_format_prefix(const struct bloomery_filter *filter, uint8_t *prefix,
                               uint64_t *header_checksum);
 
-/* Whether a filter has a file form: not if another system's bytes have more beside the filter
- * than fits. */
+/* Whether a filter has a file form: not if another system's bytes have more layers, or more beside
+ * the filter, than fits. */
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error);
 
 /* The offset of the payload in the filter's file form. */

@@ -28,6 +28,12 @@ static bool has_dialect(const struct bloomery_filter *filter)
 
 bloomery_status bloomery_format_check(const struct bloomery_filter *filter, bloomery_error *error)
 {
+    const uint32_t layers = bloomery_layer_count(filter);
+    if (layers > BLOOMERY_CHAIN_MAX)
+        return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
+                             "the filter has %u layers, and a file of ours keeps %d at most: write "
+                             "it in its own format",
+                             layers, BLOOMERY_CHAIN_MAX);
     if (filter->extra_bytes <= BLOOMERY_EXTRA_MAX)
         return BLOOMERY_OK;
     return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,

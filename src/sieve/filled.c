@@ -62,7 +62,7 @@ static uint64_t read_layer(const bloomery_filter *filter, uint32_t index)
 static uint64_t count_layer(const bloomery_filter *filter, uint32_t index)
 {
     const struct bloomery_layer *layer = &filter->layers[index];
-    const bool counted = filter->kind->grows && !filter->foreign && layer->unsure == 0;
+    const bool counted = filter->kind->grows && layer->unsure == 0;
     return counted ? layer->bits_set : read_layer(filter, index);
 }
 

@@ -4,6 +4,7 @@
 
 #include <bloomery/dialect.h>
 
+#include "add.h"
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/error.h"
@@ -81,6 +82,8 @@ static bloomery_status create_dialect(bloomery_sieve *sieve, const bloomery_crea
     if (status == BLOOMERY_OK)
         status =
             bloomery_dialect_create(dialect, &parameters, options, &sieve->filter->filter, error);
+    if (status == BLOOMERY_OK)
+        sieve->filter->filter->of_our_file = true;
     if (status == BLOOMERY_OK &&
         bloomery_hash_key(sieve->filter->filter, bloomery_key_of("", 0), &hash) != BLOOMERY_OK)
         return bloomery_fail(error, BLOOMERY_UNSUPPORTED, 0,
@@ -256,15 +259,11 @@ static bloomery_status push_portion(bloomery_sieve *sieve, const bloomery_hash *
     struct bloomery_filter_engine *engine = sieve->filter;
     uint64_t answers[PORTION / 64];
     uint64_t new_bits = 0;
-    bloomery_info before = BLOOMERY_INFO;
-    bloomery_info after = BLOOMERY_INFO;
-    bloomery_info_get(engine->filter, false, &before);
+    size_t good;
     const bloomery_status added =
-        bloomery_add_hashes(engine->filter, hashes, count, answers, &new_bits);
-    bloomery_info_get(engine->filter, false, &after);
+        bloomery_add_hashes_until(engine->filter, hashes, count, answers, &new_bits, &good);
     bloomery_filled_add(&engine->filled, engine->filter, new_bits);
-    const size_t good = added == BLOOMERY_OK ? count : (size_t)(after.adds - before.adds);
-    assert(count <= PORTION && good <= count);
+    assert(count <= PORTION && good <= count && (good == count) == (added == BLOOMERY_OK));
     for (size_t i = 0; i < good; i++) {
         const bool new = bloomery_word_bit(answers, i);
         const bool forced = (entries[i].flags & BLOOMERY_ENTRY_FORCED) != 0;

@@ -12,7 +12,8 @@ has to be written anew.
 
 Without --all only the breaks marked quick run (a minute); with it all (some minutes). `break.py
 --list` tells them. Needs the compiler (CC, or cc), pkg-config, and the libraries of the build; for the
-break of the lock also those of the command. The breaks themselves are in breaks.py.
+break of the lock also those of the command; for those of the module redis-tools, else they are skipped.
+The breaks themselves are in breaks.py.
 
 Build: nothing to build beforehand. Suite: quick and house; long with --all.
 """
@@ -33,7 +34,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 CC = shlex.split(os.environ.get("CC", "cc"))
 # What runs programs made for another processor (scripts/cross).
 EMULATOR = shlex.split(os.environ.get("BLOOMERY_EMULATOR", ""))
-FLAGS = ["-std=gnu11", "-O1", "-g0", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
+# All of it can stand in a shared library, as the module does.
+FLAGS = ["-std=gnu11", "-O1", "-g0", "-fPIC", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
+# What is a server when it is called redis-server.
+SERVER = shutil.which("redis-check-rdb")
 SECONDS = 300  # no build and no single test takes longer
 
 
@@ -77,7 +81,7 @@ class Tree:
     """A copy of the sources that can be broken, with its objects."""
 
     PARTS = ["include", "src", "tool", "scripts", "lineage", "tests/support", "tests/property", "tests/sieve", "tests/unit",
-             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "fuzz"]
+             "tests/vectors", "tests/cli", "tests/dialect", "tests/reference", "tests/module", "module", "fuzz"]
 
     def __init__(self, folder):
         self.root = os.path.join(folder, "tree")
@@ -105,7 +109,7 @@ class Tree:
         """All C files of a part, relative to the tree."""
         found = []
         for folder, _, names in os.walk(self.path(part)):
-            if folder.endswith("/base/none"):  # second forms, for where there is no system
+            if folder.endswith("/none"):  # second forms, for where there is no system
                 continue
             found += [os.path.relpath(os.path.join(folder, name), self.root)
                       for name in names if name.endswith(".c")]
@@ -182,6 +186,24 @@ class Tree:
         shutil.copy(self.path("lineage/FilterOnJvm.java"), self.objects)  # beside it
         return target
 
+    def server_module(self, broken=None):
+        """The module of servers, linked."""
+        target = os.path.join(self.objects, "bloomery.so")
+        sources = self.sources("module") + self.sources("src")
+        status, said = run([*CC, *self.objects_of(sources, broken), "-shared", "-o", target,
+                            "-Wl,--version-script=" + self.path("module/exports.map"),
+                            *pkg_config("--libs", "libsodium"), "-lm", "-lpthread"])
+        if status != 0:
+            raise Broken(f"the module does not link:\n{said}")
+        return target
+
+    def server(self):
+        """A server, by the name under which it is one."""
+        target = os.path.join(self.objects, "redis-server")
+        if not os.path.exists(target):
+            os.symlink(SERVER, target)
+        return target
+
     def driver(self, broken=None):
         """The driver of the tests of dialects, linked."""
         target = os.path.join(self.objects, "driver")
@@ -226,8 +248,14 @@ class Tree:
             environment["BLOOMERY_TOOL"] = self.command(broken)
             environment["BLOOMERY_COUNTED_CALLS"] = self.preloaded("counted_calls")
             environment["BLOOMERY_OPTIONS_TABLE"] = self.preloaded("options_table")
+            environment["BLOOMERY_FAULTY_IO"] = self.faults()
             if program.endswith("/test_experiment.py"):
                 environment["BLOOMERY_EXPERIMENT"] = self.experiment(broken)
+            status, said = run([sys.executable, self.path("tests", program), name], env=environment)
+            ran = re.search(r"\b1 (passed|failed)", said)
+        elif program.startswith("module/"):
+            environment |= {"BLOOMERY_MODULE": self.server_module(broken), "BLOOMERY_SERVER": self.server(),
+                            "BLOOMERY_TOOL": sys.executable}
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
             ran = re.search(r"\b1 (passed|failed)", said)
         elif program.startswith("dialect/"):
@@ -281,6 +309,10 @@ def chosen(arguments):
 
 def main():
     items = chosen(sys.argv[1:])
+    if SERVER is None:
+        for item in [item for item in items if item.test.startswith("module/")]:
+            print(f"# skipped {item.name}: no redis-check-rdb here (redis-tools)")
+            items.remove(item)
     if "--list" in sys.argv:
         for item in BREAKS:
             print(f"{item.name}: {item.place} -> {item.test}{' (quick)' if item.quick else ''}")

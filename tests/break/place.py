@@ -12,7 +12,7 @@ file, renaming it, or running the formatter breaks no break; changing what the p
 import os
 import re
 
-FOLDERS = ["include", "src", "tool", "lineage", "fuzz", "tests"]
+FOLDERS = ["include", "src", "tool", "lineage", "module", "fuzz", "tests"]
 TOKEN = re.compile(r"""/\*.*?\*/|//[^\n]*|\\\n|\s+|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|.""", re.S)
 NAME = re.compile(r"(\w+)\((?:[^()]|\([^()]*\))*\)\s*$")
 
@@ -66,13 +66,15 @@ class Sources:
 
     def file_of(self, place):
         """The path of the file of a place. Where two files have one name, its folder says which:
-        "sieve/open.c"."""
+        "sieve/open.c", or the function does."""
         name, _, function = place.rpartition(":")
         if not function.endswith("()"):
             name = place
         if name:
             found = [path for path in self.files.get(os.path.basename(name), [])
                      if path == name or path.endswith("/" + name)]
+            if len(found) > 1:
+                found = [path for path in found if path in self.defined.get(function[:-2], [])] or found
         else:
             found = sorted(set(self.defined.get(function[:-2], [])))
         if len(found) != 1:

@@ -40,8 +40,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifndef __wasi__
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 enum { WORDS_MAX = 65536 };
 
@@ -149,6 +151,42 @@ struct bytes {
     size_t bytes;
 };
 
+#ifdef __wasi__
+
+/* WebAssembly has no pages that can't be read; what lies behind is seen in other builds. */
+static struct bytes read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL || fseek(file, 0, SEEK_END) != 0)
+        fail("no such file");
+    const long length = ftell(file);
+    struct bytes bytes = {.bytes = (size_t)length};
+    bytes.data = malloc(bytes.bytes + 1);
+    if (bytes.data == NULL)
+        fail("no memory");
+    rewind(file);
+    if (fread(bytes.data, 1, bytes.bytes, file) != bytes.bytes)
+        fail("a file can't be read");
+    fclose(file);
+    return bytes;
+}
+
+static void release(struct bytes *bytes)
+{
+    free(bytes->data);
+}
+
+/* Files are opened by who has some. */
+static int open_file(const char *path, const bloomery_open_options *options, bloomery_error *error)
+{
+    struct bytes bytes = read_file(path);
+    const int status = bloomery_load(bytes.data, bytes.bytes, options, &filter, error);
+    release(&bytes);
+    return status;
+}
+
+#else
+
 /* The last byte is the last one of a page, and the page after it can't be read. */
 static struct bytes read_file(const char *path)
 {
@@ -171,6 +209,18 @@ static struct bytes read_file(const char *path)
     mprotect(bytes.map + bytes.map_bytes - page, page, PROT_NONE);
     return bytes;
 }
+
+static void release(struct bytes *bytes)
+{
+    munmap(bytes->map, bytes->map_bytes);
+}
+
+static int open_file(const char *path, const bloomery_open_options *options, bloomery_error *error)
+{
+    return bloomery_open(path, options, &filter, error);
+}
+
+#endif
 
 static int to_file(void *context, const void *data, size_t bytes)
 {
@@ -206,7 +256,7 @@ static void load(bool peeking)
     made(bloomery_dialect_load(dialect_of(words[1]), bytes.data, bytes.bytes, &parameters, &options,
                                &filter, &error),
          &error);
-    munmap(bytes.map, bytes.map_bytes);
+    release(&bytes);
 }
 
 static void open_ours(void)
@@ -215,7 +265,7 @@ static void open_ours(void)
     bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
     options.flags = BLOOMERY_OPEN_COPY;
     bloomery_free(filter);
-    made(bloomery_open(words[1], &options, &filter, &error), &error);
+    made(open_file(words[1], &options, &error), &error);
 }
 
 static void answer(int found)
@@ -313,10 +363,12 @@ static void write_out(bool ours)
 static void scandump(void)
 {
     bloomery_error error = {.text = ""};
-    static uint8_t header[BLOOMERY_REDISBLOOM_HEADER];
+    uint8_t *header = malloc(bloomery_redisbloom_header_bytes(filter) + 1);
     const void *data;
     size_t bytes;
     uint64_t next;
+    if (header == NULL)
+        fail("no memory");
     const int status = bloomery_redisbloom_scandump(filter, strtoull(words[1], NULL, 10), header,
                                                     &data, &bytes, &next, &error);
     FILE *file = fopen(words[2], "wb");
@@ -326,6 +378,7 @@ static void scandump(void)
         printf("%" PRIu64 "\n", next);
     else
         say_error(&error, status);
+    free(header);
 }
 
 static void loadchunk(void)
@@ -339,7 +392,7 @@ static void loadchunk(void)
     }
     made(bloomery_redisbloom_loadchunk(&filter, iterator, bytes.data, bytes.bytes, NULL, &error),
          &error);
-    munmap(bytes.map, bytes.map_bytes);
+    release(&bytes);
 }
 
 static void sniff(void)
@@ -347,7 +400,7 @@ static void sniff(void)
     struct bytes bytes = read_file(words[1]);
     const bloomery_dialect *dialect = bloomery_dialect_sniff(bytes.data, bytes.bytes);
     puts(dialect != NULL ? dialect->name : "none");
-    munmap(bytes.map, bytes.map_bytes);
+    release(&bytes);
 }
 
 static void list(void)

@@ -8,7 +8,6 @@
  */
 #include <bloomery/bloomery.h>
 #include <bloomery/dialect.h>
-#include <bloomery/embedded.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,14 +15,6 @@
 #include <string.h>
 
 enum { KEYS = 20000, QUERIES = 1000000, PORTION = 4096 };
-
-/* No filter here is keyed. */
-int bloomery_embedded_random(void *to, size_t bytes)
-{
-    (void)to;
-    (void)bytes;
-    return -1;
-}
 
 /* FNV-1a: to tell files apart, not more. */
 static uint64_t sum_of(uint64_t sum, const void *data, size_t bytes)

@@ -17,7 +17,7 @@ static bloomery_status no_files(bloomery_error *error)
 
 static bloomery_status never(bloomery_error *error)
 {
-    assert(!"there is no file");
+    assert(false && "there is no file");
     return no_files(error);
 }
 

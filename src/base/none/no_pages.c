@@ -2,8 +2,6 @@
 /* base/pages.h where there is no kernel to ask: all memory is the C library's. */
 #include "base/pages.h"
 
-#include <stdint.h>
-
 size_t bloomery_pages_from(void)
 {
     return SIZE_MAX;
@@ -20,4 +18,10 @@ void bloomery_pages_give(void *memory, size_t bytes)
 {
     (void)memory;
     (void)bytes;
+}
+
+size_t bloomery_pages_touch(uint8_t *memory, size_t bytes)
+{
+    bloomery_pages_touch_each(memory, bytes, BLOOMERY_PAGES_ALIGNMENT);
+    return bytes;
 }

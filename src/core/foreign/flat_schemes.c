@@ -6,6 +6,7 @@
  */
 #include "core/foreign/schemes.h"
 
+#include "base/modulo.h"
 #include "plan/classic_rate.h"
 
 #include "core/foreign/steps.h"
@@ -53,7 +54,7 @@ static inline uint64_t masked_double_next(const struct bloomery_layer *layer,
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
-    return (at & INT64_MAX) % layer->bits;
+    return bloomery_modulo(at & INT64_MAX, layer->bits, layer->inverse);
 }
 
 #define SCHEME masked_double
@@ -74,7 +75,7 @@ static inline uint64_t double_next(const struct bloomery_layer *layer, struct bl
     const uint64_t at = steps->at;
     (void)i;
     steps->at += steps->step;
-    return at % layer->bits;
+    return bloomery_modulo(at, layer->bits, layer->inverse);
 }
 
 #define SCHEME double

@@ -85,6 +85,92 @@ static void SCHEME_NAME(prefetch)(const struct bloomery_layer *layer, const uint
 }
 #endif
 
+#ifndef SCHEME_BLOCKS
+/*
+ * A key that is added touches all of its bits, so all are requested, a few keys ahead: of many
+ * requests at once a processor drops some. Positions wait in a ring and are computed once.
+ *
+ *     keys     ... | i: set its bits | i + 1 | ... | i + AHEAD: positions, requests |
+ */
+static inline __attribute__((always_inline)) uint64_t
+SCHEME_NAME(add_ahead)(bloomery_bit_setter *set, const struct bloomery_layer *layer,
+                       uint8_t *payload, const bloomery_hash *hashes, size_t count,
+                       uint64_t *new_bits)
+{
+    uint64_t ring[BLOOMERY_KEYS_AHEAD][BLOOMERY_POSITIONS_AHEAD];
+    const uint32_t probes = layer->probes;
+    uint64_t answers = 0, total = 0;
+    assert(probes <= BLOOMERY_POSITIONS_AHEAD && count <= 64);
+    for (size_t key = 0; key < count + BLOOMERY_KEYS_AHEAD; key++) {
+        uint64_t *at = ring[key % BLOOMERY_KEYS_AHEAD];
+        uint32_t fresh = 0;
+        if (key >= BLOOMERY_KEYS_AHEAD) {
+            for (uint32_t i = 0; i < probes; i++)
+                fresh += set(payload, at[i]);
+            answers |= (uint64_t)(fresh > 0) << (key - BLOOMERY_KEYS_AHEAD);
+            total += fresh;
+        }
+        if (key >= count)
+            continue;
+        struct bloomery_steps steps = SCHEME_NAME(begin)(layer, hashes[key]);
+        for (uint32_t i = 0; i < probes; i++) {
+            at[i] = SCHEME_NAME(next)(layer, &steps, i);
+            assert(at[i] < layer->bits);
+            __builtin_prefetch(payload + (at[i] >> 3), 1);
+        }
+    }
+    if (new_bits != NULL)
+        *new_bits += total;
+    return answers;
+}
+
+/*
+ * The same for keys that are looked up, in two steps. Of an absent key the first positions nearly
+ * always tell, and only for a key that has these are the others computed and requested.
+ *
+ *     keys     ... | i: the others | ... | i + 8: the first; request | ... | i + 16: request |
+ */
+static inline __attribute__((always_inline)) uint64_t
+SCHEME_NAME(query_ahead)(bool (*test)(const uint8_t *, uint64_t),
+                         const struct bloomery_layer *layer, const uint8_t *payload,
+                         const bloomery_hash *hashes, size_t count)
+{
+    enum { AHEAD = BLOOMERY_KEYS_AHEAD, RING = 2 * AHEAD };
+    struct bloomery_walking ring[RING];
+    const uint32_t probes = layer->probes;
+    const uint32_t first = probes < BLOOMERY_FIRST ? probes : BLOOMERY_FIRST;
+    uint64_t answers = 0;
+    assert(probes <= BLOOMERY_POSITIONS_AHEAD && count <= 64);
+    for (size_t key = 0; key < count + RING; key++) {
+        struct bloomery_walking *walking = &ring[key % RING];
+        if (key >= RING) {
+            for (uint32_t i = first; i < probes && walking->there; i++)
+                walking->there = test(payload, walking->at[i]);
+            answers |= (uint64_t)walking->there << (key - RING);
+        }
+        if (key < count) {
+            walking->steps = SCHEME_NAME(begin)(layer, hashes[key]);
+            walking->there = true;
+            for (uint32_t i = 0; i < first; i++) {
+                walking->at[i] = SCHEME_NAME(next)(layer, &walking->steps, i);
+                assert(walking->at[i] < layer->bits);
+                __builtin_prefetch(payload + (walking->at[i] >> 3));
+            }
+        }
+        if (key < AHEAD || key - AHEAD >= count)
+            continue;
+        walking = &ring[(key - AHEAD) % RING];
+        for (uint32_t i = 0; i < first && walking->there; i++)
+            walking->there = test(payload, walking->at[i]);
+        for (uint32_t i = first; i < probes && walking->there; i++) {
+            walking->at[i] = SCHEME_NAME(next)(layer, &walking->steps, i);
+            __builtin_prefetch(payload + (walking->at[i] >> 3));
+        }
+    }
+    return answers;
+}
+#endif
+
 #define SCHEME_PLAIN(name)  SCHEME_PASTE(SCHEME_NAME(plain), name)
 #define SCHEME_ATOMIC(name) SCHEME_PASTE(SCHEME_NAME(atomic), name)
 
@@ -98,6 +184,50 @@ static void SCHEME_NAME(prefetch)(const struct bloomery_layer *layer, const uint
 #define BATCH_TEST       bloomery_bit_test_atomic
 #include "core/batch_template.h"
 
+#ifdef SCHEME_BLOCKS
+#define WORD_OF(instance, name) SCHEME_##instance(name##_word)
+#define REQUESTS                false
+#else
+#define WORD_OF(instance, name) SCHEME_##instance(name##_window)
+#define REQUESTS                true
+
+static uint64_t SCHEME_PLAIN(add_window)(const struct bloomery_layer *layer, uint8_t *payload,
+                                         const bloomery_hash *hashes, size_t count,
+                                         uint64_t *new_bits)
+{
+    if (layer->probes > BLOOMERY_POSITIONS_AHEAD)
+        return SCHEME_PLAIN(add_word)(layer, payload, hashes, count, new_bits);
+    return SCHEME_NAME(add_ahead)(bloomery_bit_set, layer, payload, hashes, count, new_bits);
+}
+
+static uint64_t SCHEME_ATOMIC(add_window)(const struct bloomery_layer *layer, uint8_t *payload,
+                                          const bloomery_hash *hashes, size_t count,
+                                          uint64_t *new_bits)
+{
+    if (layer->probes > BLOOMERY_POSITIONS_AHEAD)
+        return SCHEME_ATOMIC(add_word)(layer, payload, hashes, count, new_bits);
+    return SCHEME_NAME(add_ahead)(bloomery_bit_set_atomic, layer, payload, hashes, count, new_bits);
+}
+
+static uint64_t SCHEME_PLAIN(query_window)(const struct bloomery_layer *layer,
+                                           const uint8_t *payload, const bloomery_hash *hashes,
+                                           size_t count)
+{
+    if (layer->probes > BLOOMERY_POSITIONS_AHEAD)
+        return SCHEME_PLAIN(query_word)(layer, payload, hashes, count);
+    return SCHEME_NAME(query_ahead)(bloomery_bit_test, layer, payload, hashes, count);
+}
+
+static uint64_t SCHEME_ATOMIC(query_window)(const struct bloomery_layer *layer,
+                                            const uint8_t *payload, const bloomery_hash *hashes,
+                                            size_t count)
+{
+    if (layer->probes > BLOOMERY_POSITIONS_AHEAD)
+        return SCHEME_ATOMIC(query_word)(layer, payload, hashes, count);
+    return SCHEME_NAME(query_ahead)(bloomery_bit_test_atomic, layer, payload, hashes, count);
+}
+#endif
+
 const struct bloomery_operations *SCHEME_PASTE(SCHEME_PASTE(bloomery, SCHEME),
                                                operations)(uint32_t cell_bits, bool concurrent)
 {
@@ -107,8 +237,9 @@ const struct bloomery_operations *SCHEME_PASTE(SCHEME_PASTE(bloomery, SCHEME),
         .may_contain = SCHEME_PLAIN(may_contain),
         .prefetch_add = SCHEME_NAME(prefetch),
         .prefetch_query = SCHEME_NAME(prefetch),
-        .add_word = SCHEME_PLAIN(add_word),
-        .query_word = SCHEME_PLAIN(query_word),
+        .add_word = WORD_OF(PLAIN, add),
+        .query_word = WORD_OF(PLAIN, query),
+        .requests = REQUESTS,
         .positions_of = SCHEME_NAME(positions_of),
     };
     static const struct bloomery_operations atomic = {
@@ -117,14 +248,17 @@ const struct bloomery_operations *SCHEME_PASTE(SCHEME_PASTE(bloomery, SCHEME),
         .may_contain = SCHEME_ATOMIC(may_contain),
         .prefetch_add = SCHEME_NAME(prefetch),
         .prefetch_query = SCHEME_NAME(prefetch),
-        .add_word = SCHEME_ATOMIC(add_word),
-        .query_word = SCHEME_ATOMIC(query_word),
+        .add_word = WORD_OF(ATOMIC, add),
+        .query_word = WORD_OF(ATOMIC, query),
+        .requests = REQUESTS,
         .positions_of = SCHEME_NAME(positions_of),
     };
     (void)cell_bits;
     return concurrent ? &atomic : &plain;
 }
 
+#undef WORD_OF
+#undef REQUESTS
 #undef add_with
 #undef test_with
 #undef SCHEME_PASTE_

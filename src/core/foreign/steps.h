@@ -14,7 +14,19 @@ struct bloomery_steps {
     uint64_t base; /* of schemes with blocks: the first cell of the block */
 };
 
-enum { BLOOMERY_PREFETCHED = 8 };
+enum {
+    BLOOMERY_PREFETCHED = 8,       /* positions that are requested of a key on its own */
+    BLOOMERY_FIRST = 3,            /* that are looked at first, of a key in a word */
+    BLOOMERY_KEYS_AHEAD = 8,       /* whose memory is on its way */
+    BLOOMERY_POSITIONS_AHEAD = 32, /* of each; if it has more, none is ahead */
+};
+
+/* A key that is looked up, and how far it is. */
+struct bloomery_walking {
+    struct bloomery_steps steps;
+    bool there; /* as far as is known */
+    uint64_t at[BLOOMERY_POSITIONS_AHEAD];
+};
 
 static inline uint32_t bloomery_rotate_right_32(uint32_t value, unsigned bits)
 {

@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* hash/foreign/digest.h with libcrypto, loaded at run time. */
 #include "hash/foreign/digest.h"
-
 #include "base/load.h"
 
 #include <assert.h>
 #include <string.h>
-
-static const uint8_t sizes[] = {
-    [BLOOMERY_DIGEST_MD5] = 16,    [BLOOMERY_DIGEST_SHA1] = 20,   [BLOOMERY_DIGEST_SHA256] = 32,
-    [BLOOMERY_DIGEST_SHA384] = 48, [BLOOMERY_DIGEST_SHA512] = 64,
-};
-
-size_t bloomery_digest_bytes(enum bloomery_digest_id id)
-{
-    assert((size_t)id < sizeof sizes && sizes[id] > 0);
-    return sizes[id];
-}
 
 #ifdef BLOOMERY_HAVE_LIBCRYPTO
 
@@ -101,14 +90,14 @@ static void must(int result)
 
 void bloomery_digest_begin(struct bloomery_digest *digest, enum bloomery_digest_id id)
 {
-    assert(loaded && (size_t)id < sizeof sizes && sizes[id] > 0);
+    assert(loaded && bloomery_digest_bytes(id) > 0);
     digest->id = id;
     must(digests[id].begin(digest->state));
 }
 
 void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_t bytes)
 {
-    assert(loaded && sizes[digest->id] > 0);
+    assert(loaded && bloomery_digest_bytes(digest->id) > 0);
     if (bytes > 0)
         must(digests[digest->id].add(digest->state, data, bytes));
 }
@@ -145,15 +134,7 @@ void bloomery_digest_add(struct bloomery_digest *digest, const void *data, size_
 
 void bloomery_digest_get(const struct bloomery_digest *digest, uint8_t *result)
 {
-    memset(result, 0, sizes[digest->id]);
+    memset(result, 0, bloomery_digest_bytes(digest->id));
 }
 
 #endif
-
-void bloomery_digest_of(enum bloomery_digest_id id, const void *data, size_t bytes, uint8_t *digest)
-{
-    struct bloomery_digest all;
-    bloomery_digest_begin(&all, id);
-    bloomery_digest_add(&all, data, bytes);
-    bloomery_digest_get(&all, digest);
-}

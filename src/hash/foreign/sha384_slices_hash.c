@@ -16,9 +16,12 @@ static void positions_of(const struct bloomery_hash_secret *secret, bloomery_key
                          uint64_t cells, uint32_t probes, uint64_t *positions)
 {
     uint8_t digest[BLOOMERY_DIGEST_MAX];
+    struct bloomery_digest message;
     (void)secret;
     assert(cells == UINT64_C(1) << KEPT_BITS && probes == PROBES);
-    bloomery_digest_of(BLOOMERY_DIGEST_SHA384, key.data, key.bytes, digest);
+    bloomery_digest_begin(&message, BLOOMERY_DIGEST_SHA384);
+    bloomery_digest_add(&message, key.data, key.bytes);
+    bloomery_digest_get(&message, digest);
     for (uint32_t i = 0; i < probes; i++)
         positions[i] =
             __builtin_bswap32(bloomery_load_u32(digest + (size_t)i * WORD)) & (cells - 1);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Adding that says how far it came: the keys before the one that was refused are added, with the
+ * answers and bits of adding them one by one, and none after.
+ *
+ * Build: this file, ../support/support.c, specimens.c; cmocka, the library. No arguments. Suite:
+ * property.
+ */
+#include "../support/specimens.h"
+
+#include <bloomery/dialect.h>
+
+#include <string.h>
+
+enum { KEYS = 2000, WORDS = (KEYS + 63) / 64 };
+
+/* Filters that refuse keys after some: a chain with a limit, of other systems one that does not
+ * grow and two with a limit. */
+enum { FULL = 4 };
+
+/* NULL: the last one's hash needs libcrypto, which is not there. */
+static bloomery_filter *fills_up(size_t which)
+{
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_filter *filter = NULL;
+    options.memory_limit = 2000;
+    if (which == 0) {
+        bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = 200, .rate = 0.01};
+        assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+        return test_create(&plan, &options);
+    }
+    with.keys = 300;
+    with.rate = 0.01;
+    if (which == 1)
+        with.variant = "nonscaling";
+    else
+        with.growth = 2;
+    const bloomery_dialect *dialect =
+        bloomery_dialect_find(which == 3 ? "pybloom-live" : "redisbloom");
+    const bloomery_status status = bloomery_dialect_create(dialect, &with, &options, &filter, NULL);
+    assert_true(status == BLOOMERY_OK || (which == 3 && status == BLOOMERY_UNSUPPORTED));
+    return filter;
+}
+
+static void assert_same_bytes(const bloomery_filter *one, const bloomery_filter *other)
+{
+    struct test_bytes first = test_written(one);
+    struct test_bytes second = test_written(other);
+    assert_true(test_bytes_equal(&first, &second));
+    test_bytes_free(&first);
+    test_bytes_free(&second);
+}
+
+/* What adding one by one does with these keys, up to the first that is refused. */
+struct outcome {
+    bloomery_status status;
+    size_t done;
+    uint64_t new_bits;
+    uint64_t answers[WORDS];
+};
+
+static struct outcome one_by_one(bloomery_filter *filter, const bloomery_key *keys, size_t count)
+{
+    struct outcome outcome = {.status = BLOOMERY_OK};
+    for (size_t i = 0; i < count; i++, outcome.done++) {
+        uint32_t set = 0;
+        const int found = bloomery_add(filter, keys[i], &set);
+        if (found < 0) {
+            outcome.status = (bloomery_status)found;
+            return outcome;
+        }
+        outcome.answers[i / 64] |= (uint64_t)(found == BLOOMERY_NEW) << i % 64;
+        outcome.new_bits += set;
+    }
+    return outcome;
+}
+
+static struct outcome at_once(bloomery_filter *filter, const bloomery_key *keys, size_t count)
+{
+    struct outcome outcome;
+    bloomery_error error = {.status = BLOOMERY_OK};
+    memset(&outcome, 0xff, sizeof outcome);
+    outcome.status = bloomery_add_some(filter, keys, count, outcome.answers, &outcome.new_bits,
+                                       &outcome.done, &error);
+    assert_int_equal(error.status, outcome.status);
+    assert_true(outcome.status == BLOOMERY_OK || error.text[0] != '\0');
+    for (size_t i = (count + 63) / 64; i < WORDS; i++)
+        outcome.answers[i] = 0; /* not asked for */
+    return outcome;
+}
+
+static void assert_same_outcome(const struct outcome *one, const struct outcome *other)
+{
+    assert_int_equal(one->status, other->status);
+    assert_int_equal(one->done, other->done);
+    assert_int_equal(one->new_bits, other->new_bits);
+    assert_memory_equal(one->answers, other->answers, sizeof one->answers);
+}
+
+/* Batches of every size up to where it is full, and then of old keys and new ones. */
+static void keys_up_to_the_refused_one_are_added(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, KEYS);
+    bloomery_key mixed[KEYS];
+    (void)state;
+    for (size_t which = 0; which < FULL; which++)
+        for (size_t batch = 1; batch <= KEYS; batch = batch * 3 + 1) {
+            bloomery_filter *some = fills_up(which), *single = fills_up(which);
+            if (some == NULL)
+                continue;
+            struct outcome wanted = {.status = BLOOMERY_OK}, got;
+            for (size_t at = 0; at < KEYS && wanted.status == BLOOMERY_OK; at += batch) {
+                const size_t count = KEYS - at < batch ? KEYS - at : batch;
+                wanted = one_by_one(single, keys.keys + at, count);
+                got = at_once(some, keys.keys + at, count);
+                assert_same_outcome(&wanted, &got);
+            }
+            assert_int_equal(wanted.status, BLOOMERY_FULL);
+            for (size_t i = 0; i < KEYS; i++) /* old ones, until a new one comes */
+                mixed[i] = keys.keys[i < 99 ? i : KEYS - 1 - i];
+            wanted = one_by_one(single, mixed, KEYS);
+            got = at_once(some, mixed, KEYS);
+            assert_int_equal(got.status, BLOOMERY_FULL);
+            assert_true(got.done >= 99);
+            assert_same_outcome(&wanted, &got);
+            assert_same_bytes(single, some);
+            bloomery_free(some);
+            bloomery_free(single);
+        }
+    test_keys_free(&keys);
+}
+
+/* Where nothing is refused it is a batch as any other. */
+static void a_filter_that_takes_all_says_so(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 5000);
+    struct test_keys more = test_keys_make(TEST_URLS, 2, 0, KEYS);
+    (void)state;
+    for (size_t i = 0; i < TEST_SPECIMENS; i++) {
+        bloomery_filter *some = test_specimen(i, NULL, &keys), *batch = NULL;
+        uint64_t answers[WORDS], wanted[WORDS], new_bits = 1, wanted_bits = 2;
+        size_t done = 0;
+        assert_int_equal(bloomery_copy(some, NULL, &batch, NULL), BLOOMERY_OK);
+        assert_int_equal(bloomery_add_some(some, more.keys, KEYS, answers, &new_bits, &done, NULL),
+                         BLOOMERY_OK);
+        assert_int_equal(done, KEYS);
+        assert_int_equal(bloomery_add_batch(batch, more.keys, KEYS, wanted, &wanted_bits),
+                         BLOOMERY_OK);
+        assert_memory_equal(answers, wanted, sizeof answers);
+        assert_int_equal(new_bits, wanted_bits);
+        assert_int_equal(bloomery_add_some(some, NULL, 0, NULL, NULL, &done, NULL), BLOOMERY_OK);
+        assert_int_equal(done, 0);
+        assert_same_bytes(batch, some);
+        bloomery_free(some);
+        bloomery_free(batch);
+    }
+    test_keys_free(&keys);
+    test_keys_free(&more);
+}
+
+static void a_filter_that_takes_none_answers_none(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 100);
+    bloomery_plan plan = test_plan(&test_shapes[1], 100, 0.01);
+    bloomery_filter *filter = test_create(&plan, NULL), *view = NULL;
+    struct test_bytes file = test_written(filter);
+    (void)state;
+    assert_int_equal(bloomery_view(file.data, file.bytes, NULL, &view, NULL), BLOOMERY_OK);
+    struct outcome got = at_once(view, keys.keys, keys.count);
+    struct outcome wanted = {.status = BLOOMERY_READ_ONLY};
+    assert_same_outcome(&wanted, &got);
+    bloomery_free(view);
+    bloomery_free(filter);
+    test_bytes_free(&file);
+    test_keys_free(&keys);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keys_up_to_the_refused_one_are_added),
+        cmocka_unit_test(a_filter_that_takes_all_says_so),
+        cmocka_unit_test(a_filter_that_takes_none_answers_none),
+    };
+    return test_run_group("add_some", tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A chain takes the memory that its layers need, whatever number of them it may get: little at
+ * first, and room for twice as many records as often as it outgrows the room it has.
+ *
+ * Build: this file, ../support/support.c; cmocka, the library. No arguments. Suite: property.
+ */
+#include "../support/support.h"
+
+#include <bloomery/dialect.h>
+
+#include <string.h>
+
+/* What a filter may take besides its bits, and a layer besides its own. */
+enum { FILTER_BYTES = 800, RECORD_BYTES = 128 };
+
+static bloomery_info info_of(const bloomery_filter *filter)
+{
+    bloomery_info info = BLOOMERY_INFO;
+    bloomery_info_get(filter, false, &info);
+    return info;
+}
+
+static uint64_t besides_bits(const bloomery_filter *filter)
+{
+    const bloomery_info info = info_of(filter);
+    return info.memory_bytes - info.bytes;
+}
+
+/* A chain of ours, or of RedisBloom's; small, so that some thousand keys make many layers. */
+static bloomery_filter *chain(bool foreign, uint32_t growth, const bloomery_create_options *options)
+{
+    bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_filter *filter = NULL;
+    with.growth = growth;
+    with.keys = 20;
+    with.rate = 0.01;
+    bloomery_plan plan = {.kind = BLOOMERY_SCALABLE, .keys = 20, .rate = 0.01};
+    if (foreign) {
+        assert_int_equal(bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with,
+                                                 options, &filter, NULL),
+                         BLOOMERY_OK);
+        return filter;
+    }
+    assert_int_equal(bloomery_plan_solve(&plan, NULL, NULL), BLOOMERY_OK);
+    return test_create(&plan, options);
+}
+
+static void a_new_chain_takes_little_memory(void **state)
+{
+    bloomery_dialect_parameters with = BLOOMERY_DIALECT_PARAMETERS; /* as BF.ADD makes one */
+    bloomery_filter *filter = NULL;
+    (void)state;
+    assert_int_equal(
+        bloomery_dialect_create(bloomery_dialect_find("redisbloom"), &with, NULL, &filter, NULL),
+        BLOOMERY_OK);
+    assert_in_range(besides_bits(filter), 1, FILTER_BYTES);
+    bloomery_free(filter);
+    filter = chain(false, 0, NULL);
+    assert_in_range(besides_bits(filter), 1, FILTER_BYTES);
+    bloomery_free(filter);
+}
+
+/* Room comes for 2 layers, 4, 8, ...: seldom, and never much more than is used. */
+static void room_for_layers_comes_as_a_chain_grows(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 4000);
+    (void)state;
+    for (int foreign = 0; foreign < 2; foreign++) {
+        struct test_memory memory = {.live = 0};
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        options.allocator = test_allocator(&memory);
+        bloomery_filter *filter = chain(foreign == 1, foreign == 1 ? 1 : 0, &options);
+        const uint64_t first = besides_bits(filter);
+        uint64_t before = first;
+        uint32_t layers = 1, changes = 0;
+        for (size_t i = 0; i < keys.count && layers < 40; i++) {
+            assert_true(bloomery_add(filter, keys.keys[i], NULL) >= 0);
+            const uint64_t now = besides_bits(filter);
+            layers = info_of(filter).layers;
+            assert_in_range(now, first, first + UINT64_C(2) * layers * RECORD_BYTES);
+            assert_int_equal(memory.bytes, bloomery_memory(filter));
+            changes += now != before;
+            before = now;
+        }
+        assert_true(layers >= 7);
+        assert_in_range(1u << changes, layers, 2 * layers - 1);
+        assert_int_equal(bloomery_clear(filter), BLOOMERY_OK);
+        assert_int_equal(besides_bits(filter), first);
+        assert_int_equal(bloomery_add(filter, keys.keys[0], NULL), BLOOMERY_NEW);
+        bloomery_free(filter);
+        assert_int_equal(memory.live, 0);
+    }
+    test_keys_free(&keys);
+}
+
+/* Threads may be querying, so nothing may be put elsewhere: all the room is there at first. */
+static void a_concurrent_chain_has_its_room_at_first(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 4000);
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    (void)state;
+    options.concurrent_adds = true;
+    bloomery_filter *filter = chain(false, 0, &options);
+    const uint64_t first = besides_bits(filter);
+    test_add_all(filter, &keys);
+    assert_true(info_of(filter).layers > 4);
+    assert_int_equal(besides_bits(filter), first);
+    bloomery_free(filter);
+    test_keys_free(&keys);
+}
+
+/* Whichever allocation is refused, the chain keeps its keys, and grows when there is memory. */
+static void a_refused_room_loses_nothing(void **state)
+{
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 1, 0, 300);
+    unsigned refused = 0;
+    (void)state;
+    bloomery_filter *whole = chain(true, 1, NULL);
+    test_add_all(whole, &keys);
+    struct test_bytes wanted = test_written(whole);
+    bloomery_free(whole);
+    for (uint64_t at = 3; at < 30; at++) {
+        struct test_memory memory = {.refuse_at = at};
+        bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+        options.allocator = test_allocator(&memory);
+        bloomery_filter *filter = chain(true, 1, &options);
+        for (size_t i = 0; i < keys.count; i++) {
+            int found = bloomery_add(filter, keys.keys[i], NULL);
+            if (found == BLOOMERY_OUT_OF_MEMORY) {
+                refused++;
+                for (size_t k = 0; k < i; k++)
+                    assert_true(bloomery_may_contain(filter, keys.keys[k]));
+                found = bloomery_add(filter, keys.keys[i], NULL);
+            }
+            assert_true(found >= 0);
+        }
+        memory.refuse_at = 0;
+        struct test_bytes bytes = test_written(filter);
+        assert_true(test_bytes_equal(&wanted, &bytes));
+        test_bytes_free(&bytes);
+        bloomery_free(filter);
+        assert_true(memory.live == 0 && !memory.wrong);
+    }
+    assert_true(refused > 15);
+    test_bytes_free(&wanted);
+    test_keys_free(&keys);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_chain_takes_little_memory),
+        cmocka_unit_test(room_for_layers_comes_as_a_chain_grows),
+        cmocka_unit_test(a_concurrent_chain_has_its_room_at_first),
+        cmocka_unit_test(a_refused_room_loses_nothing),
+    };
+    return test_run_group("small_chains", tests, NULL, NULL);
+}
