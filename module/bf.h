@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parts of the module and what they promise each other.
+ *
+ *     load.c       RedisModule_OnLoad: names, type, commands, options
+ *     commands.c   the table of commands and how each is described to the server
+ *     bf_*.c       the commands, a file per group
+ *     value.c      what a key holds; memory.c: where its memory comes from, and the limits
+ *     reply.c      error texts, and replies that several commands give
+ *     replicate.c  what replicas and the AOF get to see
+ *     rdb.c aof.c  persistence
+ *     config.c     module arguments and CONFIG; info.c: the section of INFO
+ *
+ *     populate.c   the thread that takes the pages of large filters
+ *
+ * All else runs in the server's main thread, but for one function: values may be released in the
+ * background. bf_value_free calls nothing of the server's but Free, and what it counts is atomic.
+ */
+#ifndef BLOOMERY_MODULE_BF_H
+#define BLOOMERY_MODULE_BF_H
+
+#include "api.h"
+
+#include <bloomery/bloomery.h>
+#include <stdatomic.h>
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* What a key of ours holds. It stays where it is as long as it lives: its filter's allocator knows
+ * its address. */
+struct bf_value {
+    bloomery_filter *filter; /* one of dialect "redisbloom" */
+    uint64_t bytes;          /* taken from the server for the filter, with what aligning costs */
+    atomic_uint holders;     /* the key, and the thread of populate.c while it is at it */
+};
+
+/* What a filter is made with. Growth 0: it does not scale. */
+struct bf_parameters {
+    double rate;
+    uint64_t capacity;
+    uint32_t growth;
+};
+
+enum bf_found { BF_MISSING, BF_FOUND, BF_WRONG_TYPE };
+
+extern server_type *bf_type;
+
+/* The type, under the reference's name if that is free, else under one of its own; `is_reference`
+ * says which. False: neither could be had. */
+bool bf_type_create(server_context *context, bool *is_reference);
+
+/* An empty value without a filter, or NULL. Its holder lets go of it by bf_value_free, in any thread;
+ * the last one releases it. */
+struct bf_value *bf_value_new(void);
+void bf_value_free(void *value);
+
+/* A value with an empty filter. Limits are those of `context`. */
+bloomery_status bf_value_create(server_context *context, const struct bf_parameters *parameters,
+                                struct bf_value **value);
+
+/* A value made of a header as BF.SCANDUMP gives it, all bits 0. Limits are those of `context`;
+ * NULL: none. */
+bloomery_status bf_value_from_header(server_context *context, const void *header, size_t bytes,
+                                     struct bf_value **value, bloomery_error *error);
+
+/* Opens a key. The caller closes it in any case. */
+enum bf_found bf_open(server_context *context, server_string *name, int mode, server_key **key,
+                      struct bf_value **value);
+
+/* The header as BF.SCANDUMP gives it; in static memory, until the next call. It takes no memory,
+ * because saving cannot say that there is none. */
+const uint8_t *bf_header(const struct bf_value *value, size_t *bytes);
+
+/* The number of bytes that the reference gives for such a key (BF.INFO, MEMORY USAGE). */
+uint64_t bf_told_bytes(const struct bf_value *value);
+
+void bf_info_of(const struct bf_value *value, bloomery_info *info);
+
+/* A link as in a header: 53 bytes. */
+struct bf_link {
+    uint64_t bytes;
+    uint64_t bits;
+    uint64_t size;
+    double rate;
+    double bits_per_key;
+    uint32_t probes;
+    uint64_t capacity;
+    uint8_t power;
+};
+
+enum { BF_HEADER_FIRST = 20, BF_HEADER_LINK = 53, BF_LINKS_MAX = 65536 };
+
+void bf_header_read_link(const uint8_t *header, uint32_t index, struct bf_link *link);
+void bf_header_write_link(uint8_t *header, uint32_t index, const struct bf_link *link);
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* The allocator of a value's filter. */
+bloomery_allocator bf_allocator(struct bf_value *value);
+
+/* Until the matching bf_limits(NULL) allocations are held to the limits, if `context` is that of a
+ * client. What the master sends and what is loaded has passed limits already. */
+void bf_limits(server_context *context);
+
+/* Has the pages of a large filter taken in the background. */
+void bf_populate(struct bf_value *value);
+
+/* Moves a filter's memory as the server wishes. */
+int bf_defrag(server_defrag *defrag, server_string *key, void **value);
+
+/* ---- Persistence ----------------------------------------------------------------------------- */
+
+void *bf_rdb_load(server_io *io, int encoding);
+void bf_rdb_save(server_io *io, void *value);
+void bf_aof_rewrite(server_io *io, server_string *key, void *value);
+
+/* ---- Replies --------------------------------------------------------------------------------- */
+
+#define BF_WRONG_TYPE_TEXT "WRONGTYPE Operation against a key holding the wrong kind of value"
+
+/* An error reply; returns SERVER_OK as commands do. */
+int bf_fail(server_context *context, const char *text);
+
+/* The reply to a key that is not there or not ours. */
+int bf_fail_not(server_context *context, enum bf_found found);
+
+/* Why a key could not be added. */
+const char *bf_add_failure(const struct bf_value *value);
+
+bool bf_is_word(const server_string *string, const char *word);
+bloomery_key bf_key_of(const server_string *string);
+
+/* ---- Replication ----------------------------------------------------------------------------- */
+
+/* The names by which others get to see our commands: BF.* if it is ours. */
+struct bf_names {
+    const char *reserve;
+    const char *insert;
+    const char *madd;
+    const char *loadchunk;
+};
+
+extern const struct bf_names *bf_names;
+void bf_names_choose(bool drop_in);
+
+/* What one command did to a key. */
+struct bf_change {
+    server_string *name;
+    const struct bf_parameters *created; /* NULL: it was there */
+    server_string *const *items;         /* those that changed something, in order */
+    size_t count;
+};
+
+/* Replicas and the AOF get what changed, and as numbers what this server's configuration decided.
+ * Clients that watch the key hear of it. Nothing changed: nothing happens. */
+void bf_changed(server_context *context, const struct bf_change *change);
+
+/* The same of BF.LOADCHUNK, whose words are passed on as they are. */
+void bf_loaded(server_context *context, server_string **words, bool created);
+
+/* ---- Configuration and counts ---------------------------------------------------------------- */
+
+struct bf_config {
+    double rate;
+    long long capacity;
+    long long growth;
+    long long memory_limit; /* of one key; 0: none */
+    int defrag;
+    int prefault;
+};
+
+extern struct bf_config bf_config;
+
+enum { BF_CAPACITY_MAX = 1 << 30, BF_GROWTH_MAX = 32768 };
+
+/* Module arguments, then CONFIG. False: the log says what is wrong. `drop_in`: names without the
+ * module's before them are free, where the server allows those. */
+bool bf_config_arguments(server_context *context, server_string **words, int count);
+bool bf_config_register(server_context *context, bool drop_in);
+
+/* A rate of a filter to be made: above 0.25 counts as 0.25. */
+double bf_rate_capped(double rate);
+
+/* ROW(name): one for each field of the section of INFO. */
+#define BF_COUNTS(ROW)   \
+    ROW(keys)            \
+    ROW(memory_bytes)    \
+    ROW(adds)            \
+    ROW(new_items)       \
+    ROW(scale_outs)      \
+    ROW(refusals)        \
+    ROW(defrag_moves)    \
+    ROW(populated_bytes) \
+    ROW(populating)
+
+struct bf_counts {
+#define BF_COUNTS_ROW(name) atomic_ullong name;
+    BF_COUNTS(BF_COUNTS_ROW)
+#undef BF_COUNTS_ROW
+};
+
+extern struct bf_counts bf_counts;
+void bf_info_register(server_context *context);
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+/* Registers all commands: BLOOM.*, and BF.* if `drop_in`. */
+bool bf_commands_register(server_context *context, bool drop_in);
+
+/* Whether no module has one of the names BF.*. */
+bool bf_commands_free(server_context *context);
+
+int bf_reserve(server_context *context, server_string **words, int count);
+int bf_add(server_context *context, server_string **words, int count);
+int bf_madd(server_context *context, server_string **words, int count);
+int bf_insert(server_context *context, server_string **words, int count);
+int bf_exists(server_context *context, server_string **words, int count);
+int bf_mexists(server_context *context, server_string **words, int count);
+int bf_card(server_context *context, server_string **words, int count);
+int bf_info(server_context *context, server_string **words, int count);
+int bf_debug(server_context *context, server_string **words, int count);
+int bf_scandump(server_context *context, server_string **words, int count);
+int bf_loadchunk(server_context *context, server_string **words, int count);
+
+#endif /* BLOOMERY_MODULE_BF_H */

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * BF.ADD, BF.MADD, BF.INSERT: one way for all three. Items go to the filter in blocks. At the first
+ * one that finds no room the reply ends with the reason, and what was added before it stays, and is
+ * replicated.
+ */
+#include "bf.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+
+enum { BLOCK = 256 };
+
+/* What a command wants, and how far it came. */
+struct adding {
+    server_string *name;
+    server_string **items;
+    size_t count;
+    bool create;                     /* a key that is missing */
+    struct bf_parameters parameters; /* which it is made with */
+
+    struct bf_value *value;
+    server_string *const *fresh; /* items that changed something */
+    size_t fresh_count;
+    size_t done;
+};
+
+static struct bf_parameters defaults(void)
+{
+    return (struct bf_parameters){
+        .rate = bf_config.rate,
+        .capacity = (uint64_t)bf_config.capacity,
+        .growth = (uint32_t)bf_config.growth,
+    };
+}
+
+/* Adds up to BLOCK items; false at one that was refused. `answers` has a bit for each. */
+static bool add_block(struct adding *adding, size_t count, uint64_t *answers, size_t *done)
+{
+    bloomery_key block[BLOCK];
+    assert(count <= BLOCK);
+    for (size_t i = 0; i < count; i++)
+        block[i] = bf_key_of(adding->items[adding->done + i]);
+    const bloomery_status status =
+        bloomery_add_some(adding->value->filter, block, count, answers, NULL, done, NULL);
+    assert(*done <= count && (status == BLOOMERY_OK) == (*done == count));
+    return status == BLOOMERY_OK;
+}
+
+/* Adds and replies. The items that were new are gathered in `fresh`; NULL: all that were done count
+ * as new, which is right too, and longer. */
+static void add_items(server_context *context, struct adding *adding, server_string **fresh)
+{
+    const bool known = adding->count <= BLOCK;
+    bool room = true;
+    if (!known)
+        (void)server.ReplyWithArray(context, SERVER_POSTPONED);
+    while (room && adding->done < adding->count) {
+        const size_t left = adding->count - adding->done;
+        uint64_t answers[BLOCK / 64];
+        size_t done;
+        room = add_block(adding, left < BLOCK ? left : BLOCK, answers, &done);
+        if (known)
+            (void)server.ReplyWithArray(context, (long)(done + (room ? 0 : 1)));
+        for (size_t i = 0; i < done; i++) {
+            const bool is_new = (answers[i / 64] >> (i % 64) & 1) != 0;
+            (void)server.ReplyWithBool(context, is_new);
+            if (is_new && fresh != NULL)
+                fresh[adding->fresh_count] = adding->items[adding->done + i];
+            adding->fresh_count += is_new;
+        }
+        adding->done += done;
+    }
+    if (!room)
+        (void)server.ReplyWithError(context, bf_add_failure(adding->value));
+    if (!known)
+        server.ReplySetArrayLength(context, (long)(adding->done + (room ? 0 : 1)));
+}
+
+/* Replicas hear of what changed, and the counts of all. */
+static void finish(server_context *context, const struct adding *adding, bool created)
+{
+    const struct bf_change change = {
+        .name = adding->name,
+        .created = created ? &adding->parameters : NULL,
+        .items = adding->fresh,
+        .count = adding->fresh_count,
+    };
+    atomic_fetch_add(&bf_counts.adds, adding->done);
+    atomic_fetch_add(&bf_counts.new_items, adding->fresh_count);
+    bf_changed(context, &change);
+}
+
+/* One item, and its reply without an array around it. */
+static void add_one(server_context *context, struct adding *adding, bool created)
+{
+    const int added = bloomery_add(adding->value->filter, bf_key_of(adding->items[0]), NULL);
+    if (added < 0) {
+        (void)server.ReplyWithError(context, bf_add_failure(adding->value));
+    } else {
+        (void)server.ReplyWithBool(context, added == BLOOMERY_NEW);
+        adding->done = 1;
+        adding->fresh = adding->items;
+        adding->fresh_count = added == BLOOMERY_NEW;
+    }
+    finish(context, adding, created);
+}
+
+static void add_several(server_context *context, struct adding *adding, bool created)
+{
+    server_string *few[BLOCK];
+    server_string **fresh =
+        adding->count <= BLOCK ? few : server.TryAlloc(adding->count * sizeof(server_string *));
+    add_items(context, adding, fresh);
+    adding->fresh = fresh != NULL ? fresh : adding->items;
+    if (fresh == NULL && adding->fresh_count > 0)
+        adding->fresh_count = adding->done;
+    finish(context, adding, created);
+    adding->fresh = NULL;
+    if (fresh != NULL && fresh != few)
+        server.Free(fresh);
+}
+
+/* The reply to a key that is not there, unless it was made. */
+static const char *make(server_context *context, struct adding *adding, server_key *key)
+{
+    if (!adding->create)
+        return "ERR not found";
+    const bloomery_status status = bf_value_create(context, &adding->parameters, &adding->value);
+    if (status != BLOOMERY_OK)
+        return status == BLOOMERY_OUT_OF_MEMORY ? "ERR Insufficient memory to create filter"
+                                                : "ERR could not create filter";
+    (void)server.ModuleTypeSetValue(key, bf_type, adding->value);
+    return NULL;
+}
+
+static int add(server_context *context, struct adding *adding, bool several)
+{
+    server_key *key;
+    const enum bf_found found =
+        bf_open(context, adding->name, SERVER_READ | SERVER_WRITE, &key, &adding->value);
+    const char *wrong = NULL;
+    if (found == BF_WRONG_TYPE)
+        wrong = BF_WRONG_TYPE_TEXT;
+    else if (found == BF_MISSING)
+        wrong = make(context, adding, key);
+    if (wrong == NULL) {
+        const uint64_t before = adding->value->bytes;
+        bf_limits(context);
+        (several ? add_several : add_one)(context, adding, found == BF_MISSING);
+        bf_limits(NULL);
+        if (adding->value->bytes > before)
+            atomic_fetch_add(&bf_counts.scale_outs, 1);
+    }
+    server.CloseKey(key);
+    return wrong != NULL ? bf_fail(context, wrong) : SERVER_OK;
+}
+
+int bf_add(server_context *context, server_string **words, int count)
+{
+    if (count != 3)
+        return server.WrongArity(context);
+    struct adding adding = {
+        .name = words[1], .items = words + 2, .count = 1, .create = true, .parameters = defaults()};
+    return add(context, &adding, false);
+}
+
+int bf_madd(server_context *context, server_string **words, int count)
+{
+    if (count < 3)
+        return server.WrongArity(context);
+    struct adding adding = {.name = words[1],
+                            .items = words + 2,
+                            .count = (size_t)count - 2,
+                            .create = true,
+                            .parameters = defaults()};
+    return add(context, &adding, true);
+}
+
+/* ---- BF.INSERT ------------------------------------------------------------------------------- */
+
+/* The options of BF.INSERT. The reference knows them by a letter or two. */
+enum option { ITEMS, CAPACITY, ERROR, EXPANSION, NOCREATE, NONSCALING, UNKNOWN };
+
+static enum option option_of(const server_string *word)
+{
+    size_t bytes;
+    const char *data = server.StringPtrLen(word, &bytes);
+    const int first = bytes > 0 ? tolower((unsigned char)data[0]) : 0;
+    const int second = bytes > 1 ? tolower((unsigned char)data[1]) : 0;
+    const int third = bytes > 2 ? tolower((unsigned char)data[2]) : 0;
+    switch (first) {
+    case 'i':
+        return ITEMS;
+    case 'c':
+        return CAPACITY;
+    case 'e':
+        return second == 'r' ? ERROR : EXPANSION;
+    case 'n':
+        return third == 'c' ? NOCREATE : NONSCALING;
+    default:
+        return UNKNOWN;
+    }
+}
+
+/* NULL, or what is wrong with the value of an option. */
+static const char *read_value(enum option option, const server_string *word,
+                              struct bf_parameters *parameters)
+{
+    long long number = 0;
+    double rate = 0;
+    if (option == ERROR) {
+        if (server.StringToDouble(word, &rate) != SERVER_OK || !(rate > 0 && rate < 1))
+            return "Bad error rate";
+        parameters->rate = bf_rate_capped(rate);
+        return NULL;
+    }
+    const bool is_number = server.StringToLongLong(word, &number) == SERVER_OK;
+    if (option == CAPACITY) {
+        if (!is_number || number < 1 || number > BF_CAPACITY_MAX)
+            return "Bad capacity";
+        parameters->capacity = (uint64_t)number;
+        return NULL;
+    }
+    if (!is_number || number < 0 || number > BF_GROWTH_MAX)
+        return "Bad expansion";
+    parameters->growth = (uint32_t)number;
+    return NULL;
+}
+
+/* Reads options up to the items. `wrong` receives the reply, or NULL; the result is the place of the
+ * first item, 0 if the words do not add up. */
+static int read_options(server_string **words, int count, struct adding *adding, const char **wrong)
+{
+    bool fixed = false;
+    *wrong = NULL;
+    for (int i = 2; i < count; i++) {
+        const enum option option = option_of(words[i]);
+        switch (option) {
+        case ITEMS:
+            if (fixed)
+                adding->parameters.growth = 0;
+            return i + 1 < count ? i + 1 : 0;
+        case NOCREATE:
+            adding->create = false;
+            break;
+        case NONSCALING:
+            fixed = true;
+            break;
+        case UNKNOWN:
+            *wrong = "Unknown argument received";
+            return i;
+        default:
+            if (++i == count)
+                return 0;
+            *wrong = read_value(option, words[i], &adding->parameters);
+            if (*wrong != NULL)
+                return i;
+        }
+    }
+    return 0;
+}
+
+int bf_insert(server_context *context, server_string **words, int count)
+{
+    const char *wrong;
+    if (count < 4)
+        return server.WrongArity(context);
+    struct adding adding = {.name = words[1], .create = true, .parameters = defaults()};
+    const int first = read_options(words, count, &adding, &wrong);
+    if (first == 0)
+        return server.WrongArity(context);
+    if (wrong != NULL)
+        return bf_fail(context, wrong);
+    assert(first < count);
+    adding.items = words + first;
+    adding.count = (size_t)(count - first);
+    return add(context, &adding, true);
+}

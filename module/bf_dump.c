@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* BF.SCANDUMP and BF.LOADCHUNK: a filter in pieces, in the form that the reference exchanges. */
+#include "bf.h"
+
+#include <assert.h>
+#include <bloomery/redisbloom.h>
+
+static void tell_chunk(server_context *context, const struct bf_value *value, long long iterator)
+{
+    const void *data = "";
+    size_t bytes = 0;
+    uint64_t next = 0;
+    if (iterator == 0) {
+        data = bf_header(value, &bytes);
+        next = 1;
+    } else if (iterator > 0) {
+        const bloomery_status status = bloomery_redisbloom_scandump(
+            value->filter, (uint64_t)iterator, NULL, &data, &bytes, &next, NULL);
+        assert(status == BLOOMERY_OK);
+        (void)status;
+    }
+    (void)server.ReplyWithArray(context, 2);
+    (void)server.ReplyWithLongLong(context, (long long)next);
+    (void)server.ReplyWithStringBuffer(context, data, bytes);
+}
+
+int bf_scandump(server_context *context, server_string **words, int count)
+{
+    server_key *key;
+    struct bf_value *value;
+    long long iterator;
+    if (count != 3)
+        return server.WrongArity(context);
+    const enum bf_found found = bf_open(context, words[1], SERVER_READ, &key, &value);
+    const bool is_number = server.StringToLongLong(words[2], &iterator) == SERVER_OK;
+    if (found == BF_FOUND && is_number)
+        tell_chunk(context, value, iterator);
+    server.CloseKey(key);
+    if (found != BF_FOUND)
+        return bf_fail_not(context, found);
+    return is_number ? SERVER_OK : bf_fail(context, "Second argument must be numeric");
+}
+
+/* NULL, or why bits that end at `iterator` are not bits of this filter. */
+static const char *judge_chunk(const struct bf_value *value, long long iterator, size_t bytes)
+{
+    bloomery_info info;
+    uint64_t at;
+    if (iterator <= 0 || (uint64_t)iterator < bytes)
+        return "ERR received bad data";
+    at = (uint64_t)iterator - 1 - bytes; /* past every link if they end at their own beginning */
+    bf_info_of(value, &info);
+    for (uint32_t i = 0; i < info.layers; i++) {
+        bloomery_layer_info layer = BLOOMERY_LAYER_INFO;
+        (void)bloomery_layer_info_get(value->filter, i, false, &layer);
+        const uint64_t room = layer.bits / 8;
+        if (at < room)
+            return bytes <= room - at ? NULL : "ERR invalid chunk - Too big for current filter";
+        at -= room;
+    }
+    return "ERR invalid offset - no link found";
+}
+
+static const char *load_header(server_context *context, server_key *key, bloomery_key chunk)
+{
+    struct bf_value *value;
+    const bloomery_status status =
+        bf_value_from_header(context, chunk.data, chunk.bytes, &value, NULL);
+    if (status == BLOOMERY_OUT_OF_MEMORY)
+        return "ERR Insufficient memory to create filter";
+    if (status != BLOOMERY_OK)
+        return "ERR received bad data";
+    (void)server.ModuleTypeSetValue(key, bf_type, value);
+    return NULL;
+}
+
+static const char *load_bits(struct bf_value *value, long long iterator, bloomery_key chunk)
+{
+    const char *wrong = judge_chunk(value, iterator, chunk.bytes);
+    if (wrong == NULL &&
+        bloomery_redisbloom_loadchunk(&value->filter, (uint64_t)iterator, chunk.data, chunk.bytes,
+                                      NULL, NULL) != BLOOMERY_OK)
+        wrong = "ERR received bad data";
+    return wrong;
+}
+
+int bf_loadchunk(server_context *context, server_string **words, int count)
+{
+    server_key *key;
+    struct bf_value *value;
+    long long iterator;
+    const char *wrong;
+    if (count != 4)
+        return server.WrongArity(context);
+    if (server.StringToLongLong(words[2], &iterator) != SERVER_OK)
+        return bf_fail(context, "ERR Second argument must be numeric");
+    const enum bf_found found =
+        bf_open(context, words[1], SERVER_READ | SERVER_WRITE, &key, &value);
+    if (found == BF_WRONG_TYPE)
+        wrong = BF_WRONG_TYPE_TEXT;
+    else if (found == BF_FOUND)
+        wrong = load_bits(value, iterator, bf_key_of(words[3]));
+    else if (iterator == 1)
+        wrong = load_header(context, key, bf_key_of(words[3]));
+    else
+        wrong = "ERR not found";
+    server.CloseKey(key);
+    if (wrong != NULL)
+        return bf_fail(context, wrong);
+    bf_loaded(context, words, found == BF_MISSING);
+    (void)server.ReplyWithSimpleString(context, "OK");
+    return SERVER_OK;
+}

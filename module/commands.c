@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of commands, and how each describes itself to the server: COMMAND, COMMAND DOCS, ACL.
+ *
+ * Every command has a second name, BLOOM.* for BF.*. BF.* is taken only where no module has it. The
+ * names are in lower case, in which the reference's errors tell them.
+ */
+#include "bf.h"
+
+#include <stdio.h>
+
+enum { NAME_BYTES = 32 };
+
+#define ITEM                                                             \
+    {                                                                    \
+        .name = "item", .type = SERVER_ARGUMENT_STRING, .key_places = -1 \
+    }
+#define ITEMS                                                             \
+    {                                                                     \
+        .name = "item", .type = SERVER_ARGUMENT_STRING, .key_places = -1, \
+        .flags = SERVER_ARGUMENT_SEVERAL                                  \
+    }
+#define KEY                                        \
+    {                                              \
+        .name = "key", .type = SERVER_ARGUMENT_KEY \
+    }
+#define NUMBER(text, kind)                                               \
+    {                                                                    \
+        .name = (text), .type = SERVER_ARGUMENT_##kind, .key_places = -1 \
+    }
+#define OPTION(text, kind, word)                                                           \
+    {                                                                                      \
+        .name = (text), .type = SERVER_ARGUMENT_##kind, .key_places = -1, .token = (word), \
+        .flags = SERVER_ARGUMENT_OPTIONAL                                                  \
+    }
+#define END          \
+    {                \
+        .name = NULL \
+    }
+
+static const struct server_argument reserve_arguments[] = {
+    KEY,
+    NUMBER("error_rate", DOUBLE),
+    NUMBER("capacity", INTEGER),
+    OPTION("expansion", INTEGER, "EXPANSION"),
+    OPTION("nonscaling", WORD, "NONSCALING"),
+    END,
+};
+static const struct server_argument insert_arguments[] = {
+    KEY,
+    OPTION("capacity", INTEGER, "CAPACITY"),
+    OPTION("error", DOUBLE, "ERROR"),
+    OPTION("expansion", INTEGER, "EXPANSION"),
+    OPTION("nocreate", WORD, "NOCREATE"),
+    OPTION("nonscaling", WORD, "NONSCALING"),
+    {.name = "items", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ITEMS"},
+    ITEMS,
+    END,
+};
+static const struct server_argument item_arguments[] = {KEY, ITEM, END};
+static const struct server_argument items_arguments[] = {KEY, ITEMS, END};
+static const struct server_argument key_arguments[] = {KEY, END};
+static const struct server_argument selectors[] = {
+    {.name = "capacity", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "CAPACITY"},
+    {.name = "size", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "SIZE"},
+    {.name = "filters", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "FILTERS"},
+    {.name = "items", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "ITEMS"},
+    {.name = "expansion", .type = SERVER_ARGUMENT_WORD, .key_places = -1, .token = "EXPANSION"},
+    END,
+};
+static const struct server_argument info_arguments[] = {
+    KEY,
+    {.name = "single_value",
+     .type = SERVER_ARGUMENT_ONE_OF,
+     .key_places = -1,
+     .flags = SERVER_ARGUMENT_OPTIONAL,
+     .parts = selectors},
+    END,
+};
+static const struct server_argument scandump_arguments[] = {KEY, NUMBER("iterator", INTEGER), END};
+static const struct server_argument loadchunk_arguments[] = {KEY, NUMBER("iterator", INTEGER),
+                                                             NUMBER("data", STRING), END};
+
+static const struct command {
+    const char *name;
+    server_function function;
+    int arity;
+    bool writes;
+    const char *flags;
+    const char *categories;
+    uint64_t key; /* what it does with the key's value */
+    const char *since;
+    const char *tips;
+    const char *summary;
+    const char *complexity;
+    const struct server_argument *arguments;
+} commands[] = {
+    {"reserve", bf_reserve, -4, true, "write deny-oom", "write fast", SERVER_KEY_INSERT, "1.0.0",
+     NULL, "Makes an empty Bloom filter.", "O(1)", reserve_arguments},
+    {"add", bf_add, 3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds an item, and makes the filter if there is none.",
+     "O(k), where k is the number of hash functions used by the last sub-filter", item_arguments},
+    {"madd", bf_madd, -3, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds items, and makes the filter if there is none.",
+     "O(k * n), where k is the number of hash functions and n is the number of items",
+     items_arguments},
+    {"insert", bf_insert, -4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0", NULL,
+     "Adds items, and makes the filter with the given parameters if there is none.",
+     "O(k * n), where k is the number of hash functions and n is the number of items",
+     insert_arguments},
+    {"exists", bf_exists, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
+     "Whether an item may have been added.", "O(k), where k is the number of hash functions",
+     item_arguments},
+    {"mexists", bf_mexists, -3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", NULL,
+     "Whether items may have been added.",
+     "O(k * n), where k is the number of hash functions and n is the number of items",
+     items_arguments},
+    {"card", bf_card, 2, false, "readonly fast", "read fast", SERVER_KEY_ACCESS, "2.4.4", NULL,
+     "The number of items that changed the filter when they were added.", "O(1)", key_arguments},
+    {"info", bf_info, -2, false, "readonly fast", "read fast", SERVER_KEY_ACCESS, "1.0.0",
+     "dont_cache", "What a filter is.", "O(1)", info_arguments},
+    {"debug", bf_debug, 2, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0", "dont_cache",
+     "What each sub-filter is.", "O(n), where n is the number of sub-filters", key_arguments},
+    {"scandump", bf_scandump, 3, false, "readonly fast", "read", SERVER_KEY_ACCESS, "1.0.0",
+     "dont_cache", "A piece of a filter, to be loaded elsewhere.",
+     "O(n), where n is the number of bytes", scandump_arguments},
+    {"loadchunk", bf_loadchunk, 4, true, "write deny-oom", "write", SERVER_KEY_INSERT, "1.0.0",
+     NULL, "Loads a piece of a filter.", "O(n), where n is the number of bytes",
+     loadchunk_arguments},
+};
+
+enum { COMMANDS = sizeof commands / sizeof commands[0] };
+
+static void describe(server_command *made, const struct command *command)
+{
+    static const struct server_info_version version = {1, sizeof(struct server_history),
+                                                       sizeof(struct server_key_places),
+                                                       sizeof(struct server_argument)};
+    const struct server_key_places places[] = {
+        {.flags = (command->writes ? SERVER_KEY_READ_WRITE : SERVER_KEY_READ_ONLY) | command->key,
+         .begins = SERVER_BEGINS_AT_INDEX,
+         .begin.index = {1},
+         .finds = SERVER_FINDS_RANGE,
+         .find.range = {0, 1, 0}},
+        {0},
+    };
+    const struct server_command_info info = {
+        .version = &version,
+        .summary = command->summary,
+        .complexity = command->complexity,
+        .since = command->since,
+        .tips = command->tips,
+        .arity = command->arity,
+        .places = places,
+        .arguments = command->arguments,
+    };
+    (void)server.SetCommandInfo(made, &info);
+}
+
+/* The category `bloom` is named where the server lets modules have categories. */
+static void categorise(server_command *made, const struct command *command, bool has_category)
+{
+    char categories[NAME_BYTES * 2];
+    snprintf(categories, sizeof categories, "%s%s", command->categories,
+             has_category ? " bloom" : "");
+    (void)server.SetCommandACLCategories(made, categories);
+}
+
+static bool add_command(server_context *context, const char *family, const struct command *command,
+                        bool has_category)
+{
+    char name[NAME_BYTES];
+    snprintf(name, sizeof name, "%s.%s", family, command->name);
+    if (server.CreateCommand(context, name, command->function, command->flags, 1, 1, 1) !=
+        SERVER_OK) {
+        server.Log(context, "warning", "bloomery: the command %s can't be had", name);
+        return false;
+    }
+    server_command *made = server.GetCommand != NULL ? server.GetCommand(context, name) : NULL;
+    if (made != NULL && server.SetCommandInfo != NULL)
+        describe(made, command);
+    if (made != NULL && server.SetCommandACLCategories != NULL)
+        categorise(made, command, has_category);
+    return true;
+}
+
+bool bf_commands_free(server_context *context)
+{
+    for (size_t i = 0; i < COMMANDS; i++) {
+        char name[NAME_BYTES];
+        snprintf(name, sizeof name, "bf.%s", commands[i].name);
+        server_reply *reply = server.Call(context, "COMMAND", "cc", "INFO", name);
+        if (reply == NULL)
+            continue;
+        server_reply *first = server.CallReplyType(reply) == SERVER_REPLY_ARRAY
+                                  ? server.CallReplyArrayElement(reply, 0)
+                                  : NULL;
+        const bool taken = first != NULL && server.CallReplyType(first) == SERVER_REPLY_ARRAY;
+        server.FreeCallReply(reply);
+        if (taken) {
+            server.Log(context, "notice", "bloomery: another module has %s; ours is bloom.%s", name,
+                       commands[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool bf_commands_register(server_context *context, bool drop_in)
+{
+    const bool has_category =
+        server.AddACLCategory != NULL && server.AddACLCategory(context, "bloom") == SERVER_OK;
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!add_command(context, "bloom", &commands[i], has_category) ||
+            (drop_in && !add_command(context, "bf", &commands[i], has_category)))
+            return false;
+    return true;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Configuration: first the words behind `loadmodule`, then CONFIG, whose defaults they are.
+ *
+ * A setting may have several names: the reference's, its older ones, and those of valkey-bloom, so
+ * that neither a line that loads the reference nor a file written for the other ends the server. When
+ * the server hands over what its file says, it sets every name that the file does not have to its
+ * default. Of several names of one setting that would undo the one that was given, so until then a
+ * name that is set to what it was changes nothing.
+ */
+#include "bf.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct bf_config bf_config = {
+    .rate = 0.01, .capacity = 100, .growth = 2, .defrag = 1, .prefault = 1};
+
+static const double rate_max = 0.25;
+
+enum kind { NUMBER, RATE, FLAG, NOTHING };
+
+/* Settings. NOTHING: taken and checked, of no use here; see docs/server.md. */
+static struct setting {
+    const char *name;
+    enum kind kind;
+    void *value;
+    long long least, most;
+    bool is_config; /* a name of CONFIG too, not of module arguments alone */
+    bool is_ours;   /* a name with a prefix, on servers that allow names without one */
+    unsigned flags;
+    long long standard; /* the default that CONFIG was given: of a rate 0 */
+} settings[] = {
+    {"bf-error-rate", RATE, &bf_config.rate, 0, 0, true, false, 0, 0},
+    {"bf-initial-size", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, false, 0, 0},
+    {"bf-expansion-factor", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, false, 0, 0},
+    {"memory-usage-limit", NUMBER, &bf_config.memory_limit, 0, LLONG_MAX, true, true,
+     SERVER_CONFIG_MEMORY, 0},
+    {"defrag", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0},
+    {"prefault", FLAG, &bf_config.prefault, 0, 1, true, true, 0, 0},
+    {"ERROR_RATE", RATE, &bf_config.rate, 0, 0, false, false, 0, 0},
+    {"INITIAL_SIZE", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, false, false, 0, 0},
+    {"bloom-fp-rate", RATE, &bf_config.rate, 0, 0, true, true, 0, 0},
+    {"bloom-capacity", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, true, 0, 0},
+    {"bloom-expansion", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, true, 0, 0},
+    {"bloom-memory-usage-limit", NUMBER, &bf_config.memory_limit, 0, LLONG_MAX, true, true,
+     SERVER_CONFIG_MEMORY, 0},
+    {"bloom-defrag-enabled", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0},
+    {"cf-bucket-size", NOTHING, NULL, 1, 255, false, false, 0, 0},
+    {"cf-initial-size", NOTHING, NULL, 2, BF_CAPACITY_MAX, false, false, 0, 0},
+    {"cf-max-iterations", NOTHING, NULL, 1, 65535, false, false, 0, 0},
+    {"cf-expansion-factor", NOTHING, NULL, 0, 32768, false, false, 0, 0},
+    {"cf-max-expansions", NOTHING, NULL, 1, 65536, false, false, 0, 0},
+    {"CF_MAX_EXPANSIONS", NOTHING, NULL, 1, 65536, false, false, 0, 0},
+};
+
+enum { SETTINGS = sizeof settings / sizeof settings[0], TEXT_BYTES = 160 };
+
+static bool is_loading; /* CONFIG's own file is being read */
+static double rate_at_load;
+static server_string *rate_text; /* what CONFIG GET was last told; the server does not free it */
+
+double bf_rate_capped(double rate)
+{
+    return fmin(rate, rate_max);
+}
+
+/* ---- Setting --------------------------------------------------------------------------------- */
+
+/* A number for a setting; false: `text` says why not. */
+static bool set_number(const struct setting *setting, long long number, char text[TEXT_BYTES])
+{
+    if (number < setting->least || number > setting->most) {
+        snprintf(text, TEXT_BYTES, "Value for `%s` must be in the range [%lld, %lld]",
+                 setting->name, setting->least, setting->most);
+        return false;
+    }
+    if (setting->kind == NUMBER)
+        *(long long *)setting->value = number;
+    else if (setting->kind == FLAG)
+        *(int *)setting->value = (int)number;
+    return true;
+}
+
+static bool set_rate(const struct setting *setting, const server_string *word,
+                     char text[TEXT_BYTES])
+{
+    double rate;
+    if (server.StringToDouble(word, &rate) != SERVER_OK || isnan(rate)) {
+        snprintf(text, TEXT_BYTES, "Invalid value for `%s`", setting->name);
+        return false;
+    }
+    if (!(rate > 0 && rate < 1)) {
+        snprintf(text, TEXT_BYTES, "Value for `%s` must be in the range (0.000000, 1.000000)",
+                 setting->name);
+        return false;
+    }
+    if (!is_loading || bf_rate_capped(rate) != rate_at_load)
+        *(double *)setting->value = bf_rate_capped(rate);
+    return true;
+}
+
+static bool set_word(const struct setting *setting, const server_string *word,
+                     char text[TEXT_BYTES])
+{
+    long long number;
+    if (setting->kind == RATE)
+        return set_rate(setting, word, text);
+    if (setting->kind == FLAG && (bf_is_word(word, "yes") || bf_is_word(word, "no")))
+        number = bf_is_word(word, "yes");
+    else if (server.StringToLongLong(word, &number) != SERVER_OK) {
+        snprintf(text, TEXT_BYTES, "Invalid value for `%s`", setting->name);
+        return false;
+    }
+    return set_number(setting, number, text);
+}
+
+/* ---- Module arguments ------------------------------------------------------------------------ */
+
+static const struct setting *find_setting(const server_string *word)
+{
+    for (size_t i = 0; i < SETTINGS; i++)
+        if (bf_is_word(word, settings[i].name))
+            return &settings[i];
+    return NULL;
+}
+
+bool bf_config_arguments(server_context *context, server_string **words, int count)
+{
+    char text[TEXT_BYTES];
+    if (count % 2 != 0) {
+        server.Log(context, "warning", "bloomery: Invalid number of arguments passed");
+        return false;
+    }
+    for (int i = 0; i < count; i += 2) {
+        const struct setting *setting = find_setting(words[i]);
+        if (setting == NULL) {
+            server.Log(context, "warning", "bloomery: Unrecognized option: %s",
+                       server.StringPtrLen(words[i], NULL));
+            return false;
+        }
+        if (!set_word(setting, words[i + 1], text)) {
+            server.Log(context, "warning", "bloomery: %s", text);
+            return false;
+        }
+        if (setting->kind == NOTHING)
+            server.Log(context, "notice", "bloomery: %s is of no use here", setting->name);
+    }
+    return true;
+}
+
+/* ---- CONFIG ---------------------------------------------------------------------------------- */
+
+static int refuse(const char *text, server_string **error)
+{
+    *error = server.CreateString(NULL, text, strlen(text));
+    return SERVER_FAILED;
+}
+
+static long long get_number(const char *name, void *data)
+{
+    const struct setting *setting = data;
+    (void)name;
+    return *(const long long *)setting->value;
+}
+
+static int change_number(const char *name, long long number, void *data, server_string **error)
+{
+    struct setting *setting = data;
+    char text[TEXT_BYTES];
+    (void)name;
+    if (is_loading && number == setting->standard)
+        return SERVER_OK;
+    return set_number(setting, number, text) ? SERVER_OK : refuse(text, error);
+}
+
+static int get_flag(const char *name, void *data)
+{
+    const struct setting *setting = data;
+    (void)name;
+    return *(const int *)setting->value;
+}
+
+static int change_flag(const char *name, int value, void *data, server_string **error)
+{
+    struct setting *setting = data;
+    (void)name;
+    (void)error;
+    if (!is_loading || value != setting->standard)
+        *(int *)setting->value = value;
+    return SERVER_OK;
+}
+
+static server_string *get_rate(const char *name, void *data)
+{
+    const struct setting *setting = data;
+    char text[32];
+    (void)name;
+    if (rate_text != NULL)
+        server.FreeString(NULL, rate_text);
+    snprintf(text, sizeof text, "%.15g", *(const double *)setting->value);
+    rate_text = server.CreateString(NULL, text, strlen(text));
+    return rate_text;
+}
+
+static int change_rate(const char *name, server_string *value, void *data, server_string **error)
+{
+    const struct setting *setting = data;
+    char text[TEXT_BYTES];
+    (void)name;
+    return set_rate(setting, value, text) ? SERVER_OK : refuse(text, error);
+}
+
+static int register_setting(server_context *context, struct setting *setting, unsigned flags)
+{
+    char text[32];
+    switch (setting->kind) {
+    case NUMBER:
+        setting->standard = *(const long long *)setting->value;
+        return server.RegisterNumericConfig(context, setting->name, setting->standard, flags,
+                                            setting->least, setting->most, get_number,
+                                            change_number, NULL, setting);
+    case FLAG:
+        setting->standard = *(const int *)setting->value;
+        return server.RegisterBoolConfig(context, setting->name, (int)setting->standard, flags,
+                                         get_flag, change_flag, NULL, setting);
+    case RATE:
+        snprintf(text, sizeof text, "%.17g", rate_at_load);
+        return server.RegisterStringConfig(context, setting->name, text, flags, get_rate,
+                                           change_rate, NULL, setting);
+    default:
+        return SERVER_OK;
+    }
+}
+
+bool bf_config_register(server_context *context, bool drop_in)
+{
+    const bool has_bare_names = drop_in && !bf_is_valkey(context) &&
+                                server.GetServerVersion != NULL &&
+                                server.GetServerVersion() >= 0x080000;
+    bool all = true;
+    if (server.RegisterNumericConfig == NULL || server.RegisterBoolConfig == NULL ||
+        server.RegisterStringConfig == NULL || server.LoadConfigs == NULL)
+        return true;
+    rate_at_load = bf_config.rate;
+    for (size_t i = 0; i < SETTINGS && all; i++) {
+        struct setting *setting = &settings[i];
+        const bool is_bare = has_bare_names && !setting->is_ours;
+        const unsigned flags = setting->flags | (is_bare ? SERVER_CONFIG_BARE_NAME : 0);
+        if (setting->is_config && register_setting(context, setting, flags) != SERVER_OK) {
+            server.Log(context, "warning", "bloomery: the setting %s can't be had", setting->name);
+            all = false;
+        }
+    }
+    is_loading = true;
+    const bool loaded = server.LoadConfigs(context) == SERVER_OK;
+    is_loading = false;
+    assert(bf_config.rate > 0 && bf_config.rate <= rate_max);
+    return all && loaded;
+}

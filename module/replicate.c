@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What replicas and the AOF get to see.
+ *
+ * A command that made a filter by this server's configuration is not passed on as it came: a server
+ * with another configuration would make another filter of it. What is passed on has all numbers in
+ * it. And of the items only those that changed something are: the others would change nothing there
+ * either, and in a crawl most items are seen already.
+ */
+#include "bf.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static const struct bf_names reference = {"BF.RESERVE", "BF.INSERT", "BF.MADD", "BF.LOADCHUNK"};
+static const struct bf_names own = {"BLOOM.RESERVE", "BLOOM.INSERT", "BLOOM.MADD",
+                                    "BLOOM.LOADCHUNK"};
+
+const struct bf_names *bf_names = &own;
+
+void bf_names_choose(bool drop_in)
+{
+    bf_names = drop_in ? &reference : &own;
+}
+
+/* The creation in one command. Its numbers are those of the filter, to the last digit. */
+static void replicate_creation(server_context *context, const struct bf_change *change)
+{
+    const struct bf_parameters *made = change->created;
+    server_string *const *items = change->items;
+    const long long capacity = (long long)made->capacity;
+    char rate[32];
+    snprintf(rate, sizeof rate, "%.17g", made->rate);
+    if (change->count == 0 && made->growth == 0)
+        server.Replicate(context, bf_names->reserve, "sclc", change->name, rate, capacity,
+                         "NONSCALING");
+    else if (change->count == 0)
+        server.Replicate(context, bf_names->reserve, "sclcl", change->name, rate, capacity,
+                         "EXPANSION", (long long)made->growth);
+    else if (made->growth == 0)
+        server.Replicate(context, bf_names->insert, "sclccccv", change->name, "CAPACITY", capacity,
+                         "ERROR", rate, "NONSCALING", "ITEMS", items, change->count);
+    else
+        server.Replicate(context, bf_names->insert, "sclccclcv", change->name, "CAPACITY", capacity,
+                         "ERROR", rate, "EXPANSION", (long long)made->growth, "ITEMS", items,
+                         change->count);
+}
+
+void bf_changed(server_context *context, const struct bf_change *change)
+{
+    if (change->created == NULL && change->count == 0)
+        return;
+    assert(change->count == 0 || change->items != NULL);
+    if (change->created != NULL)
+        replicate_creation(context, change);
+    else
+        server.Replicate(context, bf_names->madd, "sv", change->name, change->items, change->count);
+    server.SignalModifiedKey(context, change->name);
+    if (change->created != NULL)
+        server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC, "bloom.reserve", change->name);
+    if (change->count > 0)
+        server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC, "bloom.add", change->name);
+}
+
+void bf_loaded(server_context *context, server_string **words, bool created)
+{
+    server_string *const *chunk = words + 1;
+    server.Replicate(context, bf_names->loadchunk, "v", chunk, (size_t)3);
+    server.SignalModifiedKey(context, words[1]);
+    server.NotifyKeyspaceEvent(context, SERVER_EVENT_GENERIC,
+                               created ? "bloom.reserve" : "bloom.add", words[1]);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What several commands say. */
+#include "bf.h"
+
+#include <string.h>
+#include <strings.h>
+
+int bf_fail(server_context *context, const char *text)
+{
+    (void)server.ReplyWithError(context, text);
+    return SERVER_OK;
+}
+
+int bf_fail_not(server_context *context, enum bf_found found)
+{
+    return bf_fail(context, found == BF_MISSING ? "ERR not found" : BF_WRONG_TYPE_TEXT);
+}
+
+const char *bf_add_failure(const struct bf_value *value)
+{
+    bloomery_info info;
+    bf_info_of(value, &info);
+    return info.can_grow ? "ERR problem inserting into filter" : "ERR non scaling filter is full";
+}
+
+bool bf_is_word(const server_string *string, const char *word)
+{
+    size_t bytes;
+    const char *data = server.StringPtrLen(string, &bytes);
+    return bytes == strlen(word) && strncasecmp(data, word, bytes) == 0;
+}
+
+bloomery_key bf_key_of(const server_string *string)
+{
+    size_t bytes;
+    const char *data = server.StringPtrLen(string, &bytes);
+    return bloomery_key_of(data, bytes);
+}

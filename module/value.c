@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a key holds, and the type by which the server knows it. */
+#include "bf.h"
+
+#include <assert.h>
+#include <bloomery/dialect.h>
+#include <bloomery/redisbloom.h>
+#include <string.h>
+
+enum { ENCODING = 4, EFFORT_BYTES = 65536, TOLD_FILTER = 32, TOLD_LINK = 64 };
+
+server_type *bf_type;
+
+/* ---- Making and releasing -------------------------------------------------------------------- */
+
+struct bf_value *bf_value_new(void)
+{
+    struct bf_value *value = server.TryAlloc(sizeof *value);
+    if (value == NULL)
+        return NULL;
+    *value = (struct bf_value){.holders = 1};
+    atomic_fetch_add(&bf_counts.keys, 1);
+    return value;
+}
+
+void bf_value_free(void *value)
+{
+    struct bf_value *held = value;
+    if (held == NULL || atomic_fetch_sub(&held->holders, 1) > 1)
+        return;
+    bloomery_free(held->filter);
+    assert(held->bytes == 0);
+    atomic_fetch_sub(&bf_counts.keys, 1);
+    server.Free(held);
+}
+
+bloomery_status bf_value_create(server_context *context, const struct bf_parameters *parameters,
+                                struct bf_value **value)
+{
+    bloomery_dialect_parameters given = BLOOMERY_DIALECT_PARAMETERS;
+    bloomery_create_options options = BLOOMERY_CREATE_OPTIONS;
+    *value = bf_value_new();
+    if (*value == NULL)
+        return BLOOMERY_OUT_OF_MEMORY;
+    given.keys = parameters->capacity;
+    given.rate = parameters->rate;
+    given.variant = parameters->growth == 0 ? "nonscaling" : "scaling";
+    given.growth = parameters->growth;
+    options.allocator = bf_allocator(*value);
+    bf_limits(context);
+    const bloomery_status status =
+        bloomery_dialect_create(bloomery_dialect_get(BLOOMERY_DIALECT_REDISBLOOM), &given, &options,
+                                &(*value)->filter, NULL);
+    bf_limits(NULL);
+    if (status == BLOOMERY_OK) {
+        bf_populate(*value);
+    } else {
+        bf_value_free(*value);
+        *value = NULL;
+    }
+    return status;
+}
+
+bloomery_status bf_value_from_header(server_context *context, const void *header, size_t bytes,
+                                     struct bf_value **value, bloomery_error *error)
+{
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    *value = bf_value_new();
+    if (*value == NULL)
+        return BLOOMERY_OUT_OF_MEMORY;
+    options.allocator = bf_allocator(*value);
+    bf_limits(context);
+    const bloomery_status status =
+        bloomery_redisbloom_loadchunk(&(*value)->filter, 1, header, bytes, &options, error);
+    bf_limits(NULL);
+    if (status != BLOOMERY_OK) {
+        bf_value_free(*value);
+        *value = NULL;
+    }
+    return status;
+}
+
+/* ---- Facts ----------------------------------------------------------------------------------- */
+
+enum bf_found bf_open(server_context *context, server_string *name, int mode, server_key **key,
+                      struct bf_value **value)
+{
+    *value = NULL;
+    *key = server.OpenKey(context, name, mode);
+    if (*key == NULL || server.KeyType(*key) == SERVER_KEY_EMPTY)
+        return BF_MISSING;
+    if (server.KeyType(*key) != SERVER_KEY_MODULE || server.ModuleTypeGetType(*key) != bf_type)
+        return BF_WRONG_TYPE;
+    *value = server.ModuleTypeGetValue(*key);
+    assert(*value != NULL && (*value)->filter != NULL);
+    return BF_FOUND;
+}
+
+void bf_info_of(const struct bf_value *value, bloomery_info *info)
+{
+    *info = (bloomery_info)BLOOMERY_INFO;
+    bloomery_info_get(value->filter, false, info);
+}
+
+uint64_t bf_told_bytes(const struct bf_value *value)
+{
+    bloomery_info info;
+    bf_info_of(value, &info);
+    return TOLD_FILTER + (uint64_t)TOLD_LINK * info.layers + info.bits / 8;
+}
+
+const uint8_t *bf_header(const struct bf_value *value, size_t *bytes)
+{
+    /* Pages that no header reached are never touched, so this costs nothing. */
+    static uint8_t room[BF_HEADER_FIRST + BF_HEADER_LINK * (size_t)BF_LINKS_MAX];
+    const void *data = room;
+    uint64_t next;
+    assert(bloomery_redisbloom_header_bytes(value->filter) <= sizeof room);
+    const bloomery_status status =
+        bloomery_redisbloom_scandump(value->filter, 0, room, &data, bytes, &next, NULL);
+    assert(status == BLOOMERY_OK && *bytes >= BF_HEADER_FIRST + BF_HEADER_LINK);
+    (void)status;
+    return data;
+}
+
+#define LINK_FIELDS(ROW)  \
+    ROW(0, bytes)         \
+    ROW(8, bits)          \
+    ROW(16, size)         \
+    ROW(24, rate)         \
+    ROW(32, bits_per_key) \
+    ROW(40, probes)       \
+    ROW(44, capacity)     \
+    ROW(52, power)
+
+/* As they lie in memory: the processors that these servers run on put the low byte first. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "headers are little-endian");
+
+void bf_header_read_link(const uint8_t *header, uint32_t index, struct bf_link *link)
+{
+    const uint8_t *at = header + BF_HEADER_FIRST + (size_t)index * BF_HEADER_LINK;
+#define READ(offset, field) memcpy(&link->field, at + (offset), sizeof link->field);
+    LINK_FIELDS(READ)
+#undef READ
+}
+
+void bf_header_write_link(uint8_t *header, uint32_t index, const struct bf_link *link)
+{
+    uint8_t *at = header + BF_HEADER_FIRST + (size_t)index * BF_HEADER_LINK;
+#define WRITE(offset, field) memcpy(at + (offset), &link->field, sizeof link->field);
+    LINK_FIELDS(WRITE)
+#undef WRITE
+}
+
+/* ---- The type -------------------------------------------------------------------------------- */
+
+static size_t memory_of(const void *value)
+{
+    return (size_t)bf_told_bytes(value);
+}
+
+/* A header says what the filter is; then its bits. Spare bytes behind a link do not count. */
+static void digest(server_digest *digest, void *value)
+{
+    const struct bf_value *held = value;
+    bloomery_info info;
+    size_t bytes;
+    const uint8_t *header = bf_header(held, &bytes);
+    bf_info_of(held, &info);
+    server.DigestAddStringBuffer(digest, (const char *)header, bytes);
+    for (uint32_t i = 0; i < info.layers; i++) {
+        struct bf_link link;
+        const void *data;
+        uint64_t room;
+        bf_header_read_link(header, i, &link);
+        (void)bloomery_layer_span(held->filter, i, &data, &room);
+        assert(link.bytes <= room);
+        server.DigestAddStringBuffer(digest, data, (size_t)link.bytes);
+    }
+    server.DigestEndSequence(digest);
+}
+
+/* From some bytes on the server releases values in the background. */
+static size_t release_effort(server_string *key, const void *value)
+{
+    const struct bf_value *held = value;
+    (void)key;
+    return (size_t)(held->bytes / EFFORT_BYTES) + 1;
+}
+
+static void *copy_value(server_string *from, server_string *to, const void *value)
+{
+    const struct bf_value *held = value;
+    bloomery_open_options options = BLOOMERY_OPEN_OPTIONS;
+    struct bf_value *twin = bf_value_new();
+    (void)from;
+    (void)to;
+    if (twin == NULL)
+        return NULL;
+    options.allocator = bf_allocator(twin);
+    if (bloomery_copy(held->filter, &options, &twin->filter, NULL) != BLOOMERY_OK) {
+        bf_value_free(twin);
+        return NULL;
+    }
+    return twin;
+}
+
+bool bf_type_create(server_context *context, bool *is_reference)
+{
+    static const struct server_type_methods methods = {
+        .version = SERVER_TYPE_VERSION,
+        .load = bf_rdb_load,
+        .save = bf_rdb_save,
+        .rewrite = bf_aof_rewrite,
+        .memory = memory_of,
+        .digest = digest,
+        .release = bf_value_free,
+        .release_effort = release_effort,
+        .copy = copy_value,
+        .defrag = bf_defrag,
+    };
+    static const char *const names[] = {"MBbloom--", "bloomery-"};
+    bf_type = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && bf_type == NULL; i++) {
+        assert(strlen(names[i]) == SERVER_TYPE_NAME);
+        bf_type = server.CreateDataType(context, names[i], ENCODING, &methods);
+        *is_reference = i == 0;
+    }
+    return bf_type != NULL;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The module beside a stand-in for a server: what a real one is never made to do. */
+#include "stand_in.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int load(void **state)
+{
+    (void)state;
+    return stand_in_load(NULL);
+}
+
+static void flush(void)
+{
+    stand_in.refuse_at = 0;
+    stand_in_flush();
+    assert_int_equal(stand_in.blocks, 0);
+}
+
+/* Adds numbers, ten at a time. */
+static void add_numbers(const char *key, int from, int to)
+{
+    for (int i = from; i < to; i += 10) {
+        char words[10][16];
+        for (int j = 0; j < 10; j++)
+            snprintf(words[j], sizeof words[j], "%d", i + j);
+        stand_in_ask("bf.madd", key, words[0], words[1], words[2], words[3], words[4], words[5],
+                     words[6], words[7], words[8], words[9], NULL);
+    }
+}
+
+static int count_numbers(const char *key, int from, int to)
+{
+    int found = 0;
+    for (int i = from; i < to; i++) {
+        char word[16];
+        snprintf(word, sizeof word, "%d", i);
+        found += strcmp(stand_in_ask("bf.exists", key, word, NULL), ":1 ") == 0;
+    }
+    return found;
+}
+
+/* Everything that takes memory. Commands may fail; what they did must hold together. */
+static void do_all(void)
+{
+    stand_in_ask("bf.reserve", "a", "0.01", "20", NULL);
+    add_numbers("a", 0, 200);
+    stand_in_ask("bf.insert", "b", "CAPACITY", "5", "ITEMS", "x", "y", "z", NULL);
+    stand_in_ask("bf.add", "c", "x", NULL);
+    if (strncmp(stand_in_ask("bf.info", "a", NULL), "-", 1) != 0) {
+        stand_in_dump("a");
+        (void)stand_in_restore("d");
+        (void)stand_in_copy("a", "e");
+        stand_in_ask("bf.scandump", "a", "0", NULL);
+        stand_in_load_chunk("f", "1");
+    }
+    if (strncmp(stand_in_ask("bf.info", "c", NULL), "-", 1) != 0) {
+        stand_in_dump("c");
+        (void)stand_in_restore("g");
+    }
+}
+
+static void a_refused_allocation_is_an_error_and_loses_nothing(void **state)
+{
+    long refused = 0;
+    (void)state;
+    for (long n = 1; n < 1000; n++) {
+        stand_in.refuse_at = n;
+        do_all();
+        const bool was_refused = stand_in.refuse_at == 0;
+        flush();
+        refused += was_refused;
+        if (!was_refused)
+            break;
+    }
+    assert_in_range(refused, 20, 900);
+}
+
+static void a_refused_link_leaves_what_was_added(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.01", "10", NULL);
+    add_numbers("a", 0, 10);
+    stand_in.refuse_at = 1;
+    assert_string_equal(stand_in_ask("bf.madd", "a", "1", "new", "newer", NULL),
+                        "*2 :0 -ERR problem inserting into filter ");
+    assert_string_equal(stand_in.passed_on, "");
+    assert_string_equal(stand_in_ask("bf.madd", "a", "1", "new", "newer", NULL), "*3 :0 :1 :1 ");
+    flush();
+}
+
+static void defragmentation_moves_every_block_and_no_bit(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.001", "30", NULL);
+    add_numbers("a", 0, 700);
+    const uint64_t before = stand_in_digest("a");
+    for (int round = 0; round < 20; round++) {
+        const long moves = stand_in.moves;
+        stand_in_defrag("a");
+        assert_true(stand_in.moves > moves);
+        assert_int_equal(stand_in_digest("a"), before);
+        assert_int_equal(count_numbers("a", 0, 700), 700);
+    }
+    add_numbers("a", 700, 2000);
+    stand_in_defrag("a");
+    assert_int_equal(count_numbers("a", 0, 2000), 2000);
+    flush();
+}
+
+static void payloads_cut_anywhere_are_refused(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.01", "5", NULL);
+    add_numbers("a", 0, 60);
+    const uint64_t before = stand_in_digest("a");
+    stand_in_dump("a");
+    const size_t whole = stand_in.payload_bytes;
+    for (size_t bytes = 0; bytes < whole; bytes++) {
+        stand_in.payload_bytes = bytes;
+        assert_false(stand_in_restore("a"));
+    }
+    stand_in.payload_bytes = whole;
+    assert_true(stand_in_restore("b"));
+    assert_int_equal(stand_in_digest("b"), before);
+    flush();
+}
+
+static void a_changed_byte_of_a_payload_is_refused_or_kept(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.01", "5", NULL);
+    add_numbers("a", 0, 60);
+    stand_in_dump("a");
+    const size_t whole = stand_in.payload_bytes;
+    for (size_t at = 0; at < whole; at++) {
+        for (int bit = 0; bit < 8; bit++) {
+            stand_in.payload[at] ^= (uint8_t)(1u << bit);
+            if (stand_in_restore("b")) {
+                (void)count_numbers("b", 0, 3);
+                stand_in_ask("bf.debug", "b", NULL);
+            }
+            stand_in.payload[at] ^= (uint8_t)(1u << bit);
+        }
+    }
+    flush();
+}
+
+static void a_function_that_is_missing_is_named(void **state)
+{
+    static const char *const optional[] = {"IsModuleNameBusy", "GetCommand", "DefragAlloc"};
+    (void)state;
+    stand_in.missing = "SaveStringBuffer";
+    assert_int_equal(stand_in_load(NULL), SERVER_FAILED);
+    assert_non_null(strstr(stand_in.log, "RedisModule_SaveStringBuffer"));
+    for (size_t i = 0; i < sizeof optional / sizeof optional[0]; i++) {
+        stand_in.missing = optional[i];
+        assert_int_equal(stand_in_load(NULL), SERVER_OK);
+        assert_string_equal(stand_in_ask("bf.add", "a", "x", NULL), ":1 ");
+        stand_in_defrag("a");
+        flush();
+    }
+    stand_in.missing = NULL;
+    assert_int_equal(stand_in_load(NULL), SERVER_OK);
+}
+
+static void what_is_passed_on_makes_the_same_filter(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.insert", "a", "CAPACITY", "7", "ERROR", "0.25", "ITEMS", "x", "y", "x", NULL);
+    assert_string_equal(stand_in.passed_on,
+                        "BF.INSERT a CAPACITY 7 ERROR 0.25 EXPANSION 2 ITEMS x y; ");
+    stand_in_ask("bf.madd", "a", "x", "z", NULL);
+    assert_string_equal(stand_in.passed_on, "BF.MADD a z; ");
+    stand_in_ask("bloom.madd", "a", "x", "z", NULL);
+    assert_string_equal(stand_in.passed_on, "");
+    stand_in_ask("bf.reserve", "b", "0.5", "9", "NONSCALING", NULL);
+    assert_string_equal(stand_in.passed_on, "BF.RESERVE b 0.25 9 NONSCALING; ");
+    flush();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_refused_allocation_is_an_error_and_loses_nothing),
+        cmocka_unit_test(a_refused_link_leaves_what_was_added),
+        cmocka_unit_test(defragmentation_moves_every_block_and_no_bit),
+        cmocka_unit_test(payloads_cut_anywhere_are_refused),
+        cmocka_unit_test(a_changed_byte_of_a_payload_is_refused_or_kept),
+        cmocka_unit_test(a_function_that_is_missing_is_named),
+        cmocka_unit_test(what_is_passed_on_makes_the_same_filter),
+    };
+    return cmocka_run_group_tests(tests, load, NULL);
+}

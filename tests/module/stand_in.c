@@ -1,0 +1,642 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stand_in.h"
+
+#include <assert.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int RedisModule_OnLoad(server_context *context, server_string **words, int count);
+
+struct server_context {
+    int (*find)(const char *name, void *target); /* the first word of every context */
+};
+
+struct server_string {
+    const char *data;
+    size_t bytes;
+};
+
+struct server_key {
+    char name[64];
+    void *value;
+};
+
+struct server_io {
+    bool failed;
+    size_t at;
+};
+
+struct server_type {
+    struct server_type_methods methods;
+};
+
+struct server_digest {
+    uint64_t sum;
+};
+
+enum { COMMANDS = 32, WORDS = 64 };
+
+struct stand_in stand_in;
+static struct server_key keys[STAND_IN_KEYS];
+static struct server_type type;
+static struct {
+    char name[32];
+    server_function function;
+} commands[COMMANDS];
+static int command_count;
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+/* Blocks are full of what was there before, as a server's are. */
+static void *fake_alloc(size_t bytes)
+{
+    if (stand_in.refuse_at > 0 && --stand_in.refuse_at == 0)
+        return NULL;
+    uint8_t *block = malloc(bytes + 16);
+    if (block == NULL)
+        return NULL;
+    memset(block, 0xa5, bytes + 16);
+    stand_in.blocks++;
+    return block;
+}
+
+static void fake_free(void *memory)
+{
+    assert(memory != NULL);
+    stand_in.blocks--;
+    free(memory);
+}
+
+/* To another place, which the allocator chooses while the old block is still there. */
+static void *fake_defrag(server_defrag *defrag, void *memory)
+{
+    const size_t bytes = malloc_usable_size(memory);
+    (void)defrag;
+    uint8_t *block = malloc(bytes + 16 + 16 * (size_t)(stand_in.moves % 4));
+    assert(block != NULL);
+    memcpy(block, memory, bytes);
+    free(memory);
+    stand_in.moves++;
+    return block;
+}
+
+/* ---- Replies --------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 2, 3))) static void append(char *text, const char *format, ...)
+{
+    const size_t length = strlen(text);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text + length, STAND_IN_TEXT - length, format, list);
+    va_end(list);
+}
+
+static int fake_arity(server_context *context)
+{
+    (void)context;
+    append(stand_in.reply, "-arity ");
+    return SERVER_OK;
+}
+
+static int fake_error(server_context *context, const char *text)
+{
+    (void)context;
+    append(stand_in.reply, "-%s ", text);
+    return SERVER_OK;
+}
+
+static int fake_simple(server_context *context, const char *text)
+{
+    (void)context;
+    append(stand_in.reply, "+%s ", text);
+    return SERVER_OK;
+}
+
+static int fake_number(server_context *context, long long value)
+{
+    (void)context;
+    append(stand_in.reply, ":%lld ", value);
+    return SERVER_OK;
+}
+
+static int fake_bool(server_context *context, int value)
+{
+    return fake_number(context, value);
+}
+
+static int fake_array(server_context *context, long count)
+{
+    (void)context;
+    append(stand_in.reply, "*%ld ", count);
+    return SERVER_OK;
+}
+
+static void fake_length(server_context *context, long count)
+{
+    (void)context;
+    append(stand_in.reply, "=%ld ", count);
+}
+
+static int fake_bulk(server_context *context, const char *data, size_t bytes)
+{
+    (void)context;
+    assert(bytes <= sizeof stand_in.bulk);
+    memcpy(stand_in.bulk, data, bytes);
+    stand_in.bulk_bytes = bytes;
+    append(stand_in.reply, "$%zu ", bytes);
+    return SERVER_OK;
+}
+
+static int fake_null(server_context *context)
+{
+    (void)context;
+    append(stand_in.reply, "_ ");
+    return SERVER_OK;
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+static const char *fake_text(const server_string *string, size_t *bytes)
+{
+    if (bytes != NULL)
+        *bytes = string->bytes;
+    return string->data;
+}
+
+static int fake_to_number(const server_string *string, long long *value)
+{
+    char *end;
+    *value = strtoll(string->data, &end, 10);
+    return *end == '\0' && end != string->data ? SERVER_OK : SERVER_FAILED;
+}
+
+static int fake_to_real(const server_string *string, double *value)
+{
+    char *end;
+    *value = strtod(string->data, &end);
+    return *end == '\0' && end != string->data ? SERVER_OK : SERVER_FAILED;
+}
+
+static server_string *fake_string(server_context *context, const char *data, size_t bytes)
+{
+    (void)context;
+    (void)data;
+    (void)bytes;
+    return NULL; /* only CONFIG makes them, and there is none here */
+}
+
+static void fake_free_string(server_context *context, server_string *string)
+{
+    (void)context;
+    (void)string;
+}
+
+/* ---- Keys ------------------------------------------------------------------------------------ */
+
+static server_key *key_of(const char *name)
+{
+    for (int i = 0; i < STAND_IN_KEYS; i++)
+        if (strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    for (int i = 0; i < STAND_IN_KEYS; i++)
+        if (keys[i].value == NULL) {
+            snprintf(keys[i].name, sizeof keys[i].name, "%s", name);
+            return &keys[i];
+        }
+    abort();
+}
+
+static server_key *fake_open(server_context *context, server_string *name, int mode)
+{
+    (void)context;
+    (void)mode;
+    return key_of(name->data);
+}
+
+static void fake_close(server_key *key)
+{
+    (void)key;
+}
+
+static int fake_key_type(server_key *key)
+{
+    return key->value == NULL ? SERVER_KEY_EMPTY : SERVER_KEY_MODULE;
+}
+
+static server_type *fake_make_type(server_context *context, const char *name, int encoding,
+                                   const struct server_type_methods *methods)
+{
+    (void)context;
+    (void)encoding;
+    assert(strlen(name) == SERVER_TYPE_NAME);
+    type.methods = *methods;
+    return &type;
+}
+
+static server_type *fake_type_of(server_key *key)
+{
+    (void)key;
+    return &type;
+}
+
+static void *fake_value_of(server_key *key)
+{
+    return key->value;
+}
+
+static int fake_set_value(server_key *key, server_type *of, void *value)
+{
+    (void)of;
+    if (key->value != NULL)
+        type.methods.release(key->value);
+    key->value = value;
+    return SERVER_OK;
+}
+
+/* ---- What is passed on ----------------------------------------------------------------------- */
+
+static int fake_replicate(server_context *context, const char *command, const char *format, ...)
+{
+    va_list list;
+    (void)context;
+    append(stand_in.passed_on, "%s", command);
+    va_start(list, format);
+    for (; *format != '\0'; format++) {
+        if (*format == 's')
+            append(stand_in.passed_on, " %s", va_arg(list, server_string *)->data);
+        else if (*format == 'c')
+            append(stand_in.passed_on, " %s", va_arg(list, const char *));
+        else if (*format == 'l')
+            append(stand_in.passed_on, " %lld", va_arg(list, long long));
+        else {
+            server_string **words = va_arg(list, server_string **);
+            const size_t count = va_arg(list, size_t);
+            assert(*format == 'v');
+            for (size_t i = 0; i < count; i++)
+                append(stand_in.passed_on, " %s", words[i]->data);
+        }
+    }
+    va_end(list);
+    append(stand_in.passed_on, "; ");
+    return SERVER_OK;
+}
+
+static int fake_signal(server_context *context, server_string *name)
+{
+    (void)context;
+    (void)name;
+    return SERVER_OK;
+}
+
+static int fake_notify(server_context *context, int kind, const char *event, server_string *name)
+{
+    (void)context;
+    (void)kind;
+    (void)event;
+    (void)name;
+    return SERVER_OK;
+}
+
+/* ---- Payloads -------------------------------------------------------------------------------- */
+
+static void put(server_io *io, const void *data, size_t bytes)
+{
+    assert(io->at + bytes <= sizeof stand_in.payload);
+    memcpy(stand_in.payload + io->at, data, bytes);
+    io->at += bytes;
+}
+
+static bool get(server_io *io, void *data, size_t bytes)
+{
+    if (io->failed || bytes > stand_in.payload_bytes - io->at) {
+        io->failed = true;
+        return false;
+    }
+    memcpy(data, stand_in.payload + io->at, bytes);
+    io->at += bytes;
+    return true;
+}
+
+static void fake_save_number(server_io *io, uint64_t value)
+{
+    put(io, &value, sizeof value);
+}
+
+static uint64_t fake_load_number(server_io *io)
+{
+    uint64_t value = 0;
+    (void)get(io, &value, sizeof value);
+    return value;
+}
+
+static void fake_save_real(server_io *io, double value)
+{
+    put(io, &value, sizeof value);
+}
+
+static double fake_load_real(server_io *io)
+{
+    double value = 0;
+    (void)get(io, &value, sizeof value);
+    return value;
+}
+
+static void fake_save_text(server_io *io, const char *data, size_t bytes)
+{
+    fake_save_number(io, bytes);
+    put(io, data, bytes);
+}
+
+static char *fake_load_text(server_io *io, size_t *bytes)
+{
+    const uint64_t said = fake_load_number(io);
+    if (io->failed || said > stand_in.payload_bytes - io->at) {
+        io->failed = true;
+        return NULL;
+    }
+    char *text = fake_alloc((size_t)said);
+    io->failed = text == NULL;
+    *bytes = (size_t)said;
+    if (text != NULL)
+        (void)get(io, text, (size_t)said);
+    return text;
+}
+
+static int fake_io_error(server_io *io)
+{
+    return io->failed;
+}
+
+static void fake_log_io(server_io *io, const char *level, const char *format, ...)
+{
+    (void)io;
+    (void)level;
+    (void)format;
+}
+
+static void fake_emit(server_io *io, const char *command, const char *format, ...)
+{
+    (void)io;
+    (void)command;
+    (void)format;
+}
+
+static void fake_digest_text(server_digest *digest, const char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        digest->sum = (digest->sum ^ (uint8_t)data[i]) * UINT64_C(0x100000001b3);
+}
+
+static void fake_digest_end(server_digest *digest)
+{
+    digest->sum ^= digest->sum >> 29;
+}
+
+/* ---- The module ------------------------------------------------------------------------------ */
+
+__attribute__((format(printf, 3, 4))) static void
+fake_log(server_context *context, const char *level, const char *format, ...)
+{
+    va_list list;
+    (void)context;
+    (void)level;
+    va_start(list, format);
+    vsnprintf(stand_in.log, sizeof stand_in.log, format, list);
+    va_end(list);
+}
+
+static void fake_attributes(server_context *context, const char *name, int version, int api)
+{
+    (void)context;
+    (void)name;
+    (void)version;
+    assert(api == SERVER_API_VERSION);
+}
+
+static void fake_options(server_context *context, int options)
+{
+    (void)context;
+    (void)options;
+}
+
+static int fake_flags(server_context *context)
+{
+    (void)context;
+    return 0;
+}
+
+static int fake_command(server_context *context, const char *name, server_function function,
+                        const char *flags, int first, int last, int step)
+{
+    (void)context;
+    (void)flags;
+    assert(first == 1 && last == 1 && step == 1 && command_count < COMMANDS);
+    snprintf(commands[command_count].name, sizeof commands[0].name, "%s", name);
+    commands[command_count++].function = function;
+    return SERVER_OK;
+}
+
+static server_reply *fake_call(server_context *context, const char *command, const char *format,
+                               ...)
+{
+    (void)context;
+    (void)command;
+    (void)format;
+    return NULL; /* no other module has anything */
+}
+
+static int fake_reply_type(server_reply *reply)
+{
+    (void)reply;
+    return SERVER_REPLY_NULL;
+}
+
+static server_reply *fake_reply_element(server_reply *reply, size_t index)
+{
+    (void)reply;
+    (void)index;
+    return NULL;
+}
+
+static void fake_free_reply(server_reply *reply)
+{
+    (void)reply;
+}
+
+static const struct server_api fakes = {
+    .TryAlloc = fake_alloc,
+    .Free = fake_free,
+    .Log = fake_log,
+    .SetModuleAttribs = fake_attributes,
+    .SetModuleOptions = fake_options,
+    .GetContextFlags = fake_flags,
+    .CreateCommand = fake_command,
+    .Call = fake_call,
+    .CallReplyType = fake_reply_type,
+    .CallReplyArrayElement = fake_reply_element,
+    .FreeCallReply = fake_free_reply,
+    .WrongArity = fake_arity,
+    .ReplyWithError = fake_error,
+    .ReplyWithSimpleString = fake_simple,
+    .ReplyWithLongLong = fake_number,
+    .ReplyWithArray = fake_array,
+    .ReplyWithMap = fake_array,
+    .ReplySetArrayLength = fake_length,
+    .ReplyWithStringBuffer = fake_bulk,
+    .ReplyWithNull = fake_null,
+    .ReplyWithBool = fake_bool,
+    .StringPtrLen = fake_text,
+    .StringToLongLong = fake_to_number,
+    .StringToDouble = fake_to_real,
+    .CreateString = fake_string,
+    .FreeString = fake_free_string,
+    .OpenKey = fake_open,
+    .CloseKey = fake_close,
+    .KeyType = fake_key_type,
+    .CreateDataType = fake_make_type,
+    .ModuleTypeGetType = fake_type_of,
+    .ModuleTypeGetValue = fake_value_of,
+    .ModuleTypeSetValue = fake_set_value,
+    .Replicate = fake_replicate,
+    .SignalModifiedKey = fake_signal,
+    .NotifyKeyspaceEvent = fake_notify,
+    .SaveUnsigned = fake_save_number,
+    .LoadUnsigned = fake_load_number,
+    .SaveDouble = fake_save_real,
+    .LoadDouble = fake_load_real,
+    .SaveStringBuffer = fake_save_text,
+    .LoadStringBuffer = fake_load_text,
+    .IsIOError = fake_io_error,
+    .LogIOError = fake_log_io,
+    .EmitAOF = fake_emit,
+    .DigestAddStringBuffer = fake_digest_text,
+    .DigestEndSequence = fake_digest_end,
+    .DefragAlloc = fake_defrag,
+};
+
+static int find(const char *name, void *target)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } rows[] = {
+#define FIND_ROW(need, result, name, arguments) {#name, offsetof(struct server_api, name)},
+        SERVER_API(FIND_ROW)
+#undef FIND_ROW
+    };
+    static const char prefix[] = "RedisModule_";
+    server_function found = NULL;
+    if (strncmp(name, prefix, sizeof prefix - 1) != 0)
+        return SERVER_FAILED;
+    name += sizeof prefix - 1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strcmp(rows[i].name, name) == 0 &&
+            (stand_in.missing == NULL || strcmp(stand_in.missing, name) != 0))
+            memcpy(&found, (const char *)&fakes + rows[i].offset, sizeof found);
+    memcpy(target, &found, sizeof found);
+    return found != NULL ? SERVER_OK : SERVER_FAILED;
+}
+
+static server_context context = {find};
+
+/* ---- What the test asks for ------------------------------------------------------------------ */
+
+int stand_in_load(const char *const *words)
+{
+    server_string strings[WORDS];
+    server_string *pointers[WORDS];
+    int count = 0;
+    for (; words != NULL && words[count] != NULL; count++) {
+        strings[count] = (server_string){words[count], strlen(words[count])};
+        pointers[count] = &strings[count];
+    }
+    command_count = 0;
+    return RedisModule_OnLoad(&context, pointers, count);
+}
+
+static const char *run(server_string *strings, int count)
+{
+    server_string *pointers[WORDS];
+    stand_in.reply[0] = stand_in.passed_on[0] = '\0';
+    for (int i = 0; i < count; i++)
+        pointers[i] = &strings[i];
+    for (int i = 0; i < command_count; i++)
+        if (strcmp(commands[i].name, strings[0].data) == 0) {
+            (void)commands[i].function(&context, pointers, count);
+            return stand_in.reply;
+        }
+    abort();
+}
+
+const char *stand_in_ask(const char *command, ...)
+{
+    server_string strings[WORDS] = {{command, strlen(command)}};
+    int count = 1;
+    va_list list;
+    va_start(list, command);
+    for (const char *word; (word = va_arg(list, const char *)) != NULL; count++)
+        strings[count] = (server_string){word, strlen(word)};
+    va_end(list);
+    return run(strings, count);
+}
+
+const char *stand_in_load_chunk(const char *key, const char *iterator)
+{
+    server_string strings[] = {
+        {"bf.loadchunk", 12},
+        {key, strlen(key)},
+        {iterator, strlen(iterator)},
+        {(const char *)stand_in.bulk, stand_in.bulk_bytes},
+    };
+    return run(strings, 4);
+}
+
+void stand_in_flush(void)
+{
+    for (int i = 0; i < STAND_IN_KEYS; i++) {
+        if (keys[i].value != NULL)
+            type.methods.release(keys[i].value);
+        keys[i] = (server_key){.value = NULL};
+    }
+}
+
+void stand_in_dump(const char *key)
+{
+    server_io io = {false, 0};
+    type.methods.save(&io, key_of(key)->value);
+    stand_in.payload_bytes = io.at;
+}
+
+bool stand_in_restore(const char *key)
+{
+    server_io io = {false, 0};
+    void *value = type.methods.load(&io, 4);
+    if (value == NULL)
+        return false;
+    (void)fake_set_value(key_of(key), &type, value);
+    return true;
+}
+
+bool stand_in_copy(const char *from, const char *to)
+{
+    void *value = type.methods.copy(NULL, NULL, key_of(from)->value);
+    if (value != NULL)
+        (void)fake_set_value(key_of(to), &type, value);
+    return value != NULL;
+}
+
+uint64_t stand_in_digest(const char *key)
+{
+    server_digest digest = {UINT64_C(0xcbf29ce484222325)};
+    type.methods.digest(&digest, key_of(key)->value);
+    return digest.sum;
+}
+
+void stand_in_defrag(const char *key)
+{
+    while (type.methods.defrag(NULL, NULL, &key_of(key)->value) != 0)
+        continue;
+}

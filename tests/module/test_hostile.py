@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Payloads that nobody saved: RESTORE and LOADCHUNK refuse them, the key stays, and the server lives.
+
+Some thousand, from a fixed seed. Each payload is right for the server (its checksum fits), so that the
+module gets to see it.
+
+Build: tests/module and module/bloomery.so. Suite: full and server.
+"""
+
+import random
+import struct
+
+from live import PAYLOAD_END, Server, sealed
+from runner import case, main
+
+ROUNDS = 3000
+
+
+def sources(server):
+    """A key of one link and one of several."""
+    server.ask("CONFIG", "SET", "rdbcompression", "no")
+    server.ask("BF.RESERVE", "one", "0.01", 40, "NONSCALING")
+    server.ask("BF.MADD", "one", *range(30))
+    server.ask("BF.RESERVE", "several", "0.01", 4)
+    server.ask("BF.MADD", "several", *range(40))
+    return ["one", "several"]
+
+
+NUMBERS = [0, 1, 7, 63, 64, 65, 255, 65535, 65536, 2 ** 31, 2 ** 32 - 1, 2 ** 40, 2 ** 63 - 1, 2 ** 63, 2 ** 64 - 1]
+
+
+def mutated(rnd, data):
+    """A payload with some of it changed."""
+    data = bytearray(data)
+    for _ in range(rnd.choice([1, 1, 1, 2, 4])):
+        at = rnd.randrange(len(data))
+        way = rnd.randrange(6)
+        if way == 0:
+            data[at] ^= 1 << rnd.randrange(8)
+        elif way == 1:
+            data[at] = rnd.randrange(256)
+        elif way == 2:
+            del data[at:at + rnd.choice([1, 2, 8, 50])]
+        elif way == 3:
+            data[at:at] = bytes(rnd.randrange(256) for _ in range(rnd.choice([1, 4, 9])))
+        elif way == 4:
+            data[at:at + 8] = struct.pack("<Q", rnd.choice(NUMBERS))
+        else:
+            data[at:at + 9] = b"\x81" + struct.pack(">Q", rnd.choice(NUMBERS))
+        if not data:
+            data = bytearray(b"\0")
+    return bytes(data)
+
+
+def use(server, name):
+    """What was taken must work."""
+    server.ask("BF.MEXISTS", name, *range(50))
+    server.ask("BF.MADD", name, *range(50))
+    server.ask("BF.INFO", name)
+    server.ask("BF.DEBUG", name)
+    server.ask("BF.SCANDUMP", name, 0)
+    server.ask("DUMP", name)
+
+
+@case
+def payloads_that_nobody_saved_leave_the_key_as_it_is(c):
+    server = Server(c, arguments=["memory-usage-limit", "50000000"])
+    rnd = random.Random(18)
+    names = sources(server)
+    before = server.digest(*names)
+    payloads = [server.ask("DUMP", name)[:-PAYLOAD_END] for name in names]
+    taken = 0
+    for number in range(ROUNDS):
+        # The first byte is the server's, and so are the nine of the type behind it now and then.
+        payload = rnd.choice(payloads)
+        keep = rnd.choice([1, 10, 10, 10])
+        payload = payload[:keep] + mutated(rnd, payload[keep:])
+        if rnd.random() < 0.1:
+            payload = payload[:rnd.randrange(1, len(payload))]
+        reply = server.ask("RESTORE", "one", 0, sealed(payload), "REPLACE")
+        if reply == "OK":
+            taken += 1
+            if server.ask("TYPE", "one") == "MBbloom--":
+                use(server, "one")
+            server.ask("RESTORE", "one", 0, sealed(payloads[0]), "REPLACE")
+        elif number % 50 == 0:
+            c.expect(server.digest(*names) == before, f"{number}: the key changed")
+    c.expect(server.digest(*names) == before, "the keys changed")
+    c.expect(taken < ROUNDS / 2, f"{taken} of {ROUNDS} were taken")
+    server.ask("FLUSHALL")
+    c.expect(server.info("bf")["bf_memory_bytes"] == "0" and server.info("bf")["bf_keys"] == "0", "memory is lost")
+
+
+@case
+def chunks_that_nobody_dumped_leave_the_key_as_it_is(c):
+    server = Server(c, arguments=["memory-usage-limit", "50000000"])
+    rnd = random.Random(19)
+    names = sources(server)
+    headers = [server.ask("BF.SCANDUMP", name, 0)[1] for name in names]
+    before = server.digest(*names)
+    saved = server.ask("DUMP", "several")
+    taken = 0
+    for number in range(ROUNDS):
+        if rnd.random() < 0.6:
+            reply = server.ask("BF.LOADCHUNK", "new", 1, mutated(rnd, rnd.choice(headers)))
+            if reply == "OK":
+                taken += 1
+                use(server, "new")
+                server.ask("DEL", "new")
+        else:
+            iterator = rnd.choice([rnd.randrange(-5, 300), *NUMBERS[:-2], -2 ** 63])
+            data = bytes(rnd.randrange(256) for _ in range(rnd.choice([0, 1, 8, 48, 49, 200, 5000])))
+            reply = server.ask("BF.LOADCHUNK", "several", iterator, data)
+            if reply == "OK":
+                taken += 1
+                use(server, "several")
+                server.ask("RESTORE", "several", 0, saved, "REPLACE")
+        if number % 50 == 0:
+            c.expect(server.digest(*names) == before, f"{number}: the key changed")
+    c.expect(server.digest(*names) == before, "the keys changed")
+    c.expect(server.ask("PING") == "PONG" and taken > 0, "the server lives")
+    server.ask("FLUSHALL")
+    c.expect(server.info("bf")["bf_memory_bytes"] == "0" and server.info("bf")["bf_keys"] == "0", "memory is lost")
+
+
+@case
+def keys_of_other_types_are_refused(c):
+    server = Server(c)
+    server.ask("SET", "s", "x")
+    wrong = "WRONGTYPE Operation against a key holding the wrong kind of value"
+    for words in (("BF.RESERVE", "s", "0.1", 5), ("BF.ADD", "s", "x"), ("BF.MADD", "s", "x"), ("BF.INSERT", "s", "ITEMS", "x"),
+                  ("BF.CARD", "s"), ("BF.INFO", "s"), ("BF.DEBUG", "s"), ("BF.SCANDUMP", "s", 0), ("BF.LOADCHUNK", "s", 1, "x")):
+        c.expect(server.ask(*words) == wrong, f"{words}")
+    c.expect(server.ask("BF.EXISTS", "s", "x") == 0 and server.ask("BF.MEXISTS", "s", "x", "y") == [0, 0], "nothing is in it")
+    c.expect(server.ask("GET", "s") == b"x", "and it stays")
+    server.ask("BF.ADD", "k", "x")
+    c.expect(server.ask("GET", "k") == wrong and server.ask("SADD", "k", "x") == wrong, "and the reverse")
+
+
+main()

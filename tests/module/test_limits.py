@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits, module arguments, CONFIG and INFO.
+
+Build: tests/module and module/bloomery.so. Suite: full and server.
+"""
+
+from live import MODULE, Server
+from runner import case, main
+
+KEY_BYTES = 1100  # what a filter of BF.ADD's takes more than an empty string; 400 are the goal
+
+
+@case
+def a_filter_beyond_the_limit_is_not_made(c):
+    server = Server(c, arguments=["memory-usage-limit", "100000"])
+    refused = "ERR Insufficient memory to create filter"
+    c.expect(server.ask("BF.RESERVE", "k", "0.01", 1_000_000) == refused, "RESERVE")
+    c.expect(server.ask("BF.INSERT", "k", "CAPACITY", 1_000_000, "ITEMS", "x") == refused, "INSERT")
+    c.expect(server.ask("EXISTS", "k") == 0, "nothing stays")
+    c.expect(server.ask("BF.RESERVE", "k", "0.01", 10_000) == "OK", "a smaller one is made")
+    reply = server.ask("BF.MADD", "k", *range(100_000))
+    c.expect(reply[-1] == "ERR problem inserting into filter" and 10_000 < len(reply) < 90_000, f"{len(reply)}")
+    c.expect(server.ask("BF.MEXISTS", "k", *range(len(reply) - 1)) == [1] * (len(reply) - 1), "what was added stays")
+    c.expect(int(server.info("bf")["bf_memory_bytes"]) <= 100_000, f"{server.info('bf')}")
+    c.expect(server.ask("CONFIG", "SET", "bf.memory-usage-limit", "10mb") == "OK", "the limit can be raised")
+    c.expect(server.ask("BF.ADD", "k", "a new one") == 1, "and the filter grows")
+    # A header that asks for a GiB.
+    source = Server(c, "source")
+    source.ask("BF.RESERVE", "k", "0.0001", 1 << 29)
+    header = source.ask("BF.SCANDUMP", "k", 0)[1]
+    c.expect(server.ask("BF.LOADCHUNK", "l", 1, header) == refused, "LOADCHUNK")
+    c.expect(int(server.info("bf")["bf_refusals"]) >= 4, f"{server.info('bf')}")
+
+
+@case
+def maxmemory_is_kept_before_anything_is_taken(c):
+    server = Server(c, options=["--maxmemory", "64mb"])
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 1 << 30) == "ERR Insufficient memory to create filter", "1.8 GiB")
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 1 << 20) == "OK", "1.8 MiB")
+
+
+@case
+def capacities_that_cannot_be_are_errors(c):
+    server = Server(c)
+    for rate in ("1e-300", "5e-324", "1e-15"):
+        reply = server.ask("BF.RESERVE", "k", rate, 1 << 30)
+        c.expect(reply == "OK" or "create filter" in reply, f"{rate}: {reply}")
+        server.ask("DEL", "k")
+    c.expect(server.ask("PING") == "PONG", "the server lives")
+
+
+@case
+def a_large_filter_takes_no_memory_before_it_is_used(c):
+    server = Server(c, arguments=["prefault", "no"])
+    before = int(server.info("memory")["used_memory_rss"])
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 500_000_000) == "OK", "0.9 GB")
+    server.ask("BF.ADD", "k", "x")
+    after = int(server.info("memory")["used_memory_rss"])
+    c.expect(after - before < 50_000_000, f"{after - before} bytes were touched")
+
+
+@case
+def pages_of_a_large_filter_are_taken_in_the_background(c):
+    server = Server(c)
+    before = int(server.info("memory")["used_memory_rss"])
+    c.expect(server.ask("BF.RESERVE", "k", "0.001", 30_000_000) == "OK", "54 MB")
+    size = server.ask("BF.INFO", "k", "SIZE")[0]
+    server.wait_for(lambda: int(server.info("bf")["bf_populated_bytes"]) >= size - 200, "populated")
+    server.wait_for(lambda: int(server.info("memory")["used_memory_rss"]) - before > size // 2, "the pages are there")
+    c.expect(server.ask("BF.CARD", "k") == 0 and server.ask("BF.EXISTS", "k", "x") == 0, "and nothing is in it")
+
+
+@case
+def a_filter_may_be_unlinked_while_its_pages_are_taken(c):
+    server = Server(c)
+    for number in range(20):
+        server.ask("BF.RESERVE", "k", "0.001", 300_000_000)
+        server.ask("BF.ADD", "k", number)
+        server.ask(("UNLINK", "DEL")[number % 2], "k")
+    server.wait_for(lambda: server.info("bf")["bf_populating"] == "0", "the thread is done")
+    server.wait_for(lambda: server.info("bf")["bf_memory_bytes"] == "0", "all is released")
+    c.expect(server.info("bf")["bf_keys"] == "0", f"all is released once: {server.info('bf')}")
+
+
+@case
+def arguments_and_config_decide_defaults(c):
+    server = Server(c, arguments=["ERROR_RATE", "0.001", "INITIAL_SIZE", "500", "bf-expansion-factor", "3",
+                                  "CF_MAX_EXPANSIONS", "16", "cf-bucket-size", "4"])
+    server.ask("BF.ADD", "k", "x")
+    c.expect(server.ask("BF.INFO", "k", "CAPACITY") == [500] and server.ask("BF.INFO", "k", "EXPANSION") == [3], "arguments")
+    c.expect(b"ratio:0.0005" in server.ask("BF.DEBUG", "k")[1], "arguments")
+    for name, value in (("bf-error-rate", "0.02"), ("bf-initial-size", "77"), ("bf-expansion-factor", "0")):
+        c.expect(server.ask("CONFIG", "SET", "bf." + name, value) == "OK", name)
+        c.expect(server.ask("CONFIG", "GET", "bf." + name)[1] == value.encode(), name)
+    c.expect(server.ask("CONFIG", "GET", "bf.bloom-capacity")[1] == b"77", "a second name")
+    server.ask("BF.ADD", "l", "x")
+    c.expect(server.ask("BF.INFO", "l", "CAPACITY") == [77] and server.ask("BF.INFO", "l", "EXPANSION") == [None], "CONFIG")
+    for name, value, text in (("bf-error-rate", "2", "Value for `bf-error-rate` must be in the range (0.000000, 1.000000)"),
+                              ("bf-error-rate", "x", "Invalid value for `bf-error-rate`"),
+                              ("bf-initial-size", "0", "between 1 and 1073741824")):
+        c.expect(text in server.ask("CONFIG", "SET", "bf." + name, value), f"{name} {value}")
+
+
+@case
+def a_file_of_settings_counts_whichever_name_it_has(c):
+    server = Server(c)
+    server.stop()
+    server.options = ["--save", "", "--loadmodule", MODULE, "--bf.bf-initial-size", "321", "--bf.bloom-fp-rate", "0.003",
+                      "--bf.bloom-expansion", "5"]
+    server.start()
+    server.ask("BF.ADD", "k", "x")
+    c.expect(server.ask("BF.INFO", "k", "CAPACITY") == [321] and server.ask("BF.INFO", "k", "EXPANSION") == [5], "names")
+    c.expect(b"ratio:0.0015" in server.ask("BF.DEBUG", "k")[1], "names")
+
+
+@case
+def wrong_arguments_refuse_to_load_with_the_reason(c):
+    good = Server(c)
+    good.stop()
+    for number, (arguments, reason) in enumerate([
+            (["bf-error-rate"], "Invalid number of arguments passed"), (["nonsense", "1"], "Unrecognized option: nonsense"),
+            (["bf-error-rate", "x"], "Invalid value for `bf-error-rate`"),
+            (["INITIAL_SIZE", "0"], "Value for `INITIAL_SIZE` must be in the range [1, 1073741824]")]):
+        bad = good
+        bad.options = [*good.options[:good.options.index("--loadmodule") + 2], *arguments]
+        c.expect(bad.refuses_to_start(), f"{arguments} are taken")
+        c.expect(reason in bad.log(), f"{number}: no reason for {arguments}")
+
+
+@case
+def a_default_key_takes_little_more_than_a_string(c):
+    server = Server(c)
+    taken = {}
+    for name, words in (("filter", ["BF.ADD", "k%06d", "x"]), ("string", ["SET", "k%06d", ""])):
+        server.ask("FLUSHALL")
+        before = int(server.info("memory")["used_memory"])
+        for number in range(4096):
+            server.ask(*(word % number if "%" in word else word for word in words))
+        taken[name] = (int(server.info("memory")["used_memory"]) - before) / 4096
+    c.expect(taken["filter"] - taken["string"] <= KEY_BYTES, f"{taken}")
+
+
+@case
+def info_counts_what_is_there_and_what_was_done(c):
+    server = Server(c)
+    server.ask("BF.RESERVE", "k", "0.01", 10)
+    server.ask("BF.MADD", "k", *range(30))
+    server.ask("BF.ADD", "k", 1)
+    info = server.info("bf")
+    c.expect(info["bf_keys"] == "1" and info["bf_adds"] == "31" and info["bf_scale_outs"] == "1", f"{info}")
+    c.expect(int(info["bf_new_items"]) <= 30 and int(info["bf_memory_bytes"]) > 100, f"{info}")
+
+
+main()
