@@ -17,11 +17,14 @@ need = @scripts/install-packages
 
 help:
 	@echo 'make demo        build, then the main job: 20 million IDs, 10 million questions'
+	@echo 'make demo-server  the module for Redis and Valkey in a server of its own: reserve, add, restart, ask again'
 	@echo 'make check       build, then every quick test (a minute or two)'
 	@echo 'make check-long  all tests: those that CI runs besides, and the long ones'
 	@echo 'make bench       benchmarks beside other systems (minutes); make bench-all: all sizes, and docs/benchmarks.md'
 	@echo 'make bench-corpora  dedupe of documents beside its peers (two GB, minutes)'
 	@echo 'make bench-python   the Python package beside a set (half a minute)'
+	@echo 'make web         the explorer, a page in one file: $(BUILD)-web/explorer.html'
+	@echo 'make check-web   the same, then its tests in a browser without a window'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall   remove what make install has installed'
 	@echo 'make format      format every C file'
@@ -40,6 +43,15 @@ demo:
 	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
 	@ninja --quiet -C $(BUILD) tool/bloomery lineage/bloomery-experiment
 	@$(BUILD)/lineage/bloomery-experiment --without sha384-slices
+
+# The module of servers in a server of its own, on this machine alone, for as long as it takes.
+.PHONY: demo-server
+demo-server:
+	$(need) server
+	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
+	@meson configure $(BUILD) -Dmodule=enabled
+	@ninja --quiet -C $(BUILD) tool/bloomery module/bloomery.so
+	@module/demo.py $(BUILD)
 
 # A directory that was configured before cmocka was there learns of it here, once.
 $(BUILD)/tests-enabled: $(BUILD)/build.ninja
@@ -79,13 +91,31 @@ bench-all: build-bench
 bench-corpora: build-bench
 	@bench/corpora.py $(BUILD)-bench $(BENCH)
 
+# The explorer: the library as WebAssembly, and the page around it. npm fetches what makes the page.
+.PHONY: need-node web check-web
+need-node:
+	@command -v npm >/dev/null || scripts/install-packages node
+
+web: need-node
+	$(need) wasm-page
+	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
+	@ninja --quiet -C $(BUILD) tool/bloomery
+	@scripts/build-web $(BUILD)-web $(BUILD)/tool/bloomery
+
+check-web: need-node
+	$(need) web
+	@$(MAKE) --silent --no-print-directory $(BUILD)/build.ninja
+	@ninja --quiet -C $(BUILD) tool/bloomery
+	@scripts/check-web $(BUILD)-web $(BUILD)/tool/bloomery
+
 # What is installed is a build of its own: type release, without asserts and without the switches that only
-# tests need. The cache of the dynamic linker is told where it is the system's own directories.
+# tests need. The explorer comes along if `make web` has made it. The cache of the dynamic linker is told where
+# it is the system's own directories.
 install:
 	$(need) demo
 	@test -f $(BUILD)-release/build.ninja || \
 		meson setup $(BUILD)-release --buildtype=release -Dtests=disabled $(MESON_OPTIONS)
-	@meson configure $(BUILD)-release --prefix $(PREFIX)
+	@meson configure $(BUILD)-release --prefix $(PREFIX) -Dexplorer=$(abspath $(wildcard $(BUILD)-web/explorer.html))
 	@ninja --quiet -C $(BUILD)-release
 	@meson install -C $(BUILD)-release --no-rebuild
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
@@ -112,4 +142,4 @@ lint:
 	@scripts/lint $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-release $(BUILD)-bench
+	rm -rf $(BUILD) $(BUILD)-release $(BUILD)-bench $(BUILD)-web

@@ -12,9 +12,9 @@
 #include <zlib.h>
 
 static const struct tool_command *const commands[] = {
-    &cmd_plan,    &cmd_build,   &cmd_add,  &cmd_remove,   &cmd_query,
-    &cmd_dedupe,  &cmd_merge,   &cmd_fold, &cmd_convert,  &cmd_dialects,
-    &cmd_compare, &cmd_inspect, &cmd_plot, &cmd_generate, &cmd_sieve,
+    &cmd_plan,  &cmd_build,   &cmd_add,      &cmd_remove,   &cmd_query,   &cmd_dedupe,
+    &cmd_merge, &cmd_fold,    &cmd_convert,  &cmd_dialects, &cmd_compare, &cmd_inspect,
+    &cmd_plot,  &cmd_explore, &cmd_generate, &cmd_sieve,
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -52,7 +52,8 @@ static const struct {
     {"create", "build"},   {"new", "build"},     {"make", "build"},        {"init", "build"},
     {"reserve", "build"},  {"uniq", "dedupe"},   {"unique", "dedupe"},     {"distinct", "dedupe"},
     {"delete", "remove"},  {"rm", "remove"},     {"diff", "compare"},      {"export", "convert"},
-    {"import", "convert"}, {"estimate", "plan"}, {"version", "--version"},
+    {"import", "convert"}, {"estimate", "plan"}, {"version", "--version"}, {"open", "explore"},
+    {"view", "explore"},
 };
 
 static const char *name_here(const char *name)

@@ -55,6 +55,7 @@ extern const struct tool_command cmd_dialects;
 extern const struct tool_command cmd_compare;
 extern const struct tool_command cmd_inspect;
 extern const struct tool_command cmd_plot;
+extern const struct tool_command cmd_explore;
 extern const struct tool_command cmd_generate;
 extern const struct tool_command cmd_sieve;
 

@@ -17,7 +17,7 @@ def listed(c, line):
 
 def commands(c):
     tops = listed(c, "--help")
-    c.expect(len(tops) >= 14, f"the list of commands: {tops}")
+    c.expect(len(tops) >= 16, f"the list of commands: {tops}")
     parts = [f"sieve {part}" for part in listed(c, "sieve --help")]
     c.expect(len(parts) >= 10, f"the list of the sieve's commands: {parts}")
     return tops + parts
@@ -215,7 +215,8 @@ def names_of_other_programs_lead_to_the_command(c):
                        ("create", "build"), ("contains", "query"), ("info", "inspect"),
                        ("union", "merge"), ("uniq", "dedupe"), ("new", "build"),
                        ("version", "--version"), ("delete", "remove"), ("size", "inspect"),
-                       ("distinct", "dedupe"), ("grep", "query"), ("reserve", "build")):
+                       ("distinct", "dedupe"), ("grep", "query"), ("reserve", "build"),
+                       ("open", "explore"), ("view", "explore")):
         c.expect(here in known and name not in known, f"{name} is {here}")
         said = (f"bloomery: unknown command '{name}'; its name here is '{here}'\n"
                 "try 'bloomery --help'\n")

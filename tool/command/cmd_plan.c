@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "base/numbers.h"
 #include "base/out.h"
+#include "command/plan_rows.h"
+#include "command/plan_url.h"
 #include "command/rate_tables.h"
 #include "command/sieve/sieve_plan.h"
 #include "command/what_if.h"
@@ -21,6 +23,7 @@ static const char help[] =
     "bloomery plan --bits-per-key B [--probes K] [-n N | --memory SIZE]\n"
     "bloomery plan --sieve -n N [--memory SIZE]\n"
     "bloomery plan --table [classic|clickhouse]\n"
+    "bloomery plan --url -n N [-p RATE] [option...]\n"
     "\n"
     "Reports what Bloom filters take, kind by kind, before one is made: memory,\n"
     "rate, speed. Give any two of the number of keys, the rate and the memory; the\n"
@@ -49,6 +52,11 @@ static const char help[] =
     "                       probes: the classic table (default), or clickhouse, the\n"
     "                       one that ClickHouse sizes by\n"
     "      --json           one JSON object, numbers unrounded\n"
+    "      --url            the address of the explorer's calculator with this plan.\n"
+    "                       Takes two of -n, -p and --memory, or -n alone, and\n"
+    "                       --kind, --blocks and --probes\n"
+    "      --page PAGE      PAGE in place of the explorer that is installed: a path,\n"
+    "                       or an address (https://...)\n"
     "\n" TOOL_SIEVE_PLAN_HELP "\n"
     "Columns:\n"
     "  blocks   blocks per key, of 512 bits or counters each\n"
@@ -62,48 +70,8 @@ static const char help[] =
     "  bloomery plan -p 1e-6 --memory 512MiB --json\n"
     "  bloomery plan --bits-per-key 10 --probes 3\n"
     "  bloomery plan --sieve -n 1e9 --memory 18MB\n"
-    "  bloomery plan --table clickhouse\n";
-
-/* The options; 0 if not given. */
-struct wish {
-    uint64_t keys;
-    double rate;
-    uint64_t memory;
-    bloomery_kind kind;
-    uint64_t grow_to;
-    uint32_t counter_bits; /* 0: not given */
-    double bits_per_key;
-    bloomery_plan_options options;
-    bool json;
-    bool in_use;       /* an option was given that is for plans */
-    const char *table; /* NULL: a plan */
-    bool sieve;        /* a plan of that instead */
-    bool for_filters;  /* an option was given that is for filters alone */
-    struct tool_sieve_wish of_sieve;
-};
-
-struct row {
-    bloomery_kind kind;
-    uint32_t blocks;
-    bool solved;
-    bool fits;
-    bool recommended;
-    bloomery_plan plan;
-    bloomery_error error; /* why it could not be solved */
-};
-
-/* The rows there are: every kind of this version, blocked and counting with every number of blocks.
- * Scalable ones only by name: they are not for a known number of keys. */
-static const struct {
-    bloomery_kind kind;
-    uint32_t blocks;
-} shapes[] = {
-    {BLOOMERY_BLOCKED, 1},  {BLOOMERY_BLOCKED, 2},  {BLOOMERY_BLOCKED, 3},  {BLOOMERY_BLOCKED, 4},
-    {BLOOMERY_CLASSIC, 0},  {BLOOMERY_COUNTING, 1}, {BLOOMERY_COUNTING, 2}, {BLOOMERY_COUNTING, 3},
-    {BLOOMERY_COUNTING, 4}, {BLOOMERY_SCALABLE, 0}, {BLOOMERY_STATIC, 0},
-};
-
-enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+    "  bloomery plan --table clickhouse\n"
+    "  xdg-open \"$(bloomery plan --url -n 20M -p 0.01)\"\n";
 
 /* ---- The command line ------------------------------------------------------------------------ */
 
@@ -119,6 +87,8 @@ enum {
     OPTION_TABLE,
     OPTION_SIEVE,
     OPTION_JSON,
+    OPTION_URL,
+    OPTION_PAGE,
 };
 
 static const struct option options[] = {
@@ -137,10 +107,12 @@ static const struct option options[] = {
     {"sieve", no_argument, NULL, OPTION_SIEVE},
     TOOL_SIEVE_PLAN_OPTIONS,
     {"json", no_argument, NULL, OPTION_JSON},
+    {"url", no_argument, NULL, OPTION_URL},
+    {"page", required_argument, NULL, OPTION_PAGE},
     {NULL, 0, NULL, 0},
 };
 
-static bool take_option(struct wish *wish, int option)
+static bool take_option(struct tool_plan_wish *wish, int option)
 {
     wish->in_use |= option != OPTION_TABLE && option != OPTION_JSON;
     wish->for_filters |= option >= OPTION_KIND && option <= OPTION_PROBES;
@@ -174,12 +146,18 @@ static bool take_option(struct wish *wish, int option)
     case OPTION_JSON:
         wish->json = true;
         return true;
+    case OPTION_URL:
+        wish->url = true;
+        return true;
+    case OPTION_PAGE:
+        wish->page = optarg;
+        return true;
     default:
         return tool_sieve_plan_option(&wish->of_sieve, option);
     }
 }
 
-static bool fits_together(struct wish *wish)
+static bool fits_together(struct tool_plan_wish *wish)
 {
     if (wish->options.blocks_per_key > 0 && wish->kind == BLOOMERY_CLASSIC) {
         tool_usage("--blocks is for blocked filters; a classic one has none");
@@ -216,79 +194,13 @@ static bool fits_together(struct wish *wish)
     return true;
 }
 
-static const char *kind_name(const struct row *row)
-{
-    return bloomery_kind_name((int)row->kind);
-}
-
-enum { NAME_BYTES = 64 };
-
-/* "blocked with 2 blocks", "classic". */
-static const char *full_name(char *name, const struct row *row)
-{
-    char blocks[32] = "";
-    if (row->blocks > 0)
-        snprintf(blocks, sizeof(blocks), " with %u block%s", row->blocks,
-                 row->blocks == 1 ? "" : "s");
-    snprintf(name, NAME_BYTES, "%s%s", kind_name(row), blocks);
-    return name;
-}
-
-/* ---- Solving --------------------------------------------------------------------------------- */
-
-/* Solves for the unknown of the three. If there is none, memory is a limit, not part of the
- * plan. */
-static bool solve(const struct wish *wish, bloomery_kind kind, uint32_t blocks, bloomery_plan *plan,
-                  bloomery_error *error)
-{
-    bloomery_plan_options with_blocks = wish->options;
-    with_blocks.blocks_per_key = blocks;
-    with_blocks.cell_bits = wish->counter_bits;
-    *plan = (bloomery_plan){.kind = kind, .keys = wish->keys, .rate = wish->rate};
-    if (wish->keys == 0 || wish->rate == 0)
-        plan->bytes = wish->memory;
-    return bloomery_plan_solve(plan, &with_blocks, error) == BLOOMERY_OK;
-}
-
-/* Kinds with a purpose that the table does not weigh: only --kind shows them. */
-static bool only_by_name(bloomery_kind kind)
-{
-    return kind == BLOOMERY_SCALABLE || kind == BLOOMERY_COUNTING;
-}
-
-/* Whether something is wanted that static filters do not have: then the table has none. */
-static bool not_static(const struct wish *wish)
-{
-    return wish->options.folds + wish->options.probes + wish->options.blocks_per_key > 0;
-}
-
-/* All wanted rows, and the plan that `build` would follow. Returns how many. */
-static size_t solve_rows(const struct wish *wish, const bloomery_plan *chosen, struct row *rows)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < SHAPES; i++) {
-        struct row row = {.kind = shapes[i].kind, .blocks = shapes[i].blocks};
-        if (wish->kind != BLOOMERY_KIND_DEFAULT ? row.kind != wish->kind : only_by_name(row.kind))
-            continue;
-        if (wish->kind == BLOOMERY_KIND_DEFAULT && row.kind == BLOOMERY_STATIC && not_static(wish))
-            continue;
-        if (wish->options.blocks_per_key > 0 && row.blocks != wish->options.blocks_per_key)
-            continue;
-        row.solved = solve(wish, row.kind, row.blocks, &row.plan, &row.error);
-        row.fits = row.solved && (wish->memory == 0 || row.plan.bytes <= wish->memory);
-        row.recommended = row.solved && row.kind == chosen->kind &&
-                          (row.kind == BLOOMERY_SCALABLE || row.blocks == chosen->blocks_per_key);
-        rows[count++] = row;
-    }
-    return count;
-}
-
 /* ---- The line to copy ------------------------------------------------------------------------ */
 
 enum { LINE_BYTES = 240 };
 
 /* Without --kind and --blocks if they would be chosen anyway. */
-static const char *build_line(char *line, const struct wish *wish, const struct row *row)
+static const char *build_line(char *line, const struct tool_plan_wish *wish,
+                              const struct tool_plan_row *row)
 {
     char rate[TOOL_NUMBER_BYTES], how[3 * TOOL_NUMBER_BYTES];
     char kind[32] = "", counters[32] = "", blocks[32] = "", folds[32] = "";
@@ -299,7 +211,7 @@ static const char *build_line(char *line, const struct wish *wish, const struct 
     else
         snprintf(how, sizeof(how), "--memory %llu", (unsigned long long)wish->memory);
     if (row->kind != BLOOMERY_BLOCKED)
-        snprintf(kind, sizeof(kind), " --kind %s", kind_name(row));
+        snprintf(kind, sizeof(kind), " --kind %s", tool_plan_kind_name(row));
     if (wish->counter_bits > 0)
         snprintf(counters, sizeof(counters), " --counter-bits %u", wish->counter_bits);
     if (row->blocks > 0 && (!row->recommended || wish->options.blocks_per_key > 0))
@@ -313,7 +225,7 @@ static const char *build_line(char *line, const struct wish *wish, const struct 
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-static void print_title(struct tool_out *out, const struct wish *wish)
+static void print_title(struct tool_out *out, const struct tool_plan_wish *wish)
 {
     char keys[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES],
         memory[TOOL_NUMBER_BYTES];
@@ -332,15 +244,16 @@ static void print_title(struct tool_out *out, const struct wish *wish)
                         wish->memory > 0 ? memory : "");
 }
 
-static void print_row(struct tool_out *out, const struct wish *wish, const struct row *row)
+static void print_row(struct tool_out *out, const struct tool_plan_wish *wish,
+                      const struct tool_plan_row *row)
 {
     char keys[TOOL_NUMBER_BYTES], memory[TOOL_NUMBER_BYTES], rate[TOOL_NUMBER_BYTES],
         odds[TOOL_NUMBER_BYTES], blocks[16] = "-";
     const bloomery_plan *plan = &row->plan;
     if (row->blocks > 0)
         snprintf(blocks, sizeof(blocks), "%u", row->blocks);
-    tool_out_format(out, "%c %-8s %6s %7u", row->recommended ? '*' : ' ', kind_name(row), blocks,
-                    plan->probes);
+    tool_out_format(out, "%c %-8s %6s %7u", row->recommended ? '*' : ' ', tool_plan_kind_name(row),
+                    blocks, plan->probes);
     if (wish->keys == 0)
         tool_out_format(out, " %19s", tool_format_count(keys, plan->keys));
     tool_out_format(out, " %10s %9.2f %10s %15s %6.2fx %8.2f %8.2f\n",
@@ -349,17 +262,19 @@ static void print_row(struct tool_out *out, const struct wish *wish, const struc
                     plan->limit_ratio, plan->absent_cache_lines, plan->present_cache_lines);
 }
 
-static void print_left_out(struct tool_out *out, const struct row *row)
+static void print_left_out(struct tool_out *out, const struct tool_plan_row *row)
 {
-    char size[TOOL_NUMBER_BYTES], name[NAME_BYTES];
+    char size[TOOL_NUMBER_BYTES], name[TOOL_PLAN_NAME_BYTES];
     if (row->solved)
-        tool_out_format(out, "Left out: %s, which needs %s.\n", full_name(name, row),
+        tool_out_format(out, "Left out: %s, which needs %s.\n", tool_plan_full_name(name, row),
                         tool_format_size(size, row->plan.bytes));
     else
-        tool_out_format(out, "Left out: %s: %s.\n", full_name(name, row), row->error.text);
+        tool_out_format(out, "Left out: %s: %s.\n", tool_plan_full_name(name, row),
+                        row->error.text);
 }
 
-static int print_text(const struct wish *wish, const struct row *rows, size_t count)
+static int print_text(const struct tool_plan_wish *wish, const struct tool_plan_row *rows,
+                      size_t count)
 {
     struct tool_out out;
     char line[LINE_BYTES];
@@ -389,12 +304,12 @@ static int print_text(const struct wish *wish, const struct row *rows, size_t co
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static json_t *row_object(const struct wish *wish, const struct row *row)
+static json_t *row_object(const struct tool_plan_wish *wish, const struct tool_plan_row *row)
 {
     char line[LINE_BYTES];
     const bloomery_plan *plan = &row->plan;
     json_t *object = tool_json_object();
-    tool_json_add(object, "kind", tool_json_text(kind_name(row)));
+    tool_json_add(object, "kind", tool_json_text(tool_plan_kind_name(row)));
     tool_json_add(object, "lines", tool_json_count(row->blocks));
     tool_json_add(object, "blocks_per_key", tool_json_count(row->blocks));
     tool_json_add(object, "fits", tool_json_bool(row->fits));
@@ -421,7 +336,8 @@ static json_t *row_object(const struct wish *wish, const struct row *row)
     return object;
 }
 
-static int print_json(const struct wish *wish, const struct row *rows, size_t count)
+static int print_json(const struct tool_plan_wish *wish, const struct tool_plan_row *rows,
+                      size_t count)
 {
     json_t *report = tool_json_report("plan");
     json_t *queried = tool_json_object();
@@ -448,11 +364,11 @@ static int print_json(const struct wish *wish, const struct row *rows, size_t co
 /* ---- What if --------------------------------------------------------------------------------- */
 
 /* Memory for a rate, or keys, with probes that the user chose: nothing is recommended. */
-static int plan_with_probes(const struct wish *wish)
+static int plan_with_probes(const struct tool_plan_wish *wish)
 {
-    struct row rows[SHAPES];
+    struct tool_plan_row rows[TOOL_PLAN_ROWS];
     const bloomery_plan none = BLOOMERY_PLAN;
-    const size_t count = solve_rows(wish, &none, rows);
+    const size_t count = tool_plan_solve_rows(wish, &none, rows);
     bool any = false;
     for (size_t i = 0; i < count; i++)
         any |= rows[i].solved;
@@ -461,10 +377,9 @@ static int plan_with_probes(const struct wish *wish)
     return wish->json ? print_json(wish, rows, count) : print_text(wish, rows, count);
 }
 
-/* --bits-per-key and --probes. If the size is known the rate follows; else a solver finds it. */
-static int plan_what_if(struct wish *wish)
+static struct tool_what_if what_if_of(const struct tool_plan_wish *wish)
 {
-    struct tool_what_if what = {
+    return (struct tool_what_if){
         .keys = wish->keys,
         .memory = wish->memory,
         .rate = wish->rate,
@@ -475,6 +390,12 @@ static int plan_what_if(struct wish *wish)
         .folds = wish->options.folds,
         .json = wish->json,
     };
+}
+
+/* --bits-per-key and --probes. If the size is known the rate follows; else a solver finds it. */
+static int plan_what_if(struct tool_plan_wish *wish)
+{
+    struct tool_what_if what = what_if_of(wish);
     if (!tool_what_if_fits(&what, &wish->kind) || !fits_together(wish))
         return TOOL_ERROR;
     if (wish->rate > 0)
@@ -489,30 +410,30 @@ static int plan_what_if(struct wish *wish)
 
 /* All three numbers are given and do not go together: says what needs how much, and what would fit.
  */
-static int refuse(const struct wish *wish, const bloomery_plan *chosen, const struct row *rows,
-                  size_t count)
+static int refuse(const struct tool_plan_wish *wish, const bloomery_plan *chosen,
+                  const struct tool_plan_row *rows, size_t count)
 {
     char keys[TOOL_NUMBER_BYTES], odds[TOOL_NUMBER_BYTES], needed[TOOL_NUMBER_BYTES],
         given[TOOL_NUMBER_BYTES], fits[TOOL_NUMBER_BYTES];
-    char message[512], name[NAME_BYTES];
+    char message[512], name[TOOL_PLAN_NAME_BYTES];
     int length =
         snprintf(message, sizeof(message), "%s keys at a rate of %s need %s and --memory is %s",
                  tool_format_count(keys, wish->keys), tool_format_odds(odds, wish->rate),
                  tool_format_size(needed, chosen->bytes), tool_format_size(given, wish->memory));
     size_t used = (size_t)length;
 
-    struct wish other = *wish;
+    struct tool_plan_wish other = *wish;
     bloomery_plan plan;
     other.rate = 0;
     const char *sign = ": what fits is ";
-    if (solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
+    if (tool_plan_solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
         used += (size_t)snprintf(message + used, sizeof(message) - used, "%sa rate of %s", sign,
                                  tool_format_odds(fits, plan.rate));
         sign = ", or ";
     }
     other.rate = wish->rate;
     other.keys = 0;
-    if (solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
+    if (tool_plan_solve(&other, wish->kind, wish->options.blocks_per_key, &plan, NULL)) {
         used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s keys", sign,
                                  tool_format_count(fits, plan.keys));
         sign = ", or ";
@@ -520,7 +441,7 @@ static int refuse(const struct wish *wish, const bloomery_plan *chosen, const st
     for (size_t i = 0; i < count; i++)
         if (rows[i].fits) {
             used += (size_t)snprintf(message + used, sizeof(message) - used, "%s%s, in %s", sign,
-                                     full_name(name, &rows[i]),
+                                     tool_plan_full_name(name, &rows[i]),
                                      tool_format_size(fits, rows[i].plan.bytes));
             break;
         }
@@ -531,7 +452,7 @@ static int refuse(const struct wish *wish, const bloomery_plan *chosen, const st
 }
 
 /* The table's name may be an operand: --table clickhouse is what one writes. */
-static int print_table(const struct wish *wish, int count, char **operands)
+static int print_table(const struct tool_plan_wish *wish, int count, char **operands)
 {
     const char *name = wish->table[0] != 0 ? wish->table : count > 0 ? *operands : "classic";
     if (count > (wish->table[0] == 0))
@@ -541,7 +462,7 @@ static int print_table(const struct wish *wish, int count, char **operands)
     return tool_rate_table(name, wish->json);
 }
 
-static int plan_sieve(struct wish *wish)
+static int plan_sieve(struct tool_plan_wish *wish)
 {
     struct tool_sieve_wish *of_sieve = &wish->of_sieve;
     if (!wish->sieve)
@@ -558,9 +479,24 @@ static int plan_sieve(struct wish *wish)
     return tool_sieve_plan(of_sieve);
 }
 
+/* The address is of a plan that there is. */
+static int plan_url(struct tool_plan_wish *wish)
+{
+    bloomery_plan plan;
+    bloomery_error error;
+    const struct tool_what_if what = what_if_of(wish);
+    if (!tool_plan_url_takes(wish) ||
+        (wish->options.probes > 0 && !tool_what_if_fits(&what, &wish->kind)) ||
+        !fits_together(wish))
+        return TOOL_ERROR;
+    if (!tool_plan_solve(wish, wish->kind, wish->options.blocks_per_key, &plan, &error))
+        return tool_library_error(NULL, &error);
+    return tool_plan_url(wish);
+}
+
 static int plan_main(int argc, char **argv)
 {
-    struct wish wish = {.options = BLOOMERY_PLAN_OPTIONS};
+    struct tool_plan_wish wish = {.options = BLOOMERY_PLAN_OPTIONS};
     int option;
     while ((option = tool_getopt(argc, argv, "n:p:", options)) != -1) {
         if (option == TOOL_OPTION_HELP)
@@ -568,6 +504,10 @@ static int plan_main(int argc, char **argv)
         if (!take_option(&wish, option))
             return TOOL_ERROR;
     }
+    if (wish.page != NULL && !wish.url)
+        return tool_usage("--page names the explorer for --url");
+    if (wish.url && wish.table == NULL && optind == argc)
+        return plan_url(&wish);
     if (wish.table != NULL)
         return print_table(&wish, argc - optind, argv + optind);
     if (optind < argc)
@@ -581,12 +521,12 @@ static int plan_main(int argc, char **argv)
 
     bloomery_plan chosen;
     bloomery_error error;
-    if (!solve(&wish, wish.kind, wish.options.blocks_per_key, &chosen, &error))
+    if (!tool_plan_solve(&wish, wish.kind, wish.options.blocks_per_key, &chosen, &error))
         return tool_library_error(NULL, &error);
     if (wish.grow_to > 0 && !tool_growth_reaches(&chosen, wish.grow_to))
         return TOOL_ERROR;
-    struct row rows[SHAPES];
-    size_t count = solve_rows(&wish, &chosen, rows);
+    struct tool_plan_row rows[TOOL_PLAN_ROWS];
+    size_t count = tool_plan_solve_rows(&wish, &chosen, rows);
     if (wish.memory > 0 && chosen.bytes > wish.memory)
         return refuse(&wish, &chosen, rows, count);
     return wish.json ? print_json(&wish, rows, count) : print_text(&wish, rows, count);

@@ -41,7 +41,7 @@ static void put_chunk(struct tool_out *out, const char *key, uint64_t iterator, 
 bool tool_redis_commands(const bloomery_filter *filter, const char *path, const char *key,
                          uint64_t *bytes)
 {
-    uint8_t header[BLOOMERY_REDISBLOOM_HEADER];
+    uint8_t *header = tool_allocate(bloomery_redisbloom_header_bytes(filter) + 1);
     bloomery_error error;
     uint64_t iterator = 0;
     struct tool_out *out = tool_allocate(sizeof(*out));
@@ -59,6 +59,7 @@ bool tool_redis_commands(const bloomery_filter *filter, const char *path, const 
     } while (status == BLOOMERY_OK && iterator != 0 && !tool_out_failed(out));
     const bool good = tool_out_finish(out, TOOL_FOUND) == TOOL_FOUND;
     free(out);
+    free(header);
     if (status == BLOOMERY_OK)
         return good;
     tool_library_error(path, &error);

@@ -17,7 +17,7 @@ _bloomery()
         command="sieve ${COMP_WORDS[2]}"
     fi
     if [ "$COMP_CWORD" -eq 1 ] || { [ "$command" = help ] && [ "$COMP_CWORD" -eq 2 ]; }; then
-        words='plan build add remove query dedupe merge fold convert dialects compare inspect plot generate sieve help --help --version'
+        words='plan build add remove query dedupe merge fold convert dialects compare inspect plot explore generate sieve help --help --version'
     elif [ "$at" -eq 2 ] && [ "$COMP_CWORD" -eq 2 ]; then
         words='push pop ack mark contains flush status import export verify recover --help'
     else
@@ -33,6 +33,7 @@ _bloomery()
     'plan --bits-per-key') kind='nothing' ;;
     'plan --probes') kind='nothing' ;;
     'plan --table') words='classic clickhouse' ;;
+    'plan --page') kind='files' ;;
     'plan --pushes') kind='nothing' ;;
     'plan --key-bytes') kind='nothing' ;;
     'plan --cache-hit') kind='nothing' ;;
@@ -140,6 +141,8 @@ _bloomery()
     'plot --dialect') words='guava clickhouse clickhouse-index spark orc cassandra leveldb rocksdb parquet sha384-slices sieve-murmur3 simple-hash md5-chain pybloom-live redisbloom libbloom dcso bits-and-blooms' ;;
     'plot --to') kind='nothing' ;;
     'plot --output'|'plot -o') kind='files' ;;
+    'explore --output'|'explore -o') kind='files' ;;
+    'explore --page') kind='files' ;;
     'generate --count'|'generate -n') kind='nothing' ;;
     'generate --seed') kind='nothing' ;;
     'generate --progress') words='always never auto' ;;
@@ -221,7 +224,7 @@ _bloomery()
     'sieve recover --wait') kind='nothing' ;;
     *)
         case "$command $current" in
-        'plan -'*) words='--keys --rate --memory --kind --grow-to --counter-bits --blocks --folds --bits-per-key --probes --sieve --table --json --pushes --key-bytes --cache-hit --disk-speed --fingerprint-bits --partitions --help' ;;
+        'plan -'*) words='--keys --rate --memory --kind --grow-to --counter-bits --blocks --folds --bits-per-key --probes --sieve --table --json --url --page --pushes --key-bytes --cache-hit --disk-speed --fingerprint-bits --partitions --help' ;;
         'build -'*) words='--output --keys --rate --memory --kind --temp --counter-bits --blocks --folds --seed --keyed --secret-file --note --dialect --ours --threads --null --max-line --force --progress --quiet --json --keep-bom --text --crlf --comment --field --header --jsonl --delimiter --csv --trim --lower --upper --hex --int64 --int32 --utf16 --skip-empty --help' ;;
         'add -'*) words='--threads --null --max-line --memory --secret-file --dialect --max-rate --force --progress --quiet --json --keep-bom --text --help' ;;
         'remove -'*) words='--strict --null --max-line --secret-file --progress --quiet --json --keep-bom --text --help' ;;
@@ -234,6 +237,7 @@ _bloomery()
         'compare -'*) words='--quiet --dialect --json --help' ;;
         'inspect -'*) words='--verify --measure --seed --canary --secret-file --dialect --progress --json --help' ;;
         'plot -'*) words='--keys --rate --memory --kind --counter-bits --blocks --probes --folds --fill --dialect --to --svg --output --force --json --help' ;;
+        'explore -'*) words='--print --output --force --page --help' ;;
         'generate -'*) words='--count --seed --null --progress --help' ;;
         'sieve push -'*) words='--print --requeue --memory --sync --wait --progress --null --quiet --json --engine --keys --rate --on-full --dialect --preset --fingerprint-bits --partitions --ordered --canon --leases --payload --keep-bom --text --crlf --comment --field --header --jsonl --delimiter --csv --trim --lower --upper --hex --int64 --int32 --utf16 --skip-empty --help' ;;
         'sieve pop -'*) words='--count --done --queued --lease --payload --skip-damaged --null --json --memory --sync --wait --help' ;;

@@ -23,6 +23,16 @@ bool tool_text_output_is_file(const struct tool_text_output *output)
     return output->path != NULL && strcmp(output->path, "-") != 0;
 }
 
+bool tool_text_output_is_new(const struct tool_text_output *output)
+{
+    struct stat facts;
+    if (!tool_text_output_is_file(output) || stat(output->path, &facts) != 0 ||
+        !S_ISREG(facts.st_mode) || facts.st_size == 0)
+        return true;
+    tool_error("%s: exists; --force overwrites it", output->path);
+    return false;
+}
+
 static bool is_filter(const char *path)
 {
     unsigned char begin[TOOL_INPUT_LEAST_ROOM];

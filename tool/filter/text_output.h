@@ -28,6 +28,10 @@ struct tool_text_output {
 /* Whether it is a file rather than stdout. */
 bool tool_text_output_is_file(const struct tool_text_output *output);
 
+/* For commands with --force, where it was not given: whether nothing would be lost. What is no
+ * regular file is left to tool_text_output_begin. False after a message. */
+bool tool_text_output_is_new(const struct tool_text_output *output);
+
 /* Makes the new file, and `out` write to it. A file that is a filter is not replaced: -o of other
  * commands names filters. False after a message. */
 bool tool_text_output_begin(struct tool_text_output *output, struct tool_out *out);

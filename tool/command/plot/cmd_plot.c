@@ -14,7 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char help[] =
     "bloomery plot -n N [-p RATE] [--memory SIZE] [--kind KIND] [option...]\n"
@@ -240,19 +239,6 @@ static bool make_curve_of_plan(struct wish *wish, struct tool_curve *curve)
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
-/* What is there is not replaced unless --force says so; whether it can be at all is found when it
- * is opened. */
-static bool may_write(const struct wish *wish)
-{
-    struct stat facts;
-    const char *path = wish->output.path;
-    if (path == NULL || !tool_text_output_is_file(&wish->output) || wish->force ||
-        stat(path, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size == 0)
-        return true;
-    tool_error("%s: exists; --force overwrites it", path);
-    return false;
-}
-
 /* One of the two is NULL. */
 static int show(struct wish *wish, const struct tool_curve *curve,
                 const struct tool_block_fill *fill)
@@ -302,7 +288,7 @@ static int plot_main(int argc, char **argv)
     if (argc - optind > 1)
         return tool_usage("'%s': plot takes one filter", argv[optind + 1]);
     const char *path = optind < argc ? argv[optind] : NULL;
-    if (!fits_together(&wish, path) || !may_write(&wish))
+    if (!fits_together(&wish, path) || !(wish.force || tool_text_output_is_new(&wish.output)))
         return TOOL_ERROR;
     if (path != NULL)
         return plot_filter(&wish, path);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line and the C that make the filter of a plan. Both must run as they stand, and give
+// what was planned.
+
+import type { Engine, KindName, Plan, PlanRequest } from "./engine";
+
+/** Digits that C and the command read back as the same number. */
+const exact = (value: number): string => String(value);
+
+/** Would these two numbers be planned as the same filter? */
+function makes(engine: Engine, request: PlanRequest, plan: Plan): boolean {
+  try {
+    const other = engine.plan(request);
+    return (
+      other.bits === plan.bits &&
+      other.probes === plan.probes &&
+      other.blocksPerKey === plan.blocksPerKey
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** The options of `bloomery build` for the numbers. It always needs -n, or it counts the keys of its
+ * input; and --memory of a static filter is what its build may use. */
+function numbers(engine: Engine, request: PlanRequest, plan: Plan): string {
+  const byRate = `-n ${exact(plan.keys)} -p ${exact(request.rate ?? plan.rate)}`;
+  const byMemory = `-n ${exact(plan.keys)} --memory ${exact(request.bytes ?? plan.bytes)}`;
+  if (request.kind === "static") return byRate;
+  if (request.bytes === undefined) return byRate;
+  if (request.keys !== undefined) return byMemory;
+  const { bytes, ...rest } = request;
+  return makes(engine, { ...rest, keys: plan.keys }, plan) ? byRate : byMemory;
+}
+
+export interface CommandLine {
+  text: string;
+  /** What the command can't do, or undefined. */
+  remark: string | undefined;
+}
+
+export function commandOf(engine: Engine, request: PlanRequest, plan: Plan): CommandLine {
+  const kind = request.kind === "blocked" ? "" : ` --kind ${request.kind}`;
+  const blocks = request.blocksPerKey ? ` --blocks ${request.blocksPerKey}` : "";
+  if (request.probes !== undefined) {
+    const given = [
+      request.keys !== undefined && `-n ${exact(request.keys)}`,
+      request.rate !== undefined && `-p ${exact(request.rate)}`,
+      request.bytes !== undefined && `--memory ${exact(request.bytes)}`,
+    ].filter(Boolean);
+    return {
+      text: `bloomery plan ${given.join(" ")} --probes ${request.probes}${kind || " --kind blocked"}${blocks}`,
+      remark:
+        "bloomery build chooses the probes itself. This line plans the filter with forced probes; the C below makes it.",
+    };
+  }
+  return {
+    text: `bloomery build ${numbers(engine, request, plan)}${kind}${blocks} -o keys.bloom keys.txt`,
+    remark: undefined,
+  };
+}
+
+const cKind = (kind: KindName): string => `BLOOMERY_${kind.toUpperCase()}`;
+
+/** The declarations of the plan, and the name of its options. */
+function planOfC(request: PlanRequest): { lines: string[]; forced: string[]; options: string } {
+  const fields = [
+    `.kind = ${cKind(request.kind)}`,
+    request.keys !== undefined && `.keys = ${exact(request.keys)}`,
+    request.rate !== undefined && `.rate = ${exact(request.rate)}`,
+    request.bytes !== undefined && `.bytes = ${exact(request.bytes)}`,
+  ].filter(Boolean);
+  const forced = [
+    request.probes !== undefined && `    options.probes = ${request.probes};`,
+    request.blocksPerKey !== undefined && `    options.blocks_per_key = ${request.blocksPerKey};`,
+  ].filter((line) => line !== false);
+  return {
+    lines: [
+      `    bloomery_plan plan = {${fields.join(", ")}};`,
+      ...(forced.length > 0 ? ["    bloomery_plan_options options = BLOOMERY_PLAN_OPTIONS;"] : []),
+    ],
+    forced,
+    options: forced.length > 0 ? "&options" : "NULL",
+  };
+}
+
+const complain = ['        fprintf(stderr, "%s\\n", error.text);', "        return 2;", "    }"];
+
+/** A static filter is built once from all its keys. */
+function staticBody(options: string): string[] {
+  return [
+    `    if (bloomery_plan_solve(&plan, ${options}, &error) != BLOOMERY_OK ||`,
+    "        bloomery_builder_open(&plan, NULL, NULL, &builder, &error) != BLOOMERY_OK) {",
+    ...complain,
+    '    const bloomery_key key = bloomery_key_of("a key", 5);',
+    "    bloomery_status status = bloomery_builder_add(builder, &key, 1, &error);",
+    "    if (status == BLOOMERY_OK)",
+    '        status = bloomery_builder_save(builder, "keys.bloom", &error);',
+    "    bloomery_builder_free(builder);",
+  ];
+}
+
+function body(options: string): string[] {
+  return [
+    `    if (bloomery_plan_solve(&plan, ${options}, &error) != BLOOMERY_OK ||`,
+    "        bloomery_create(&plan, NULL, &filter, &error) != BLOOMERY_OK) {",
+    ...complain,
+    '    bloomery_add(filter, bloomery_key_of("a key", 5), NULL);',
+    '    const bloomery_status status = bloomery_save(filter, "keys.bloom", &error);',
+    "    bloomery_free(filter);",
+  ];
+}
+
+export function cOf(request: PlanRequest): string {
+  const { lines, forced, options } = planOfC(request);
+  const isStatic = request.kind === "static";
+  return [
+    "#include <bloomery/bloomery.h>",
+    "#include <stdio.h>",
+    "",
+    "int main(void)",
+    "{",
+    ...lines,
+    isStatic ? "    bloomery_builder *builder = NULL;" : "    bloomery_filter *filter = NULL;",
+    "    bloomery_error error;",
+    ...forced,
+    ...(isStatic ? staticBody(options) : body(options)),
+    "    return status == BLOOMERY_OK ? 0 : 2;",
+    "}",
+    "",
+  ].join("\n");
+}

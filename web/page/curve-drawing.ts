@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// From planned filters and measured points to a drawing, its table and its sentences. Lines are theory
+// and points are measured: nothing here makes the one out of the other.
+
+import type { Drawing, Series } from "./chart";
+import type { Candidate } from "./curve-filters";
+import { leastKeys, type Settings } from "./curve-settings";
+import type { Measured } from "./measure";
+import { formatBytes, formatCount, formatNumber, formatOneIn, formatRate } from "./numbers";
+
+export interface Line {
+  candidate: Candidate;
+  points: Measured[];
+}
+
+/** Places at which theory is computed for its line. */
+export const SAMPLES = 48;
+
+/** The lower edge: below what a single false positive among so many queries would be. */
+export function floorOf(queries: number): number {
+  return 10 ** Math.floor(Math.log10(0.5 / queries));
+}
+
+export function formatInterval(point: Measured): string {
+  if (point.found === 0) return `under ${formatRate(point.high)}`;
+  return `${formatRate(point.low)} to ${formatRate(point.high)}`;
+}
+
+function samples(settings: Settings, count: number): number[] {
+  const { n, x } = settings;
+  const least = leastKeys(settings);
+  const keys = Array.from({ length: count + 1 }, (_, i) =>
+    x === "log" ? least * ((2 * n) / least) ** (i / count) : least + ((2 * n - least) * i) / count,
+  );
+  return [...new Set(keys.map(Math.round))];
+}
+
+/** The line from where it comes over the lower edge. */
+function theory(candidate: Candidate, keys: number[], floor: number): { x: number; y: number }[] {
+  const all = keys.map((x) => ({ x, y: candidate.theory(x) }));
+  const first = all.findIndex(({ y }) => y >= floor);
+  if (first <= 0) return first < 0 ? [] : all;
+  const [a, b] = [all[first - 1]!, all[first]!];
+  const part = a.y > 0 ? (Math.log(floor) - Math.log(a.y)) / (Math.log(b.y) - Math.log(a.y)) : 1;
+  return [{ x: a.x + part * (b.x - a.x), y: floor }, ...all.slice(first)];
+}
+
+function seriesOf(line: Line, settings: Settings, keys: number[], floor: number): Series[] {
+  const { shape } = line.candidate;
+  const measured: Series = {
+    name: `${shape.label}: measured`,
+    style: shape.style,
+    kind: "points",
+    points: line.points.map((point) =>
+      settings.view === "fill"
+        ? { x: point.keys, y: point.fill }
+        : {
+            x: point.keys,
+            y: Math.max(floor, point.rate),
+            low: Math.max(floor, point.found === 0 ? floor : point.low),
+            high: point.high,
+          },
+    ),
+  };
+  if (settings.view === "fill") return [measured];
+  return [
+    {
+      name: `${shape.label}: theory`,
+      style: shape.style,
+      kind: "line",
+      points: theory(line.candidate, keys, floor),
+    },
+    measured,
+  ];
+}
+
+function tableOf(lines: Line[]): Drawing["table"] {
+  return {
+    caption: "Measured points, with the theory beside them",
+    head: ["Filter", "Keys", "Theory", "Measured", "95% interval", "Found", "Asked", "Fill"],
+    rows: lines.flatMap(({ candidate, points }) =>
+      points.map((point) => [
+        candidate.shape.label,
+        formatCount(point.keys),
+        formatRate(candidate.theory(point.keys)),
+        formatRate(point.rate),
+        formatInterval(point),
+        formatCount(point.found),
+        formatCount(point.queries),
+        formatRate(point.fill),
+      ]),
+    ),
+  };
+}
+
+function summary(lines: Line[], settings: Settings, measured: number): string {
+  const names = lines.map(({ candidate }) => candidate.shape.label).join("; ");
+  const what = settings.view === "fill" ? "Fill" : "False-positive rate";
+  return (
+    `${what} against the number of keys, up to ${formatCount(2 * settings.n)}, ` +
+    `for: ${names || "no filter"}. ${measured} measured points. The table below has the numbers.`
+  );
+}
+
+function formatTick(value: number): string {
+  if (value >= 1e6) return `${formatNumber(value / 1e6)}M`;
+  return value >= 1e4 ? `${formatNumber(value / 1e3)}k` : formatCount(value);
+}
+
+/** 1 in 10k: short enough for the edge of a chart. */
+function formatOdds(rate: number): string {
+  return rate > 0.99 ? "always" : `1 in ${formatTick(Math.round(1 / rate))}`;
+}
+
+export function drawingOf(lines: Line[], settings: Settings, now: number, count: number): Drawing {
+  const { n, x, view, queries } = settings;
+  const floor = floorOf(queries);
+  const keys = samples(settings, count);
+  const measured = lines.reduce((sum, { points }) => sum + points.length, 0);
+  return {
+    summary: summary(lines, settings, measured),
+    x: {
+      label: "Keys added",
+      domain: [x === "log" ? leastKeys(settings) : 0, 2 * n],
+      log: x === "log",
+      format: formatTick,
+    },
+    y:
+      view === "fill"
+        ? { label: "Share of bits that are set", domain: [0, 1], format: formatRate }
+        : {
+            label: "False-positive rate",
+            domain: [floor, 1],
+            log: true,
+            format: formatOdds,
+          },
+    series: lines.flatMap((line) => seriesOf(line, settings, keys, floor)),
+    marks: [
+      { x: n, label: `planned: ${formatTick(n)} keys`, style: "limit" },
+      { x: now, label: `now: ${formatTick(now)}`, style: "now" },
+    ],
+    table: tableOf(lines),
+  };
+}
+
+/** The measured point whose number of keys is nearest. */
+export function nearest(points: Measured[], keys: number): Measured | undefined {
+  return points.reduce<Measured | undefined>(
+    (best, point) =>
+      best && Math.abs(best.keys - keys) <= Math.abs(point.keys - keys) ? best : point,
+    undefined,
+  );
+}
+
+/** What a filter is, and what theory and measurement say of it with so many keys. */
+export function sentences({ candidate, points }: Line, n: number, now: number): string[] {
+  const rate = candidate.theory(now);
+  const size =
+    `${formatBytes(candidate.bytes)}, ${formatNumber((candidate.bytes * 8) / n)} bits for each of ` +
+    `${formatCount(n)} keys.`;
+  const expected = `Theory with ${formatCount(now)} keys: ${formatRate(rate)} (${formatOneIn(rate)}).`;
+  const point = nearest(points, now);
+  if (!point) return [size, expected, "Not measured yet."];
+  return [
+    size,
+    expected,
+    `Measured with ${formatCount(point.keys)} keys: ${formatRate(point.rate)} ` +
+      `(${formatCount(point.found)} of ${formatCount(point.queries)} absent keys), ` +
+      `95% interval ${formatInterval(point)}; fill ${formatRate(point.fill)}.`,
+  ];
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inspect: a filter file that is dropped, chosen, pasted, or was put into the page by the command. Its
+// bytes stay in this browser. Whatever it says is text.
+
+import type { Context, Section } from "./context";
+import { h } from "./dom";
+import { type Filter, type Info, Refusal } from "./engine";
+import { dialectForm } from "./inspect-form";
+import {
+  type Form,
+  headOf,
+  hex,
+  isGzip,
+  isOurs,
+  looksLike,
+  openFilter,
+  type Source,
+  Superseded,
+  unpack,
+} from "./inspect-open";
+import { type Chosen, fromDrop, fromList, fromPage } from "./inspect-sources";
+import { queryBox } from "./inspect-query";
+import { View } from "./inspect-view";
+import { formatCount, formatOneIn } from "./numbers";
+
+const NOTHING =
+  "No file is open. Files of bloomery build and of some other systems are recognized by themselves; " +
+  "for the others, name the system.";
+
+/** After this a browser has drawn. */
+const drawn = () => new Promise((resolve) => setTimeout(resolve));
+
+class Inspect {
+  private readonly context: Context;
+  private readonly section: HTMLElement;
+  private source: Source | undefined;
+  private filter: Filter | undefined;
+  private info: Info | undefined;
+  private turn = 0;
+  private over = 0;
+
+  private readonly fileInput = h("input", { type: "file", id: "inspect-file" });
+  private readonly zone = h("div", { class: "inspect-zone" });
+  private readonly invitation = h("p", { class: "inspect-invitation" });
+  private readonly status = h("p", { class: "inspect-status" }, NOTHING);
+  private readonly problem = h("p", { class: "problem", hidden: true });
+  private readonly others = h("details", { class: "inspect-others" });
+  private readonly form;
+  private readonly query = queryBox(
+    (cells) => this.view.mark(cells),
+    (text, how) => {
+      this.context.state.set({ q: text }, how);
+      this.context.announce(this.query.ask());
+    },
+  );
+  private readonly view = new View(this.query);
+
+  constructor(host: HTMLElement, context: Context) {
+    this.context = context;
+    this.section = host.closest("section") ?? host;
+    this.form = dialectForm(context.engine, () => void this.openAsChosen());
+    host.append(this.layout());
+    this.listen();
+    context.state.onChange(() => this.restore());
+    this.restore();
+    const given = fromPage();
+    if (given) void this.take(given, context.state.get("d") !== undefined);
+  }
+
+  private layout(): HTMLElement {
+    this.invite(false);
+    this.zone.append(
+      this.invitation,
+      h("label", { class: "inspect-choose", for: this.fileInput.id }, "Choose a filter file"),
+      this.fileInput,
+      h(
+        "p",
+        { class: "hint" },
+        "The file stays in this browser: it is read here, and nothing of it is sent or kept.",
+      ),
+    );
+    this.others.append(h("summary", {}, "A file of another system"), this.form.element);
+    return h(
+      "div",
+      { class: "inspect" },
+      this.zone,
+      this.others,
+      this.status,
+      this.problem,
+      this.view.element,
+    );
+  }
+
+  private invite(over: boolean): void {
+    this.section.classList.toggle("inspect-over", over);
+    this.invitation.textContent = over
+      ? "Let go: the file is opened here."
+      : "Drop a file anywhere in this part, paste one, or choose it.";
+  }
+
+  private listen(): void {
+    // So that the same file can be chosen again.
+    this.fileInput.addEventListener("click", () => (this.fileInput.value = ""));
+    this.fileInput.addEventListener("change", () => {
+      const chosen = fromList(this.fileInput.files);
+      if (chosen) void this.take(chosen);
+    });
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes("Files") ?? false;
+    const { section } = this;
+    section.addEventListener("dragenter", (event) => {
+      if (hasFiles(event)) this.invite(++this.over > 0);
+    });
+    section.addEventListener("dragleave", (event) => {
+      if (hasFiles(event)) this.invite((this.over = Math.max(0, this.over - 1)) > 0);
+    });
+    // Elsewhere on the page a browser would leave it and show the file.
+    addEventListener("dragover", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      const here = event.target instanceof Node && section.contains(event.target);
+      event.dataTransfer!.dropEffect = here ? "copy" : "none";
+    });
+    addEventListener("drop", (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      this.over = 0;
+      this.invite(false);
+      if (!(event.target instanceof Node && section.contains(event.target))) return;
+      void this.takeOrSay(() => fromDrop(event.dataTransfer!));
+    });
+    addEventListener("paste", (event) => {
+      const files = event.clipboardData?.files;
+      if (!files || files.length === 0) return;
+      event.preventDefault();
+      void this.takeOrSay(() => fromList(files));
+    });
+  }
+
+  private restore(): void {
+    const { get } = this.context.state;
+    this.form.set(get("d"), get);
+    this.others.open ||= get("d") !== undefined;
+    this.query.input.value = get("q") ?? "";
+    this.query.ask();
+  }
+
+  // ---- Opening ----
+
+  private close(): void {
+    this.view.clear();
+    this.filter?.free();
+    this.filter = undefined;
+    this.info = undefined;
+    this.say(undefined);
+  }
+
+  private say(problem: string | undefined): void {
+    this.problem.hidden = problem === undefined;
+    this.problem.textContent = problem ?? "";
+    if (problem !== undefined) this.context.announce(problem);
+  }
+
+  private async takeOrSay(choose: () => Chosen | undefined): Promise<void> {
+    this.fileInput.value = "";
+    try {
+      const chosen = choose();
+      if (chosen) await this.take(chosen);
+    } catch (error) {
+      this.turn += 1;
+      this.close();
+      this.source = undefined;
+      this.section.removeAttribute("aria-busy");
+      this.status.textContent = "No file is open.";
+      this.say(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** Runs one opening; a later one supersedes it. */
+  private async run(open: (progress: (sentence: string) => Promise<void>) => Promise<void>) {
+    const turn = ++this.turn;
+    this.close();
+    this.section.setAttribute("aria-busy", "true");
+    const progress = async (sentence: string) => {
+      await drawn();
+      if (this.turn !== turn) throw new Superseded();
+      this.status.textContent = sentence;
+    };
+    try {
+      await open(progress);
+    } catch (error) {
+      if (error instanceof Superseded || this.turn !== turn) return;
+      if (!this.filter) this.status.textContent = `“${this.source?.name}” is not open.`;
+      this.say(this.sentence(error));
+    } finally {
+      if (this.turn === turn) this.section.removeAttribute("aria-busy");
+    }
+  }
+
+  private sentence(error: unknown): string {
+    if (!(error instanceof Refusal)) return error instanceof Error ? error.message : String(error);
+    const where = error.offset > 0 ? `, at byte ${formatCount(error.offset)}` : "";
+    const about = this.source ? `“${this.source.name}”: ` : "";
+    return `${about}${error.message}${where}.`;
+  }
+
+  private async take({ source, remark }: Chosen, asChosen = false): Promise<void> {
+    this.source = source;
+    await this.run(async (progress) => {
+      await progress(`Reading “${source.name}”.`);
+      if (source.blob.size === 0)
+        throw new Error(`“${source.name}” is empty: it has zero bytes, and a filter has more.`);
+      let head = await headOf(source);
+      await progress(`Reading “${source.name}”.`);
+      if (isGzip(head)) {
+        const unpacked = await unpack(source);
+        await progress(`Unpacking “${source.name}”.`);
+        if (unpacked) {
+          this.source = unpacked;
+          head = await headOf(unpacked);
+        }
+      }
+      const form = this.formOf(head, asChosen);
+      if (form) await this.open(form, progress, remark);
+      else await this.offer(head);
+    });
+  }
+
+  /** By the first bytes; by what the address names only if it came with the file. */
+  private formOf(head: Uint8Array, asChosen: boolean): Form | undefined {
+    const { engine } = this.context;
+    if (isOurs(head)) return { form: "ours" };
+    const found = engine.sniff(head);
+    const dialect = engine.dialects().find(({ index }) => index === found);
+    if (dialect) return { form: "dialect", dialect, given: {} };
+    const chosen = asChosen ? this.form.read() : "";
+    return typeof chosen === "string" ? undefined : { form: "dialect", ...chosen };
+  }
+
+  /** Not ours, and of no system whose files say it. */
+  private async offer(head: Uint8Array): Promise<void> {
+    const source = this.source!;
+    const looks = await looksLike(this.context.engine, source);
+    if (source !== this.source) throw new Superseded();
+    this.others.open = true;
+    const [first] = looks;
+    if (first) this.form.set(first.name, () => undefined);
+    const names = looks.map(({ name }) => name).join(" or ");
+    throw new Error(
+      `“${source.name}” is no filter of Bloomery's: those begin with the bytes 89 42 4c 4f 4f 4d 0d 0a, ` +
+        `and this file with ${hex(head.subarray(0, 8))}. ` +
+        (first
+          ? `It looks like a filter of ${names}: if it is one, press “Open as this”.`
+          : "If another system made it, name the system and give its numbers."),
+    );
+  }
+
+  private async openAsChosen(): Promise<void> {
+    const chosen = this.form.read();
+    this.context.state.set(this.form.state(), "push");
+    if (typeof chosen === "string") return this.say(chosen);
+    if (!this.source) return this.say("Choose or drop a file first.");
+    await this.run((progress) => this.open({ form: "dialect", ...chosen }, progress));
+  }
+
+  private async open(form: Form, progress: (text: string) => Promise<void>, remark?: string) {
+    const source = this.source!;
+    const filter = await openFilter(this.context.engine, source, form, progress);
+    this.filter = filter;
+    const ours = form.form === "ours";
+    this.view.header(filter.info(false), ours, source.blob.size);
+    await progress(`“${source.name}”: counting its bits.`);
+    this.info = filter.info(true);
+    this.view.bits(filter, this.info, source.name);
+    await progress(`“${source.name}”: comparing its checksums.`);
+    const damage = filter.verify();
+    const remarks = [source.remark, remark].filter(Boolean).join(" ");
+    this.status.textContent = `“${source.name}” is open. ${remarks}`;
+    if (damage) {
+      const where = `damaged at byte ${formatCount(damage.offset)}`;
+      this.view.checked(where);
+      this.query.damaged();
+      this.say(`“${source.name}” is ${where}: ${damage.error}.`);
+    } else {
+      this.view.checked(ours ? "all right" : "none: this format has none");
+      this.context.announce(this.told());
+    }
+  }
+
+  private told(): string {
+    const { info, source } = this;
+    if (!info || !source) return "";
+    const keys =
+      info.estimatedKeys === null ? "" : ` with about ${formatCount(info.estimatedKeys)} keys`;
+    const rate = info.liveRate === null ? "" : `, live rate ${formatOneIn(info.liveRate)}`;
+    return `“${source.name}” is open: a ${info.kindName} filter${keys}${rate}.`;
+  }
+}
+
+export const inspect: Section = (host, context) => {
+  new Inspect(host, context);
+};

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts the module, and builds the sections. What cannot start says why, and the text stays.
+
+import { calculator } from "./calculator";
+import type { Context, Section } from "./context";
+import { curve } from "./curve";
+import { replace } from "./dom";
+import { Engine } from "./engine";
+import { inspect } from "./inspect";
+import { lab } from "./lab";
+import { play } from "./play";
+import { Address } from "./state";
+
+/** Put in by build.mjs: the module, gzipped, in base64; and the worker's script. */
+declare const MODULE: string;
+declare const WORKER: string;
+
+const sections: { id: string; prefix: string; build: Section }[] = [
+  { id: "play", prefix: "p", build: play },
+  { id: "curve", prefix: "c", build: curve },
+  { id: "calculator", prefix: "n", build: calculator },
+  { id: "lab", prefix: "l", build: lab },
+  { id: "inspect", prefix: "i", build: inspect },
+];
+
+async function unpack(base64: string): Promise<ArrayBuffer> {
+  const packed = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+/** Says the last of several sentences that come fast one after the other. */
+function announcer(): (sentence: string) => void {
+  const region = document.getElementById("announcements")!;
+  let waiting = 0;
+  return (sentence) => {
+    clearTimeout(waiting);
+    waiting = window.setTimeout(() => (region.textContent = sentence), 500);
+  };
+}
+
+function complain(sentence: string): void {
+  for (const host of document.querySelectorAll(".host")) {
+    const paragraph = document.createElement("p");
+    paragraph.className = "problem";
+    paragraph.textContent = sentence;
+    replace(host, paragraph);
+  }
+}
+
+async function start(): Promise<void> {
+  if (typeof WebAssembly !== "object")
+    return complain(
+      "This part runs the library itself, as WebAssembly, which this browser has not.",
+    );
+  if (typeof DecompressionStream !== "function")
+    return complain(
+      "This part is packed, and this browser cannot unpack it (it has no DecompressionStream).",
+    );
+  const wasm = await unpack(MODULE);
+  const engine = await Engine.start(wasm);
+  const address = new Address();
+  const announce = announcer();
+  for (const link of document.querySelectorAll<HTMLAnchorElement>("a[href^='#']"))
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const target = document.getElementById(link.hash.slice(1))!;
+      if (target.id === "main") target.focus();
+      else address.go(target.id);
+    });
+  let worker: Worker | undefined;
+  const workerOnce = (): Worker => {
+    if (!worker) {
+      const script = URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
+      worker = new Worker(script);
+      worker.postMessage(wasm);
+    }
+    return worker;
+  };
+  for (const { id, prefix, build } of sections) {
+    const host = document.querySelector<HTMLElement>(`#${id} .host`)!;
+    const context: Context = {
+      engine,
+      state: address.slice(prefix, id),
+      announce,
+      worker: workerOnce,
+    };
+    try {
+      host.replaceChildren();
+      build(host, context);
+    } catch (error) {
+      console.error(error);
+      host.append(`This part did not start: ${String(error)}`);
+    }
+    performance.mark(id);
+    // Whoever begins with the first part need not wait for the others.
+    await new Promise((resolve) => setTimeout(resolve));
+  }
+  document.documentElement.dataset["ready"] = "yes";
+  const named = address.named();
+  if (named !== "") document.getElementById(named)?.scrollIntoView();
+}
+
+start().catch((error: unknown) => {
+  console.error(error);
+  complain(`The library did not start in this browser: ${String(error)}`);
+});

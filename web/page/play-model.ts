@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is played with: a small filter in the module, beside it the truth that the filter itself does
+// not know (which keys are in, and which of them set a cell), and the list of what was done.
+//
+// The list is the state: undo removes its last entry and does the rest again. In an address it is one
+// text, "a:KEY,r:KEY,g:10", in which a key's % and , are escaped.
+
+import { type Engine, type Filter, type Info, keyOfText } from "./engine";
+
+export type PlayKind = "classic" | "blocked" | "counting" | "chain" | "chain-counting";
+
+export interface Settings {
+  kind: PlayKind;
+  cells: number;
+  probes: number;
+  blocksPerKey: number;
+}
+
+export type Act =
+  | { do: "add"; key: string }
+  | { do: "remove"; key: string }
+  | { do: "generate"; count: number };
+
+export interface Probe {
+  cell: number;
+  /** The cell's value: 0, 1, or a count. */
+  value: number;
+  /** The keys that set it. */
+  owners: string[];
+}
+
+export interface Verdict {
+  answer: boolean;
+  truth: boolean;
+  probes: Probe[];
+  /** "no", "true", "false-positive" or "false-negative". */
+  outcome: "no" | "true" | "false-positive" | "false-negative";
+  sentence: string;
+}
+
+export const MAX_KEYS = 5000;
+const SHOWN_OWNERS = 5;
+
+/** “a”, “b” and 3 others */
+export function listKeys(keys: string[]): string {
+  const shown = keys.slice(0, SHOWN_OWNERS).map((key) => `“${key}”`);
+  const rest = keys.length - shown.length;
+  if (rest > 0) return `${shown.join(", ")} and ${rest} ${rest === 1 ? "other" : "others"}`;
+  const last = shown.pop() ?? "";
+  return shown.length === 0 ? last : `${shown.join(", ")} and ${last}`;
+}
+
+/** Text that has no UTF-8 (half a surrogate pair) becomes text that has. */
+export function wellFormed(text: string): string {
+  return new TextDecoder().decode(keyOfText(text));
+}
+
+export function writeActs(acts: Act[]): string {
+  const escape = (key: string) => key.replace(/[%,]/g, encodeURIComponent);
+  return acts
+    .map((act) =>
+      act.do === "generate"
+        ? `g:${act.count}`
+        : `${act.do === "add" ? "a" : "r"}:${escape(act.key)}`,
+    )
+    .join(",");
+}
+
+/** What cannot be read is left out: an address may come from anybody. */
+export function readActs(text: string): Act[] {
+  const acts: Act[] = [];
+  let keys = 0;
+  for (const part of text.split(",")) {
+    const what = part.slice(0, 2);
+    const rest = part.slice(2);
+    if (what === "g:") {
+      const count = Number(rest);
+      if (Number.isInteger(count) && count >= 1 && keys + count <= MAX_KEYS) {
+        acts.push({ do: "generate", count });
+        keys += count;
+      }
+    } else if ((what === "a:" || what === "r:") && keys < MAX_KEYS) {
+      const key = wellFormed(rest.replace(/%25|%2C/gi, (code) => decodeURIComponent(code)));
+      acts.push({ do: what === "a:" ? "add" : "remove", key });
+      keys++;
+    }
+  }
+  return acts;
+}
+
+export class Model {
+  readonly settings: Settings;
+  private readonly filter: Filter;
+  /** How often each key is in, in the order in which they came. */
+  readonly keys = new Map<string, number>();
+  private readonly ownersOf: Set<string>[];
+  private generated = 0;
+  /** Keys that were in at any time. */
+  private readonly ever = new Set<string>();
+  /** The cells that the last act changed. */
+  changed = new Set<number>();
+  /** Removed although never added: they can take cells of others. */
+  wronglyRemoved = 0;
+
+  constructor(engine: Engine, settings: Settings) {
+    this.settings = settings;
+    this.filter = Model.make(engine, settings);
+    this.ownersOf = Array.from({ length: settings.cells }, () => new Set<string>());
+  }
+
+  private static make(engine: Engine, settings: Settings): Filter {
+    const { kind, cells, probes, blocksPerKey } = settings;
+    if (kind === "classic") return engine.create({ kind, bits: cells, probes });
+    if (kind === "blocked") return engine.create({ kind, bits: cells, probes, blocksPerKey });
+    if (kind === "counting")
+      return engine.create({ kind, bits: cells, probes, blocksPerKey, cellBits: 4 });
+    const chain = engine.dialects().find(({ name }) => name === "md5-chain")!;
+    return engine.createDialect(chain.index, {
+      variant: "a",
+      bits: cells,
+      probes,
+      cell_bits: kind === "chain" ? 1 : 4,
+    });
+  }
+
+  free(): void {
+    this.filter.free();
+  }
+
+  get counts(): boolean {
+    return this.settings.kind === "counting" || this.settings.kind === "chain-counting";
+  }
+
+  positions(key: string): number[] {
+    return this.filter.positions(keyOfText(key));
+  }
+
+  hash(key: string): string | undefined {
+    const hash = this.filter.hash(keyOfText(key));
+    if (!hash) return undefined;
+    return /^0+$/.test(hash.lo) ? hash.hi : `${hash.hi} ${hash.lo}`;
+  }
+
+  cells(): Uint8Array {
+    return this.filter.cells(0, 0, this.settings.cells);
+  }
+
+  owners(cell: number): string[] {
+    return [...(this.ownersOf[cell] ?? [])];
+  }
+
+  info(): Info {
+    return this.filter.info(true);
+  }
+
+  /** Does it, and says what happened. */
+  act(act: Act): string {
+    this.changed = new Set();
+    if (act.do === "add") return this.add(act.key);
+    if (act.do === "remove") return this.remove(act.key);
+    for (let i = 0; i < act.count; i++) {
+      this.generated++;
+      this.add(`key ${this.generated}`);
+    }
+    return `${act.count} ${act.count === 1 ? "key" : "keys"} added, up to “key ${this.generated}”.`;
+  }
+
+  private add(key: string): string {
+    const before = this.cells();
+    const positions = this.positions(key);
+    const isNew = this.filter.add(keyOfText(key)) === 1;
+    for (const cell of positions) {
+      this.ownersOf[cell]!.add(key);
+      if (before[cell] === 0 || this.counts) this.changed.add(cell);
+    }
+    this.keys.set(key, (this.keys.get(key) ?? 0) + 1);
+    this.ever.add(key);
+    const fresh = new Set(positions.filter((cell) => before[cell] === 0)).size;
+    if (isNew)
+      return `“${key}” is added: ${fresh} ${fresh === 1 ? "cell was" : "cells were"} not set before.`;
+    return (this.keys.get(key) ?? 0) > 1
+      ? `“${key}” was in already.`
+      : `“${key}” is added, but all its cells were set before: the filter took it for a key that it had.`;
+  }
+
+  private remove(key: string): string {
+    if (!this.counts)
+      return `Bits cannot be removed, so “${key}” stays: others may have set them too.`;
+    const shared = this.sharing(key);
+    const removed = this.filter.remove(keyOfText(key)) === 1;
+    if (!removed) return `“${key}” is surely not in, so nothing is removed.`;
+    for (const cell of this.positions(key)) this.changed.add(cell);
+    const times = this.keys.get(key) ?? 0;
+    if (times === 0) this.wronglyRemoved++;
+    if (times > 1) {
+      this.keys.set(key, times - 1);
+      return `“${key}” was added ${times} times and is removed once: it is still in.`;
+    } else {
+      this.keys.delete(key);
+      for (const cell of this.positions(key)) this.ownersOf[cell]!.delete(key);
+    }
+    if (times === 0)
+      return `“${key}” was never added, but seemed to be in: removing it took counts from ${listKeys(shared)}. A key of these may be lost now.`;
+    if (shared.length === 0) return `“${key}” is removed. It shared no cell with another key.`;
+    return `“${key}” is removed, and the others stay. Plain bits would have lost ${listKeys(shared)}: clearing the bits of “${key}” clears some of theirs, a false negative each.`;
+  }
+
+  /** The other keys that have a cell of this one. */
+  sharing(key: string): string[] {
+    const found = new Set<string>();
+    for (const cell of this.positions(key))
+      for (const owner of this.ownersOf[cell]!) if (owner !== key) found.add(owner);
+    return [...found];
+  }
+
+  verdict(key: string): Verdict {
+    const cells = this.cells();
+    const probes = this.positions(key).map((cell) => ({
+      cell,
+      value: cells[cell] ?? 0,
+      owners: this.owners(cell),
+    }));
+    const answer = this.filter.mayContain(keyOfText(key));
+    const truth = this.keys.has(key);
+    if (!answer) {
+      const missing = probes.find(({ value }) => value === 0);
+      const why = missing ? `cell ${missing.cell} is not set` : "its counters say so";
+      return truth
+        ? {
+            answer,
+            truth,
+            probes,
+            outcome: "false-negative",
+            sentence: `False negative: “${key}” was added, but a wrong removal took its counts (${why}).`,
+          }
+        : { answer, truth, probes, outcome: "no", sentence: `“${key}” is surely not in: ${why}.` };
+    }
+    if (truth)
+      return {
+        answer,
+        truth,
+        probes,
+        outcome: "true",
+        sentence: `Maybe, and truly in: “${key}” was added.`,
+      };
+    const blamed = [...new Set(probes.flatMap(({ owners }) => owners.slice(0, 1)))];
+    const was = this.ever.has(key) ? "is not in any more" : "was never added";
+    const why =
+      blamed.length > 0
+        ? `Its cells were set by ${listKeys(blamed)}.`
+        : "Its counters are at their maximum, where a removal leaves them.";
+    return {
+      answer,
+      truth,
+      probes,
+      outcome: "false-positive",
+      sentence: `False positive: “${key}” ${was}. ${why}`,
+    };
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tests can fail: each row breaks the page in one place, and names the test that must go red.
+
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { executable } from "./browser.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const web = join(here, "..");
+const folder = process.env.EXPLORER_FOLDER ?? "build-web";
+
+const breaks = [
+  {
+    name: "a wrong cell is drawn",
+    file: "play-grid.ts",
+    from: "place(geometry, cell), scale)",
+    to: "place(geometry, cell + 1), scale)",
+    test: ["test_play.mjs", "probes_are_drawn_in_the_order_of_the_positions"],
+  },
+  {
+    name: "a verdict is swapped",
+    file: "play-model.ts",
+    from: "const truth = this.keys.has(key);",
+    to: "const truth = !this.keys.has(key);",
+    test: ["test_play.mjs", "the_worked_example_of_bits_has_its_three_answers"],
+  },
+  {
+    name: "state is lost from the address",
+    file: "play.ts",
+    from: "acts: writeActs(this.acts) || EMPTY,",
+    to: "acts: undefined,",
+    test: ["test_play.mjs", "undo_back_and_a_shared_address_restore"],
+  },
+  {
+    name: "a text becomes markup",
+    file: "play.ts",
+    from: "this.keyList.textContent =",
+    to: "this.keyList.innerHTML =",
+    test: ["test_play.mjs", "a_strangers_address_is_never_markup"],
+  },
+  {
+    name: "a chart shows theory as measured",
+    file: "measure.ts",
+    from: "rate: found / job.queries,",
+    to: "rate: info.liveRate ?? 0,",
+    test: ["test_curve.mjs", "intervals_of_the_measured_points_contain_the_theory"],
+  },
+  {
+    name: "letting a slider go is no decision",
+    file: "state.ts",
+    from: 'if (how === "replace" || !isNew) {',
+    to: "if (how.length > 0) {",
+    test: ["test_calculator.mjs", "dragging_replaces_and_letting_go_pushes"],
+  },
+  {
+    name: "a cut file throws",
+    file: "engine.ts",
+    from: "if (at === 0) {",
+    to: "if (at === -1) {",
+    test: ["test_inspect.mjs", "a_cut_file_is_a_sentence_wherever_it_is_cut"],
+  },
+  {
+    name: "the focus is not seen",
+    file: "style.css",
+    from: "outline: 3px solid var(--accent);",
+    to: "outline: none;",
+    test: ["test_page.mjs", "the_keyboard_alone_reaches_everything_in_order"],
+  },
+  {
+    name: "a label is missing",
+    file: "dom.ts",
+    from: 'h("label", { for: control.id }, label)',
+    to: 'h("span", {}, label)',
+    test: ["test_page.mjs", "axe_finds_nothing_light"],
+  },
+];
+
+/** The page with one place changed, in a folder of its own; undefined if the place is not there once. */
+function broken({ file, from, to }) {
+  const copy = join(web, ".broken");
+  rmSync(copy, { recursive: true, force: true });
+  mkdirSync(copy);
+  cpSync(join(web, "page"), join(copy, "page"), { recursive: true });
+  cpSync(join(web, "build.mjs"), join(copy, "build.mjs"));
+  const path = join(copy, "page", file);
+  const parts = readFileSync(path, "utf8").split(from);
+  if (parts.length < 2) return undefined;
+  writeFileSync(path, parts.join(to));
+  const out = join(folder, "broken");
+  const made = spawnSync("node", [
+    join(copy, "build.mjs"),
+    join(folder, "explorer.wasm"),
+    join(folder, "figure.svg"),
+    out,
+  ]);
+  rmSync(copy, { recursive: true });
+  return made.status === 0 ? out : undefined;
+}
+
+let passed = 0;
+let failed = 0;
+if (!executable) console.log("skipped: breaks of the page: no Chromium here");
+for (const row of executable ? breaks : []) {
+  const out = broken(row);
+  const [file, test] = row.test;
+  const env = { ...process.env, EXPLORER_FOLDER: out };
+  const run = out && spawnSync("node", [join(here, file), test], { env, encoding: "utf8" });
+  if (run?.stdout.includes(`not ok - ${test}`)) {
+    console.log(`ok - ${test} finds that ${row.name}`);
+    passed++;
+  } else {
+    console.log(
+      `not ok - ${test} does not find that ${row.name}: ${out ? run.stdout : "no such place"}`,
+    );
+    failed++;
+  }
+}
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The module in Node: files come back byte for byte, plans are the command's, and refusals are
+// sentences. That filters of all kinds and dialects have the same bytes and answers as natively is
+// shown by scripts/check-wasm; here it is the page's own module and its glue.
+
+import { build } from "esbuild";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const folder = process.env.EXPLORER_FOLDER ?? "build-web";
+const tool = process.env.BLOOMERY_TOOL;
+const vectors = join(here, "../../tests/vectors");
+
+const bundle = await build({
+  stdin: {
+    contents: 'export * from "./engine"; export * from "./numbers"; export * from "./measure";',
+    resolveDir: join(here, "../page"),
+    loader: "ts",
+  },
+  bundle: true,
+  write: false,
+  format: "esm",
+  platform: "node",
+});
+const path = join(folder, "engine-for-node.mjs");
+writeFileSync(path, bundle.outputFiles[0].text);
+const page = await import(pathToFileURL(path).href);
+const engine = await page.Engine.start(readFileSync(join(folder, "explorer.wasm")));
+
+let passed = 0;
+let failed = 0;
+
+function test(name, run) {
+  try {
+    run();
+    console.log(`ok - ${name}`);
+    passed++;
+  } catch (error) {
+    console.log(`not ok - ${name}: ${error.stack}`);
+    failed++;
+  }
+}
+
+function equal(got, wanted, what) {
+  const [a, b] = [JSON.stringify(got), JSON.stringify(wanted)];
+  if (a !== b) throw new Error(`${what}: got ${a}, wanted ${b}`);
+}
+
+function refused(run, part) {
+  try {
+    run();
+  } catch (error) {
+    if (error instanceof page.Refusal && error.message.includes(part)) return;
+    throw error;
+  }
+  throw new Error(`not refused: ${part}`);
+}
+
+const golden = readdirSync(vectors).filter((name) => /^golden-v2-.*\.bloom$/.test(name));
+
+test("golden_files_come_back_byte_for_byte", () => {
+  if (golden.length < 15) throw new Error(`${golden.length} golden files`);
+  for (const name of golden) {
+    const bytes = readFileSync(join(vectors, name));
+    const filter = engine.viewOf(bytes);
+    equal(filter.verify(), undefined, name);
+    equal(Buffer.compare(Buffer.from(filter.write()), bytes), 0, `${name}, written again`);
+    filter.free();
+  }
+});
+
+test("damage_cuts_and_strangers_are_sentences", () => {
+  const bytes = new Uint8Array(readFileSync(join(vectors, "golden-v2-blocked-128.bloom")));
+  for (let length = 0; length < bytes.length; length += 7)
+    refused(() => engine.viewOf(bytes.slice(0, length)), " ");
+  for (let at = 0; at < 256; at += 5) {
+    const damaged = bytes.slice();
+    damaged[at] ^= 0x10;
+    let filter;
+    try {
+      filter = engine.viewOf(damaged);
+    } catch (error) {
+      if (!(error instanceof page.Refusal)) throw error;
+      continue;
+    }
+    if (filter.verify() === undefined) throw new Error(`byte ${at} may change unseen`);
+    filter.free();
+  }
+  refused(
+    () => engine.viewOf(new TextEncoder().encode("a text of no filter, ".repeat(20))),
+    "filter",
+  );
+  refused(() => engine.plan({ kind: "blocked", keys: 1000 }), "two of");
+  refused(() => engine.plan({ kind: "blocked", keys: 1000, rate: 2 }), "rate");
+  refused(() => engine.allocate(2 ** 33), "memory");
+});
+
+test("plans_are_those_of_the_command", () => {
+  if (!tool)
+    return console.log("skipped: plans_are_those_of_the_command: BLOOMERY_TOOL is not set");
+  for (const kind of ["blocked", "classic", "counting", "static"])
+    for (const [keys, rate] of [
+      [1, 0.5],
+      [1000, 0.01],
+      [20000000, 0.001],
+      [1e9, 1e-6],
+      [123457, 0.037],
+    ]) {
+      const line = ["plan", "-n", String(keys), "-p", String(rate), "--kind", kind, "--json"];
+      const { plans } = JSON.parse(execFileSync(tool, line));
+      const told = plans.find((one) => one.kind === kind && one.recommended);
+      const plan = engine.plan({ kind, keys, rate });
+      const what = `${kind} ${keys} ${rate}`;
+      equal([plan.bytes, plan.bits, plan.probes], [told.bytes, told.bits, told.probes], what);
+      equal(plan.rate, told.rate, what);
+    }
+});
+
+test("digests_of_the_page_make_the_positions_of_the_originals", () => {
+  const read = (name) => JSON.parse(gunzipSync(readFileSync(join(vectors, "dialect", name))));
+  const chain = engine.dialects().find(({ name }) => name === "md5-chain");
+  const forms = { f8ff967a: "a", v050: "b", v101: "c", v110: "d", v273: "e", v310: "f", head: "g" };
+  let checked = 0;
+  for (const one of read("pybitarray.json.gz").filters) {
+    if (one.name === "exhaust" || one.name === "counting" || one.m > 1e6) continue;
+    const given = { variant: forms[one.variant], bits: one.m, probes: one.k };
+    const filter = engine.createDialect(chain.index, given);
+    one.inserted.forEach((key, i) => {
+      const bytes = typeof key === "number" ? page.keyOfText(String(key)) : Buffer.from(key, "hex");
+      equal(filter.positions(bytes), one.key_positions_in_order[i], `${one.variant} ${key}`);
+      filter.add(bytes);
+      checked++;
+    });
+    equal(Buffer.from(filter.write(true)).toString("hex"), one.array_tobytes_hex, one.variant);
+    filter.free();
+  }
+  if (checked < 50) throw new Error(`${checked} keys`);
+});
+
+test("numbers_are_read_as_people_write_them", () => {
+  const { parseCount, parseRate, parseBytes, parseBits } = page;
+  equal(
+    ["0,05", "1,5e6", "1e6", "20M", "1,000,000", "1 000", "0", "-5", "x", "", "1e999"].map(
+      parseCount,
+    ),
+    [
+      undefined,
+      undefined,
+      1e6,
+      2e7,
+      1e6,
+      1000,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ],
+    "counts",
+  );
+  equal(
+    ["0.01", "1.0E-7", "1%", "1/1000", "1 in 1000", "1000", "0", "1", "2%x"].map(parseRate),
+    [0.01, 1e-7, 0.01, 0.001, 0.001, 0.001, undefined, undefined, undefined],
+    "rates",
+  );
+  equal(
+    ["64KiB", "18 MB", "512M", "4096", "1.5 GiB", "12 parsecs"].map(parseBytes),
+    [65536, 18e6, 536870912, 4096, 1610612736, undefined],
+    "bytes",
+  );
+  equal(["4096", "1KiB"].map(parseBits), [4096, 8192], "bits");
+});
+
+test("a_measured_rate_lies_in_its_interval_and_theory_too", () => {
+  const plan = engine.plan({ kind: "blocked", keys: 20000, rate: 0.01 });
+  const points = [
+    ...page.measure(engine, {
+      id: 1,
+      filter: {
+        kind: "blocked",
+        bits: plan.bits,
+        probes: plan.probes,
+        blocksPerKey: plan.blocksPerKey,
+      },
+      at: [5000, 10000, 20000, 40000],
+      queries: 200000,
+    }),
+  ];
+  for (const { keys, low, rate, high } of points) {
+    const theory = engine.planRate(plan, keys);
+    if (!(low <= rate && rate <= high)) throw new Error(`${rate} is outside ${low} to ${high}`);
+    // Four deviations: the interval has two.
+    const room = high - low;
+    if (theory < low - room / 2 || theory > high + room / 2)
+      throw new Error(`${keys} keys: theory ${theory}, measured ${low} to ${high}`);
+  }
+});
+
+// Times are told, not judged.
+const filter = engine.create({ kind: "blocked", bits: 512 * 20000, probes: 8, blocksPerKey: 1 });
+filter.addNumbers(0, 800000);
+const from = performance.now();
+filter.countNumbers(2 ** 40, 1e6);
+const asked = performance.now();
+engine.plan({ kind: "blocked", keys: 1e9, rate: 1e-6 });
+console.log(
+  `a million queries: ${(asked - from).toFixed(0)} ms; a plan: ${(performance.now() - asked).toFixed(0)} ms`,
+);
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;

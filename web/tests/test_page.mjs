@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page as a whole: it starts from a file without a request, can be used with the keyboard alone and
+// on a small screen, and says what is missing where something is.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { address, equal, folder, ok, open, run, test } from "./browser.mjs";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What axe finds, in words. */
+async function findings(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() =>
+    globalThis.axe.run(document, { resultTypes: ["violations"] }),
+  );
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target).join(", ")}`,
+  );
+}
+
+const narrow = { viewport: { width: 320, height: 640 } };
+
+test("the_page_starts_from_a_file_without_a_request", async (page) => {
+  await open(page);
+  equal(await page.locator("h1").count(), 1, "titles");
+  equal(await page.locator(".host:empty").count(), 0, "parts that did not start");
+});
+
+// The request that the policy refuses stands in the console: that error is the test's own.
+test("the_policy_lets_no_request_leave", async (page) => {
+  await open(page);
+  page.removeAllListeners("console");
+  const refused = await page.evaluate(() =>
+    fetch("https://example.org/").then(
+      () => false,
+      () => true,
+    ),
+  );
+  ok(refused, "a request left");
+});
+
+test("the_folder_works_from_a_server", async (page) => {
+  const types = { html: "text/html", js: "text/javascript", css: "text/css" };
+  const server = createServer((request, response) => {
+    const name = request.url === "/" ? "index.html" : request.url.slice(1);
+    try {
+      const body = readFileSync(join(folder, "site", name));
+      response.writeHead(200, { "content-type": types[name.split(".").at(-1)] }).end(body);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    const local = await page.context().newPage();
+    const errors = [];
+    local.on("pageerror", (error) => errors.push(error.message));
+    await local.goto(`http://127.0.0.1:${server.address().port}/`);
+    await local.waitForSelector("html[data-ready=yes]");
+    equal(errors, [], "errors");
+  } finally {
+    server.close();
+  }
+});
+
+for (const [name, options] of [
+  ["light", {}],
+  ["dark", { colorScheme: "dark" }],
+  ["at_320_pixels", narrow],
+  ["in_dark_at_320_pixels", { ...narrow, colorScheme: "dark" }],
+])
+  test(
+    `axe_finds_nothing_${name}`,
+    async (page) => {
+      await open(page);
+      await page.waitForTimeout(800);
+      await page.screenshot({ path: join(folder, `page-${name}.png`), fullPage: true });
+      equal(await findings(page), [], "axe");
+    },
+    { ...options, reducedMotion: "reduce" },
+  );
+
+test(
+  "without_javascript_the_text_and_a_figure_are_there",
+  async (page) => {
+    await page.goto(address);
+    await page.screenshot({ path: join(folder, "page-without-javascript.png"), fullPage: true });
+    const text = (await page.locator("body").innerText()).replaceAll("\u00a0", " ");
+    for (const part of ["JavaScript is off", "(1 − e", "ln p", "definitely not added"])
+      ok(text.includes(part), `"${part}" is missing`);
+    ok(await page.locator("noscript svg").isVisible(), "the figure is not shown");
+  },
+  { javaScriptEnabled: false },
+);
+
+// axe is a script: it looks at what such a browser shows, without the page's own scripts.
+test("axe_finds_nothing_in_the_page_without_its_scripts", async (page) => {
+  const html = readFileSync(join(folder, "explorer.html"), "utf8")
+    .replace(/<script>[^]*?<\/script>/, "")
+    .replaceAll(/<\/?noscript>/g, "");
+  await page.setContent(html);
+  page.removeAllListeners("console");
+  ok(await page.locator("section svg").first().isVisible(), "the figure is not shown");
+  equal(await findings(page), [], "axe");
+});
+
+test(
+  "nothing_is_wider_than_320_pixels",
+  async (page) => {
+    await open(page);
+    equal(await page.evaluate(() => document.documentElement.scrollWidth), 320, "width");
+    const small = await page.locator("button, select, input, summary").evaluateAll((controls) =>
+      controls
+        .filter((control) => control.checkVisibility())
+        .map((control) => {
+          const box = (control.closest("label") ?? control).getBoundingClientRect();
+          return [control.outerHTML.slice(0, 80), Math.round(Math.min(box.width, box.height))];
+        })
+        .filter(([, size]) => size < 24),
+    );
+    equal(small, [], "targets under 24 pixels");
+  },
+  narrow,
+);
+
+test("the_keyboard_alone_reaches_everything_in_order", async (page) => {
+  await open(page);
+  const wanted = await page.evaluate(() => {
+    const can = "a[href], button, input, select, textarea, summary, [tabindex='0']";
+    const names = new Set();
+    return [...document.querySelectorAll(can)].filter((element) => {
+      if (!element.checkVisibility() || element.disabled || element.tabIndex < 0) return false;
+      // Of radio buttons one is a stop.
+      if (element.type !== "radio") return true;
+      if (names.has(element.name)) return false;
+      names.add(element.name);
+      return true;
+    }).length;
+  });
+  let stops = 0;
+  let last = -1;
+  for (let i = 0; i < wanted + 20; i++) {
+    await page.keyboard.press("Tab");
+    const now = await page.evaluate(() => {
+      const all = [...document.querySelectorAll("*")];
+      const style = getComputedStyle(document.activeElement);
+      const label = document.activeElement.closest("label");
+      const outlined =
+        style.outlineStyle !== "none" || (label && getComputedStyle(label).outlineStyle !== "none");
+      return {
+        at: all.indexOf(document.activeElement),
+        body: document.activeElement === document.body,
+        outlined,
+        what: document.activeElement.outerHTML.slice(0, 80),
+      };
+    });
+    if (now.body || now.at <= last) break;
+    ok(now.outlined, `the focus is not seen: ${now.what}`);
+    last = now.at;
+    stops++;
+  }
+  ok(stops >= wanted && stops > 30, `${stops} of ${wanted} stops`);
+});
+
+for (const [missing, part] of [
+  ["WebAssembly", "as WebAssembly, which this browser has not"],
+  ["DecompressionStream", "cannot unpack it"],
+])
+  test(`a_browser_without_${missing}_gets_a_sentence`, async (page) => {
+    await page.addInitScript((name) => delete globalThis[name], missing);
+    await page.goto(address);
+    await page.waitForSelector("#play .problem");
+    const text = await page.locator("#play .host").innerText();
+    ok(text.includes(part), text);
+    ok((await page.locator("main").innerText()).includes("classic formula"), "the text is gone");
+  });
+
+test("going_to_a_part_keeps_the_state", async (page) => {
+  await open(page, "#play&p.acts=a:zebra&p.ask=zebra");
+  await page.click("nav a[href='#curve']");
+  ok((await page.evaluate(() => location.hash)).startsWith("#curve&p.acts="), "the address");
+  await page.reload();
+  await page.waitForSelector("html[data-ready=yes]");
+  ok((await page.locator("#play .outcome").innerText()).includes("truly in"), "the key");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  ok((await page.evaluate(() => location.hash)).includes("zebra"), "the skip link loses the state");
+});
+
+test("back_and_forward_go_through_what_was_done", async (page) => {
+  await open(page);
+  await page.click("#play [data-preset=absent]");
+  await page.click("#play [data-preset=counters]");
+  await page.goBack();
+  ok((await page.locator("#play .story").innerText()).includes("cell 12"), "the first one");
+  await page.goForward();
+  ok((await page.locator("#play .story").innerText()).includes("Counters"), "the second one");
+});
+
+test("it_starts_and_adds_a_key_on_a_slow_processor", async (page) => {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 4 });
+  await page.goto(address);
+  await page.waitForSelector("html[data-ready=yes]", { timeout: 20000 });
+  const times = await page.evaluate(() =>
+    performance
+      .getEntriesByType("mark")
+      .map(({ name, startTime }) => `${name} ${startTime.toFixed(0)}`),
+  );
+  const adding = await page.evaluate(async () => {
+    const button = [...document.querySelectorAll("#play button")].find(
+      (one) => one.textContent === "+1",
+    );
+    const from = performance.now();
+    button.click();
+    return performance.now() - from;
+  });
+  // Told, not judged: a busy machine is no fault of the page.
+  console.log(
+    `parts that are ready, in ms: ${times.join(", ")}; a key added and drawn in ${adding.toFixed(1)} ms; 4 times slower`,
+  );
+});
+
+await run();
