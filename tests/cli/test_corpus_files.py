@@ -139,6 +139,8 @@ def a_run_that_is_done_does_nothing_again(c):
     c.run(line, stderr=None)
     c.expect(before == {name: os.stat(c.path(f"out/{name}")).st_mtime_ns for name in FILES},
              "an output was written again")
+    said = c.run(dedupe_line("paragraph", f"--output-dir out {names}"), stderr=None)[1]
+    c.expect(b"read" in said and b"memory" not in said, f"memory of no filter: {said}")
     expect_files(c, "out", model_files(parts, "paragraph"))
 
 

@@ -109,7 +109,9 @@ static void say_report(const struct tool_dedupe_command *command, const struct t
     char paragraphs[TOOL_NUMBER_BYTES], cut[TOOL_NUMBER_BYTES], keys[TOOL_NUMBER_BYTES];
     char seen[TOOL_NUMBER_BYTES], bytes[TOOL_NUMBER_BYTES], removed[TOOL_NUMBER_BYTES];
     char memory[TOOL_NUMBER_BYTES], text[TOOL_NUMBER_BYTES + 16], inner[400] = "";
-    char blank[TOOL_NUMBER_BYTES], without[80] = "";
+    char blank[TOOL_NUMBER_BYTES], without[80] = "", taken[TOOL_NUMBER_BYTES + 16] = "";
+    if (memory_of(command) > 0) /* none, if there was nothing left to do */
+        snprintf(taken, sizeof(taken), " memory %s;", tool_format_size(memory, memory_of(command)));
     if (counts->without_text > 0)
         snprintf(without, sizeof(without), ", %s without a text",
                  tool_format_count(blank, counts->without_text));
@@ -123,14 +125,13 @@ static void say_report(const struct tool_dedupe_command *command, const struct t
     if (judge->unit == TOOL_UNIT_NGRAM)
         snprintf(inner + strlen(inner), sizeof(inner) - strlen(inner), ", %s of %s n-grams seen",
                  tool_format_count(seen, counts->seen), tool_format_count(keys, counts->keys));
-    tool_say("dedupe: read %s documents (%s)%s, %s %s%s; %s removed; memory %s; %s wrong removals "
+    tool_say("dedupe: read %s documents (%s)%s, %s %s%s; %s removed;%s %s wrong removals "
              "are expected",
              tool_format_count(documents, counts->documents),
              tool_format_size(bytes, counts->bytes), without,
              tool_format_count(dropped, counts->dropped),
              judge->annotate != NULL ? "to be dropped" : "dropped", inner,
-             tool_format_size(removed, counts->removed_bytes),
-             tool_format_size(memory, memory_of(command)), say_wrong(text, wrong));
+             tool_format_size(removed, counts->removed_bytes), taken, say_wrong(text, wrong));
 }
 
 void tool_corpus_report(const struct tool_dedupe_command *command, const struct tool_judge *judge,
@@ -166,17 +167,23 @@ static bool plan_one(const struct tool_judge *judge, const struct tool_corpus_si
     return true;
 }
 
+/* The estimates are of things that are counted. */
+static uint64_t whole(double value)
+{
+    return (uint64_t)(value + 0.5);
+}
+
 static int print_json(const struct tool_judge *judge, const struct tool_corpus_size *size,
                       double seconds)
 {
     json_t *object = tool_json_report("dedupe"), *list = tool_json_array();
     tool_json_add(object, "unit", tool_json_text(unit_name(judge)));
     tool_json_add(object, "sampled_bytes", tool_json_count(size->sampled_bytes));
-    tool_json_add(object, "input_bytes", tool_json_number(size->bytes));
-    tool_json_add(object, "documents", tool_json_number(size->documents));
-    tool_json_add(object, "paragraphs", tool_json_number(size->paragraphs));
-    tool_json_add(object, "keys", tool_json_number(size->keys));
-    tool_json_add(object, "different_keys", tool_json_number(size->different));
+    tool_json_add(object, "input_bytes", tool_json_count(whole(size->bytes)));
+    tool_json_add(object, "documents", tool_json_count(whole(size->documents)));
+    tool_json_add(object, "paragraphs", tool_json_count(whole(size->paragraphs)));
+    tool_json_add(object, "keys", tool_json_count(whole(size->keys)));
+    tool_json_add(object, "different_keys", tool_json_count(whole(size->different)));
     tool_json_add(object, "seconds", tool_json_number(seconds));
     for (size_t i = 0; i < RATES; i++) {
         uint64_t bytes;
@@ -195,7 +202,7 @@ static int print_json(const struct tool_judge *judge, const struct tool_corpus_s
 
 static const char *about(char *text, double value)
 {
-    return tool_format_count(text, (uint64_t)(value + 0.5));
+    return tool_format_count(text, whole(value));
 }
 
 static int print_text(const struct tool_judge *judge, const struct tool_corpus_size *size,
