@@ -4,7 +4,7 @@
 
 import { KIND, type KindName, type PlanRequest } from "./engine";
 import { formatCount, parseBits, parseCount, parseRate } from "./numbers";
-import type { Slice } from "./state";
+import { CLEARED, type Slice, uncleared } from "./state";
 
 export type Quantity = "n" | "p" | "m";
 
@@ -134,7 +134,7 @@ export function addressOf(asked: Asked): Record<string, string | undefined> {
     kind: asked.kind === "blocked" ? undefined : asked.kind,
     k: asked.k,
     L: asked.L,
-    q: asked.q === "1000" ? undefined : asked.q,
+    q: asked.q === "1000" ? undefined : asked.q || CLEARED,
   };
 }
 
@@ -151,7 +151,7 @@ export function fromAddress(state: Slice): Asked | undefined {
   if (isKind(kind)) asked.kind = kind;
   asked.k = state.get("k") ?? "";
   asked.L = state.get("L") ?? "";
-  asked.q = state.get("q") ?? "1000";
+  asked.q = uncleared(state.get("q") ?? "1000");
   return asked;
 }
 
@@ -205,14 +205,12 @@ function probesOfLink(asked: Asked, query: URLSearchParams, notes: string[]): vo
     notes.push(
       `The link has ${quoted(L)} for the blocks per key. They are 1 to 4, so it is ignored.`,
     );
-  if (probes !== undefined && probes > 0 && probes <= 8 && !query.get("kind"))
-    notes.push(
-      "The link's probes are those of a flat array. A blocked filter has so many in each block: choose classic for the link's own numbers.",
-    );
-  // Links to other calculators mean a flat array, and only there a key has so many probes.
-  if (probes !== undefined && probes > 8 && !query.get("kind")) {
+  // Links to other calculators mean a flat array: only there a key has k probes in all.
+  if (probes !== undefined && probes > 0 && !query.get("kind")) {
     asked.kind = "classic";
-    notes.push(`The link has ${k} probes, which only a classic filter takes: the kind is classic.`);
+    notes.push(
+      `The link has ${k} ${probes === 1 ? "probe" : "probes"}, as of one flat array: the kind is classic. Choose another kind to compare.`,
+    );
   }
 }
 

@@ -20,7 +20,7 @@ import {
   type Trouble,
 } from "./calculator-state";
 import type { Context, Section } from "./context";
-import { choice, copyButton, field, freshId, h, replace } from "./dom";
+import { choice, complain, copyButton, field, freshId, h, replace } from "./dom";
 import { type KindName, type Plan, type PlanRequest, Refusal } from "./engine";
 import { formatBytes, formatCount, formatOneIn, parseCount, parseRate } from "./numbers";
 import type { How } from "./state";
@@ -66,7 +66,9 @@ const scales: Record<Quantity, Scale> = {
 
 /** "1.25MiB": short, and read back by the box. */
 function memoryText(bytes: number): string {
-  return formatBytes(bytes).replace(/[ ,]/g, "").replace("bytes", "B");
+  return formatBytes(bytes)
+    .replace(/[ ,]/g, "")
+    .replace(/bytes?/, "B");
 }
 
 /** Bare digits get separators, and units a space, where nobody is typing. */
@@ -362,13 +364,7 @@ class Calculator {
     const { n, p, m } = this.rows;
     const boxes = { n: n.box, p: p.box, m: m.box, k: this.k, L: this.L, q: this.q };
     for (const [name, box] of Object.entries(boxes))
-      if (name === trouble?.box) {
-        box.setAttribute("aria-invalid", "true");
-        box.setAttribute("aria-errormessage", this.says.id);
-      } else {
-        box.removeAttribute("aria-invalid");
-        box.removeAttribute("aria-errormessage");
-      }
+      complain(box, name === trouble?.box ? this.says : undefined);
   }
 
   private drawSays(plan: Plan | undefined, trouble: Trouble | undefined): void {

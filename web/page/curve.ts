@@ -18,7 +18,7 @@ import {
   type Settings,
   writeSettings,
 } from "./curve-settings";
-import { choice, field, h, replace } from "./dom";
+import { choice, complain, field, h, replace } from "./dom";
 import { formatCount, formatRate, parseCount, parseRate } from "./numbers";
 import type { How } from "./state";
 
@@ -161,8 +161,10 @@ class Curve {
     const text = (box: HTMLInputElement, read: () => Partial<Settings> | string) => {
       const act = (how: How) => {
         const change = read();
-        this.problem.textContent = typeof change === "string" ? change : "";
-        box.setAttribute("aria-invalid", String(typeof change === "string"));
+        const wrong = typeof change === "string";
+        this.problem.textContent = wrong ? change : "";
+        complain(box, wrong ? this.problem : undefined);
+        if (wrong) this.context.announce(change);
         if (typeof change !== "string") this.change(change, how, box);
       };
       box.addEventListener("input", () => act("replace"));
@@ -222,8 +224,8 @@ class Curve {
     if (typedIn !== this.rateBox) this.rateBox.value = String(rate);
     if (!typedIn) {
       this.problem.textContent = "";
-      this.keysBox.removeAttribute("aria-invalid");
-      this.rateBox.removeAttribute("aria-invalid");
+      complain(this.keysBox, undefined);
+      complain(this.rateBox, undefined);
     }
     this.keysSlider.value = String(Math.log10(n));
     this.keysSlider.setAttribute("aria-valuetext", `${formatCount(n)} keys`);

@@ -70,6 +70,24 @@ export function field(label: string, control: HTMLElement, hint?: string): HTMLE
   return h("div", { class: "field" }, ...parts);
 }
 
+/** Says that what a control has is wrong, and where the sentence about it is; or that all is well. */
+export function complain(control: HTMLElement, message: HTMLElement | undefined): void {
+  const usual = (control.getAttribute("aria-describedby") ?? "")
+    .split(" ")
+    .filter((id) => id !== "" && id !== control.getAttribute("aria-errormessage"));
+  if (message) {
+    if (!message.id) message.id = freshId("message");
+    usual.push(message.id);
+    control.setAttribute("aria-invalid", "true");
+    control.setAttribute("aria-errormessage", message.id);
+  } else {
+    control.removeAttribute("aria-invalid");
+    control.removeAttribute("aria-errormessage");
+  }
+  if (usual.length > 0) control.setAttribute("aria-describedby", usual.join(" "));
+  else control.removeAttribute("aria-describedby");
+}
+
 /** A choice of one of a few: radio buttons in a row, which the arrow keys walk. */
 export function choice(
   legend: string,

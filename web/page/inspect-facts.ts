@@ -92,6 +92,9 @@ const bytesText = (bytes: number) =>
 const rateText = (rate: number | null) =>
   rate === null ? "unknown" : `${formatRate(rate)} (${formatOneIn(rate)})`;
 
+const cellsName = (info: Info) =>
+  !info.hasBits ? "Bits of its table" : info.cellBits === 1 ? "Bits, m" : "Counters, m";
+
 export function headerFacts(info: Info, ours: boolean, fileBytes: number): Fact[] {
   const facts: Fact[] = [
     [
@@ -114,8 +117,8 @@ export function headerFacts(info: Info, ours: boolean, fileBytes: number): Fact[
       "Blocks per key, L",
       info.blocksPerKey === 0 ? "none" : `${info.blocksPerKey}`,
     ],
-    ["probes", info.hasBits ? "Probes, k" : "Columns", formatCount(info.probes)],
-    ["bits", info.cellBits === 1 ? "Bits, m" : "Counters, m", formatCount(info.bits)],
+    ["probes", info.hasBits ? "Probes, k" : "Bits compared for a key, r", formatCount(info.probes)],
+    ["bits", cellsName(info), formatCount(info.bits)],
     ["cell_bits", "Bits of a cell", formatCount(info.cellBits)],
     ["bytes", "Memory", bytesText(info.bytes)],
     ["file_bytes", "File", bytesText(fileBytes)],

@@ -46,8 +46,8 @@ function seen(filter: Filter, info: Info, key: Uint8Array): string {
   return `Possibly added. ${odds}${count}`;
 }
 
-function answer(filter: Filter, info: Info, text: string): Answer {
-  if (text === "") return { sentence: "Type a key to ask for it.", state: "none" };
+function answer(filter: Filter, info: Info, text: string, isEmptyKey: boolean): Answer {
+  if (text === "" && !isEmptyKey) return { sentence: "Type a key to ask for it.", state: "none" };
   const key = filter.keyOf(keyOfText(text));
   if (typeof key === "string") return { sentence: key, state: "none" };
   if (filter.mayContain(key)) return { sentence: seen(filter, info, key), state: "possibly", key };
@@ -97,11 +97,13 @@ export function queryBox(
   const facts = h("dl", { class: "inspect-key" });
   let using: Asked | undefined;
   let isDamaged = false;
+  /** A key of no bytes is asked for: an empty box alone asks for nothing. */
+  let isEmptyKey = false;
 
   const ask = (): string => {
     if (!using) return "";
     const { filter, info, layer } = using;
-    const found = answer(filter, info, input.value);
+    const found = answer(filter, info, input.value, isEmptyKey);
     const { key } = found;
     const proven = found.state !== "not" || !isDamaged;
     const state = proven ? found.state : "none";
@@ -122,14 +124,30 @@ export function queryBox(
     mark(key && info.hasBits ? filter.positions(key, layer) : []);
     return sentence;
   };
-  input.addEventListener("input", () => typed(input.value, "replace"));
-  input.addEventListener("change", () => typed(input.value, "push"));
+  const change = (how: "push" | "replace", empty = false) => {
+    isEmptyKey = empty;
+    typed(input.value, how);
+  };
+  input.addEventListener("input", () => change("replace"));
+  input.addEventListener("change", () => change("push"));
+  const emptyKey = h(
+    "button",
+    {
+      type: "button",
+      class: "quiet",
+      onclick: () => {
+        input.value = "";
+        change("push", true);
+      },
+    },
+    "Ask for the empty key",
+  );
 
   return {
     element: h(
       "div",
       { class: "inspect-query" },
-      field("Ask for a key", input),
+      h("div", { class: "row" }, field("Ask for a key", input), emptyKey),
       hint,
       outcome,
       facts,

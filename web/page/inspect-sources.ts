@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where files come from: a drop, a choice, the clipboard, or the page itself.
 
+import { type Engine, keyOfText } from "./engine";
 import type { Source } from "./inspect-open";
 import { formatBytes, formatCount } from "./numbers";
 
@@ -32,6 +33,27 @@ export function fromDrop(data: DataTransfer): Chosen | undefined {
       throw new Error(`“${entry.name}” is a folder. Drop a filter file out of it.`);
   }
   return fromList(data.files);
+}
+
+const EXAMPLE_KEYS = 1000;
+
+/** A file for who has none: made here, as `bloomery build` would make it. */
+export function example(engine: Engine): Chosen {
+  const plan = engine.plan({ kind: "blocked", keys: EXAMPLE_KEYS, rate: 0.01 });
+  const { bits, probes, blocksPerKey, keys, rate } = plan;
+  const filter = engine.create({ kind: "blocked", bits, probes, blocksPerKey, keys, rate });
+  try {
+    for (let i = 1; i <= EXAMPLE_KEYS; i++) filter.add(keyOfText(`key ${i}`));
+    return {
+      source: {
+        name: "example.bloom",
+        blob: new Blob([filter.write() as Uint8Array<ArrayBuffer>]),
+      },
+      remark: `It was made here, from the keys “key 1” to “key ${EXAMPLE_KEYS}”: ask for one of them, and for another.`,
+    };
+  } finally {
+    filter.free();
+  }
 }
 
 /** The file that the command has put into the page. */

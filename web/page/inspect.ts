@@ -18,7 +18,7 @@ import {
   Superseded,
   unpack,
 } from "./inspect-open";
-import { type Chosen, fromDrop, fromList, fromPage } from "./inspect-sources";
+import { type Chosen, example, fromDrop, fromList, fromPage } from "./inspect-sources";
 import { queryBox } from "./inspect-query";
 import { View } from "./inspect-view";
 import { formatCount, formatOneIn } from "./numbers";
@@ -73,6 +73,15 @@ class Inspect {
       this.invitation,
       h("label", { class: "inspect-choose", for: this.fileInput.id }, "Choose a filter file"),
       this.fileInput,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "quiet",
+          onclick: () => void this.takeOrSay(() => example(this.context.engine)),
+        },
+        "Try an example",
+      ),
       h(
         "p",
         { class: "hint" },

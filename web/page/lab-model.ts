@@ -126,5 +126,5 @@ export function formatDecimal(bytes: number): string {
     value /= 1000;
     step++;
   }
-  return `${three.format(value)} ${names[step]}`;
+  return value === 1 && step === 0 ? "1 byte" : `${three.format(value)} ${names[step]}`;
 }

@@ -3,12 +3,12 @@
 
 import { chart } from "./chart";
 import type { Context, Section } from "./context";
-import { copyButton, field, freshId, h, replace } from "./dom";
+import { complain, copyButton, field, freshId, h, replace } from "./dom";
 import { Refusal } from "./engine";
 import { answer, type Answer, formatDecimal, type Question } from "./lab-model";
 import { commandOf, drawComparison, drawingOf, drawNeeded, verdict } from "./lab-results";
 import { formatCount, parseBytes, parseCount } from "./numbers";
-import type { How } from "./state";
+import { CLEARED, type How, uncleared } from "./state";
 
 type Name = "memory" | "urls" | "bytes" | "times";
 type Texts = Record<Name, string>;
@@ -43,7 +43,7 @@ const parts: Record<Name, Part> = {
     slider: {
       from: 65536,
       to: 2 ** 40,
-      text: (value) => formatDecimal(Number(value.toPrecision(2))).replace("bytes", "B"),
+      text: (value) => formatDecimal(Number(value.toPrecision(2))).replace(/bytes?/, "B"),
     },
   },
   urls: {
@@ -150,7 +150,8 @@ class Lab {
   }
 
   private restore(): void {
-    for (const name of names) this.texts[name] = this.context.state.get(name) ?? defaults[name];
+    for (const name of names)
+      this.texts[name] = uncleared(this.context.state.get(name) ?? defaults[name]);
     this.committed = { ...this.texts };
     this.show();
   }
@@ -158,7 +159,7 @@ class Lab {
   private write(texts: Texts, how: How): void {
     const changed = names.map((name) => [
       name,
-      texts[name] === defaults[name] ? undefined : texts[name],
+      texts[name] === defaults[name] ? undefined : texts[name] || CLEARED,
     ]);
     this.context.state.set(Object.fromEntries(changed) as Partial<Texts>, how);
   }
@@ -224,13 +225,7 @@ class Lab {
         if (slider !== source) slider.value = String(stepOf(value));
         slider.setAttribute("aria-valuetext", say?.(value) ?? text);
       }
-      if (name === wrong) {
-        box.setAttribute("aria-invalid", "true");
-        box.setAttribute("aria-errormessage", this.says.id);
-      } else {
-        box.removeAttribute("aria-invalid");
-        box.removeAttribute("aria-errormessage");
-      }
+      complain(box, name === wrong ? this.says : undefined);
     }
   }
 

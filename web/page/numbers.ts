@@ -132,7 +132,9 @@ export function formatBytes(bytes: number): string {
     value /= 1024;
     step++;
   }
-  return step === 0 ? `${whole.format(value)} bytes` : `${three.format(value)} ${names[step]}`;
+  return step === 0
+    ? `${whole.format(value)} ${value === 1 ? "byte" : "bytes"}`
+    : `${three.format(value)} ${names[step]}`;
 }
 
 /** 3 min, 2.5 h, 12 days */

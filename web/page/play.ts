@@ -32,16 +32,22 @@ const kinds: { value: PlayKind; label: string; title: string }[] = [
   { value: "counting", label: "Counting", title: "a counter in the place of each bit" },
 ];
 
+const probesOf = (text: string | undefined, most: number): number =>
+  Math.min(most, Math.max(1, Math.trunc(Number(text ?? 4)) || 1));
+
+const isExample = (kind: PlayKind): boolean => !kinds.some(({ value }) => value === kind);
+
 /** Settings that the module can make, from whatever an address says. */
 function settingsOf(get: (name: string) => string | undefined): Settings {
   const preset = presets.find(({ id }) => id === get("preset"));
   if (preset) return preset.settings;
+  const example = presets.find(({ settings }) => settings.kind === get("kind"))?.settings;
+  if (example) return { ...example, probes: probesOf(get("k"), 8) };
   const kind = kinds.find(({ value }) => value === get("kind"))?.value ?? "classic";
   const small = kind === "classic" ? 64 : 512;
-  const wanted = Number(get("m") ?? (kind === "classic" ? 256 : 512));
-  const cells = SIZES.includes(wanted) && wanted >= small ? wanted : 512;
-  const most = kind === "classic" ? 16 : 8;
-  const probes = Math.min(most, Math.max(1, Math.trunc(Number(get("k") ?? 4)) || 1));
+  const wanted = Number(get("m") ?? (kind === "classic" ? 256 : 512)) || 512;
+  const cells = SIZES.find((size) => size >= Math.max(small, wanted)) ?? 4096;
+  const probes = probesOf(get("k"), kind === "classic" ? 16 : 8);
   const lines = Math.trunc(Number(get("L") ?? 1)) || 1;
   const blocksPerKey = kind === "classic" ? 0 : Math.min(4, Math.max(1, lines));
   return { kind, cells, probes, blocksPerKey };
@@ -274,7 +280,8 @@ class Play {
 
   private reshape(change: Record<string, string>, how: "push" | "replace" = "push"): void {
     const now: Record<string, string> = {
-      kind: this.settings.kind,
+      // The examples have one size each: with another they are classic filters.
+      kind: isExample(this.settings.kind) && "m" in change ? "classic" : this.settings.kind,
       m: String(this.settings.cells),
       k: String(this.settings.probes),
       L: String(this.settings.blocksPerKey),
@@ -316,23 +323,22 @@ class Play {
 
   private rebuild(sentence: string): void {
     const { kind, cells, probes, blocksPerKey } = this.settings;
-    const preset = presets.find(({ settings }) => settings === this.settings);
+    const example = isExample(kind);
     this.kindChoice.set(kind);
-    const example = h("option", { value: cells, hidden: true }, `${cells}, of the example`);
     replace(
       this.sizeSelect,
       ...SIZES.map((size) => h("option", { value: size }, size)),
-      preset ? example : null,
+      example && h("option", { value: cells, hidden: true }, `${cells}, of the example`),
     );
     this.sizeSelect.value = String(cells);
     for (const option of this.sizeSelect.options)
-      option.disabled = kind !== "classic" && Number(option.value) < 512;
+      option.disabled = (kind === "blocked" || kind === "counting") && Number(option.value) < 512;
     this.probesBox.max = kind === "classic" ? "16" : "8";
     this.probesBox.value = String(probes);
     this.probesOut.value = String(probes);
     this.linesBox.value = String(blocksPerKey || 1);
-    this.linesBox.disabled = kind === "classic" || preset !== undefined;
-    this.linesOut.value = kind === "classic" || preset ? "–" : String(blocksPerKey);
+    this.linesBox.disabled = kind === "classic" || example;
+    this.linesOut.value = kind === "classic" || example ? "–" : String(blocksPerKey);
     this.cells.shape(cells, kind === "blocked" || kind === "counting", this.model.counts);
     this.askBox.value = this.asked;
     this.show(sentence);

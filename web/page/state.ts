@@ -6,6 +6,11 @@
 
 export type How = "push" | "replace";
 
+/** In an address: a box that was cleared, where no value would mean the usual one. */
+export const CLEARED = "-";
+
+export const uncleared = (text: string): string => (text === CLEARED ? "" : text);
+
 /** One section's share of the address. */
 export interface Slice {
   get(name: string): string | undefined;

@@ -90,6 +90,18 @@ for (const [what, link, wanted] of [
       shape: "2 blocks of 512 bits × 5 probes",
     },
   ],
+  // bloomery plan -n 1e6 --memory 1250000 --kind classic --probes 7, in whole lines of 64 bytes: a
+  // link's probes are those of a flat array
+  [
+    "keys_bits_and_probes",
+    "?n=1000000&p=&m=10000000&k=7",
+    {
+      bytes: 1249984,
+      keys: 1000000,
+      rate: "0.819%, 1 in 122",
+      shape: "7 probes in one flat array",
+    },
+  ],
   // bloomery plan -n 4000 -p 1e-7 --kind classic --probes 14: only a classic filter takes so many
   [
     "more_probes_than_a_block_takes",
@@ -397,7 +409,7 @@ test("the_result_is_announced_at_rest", async (page) => {
 test(
   "the_calculator_fits_320_pixels",
   async (page) => {
-    await open(page, "?n=1e12&p=1e-12&k=3");
+    await open(page, "?n=1e12&p=1e-12&k=3&kind=blocked");
     await page.locator("#calculator .calc-kinds tbody").waitFor();
     await alone(page);
     ok(

@@ -443,6 +443,30 @@ withTool("a_given_file_opens_as_the_address_names_it", async (page) => {
   has(await problem(page), "“later.md5” is no filter");
 });
 
+test("an_example_opens_and_has_its_keys", async (page) => {
+  await open(page);
+  await page.getByRole("button", { name: "Try an example" }).click();
+  await settled(page);
+  await isOpen(page, "example.bloom");
+  equal(await fact(page, "planned_keys"), "1,000", "planned keys");
+  for (const key of ["key 1", "key 1000"]) {
+    await ask(page, key);
+    has(await page.locator("#inspect .inspect-answer").innerText(), "Possibly added");
+  }
+});
+
+withTool("the_empty_key_is_a_key", async (page) => {
+  await open(page);
+  await choose(page, make("empty.bloom", ["", "a"], "-n", "20", "-p", "1e-9"));
+  const answer = page.locator("#inspect .inspect-answer");
+  has(await answer.innerText(), "Type a key");
+  await page.getByRole("button", { name: "Ask for the empty key" }).click();
+  has(await answer.innerText(), "Possibly added");
+  await choose(page, make("full.bloom", ["a"], "-n", "20", "-p", "1e-9"));
+  await page.getByRole("button", { name: "Ask for the empty key" }).click();
+  has(await answer.innerText(), "Definitely not added");
+});
+
 test("query_and_system_come_from_the_address", async (page) => {
   await open(page, "#inspect&i.q=some%20text&i.d=md5-chain&i.bits=4096&i.probes=6");
   equal(await page.inputValue("#inspect select[name=dialect]"), "md5-chain", "the system");

@@ -121,6 +121,7 @@ test("the_chart_shows_both_lines_and_the_memory_of_now", async (page) => {
   });
   ok(Math.abs(at - 0.905) < 0.01, `the line is at ${at} under the mark`);
   await page.locator("#lab details summary").click();
+  await page.locator("#lab details tbody").waitFor();
   equal(await page.locator("#lab details tbody tr").count(), 17, "rows of its table");
 });
 
@@ -137,6 +138,15 @@ test("what_is_no_number_is_quoted_and_results_are_marked_old", async (page) => {
   equal(await page.locator("#lab .lab-results.old").count(), 0, "marked as old after");
   await write(page, /^URLs/, "1e15");
   has(await says(page), "A sieve is planned for 1 to 2^48 keys.");
+});
+
+test("a_cleared_box_is_cleared_in_the_address_too", async (page) => {
+  await open(page);
+  await write(page, /^Memory/, "");
+  await page.reload();
+  await page.waitForSelector("html[data-ready=yes]");
+  equal(await box(page, /^Memory/).inputValue(), "", "the box");
+  has(await says(page), "It takes 18 MB");
 });
 
 test("the_lab_goes_back_and_forward", async (page) => {

@@ -83,6 +83,25 @@ for (const [name, options] of [
     { ...options, reducedMotion: "reduce" },
   );
 
+test("axe_finds_nothing_where_boxes_have_what_is_no_number", async (page) => {
+  await open(page);
+  for (const [part, name] of [
+    ["curve", /^Planned keys/],
+    ["calculator", /^Keys/],
+    ["lab", /^Memory/],
+  ]) {
+    const box = page.locator(`#${part}`).getByRole("textbox", { name });
+    await box.fill("no number");
+    await box.press("Tab");
+    equal(await box.getAttribute("aria-invalid"), "true", part);
+    const said = await box.evaluate((element) =>
+      document.getElementById(element.getAttribute("aria-errormessage")).checkVisibility(),
+    );
+    ok(said, `${part}: the sentence is not shown`);
+  }
+  equal(await findings(page), [], "axe");
+});
+
 test(
   "without_javascript_the_text_and_a_figure_are_there",
   async (page) => {

@@ -35,6 +35,20 @@ test("the_worked_example_of_bits_has_its_three_answers", async (page) => {
   has(await verdict(page), "Maybe, and truly in");
 });
 
+test("an_example_keeps_its_cells_when_its_probes_change", async (page) => {
+  await open(page);
+  await preset(page, "absent");
+  await page.getByRole("slider", { name: "Probes, k" }).press("ArrowRight");
+  equal((await tableCells(page)).length, 4, "probes");
+  equal(await page.locator("#play .cells .cell").count(), 16, "cells");
+  await page.reload();
+  await page.waitForSelector("html[data-ready=yes]");
+  equal(await page.locator("#play .cells .cell").count(), 16, "cells of the address");
+  equal((await tableCells(page)).length, 4, "probes of the address");
+  await page.getByRole("radio", { name: "Classic", exact: true }).check();
+  equal(await page.locator("#play .cells .cell").count(), 64, "the next size of a classic filter");
+});
+
 test("probes_are_drawn_in_the_order_of_the_positions", async (page) => {
   await open(page);
   await preset(page, "number");
