@@ -8,6 +8,14 @@
 #define BLOOMERY_ARM_KERNELS 1
 #endif
 
+/* A compiler that is told to save space (-Os, -Oz) gets one loop for cases that have one each
+ * otherwise. */
+#if defined(__OPTIMIZE_SIZE__)
+enum { BLOOMERY_FOR_SIZE = 1 };
+#else
+enum { BLOOMERY_FOR_SIZE = 0 };
+#endif
+
 /* Levels of an architecture are in rising order: a kernel for one runs on all above it. Every
  * architecture has the first; the others belong to one. */
 enum bloomery_cpu {

@@ -7,6 +7,20 @@
 
 #include <bloomery/bloomery.h>
 
+/* Whether several threads can be in the library: a constant of the build, so that without a system
+ * what threads would share takes no code. */
+#if defined(BLOOMERY_SYSTEM_NONE)
+enum { BLOOMERY_HAS_THREADS = 0 };
+#else
+enum { BLOOMERY_HAS_THREADS = 1 };
+#endif
+
+/* Whether a filter's cells may change under its reader. */
+static inline bool bloomery_is_shared(bool concurrent)
+{
+    return BLOOMERY_HAS_THREADS && concurrent;
+}
+
 struct bloomery_lock {
     uint8_t system[64]; /* what the system has for it */
 } __attribute__((aligned(64)));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "batch/keys.h"
 
+#include "base/cpu.h"
 #include "hash/xxh3.h"
 
 #include <assert.h>
@@ -16,10 +17,12 @@ static inline __attribute__((always_inline)) size_t offset_at(const struct bloom
     return (size_t)(bytes == 8 ? wide : narrow);
 }
 
-/* `form` is a constant wherever this is called, and leaves no branch behind. */
+/* `constant` is one wherever this is called, the form of the keys, and leaves no branch behind. A
+ * build for size looks at the form each time: one function serves all. */
 static inline __attribute__((always_inline)) bloomery_key key_at(const struct bloomery_keys *keys,
-                                                                 size_t i, const int form)
+                                                                 size_t i, const int constant)
 {
+    const int form = BLOOMERY_FOR_SIZE ? (int)keys->form : constant;
     if (form == BLOOMERY_KEYS_LIST)
         return ((const bloomery_key *)(const void *)keys->data)[i];
     if (form == BLOOMERY_COLUMN_FIXED)
@@ -157,6 +160,8 @@ bloomery_take *bloomery_take_of(const struct bloomery_keys *keys, const bloomery
     const bool wide = filter->shape.hash == BLOOMERY_HASH_XXH3_128;
     if (filter->shape.hash != BLOOMERY_HASH_XXH3_64 && !wide)
         return keys->form == BLOOMERY_KEYS_LIST ? take_list_any : take_any;
+    if (BLOOMERY_FOR_SIZE)
+        return wide ? take_list_128 : take_list;
     switch (keys->form) {
     case BLOOMERY_COLUMN_FIXED:
         return wide ? take_fixed_128 : take_fixed;

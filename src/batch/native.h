@@ -7,6 +7,7 @@
 #ifndef BLOOMERY_NATIVE_H
 #define BLOOMERY_NATIVE_H
 
+#include "base/cpu.h"
 #include "batch/keys.h"
 
 /* `answers` as in bloomery_may_contain_batch; how many are true. */

@@ -17,6 +17,9 @@
  * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), if defined, does for eight integers at once
  * what place() does for one: XXH3-64, first block and w. It needs fewer than 2^32 blocks.
  *
+ * What is a constant to a function here (one block, integers, no answers wanted) is one for speed: a
+ * build for size (BLOOMERY_FOR_SIZE) has one loop for all cases.
+ *
  * A last group of fewer than eight keys is filled up with its last key. Querying or adding that
  * twice changes nothing, and the answers past the end are cut off.
  */
@@ -278,6 +281,8 @@ LEVEL_TARGET static size_t OF_LEVEL(query)(const bloomery_filter *filter,
                                            uint64_t *answers)
 {
     const struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
+    if (BLOOMERY_FOR_SIZE)
+        return OF_LEVEL(query_shape)(batch, answers, OF_LEVEL(all_integers)(filter, keys));
     if (batch.layer.blocks_per_key > 1)
         return OF_LEVEL(all_integers)(filter, keys) ? OF_LEVEL(query_shape)(batch, answers, true)
                                                     : OF_LEVEL(query_shape)(batch, answers, false);
@@ -342,7 +347,10 @@ LEVEL_TARGET static void OF_LEVEL(add)(bloomery_filter *filter, const struct blo
                                        size_t count, uint64_t *answers, uint64_t *new_bits)
 {
     struct OF_LEVEL(batch) batch = OF_LEVEL(batch_of)(filter, keys, count);
-    if (batch.layer.blocks_per_key > 1 && OF_LEVEL(all_integers)(filter, keys)) {
+    if (BLOOMERY_FOR_SIZE) {
+        const bool integers = OF_LEVEL(all_integers)(filter, keys);
+        OF_LEVEL(add_shape)(batch, answers, new_bits, integers, true, false);
+    } else if (batch.layer.blocks_per_key > 1 && OF_LEVEL(all_integers)(filter, keys)) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, true, true, false);
     } else if (batch.layer.blocks_per_key > 1) {
         OF_LEVEL(add_shape)(batch, answers, new_bits, false, true, false);
@@ -450,8 +458,8 @@ LEVEL_TARGET static __attribute__((noinline)) int
 OF_LEVEL(add_other)(bloomery_filter *filter, bloomery_key key, uint32_t *new_bits)
 {
     const bloomery_hash hash = filter->hash->one(&filter->secret, key);
-    return filter->concurrent ? OF_LEVEL(add_all_shared)(filter, hash, new_bits)
-                              : OF_LEVEL(add_all)(filter, hash, new_bits);
+    return bloomery_is_shared(filter->concurrent) ? OF_LEVEL(add_all_shared)(filter, hash, new_bits)
+                                                  : OF_LEVEL(add_all)(filter, hash, new_bits);
 }
 
 LEVEL_TARGET static int OF_LEVEL(add_key)(bloomery_filter *filter, bloomery_key key,
@@ -479,7 +487,8 @@ LEVEL_TARGET static int OF_LEVEL(add_key_shared)(bloomery_filter *filter, bloome
 
 const struct bloomery_native OF_LEVEL(bloomery_native) = {
     .query = OF_LEVEL(query),
-    .add = {OF_LEVEL(add), OF_LEVEL(add_shared)},
+    .add = {OF_LEVEL(add), BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add)},
     .query_key = OF_LEVEL(query_key),
-    .add_key = {OF_LEVEL(add_key), OF_LEVEL(add_key_shared)},
+    .add_key = {OF_LEVEL(add_key),
+                BLOOMERY_HAS_THREADS ? OF_LEVEL(add_key_shared) : OF_LEVEL(add_key)},
 };

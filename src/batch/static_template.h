@@ -281,9 +281,11 @@ LEVEL_TARGET static size_t OF(query)(const bloomery_filter *filter,
             memset(answers, 0, (size_t)bloomery_words_of(count) * sizeof *answers);
         return 0;
     }
-    return filter->layers->ribbon.columns < BLOOMERY_RIBBON_PLANE
-               ? OF(query_planes)(filter, keys, count, answers, true)
-               : OF(query_planes)(filter, keys, count, answers, false);
+    const bool last = filter->layers->ribbon.columns < BLOOMERY_RIBBON_PLANE;
+    if (BLOOMERY_FOR_SIZE)
+        return OF(query_planes)(filter, keys, count, answers, last);
+    return last ? OF(query_planes)(filter, keys, count, answers, true)
+                : OF(query_planes)(filter, keys, count, answers, false);
 }
 
 /* One key: so few instructions that the processor has the next ones on their way, too. */

@@ -3,6 +3,7 @@
 #ifndef BLOOMERY_CORE_BLOCKED_H
 #define BLOOMERY_CORE_BLOCKED_H
 
+#include "base/lock.h"
 #include "core/derive.h"
 #include "core/kinds.h"
 #include "plan/blocked_rate.h"

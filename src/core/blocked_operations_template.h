@@ -115,11 +115,11 @@ const struct bloomery_operations OF_LEVEL(bloomery_blocked)[2] = {
     },
     {
         .name = LEVEL_NAME "-concurrent",
-        .add = OF_LEVEL(add_shared),
+        .add = BLOOMERY_HAS_THREADS ? OF_LEVEL(add_shared) : OF_LEVEL(add),
         .may_contain = OF_LEVEL(may_contain),
         .prefetch_add = bloomery_blocked_prefetch,
         .prefetch_query = bloomery_blocked_prefetch_first,
-        .add_word = OF_LEVEL(add_word_shared),
+        .add_word = BLOOMERY_HAS_THREADS ? OF_LEVEL(add_word_shared) : OF_LEVEL(add_word),
         .query_word = OF_LEVEL(query_word),
     },
 };

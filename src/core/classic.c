@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/error.h"
+#include "base/lock.h"
 #include "core/derive.h"
 #include "plan/classic_rate.h"
 
@@ -94,7 +95,7 @@ const struct bloomery_operations *bloomery_classic_operations(uint32_t cell_bits
         .add_word = atomic_add_word,
         .query_word = atomic_query_word,
     };
-    return concurrent ? &atomic : &plain;
+    return bloomery_is_shared(concurrent) ? &atomic : &plain;
 }
 
 double bloomery_classic_expected_rate(const struct bloomery_layer *layer, uint64_t keys)

@@ -41,6 +41,7 @@
 
 #include "base/bits.h"
 #include "base/bytes.h"
+#include "base/lock.h"
 #include "core/blocked.h"
 #include "core/derive.h"
 
@@ -133,8 +134,8 @@ const struct bloomery_operations *bloomery_counting_operations(uint32_t cell_bit
 {
     assert(cell_bits == 4 || cell_bits == 8);
     if (cell_bits == 4)
-        return concurrent ? &atomic_nibbles_operations : &nibbles_operations;
-    return concurrent ? &atomic_bytes_operations : &bytes_operations;
+        return bloomery_is_shared(concurrent) ? &atomic_nibbles_operations : &nibbles_operations;
+    return bloomery_is_shared(concurrent) ? &atomic_bytes_operations : &bytes_operations;
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */

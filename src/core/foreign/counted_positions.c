@@ -15,6 +15,7 @@
 #include "core/foreign/schemes.h"
 
 #include "base/bits.h"
+#include "base/lock.h"
 #include "core/counters.h"
 
 #include <assert.h>
@@ -163,10 +164,11 @@ INSTANCE(positions_atomic_bytes, 8, true, "positions-concurrent")
 const struct bloomery_operations *bloomery_counted_positions_operations(uint32_t cell_bits,
                                                                         bool concurrent)
 {
+    const bool shared = bloomery_is_shared(concurrent);
     assert(cell_bits == 4 || cell_bits == 8);
     if (cell_bits == 4)
-        return concurrent ? &positions_atomic_nibbles_operations : &positions_nibbles_operations;
-    return concurrent ? &positions_atomic_bytes_operations : &positions_bytes_operations;
+        return shared ? &positions_atomic_nibbles_operations : &positions_nibbles_operations;
+    return shared ? &positions_atomic_bytes_operations : &positions_bytes_operations;
 }
 
 /* ---- Facts ----------------------------------------------------------------------------------- */

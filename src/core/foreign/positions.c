@@ -8,6 +8,7 @@
 #include "core/foreign/schemes.h"
 
 #include "base/bits.h"
+#include "base/lock.h"
 
 #include <assert.h>
 
@@ -83,5 +84,5 @@ const struct bloomery_operations *bloomery_positions_operations(uint32_t cell_bi
         .may_contain_positions = may_contain_atomic,
     };
     (void)cell_bits;
-    return concurrent ? &atomic : &plain;
+    return bloomery_is_shared(concurrent) ? &atomic : &plain;
 }

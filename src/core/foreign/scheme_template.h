@@ -254,7 +254,7 @@ const struct bloomery_operations *SCHEME_PASTE(SCHEME_PASTE(bloomery, SCHEME),
         .positions_of = SCHEME_NAME(positions_of),
     };
     (void)cell_bits;
-    return concurrent ? &atomic : &plain;
+    return bloomery_is_shared(concurrent) ? &atomic : &plain;
 }
 
 #undef WORD_OF

@@ -4,6 +4,7 @@
 #define BLOOMERY_CORE_STEPS_H
 
 #include "base/bits.h"
+#include "base/lock.h"
 #include "core/kinds.h"
 
 #include <assert.h>
