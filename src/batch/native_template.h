@@ -17,8 +17,8 @@
  * LEVEL_EIGHTS(secret, words, blocks, at, word, hi), if defined, does for eight integers at once
  * what place() does for one: XXH3-64, first block and w. It needs fewer than 2^32 blocks.
  *
- * What is a constant to a function here (one block, integers, no answers wanted) is one for speed: a
- * build for size (BLOOMERY_FOR_SIZE) has one loop for all cases.
+ * What is a constant to a function here (one block, integers, no answers wanted) is one for speed:
+ * a build for size (BLOOMERY_FOR_SIZE) has one loop for all cases.
  *
  * A last group of fewer than eight keys is filled up with its last key. Querying or adding that
  * twice changes nothing, and the answers past the end are cut off.
