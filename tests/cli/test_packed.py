@@ -100,12 +100,12 @@ def all_commands_read(c, packed, text=TEXT, piped=True):
         c.run("dedupe -q", stdin=packed, stdout=text)
 
 
-def all_commands_refuse(c, content, sentence):
+def all_commands_refuse(c, content, sentence, pipe=True):
     c.file("odd", content)
     c.file("good", "a\n")
     c.run("build -q -n 9 -p 1e-12 -o f.bloom good")
     before = c.read("f.bloom")
-    for name, given in (("odd", b""), ("standard input", content)):
+    for name, given in (("odd", b""), ("standard input", content))[:2 if pipe else 1]:
         path = "odd" if name == "odd" else "-"
         c.run(f"build -q -n 9 -o g.bloom {path}", stdin=given, code=2,
               stderr=f"bloomery: build: {name}: {sentence}\n")
@@ -211,7 +211,6 @@ def what_is_no_list_is_refused_by_name(c):
                ("a WARC archive of web pages", b"WARC/1.0\r\nWARC-Type: warcinfo\r\n\r\n"),
                ("a WARC archive of web pages", b"WARC/1.1\r\n"),
                ("an ISO image of a disc", bytes(32768) + b"\1CD001\1\0" + bytes(2000)),
-               ("an ISO image of a disc", b"\x33\xed\x90" * 10922 + bytes(2) + b"\1CD001\1\0" + bytes(2000)),
                ("an Arrow file", b"ARROW1\0\0" + bytes(90)), ("an Avro file", b"Obj\1\4" + bytes(90)),
                ("an HDF5 file", b"\x89HDF\r\n\x1a\n" + bytes(90)), ("a NumPy array", b"\x93NUMPY\1\0v\0{"),
                ("a serialized Java object", b"\xac\xed\0\5sr\0\x11java"), ("a PDF document", b"%PDF-1.4\n"),
@@ -223,6 +222,10 @@ def what_is_no_list_is_refused_by_name(c):
     for name, content in seeming:
         all_commands_refuse(c, content, f"seems to be {name}, not a list of keys; --text takes its bytes "
                             "as they are")
+    # Its mark is at 32 KiB, which is waited for only where NULs come before: in a pipe it may come too late.
+    started = b"\x33\xed\x90" * 10922 + bytes(2) + b"\1CD001\1\0" + bytes(2000)
+    all_commands_refuse(c, started, "seems to be an ISO image of a disc, not a list of keys; --text takes its "
+                        "bytes as they are", pipe=False)
     c.file("keys", "a\n")
     c.run("build -q -p 1e-12 -o other.bloom keys")
     all_commands_refuse(c, c.read("other.bloom"), "is a filter, not a list of keys")
