@@ -25,6 +25,7 @@ help:
 	@echo 'make bench-python   the Python package beside a set (half a minute)'
 	@echo 'make web         the explorer, a page in one file: $(BUILD)-web/explorer.html'
 	@echo 'make check-web   the same, then its tests in a browser without a window'
+	@echo 'make check-valkey the tests of the module that run in a server, in Valkey'
 	@echo 'make install     install library, header and command (PREFIX=$(PREFIX), DESTDIR)'
 	@echo 'make uninstall   remove what make install has installed'
 	@echo 'make format      format every C file'
@@ -52,6 +53,12 @@ demo-server:
 	@meson configure $(BUILD) -Dmodule=enabled
 	@ninja --quiet -C $(BUILD) tool/bloomery module/bloomery.so
 	@module/demo.py $(BUILD)
+
+# In Redis they are part of make check-long. scripts/valkey unpacks Debian's Valkey of backports; nothing is installed.
+.PHONY: check-valkey
+check-valkey: build-tests
+	$(need) server
+	@scripts/check-valkey $(BUILD)
 
 # A directory that was configured before cmocka was there learns of it here, once.
 $(BUILD)/tests-enabled: $(BUILD)/build.ninja
