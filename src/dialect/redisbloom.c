@@ -50,7 +50,9 @@ enum {
 _Static_assert(BLOOMERY_REDISBLOOM_HEADER == HEADER + LAYER * BLOOMERY_CHAIN_MAX,
                "the public header has room for all layers of most chains");
 
-static const uint64_t keys_max = UINT64_C(1) << 30;
+static const char variants[] = "scaling, nonscaling, large-scaling, large-nonscaling";
+static const uint64_t keys_max = UINT64_C(1) << 30; /* in releases from 8 on */
+static const uint64_t keys_max_large = UINT64_C(1) << 40;
 static const double rate_max = 0.25;
 
 static bloomery_status begin(struct bloomery_design *design, uint32_t options, uint32_t growth,
@@ -81,23 +83,26 @@ static bloomery_status begin(struct bloomery_design *design, uint32_t options, u
 static bloomery_status plan(const bloomery_dialect_parameters *given,
                             struct bloomery_design *design, bloomery_error *error)
 {
-    const int variant = bloomery_dialect_choose("scaling, nonscaling", given->variant, error);
+    const int variant = bloomery_dialect_choose(variants, given->variant, error);
+    const bool scales = variant % 2 == 0;
+    const bool is_large = variant >= 2;
     const uint64_t keys = given->keys > 0 ? given->keys : 100;
     const uint32_t growth = given->growth > 0 ? given->growth : 2;
     double rate = given->rate == 0 ? 0.01 : given->rate;
     if (variant < 0)
         return BLOOMERY_BAD_ARGUMENT;
-    if (!(rate > 0 && rate < 1) || keys > keys_max || growth > GROWTH_MAX)
+    if (!(rate > 0 && rate < 1) || keys > (is_large ? keys_max_large : keys_max) ||
+        growth > GROWTH_MAX)
         return bloomery_fail(
             error, BLOOMERY_BAD_ARGUMENT, 0,
-            "RedisBloom takes 1 to 2^30 keys, a rate above 0 and below 1, and a growth of 1 "
-            "to 32768");
+            "RedisBloom takes 1 to 2^30 keys (2^40 in the variants large-scaling and "
+            "large-nonscaling, for releases before 8), a rate above 0 and below 1, and a growth "
+            "of 1 to 32768");
     rate = fmin(rate, rate_max);
-    bloomery_status status =
-        begin(design, OPTIONS | (variant == 1 ? NONSCALING : 0), growth, 1, error);
+    bloomery_status status = begin(design, OPTIONS | (scales ? 0 : NONSCALING), growth, 1, error);
     if (status == BLOOMERY_OK)
-        status = bloomery_tightened_size(keys, variant == 1 ? rate : rate * 0.5, &design->layers[0],
-                                         error);
+        status =
+            bloomery_tightened_size(keys, scales ? rate * 0.5 : rate, &design->layers[0], error);
     if (status == BLOOMERY_OK)
         bloomery_store_f64(design->kept + EXTRA_HEAD,
                            bloomery_short_bits_per_key(design->layers[0].rate));
@@ -363,7 +368,7 @@ const struct bloomery_dialect_row bloomery_dialect_redisbloom = {
             .name = "redisbloom",
             .description =
                 "RedisBloom's filters, the chunks of its BF.SCANDUMP one behind the other",
-            .variants = "scaling, nonscaling",
+            .variants = variants,
             .reads = true,
             .writes = true,
             .creates = true,

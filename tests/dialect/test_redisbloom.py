@@ -6,7 +6,7 @@ import struct
 
 from dialect import Driver, Refused, hostile, main, property_test, statistics, times, vectors
 from storage_rates import check_rate
-from steps_reference import RedisChain, murmur64a
+from steps_reference import RedisChain, RedisLink, murmur64a
 
 
 def keys_of(texts):
@@ -208,6 +208,25 @@ def chunks_end_where_links_end_and_at_16_mebibytes(check):
         check.true(all(size == 1 << 24 for size in sizes[1:-1]) and 0 < sizes[-1] <= 1 << 24, f"{sizes}")
         check.equal(sum(sizes[1:]) * 8, int(driver.info()["bits"]), "all bits")
         check.equal([iterator for iterator, _ in chunks], [1 + sum(sizes[1:end]) for end in range(1, len(sizes) + 1)], "iterators")
+
+
+@property_test
+def keys_beyond_two_to_the_thirty_are_for_the_variants_that_say_so(check):
+    keys, rate = 2**30 + 1, 0.1
+    with Driver() as driver:
+        for variant, most in (("scaling", 2**30), ("nonscaling", 2**30), ("large-scaling", 2**40), ("large-nonscaling", 2**40)):
+            check.refused(lambda name=variant, count=most + 1: driver.create("redisbloom", keys=count, rate=rate, variant=name), ["BAD_ARGUMENT"], variant)
+        for variant, layer_rate in (("large-nonscaling", rate), ("large-scaling", rate / 2)):
+            driver.create("redisbloom", keys=keys, rate=rate, variant=variant)
+            link = RedisLink(keys, layer_rate)
+            check.true(link.bits > 2**32, "positions need more than 32 bits")
+            check.equal(driver.info()["bits"], str(link.bits), variant)
+            check.equal(driver.info()["variant"], variant.removeprefix("large-"), variant)
+            for key in (b"", b"a", b"2147483648"):
+                check.equal(driver.positions(key), link.positions(key), variant)
+                check.equal(driver.ask(key), 0, variant)
+                check.equal(driver.add(key), 1, variant)
+                check.equal(driver.ask(key), 1, variant)
 
 
 @property_test
