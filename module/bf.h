@@ -102,6 +102,9 @@ bloomery_allocator bf_allocator(struct bf_value *value);
  * client. What the master sends and what is loaded has passed limits already. */
 void bf_limits(server_context *context);
 
+/* Whether limits count: the command is a client's, not a master's or one of a file. */
+bool bf_is_limited(server_context *context);
+
 /* Has the pages of a large filter taken in the background. */
 void bf_populate(struct bf_value *value);
 
@@ -165,13 +168,21 @@ struct bf_config {
     long long capacity;
     long long growth;
     long long memory_limit; /* of one key; 0: none */
+    long long capacity_max; /* that a command may ask for */
+    long long chunk_bytes;  /* of a reply of SCANDUMP at most */
     int defrag;
     int prefault;
 };
 
 extern struct bf_config bf_config;
 
-enum { BF_CAPACITY_MAX = 1 << 30, BF_GROWTH_MAX = 32768 };
+/* Of capacities: the reference's most, which max-capacity may raise. */
+enum {
+    BF_CAPACITY_MAX = 1 << 30, /* and of large filters 2^40 */
+    BF_GROWTH_MAX = 32768,
+    BF_CHUNK_MIN = 1 << 16,
+    BF_CHUNK_MAX = 1 << 24,
+};
 
 /* Module arguments, then CONFIG. False: the log says what is wrong. `drop_in`: names without the
  * module's before them are free, where the server allows those. */
@@ -180,6 +191,9 @@ bool bf_config_register(server_context *context, bool drop_in);
 
 /* A rate of a filter to be made: above 0.25 counts as 0.25. */
 double bf_rate_capped(double rate);
+
+/* The largest capacity that this command may ask for. */
+long long bf_capacity_max(server_context *context);
 
 /* ROW(name): one for each field of the section of INFO. */
 #define BF_COUNTS(ROW)   \

@@ -205,8 +205,8 @@ static enum option option_of(const server_string *word)
 }
 
 /* NULL, or what is wrong with the value of an option. */
-static const char *read_value(enum option option, const server_string *word,
-                              struct bf_parameters *parameters)
+static const char *read_value(server_context *context, enum option option,
+                              const server_string *word, struct bf_parameters *parameters)
 {
     long long number = 0;
     double rate = 0;
@@ -218,7 +218,7 @@ static const char *read_value(enum option option, const server_string *word,
     }
     const bool is_number = server.StringToLongLong(word, &number) == SERVER_OK;
     if (option == CAPACITY) {
-        if (!is_number || number < 1 || number > BF_CAPACITY_MAX)
+        if (!is_number || number < 1 || number > bf_capacity_max(context))
             return "Bad capacity";
         parameters->capacity = (uint64_t)number;
         return NULL;
@@ -231,7 +231,8 @@ static const char *read_value(enum option option, const server_string *word,
 
 /* Reads options up to the items. `wrong` receives the reply, or NULL; the result is the place of the
  * first item, 0 if the words do not add up. */
-static int read_options(server_string **words, int count, struct adding *adding, const char **wrong)
+static int read_options(server_context *context, server_string **words, int count,
+                        struct adding *adding, const char **wrong)
 {
     bool fixed = false;
     *wrong = NULL;
@@ -254,7 +255,7 @@ static int read_options(server_string **words, int count, struct adding *adding,
         default:
             if (++i == count)
                 return 0;
-            *wrong = read_value(option, words[i], &adding->parameters);
+            *wrong = read_value(context, option, words[i], &adding->parameters);
             if (*wrong != NULL)
                 return i;
         }
@@ -268,7 +269,7 @@ int bf_insert(server_context *context, server_string **words, int count)
     if (count < 4)
         return server.WrongArity(context);
     struct adding adding = {.name = words[1], .create = true, .parameters = defaults()};
-    const int first = read_options(words, count, &adding, &wrong);
+    const int first = read_options(context, words, count, &adding, &wrong);
     if (first == 0)
         return server.WrongArity(context);
     if (wrong != NULL)

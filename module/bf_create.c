@@ -3,6 +3,7 @@
 #include "bf.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* The place of a word, or 0. The name of the command itself is none. */
 static int find_word(server_string **words, int count, const char *word)
@@ -34,9 +35,19 @@ static const char *read_expansion(server_string **words, int count,
     return NULL;
 }
 
-static const char *read_parameters(server_string **words, int count,
+/* NULL, or what is wrong with a capacity. */
+static const char *judge_capacity(server_context *context, long long capacity)
+{
+    static char text[64];
+    const long long most = bf_capacity_max(context);
+    snprintf(text, sizeof text, "ERR capacity must be in the range [1, %lld]", most);
+    return capacity < 1 || capacity > most ? text : NULL;
+}
+
+static const char *read_parameters(server_context *context, server_string **words, int count,
                                    struct bf_parameters *parameters)
 {
+    const char *wrong;
     long long capacity;
     double rate;
     if (server.StringToDouble(words[2], &rate) != SERVER_OK || isnan(rate))
@@ -45,8 +56,9 @@ static const char *read_parameters(server_string **words, int count,
         return "ERR error rate must be in the range (0.000000, 1.000000)";
     if (server.StringToLongLong(words[3], &capacity) != SERVER_OK)
         return "ERR bad capacity";
-    if (capacity < 1 || capacity > BF_CAPACITY_MAX)
-        return "ERR capacity must be in the range [1, 1073741824]";
+    wrong = judge_capacity(context, capacity);
+    if (wrong != NULL)
+        return wrong;
     parameters->rate = bf_rate_capped(rate);
     parameters->capacity = (uint64_t)capacity;
     return read_expansion(words, count, parameters);
@@ -82,6 +94,6 @@ int bf_reserve(server_context *context, server_string **words, int count)
     struct bf_parameters parameters;
     if (count < 4 || count > 7)
         return server.WrongArity(context);
-    const char *wrong = read_parameters(words, count, &parameters);
+    const char *wrong = read_parameters(context, words, count, &parameters);
     return wrong != NULL ? bf_fail(context, wrong) : make_filter(context, words, &parameters);
 }

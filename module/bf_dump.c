@@ -18,6 +18,10 @@ static void tell_chunk(server_context *context, const struct bf_value *value, lo
             value->filter, (uint64_t)iterator, NULL, &data, &bytes, &next, NULL);
         assert(status == BLOOMERY_OK);
         (void)status;
+        if (bytes > (uint64_t)bf_config.chunk_bytes) {
+            next -= bytes - (uint64_t)bf_config.chunk_bytes;
+            bytes = (size_t)bf_config.chunk_bytes;
+        }
     }
     (void)server.ReplyWithArray(context, 2);
     (void)server.ReplyWithLongLong(context, (long long)next);

@@ -17,11 +17,26 @@
 #include <string.h>
 
 struct bf_config bf_config = {
-    .rate = 0.01, .capacity = 100, .growth = 2, .defrag = 1, .prefault = 1};
+    .rate = 0.01,
+    .capacity = 100,
+    .growth = 2,
+    .capacity_max = BF_CAPACITY_MAX,
+    .chunk_bytes = BF_CHUNK_MAX,
+    .defrag = 1,
+    .prefault = 1,
+};
+
+/* Settings of valkey-bloom that decide nothing in filters of this form: kept to be told. */
+static struct {
+    double tightening;
+    int random_seed;
+} unused = {.tightening = 0.5, .random_seed = 1};
 
 static const double rate_max = 0.25;
+static const long long capacity_max_large = 1LL << 40;
 
-enum kind { NUMBER, RATE, FLAG, NOTHING };
+/* RATE: above 0.25 it counts as 0.25. RATIO: any between 0 and 1. */
+enum kind { NUMBER, RATE, RATIO, FLAG, NOTHING };
 
 /* Settings. NOTHING: taken and checked, of no use here; see docs/server.md. */
 static struct setting {
@@ -32,35 +47,41 @@ static struct setting {
     bool is_config; /* a name of CONFIG too, not of module arguments alone */
     bool is_ours;   /* a name with a prefix, on servers that allow names without one */
     unsigned flags;
-    long long standard; /* the default that CONFIG was given: of a rate 0 */
+    long long standard; /* the default that CONFIG was given: of rates and ratios the next */
+    double standard_ratio;
 } settings[] = {
-    {"bf-error-rate", RATE, &bf_config.rate, 0, 0, true, false, 0, 0},
-    {"bf-initial-size", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, false, 0, 0},
-    {"bf-expansion-factor", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, false, 0, 0},
+    {"bf-error-rate", RATE, &bf_config.rate, 0, 0, true, false, 0, 0, 0},
+    {"bf-initial-size", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, false, 0, 0, 0},
+    {"bf-expansion-factor", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, false, 0, 0, 0},
     {"memory-usage-limit", NUMBER, &bf_config.memory_limit, 0, LLONG_MAX, true, true,
-     SERVER_CONFIG_MEMORY, 0},
-    {"defrag", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0},
-    {"prefault", FLAG, &bf_config.prefault, 0, 1, true, true, 0, 0},
-    {"ERROR_RATE", RATE, &bf_config.rate, 0, 0, false, false, 0, 0},
-    {"INITIAL_SIZE", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, false, false, 0, 0},
-    {"bloom-fp-rate", RATE, &bf_config.rate, 0, 0, true, true, 0, 0},
-    {"bloom-capacity", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, true, 0, 0},
-    {"bloom-expansion", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, true, 0, 0},
+     SERVER_CONFIG_MEMORY, 0, 0},
+    {"defrag", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0},
+    {"prefault", FLAG, &bf_config.prefault, 0, 1, true, true, 0, 0, 0},
+    {"max-capacity", NUMBER, &bf_config.capacity_max, BF_CAPACITY_MAX, 1LL << 40, true, true, 0, 0,
+     0},
+    {"scandump-chunk-size", NUMBER, &bf_config.chunk_bytes, BF_CHUNK_MIN, BF_CHUNK_MAX, true, true,
+     SERVER_CONFIG_MEMORY, 0, 0},
+    {"ERROR_RATE", RATE, &bf_config.rate, 0, 0, false, false, 0, 0, 0},
+    {"INITIAL_SIZE", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, false, false, 0, 0, 0},
+    {"bloom-fp-rate", RATE, &bf_config.rate, 0, 0, true, true, 0, 0, 0},
+    {"bloom-capacity", NUMBER, &bf_config.capacity, 1, BF_CAPACITY_MAX, true, true, 0, 0, 0},
+    {"bloom-expansion", NUMBER, &bf_config.growth, 0, BF_GROWTH_MAX, true, true, 0, 0, 0},
     {"bloom-memory-usage-limit", NUMBER, &bf_config.memory_limit, 0, LLONG_MAX, true, true,
-     SERVER_CONFIG_MEMORY, 0},
-    {"bloom-defrag-enabled", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0},
-    {"cf-bucket-size", NOTHING, NULL, 1, 255, false, false, 0, 0},
-    {"cf-initial-size", NOTHING, NULL, 2, BF_CAPACITY_MAX, false, false, 0, 0},
-    {"cf-max-iterations", NOTHING, NULL, 1, 65535, false, false, 0, 0},
-    {"cf-expansion-factor", NOTHING, NULL, 0, 32768, false, false, 0, 0},
-    {"cf-max-expansions", NOTHING, NULL, 1, 65536, false, false, 0, 0},
-    {"CF_MAX_EXPANSIONS", NOTHING, NULL, 1, 65536, false, false, 0, 0},
+     SERVER_CONFIG_MEMORY, 0, 0},
+    {"bloom-defrag-enabled", FLAG, &bf_config.defrag, 0, 1, true, true, 0, 0, 0},
+    {"bloom-tightening-ratio", RATIO, &unused.tightening, 0, 0, true, true, 0, 0, 0},
+    {"bloom-use-random-seed", FLAG, &unused.random_seed, 0, 1, true, true, 0, 0, 0},
+    {"cf-bucket-size", NOTHING, NULL, 1, 255, false, false, 0, 0, 0},
+    {"cf-initial-size", NOTHING, NULL, 2, BF_CAPACITY_MAX, false, false, 0, 0, 0},
+    {"cf-max-iterations", NOTHING, NULL, 1, 65535, false, false, 0, 0, 0},
+    {"cf-expansion-factor", NOTHING, NULL, 0, 32768, false, false, 0, 0, 0},
+    {"cf-max-expansions", NOTHING, NULL, 1, 65536, false, false, 0, 0, 0},
+    {"CF_MAX_EXPANSIONS", NOTHING, NULL, 1, 65536, false, false, 0, 0, 0},
 };
 
 enum { SETTINGS = sizeof settings / sizeof settings[0], TEXT_BYTES = 160 };
 
-static bool is_loading; /* CONFIG's own file is being read */
-static double rate_at_load;
+static bool is_loading;          /* CONFIG's own file is being read */
 static server_string *rate_text; /* what CONFIG GET was last told; the server does not free it */
 
 double bf_rate_capped(double rate)
@@ -68,7 +89,18 @@ double bf_rate_capped(double rate)
     return fmin(rate, rate_max);
 }
 
+long long bf_capacity_max(server_context *context)
+{
+    return bf_is_limited(context) ? bf_config.capacity_max : capacity_max_large;
+}
+
 /* ---- Setting --------------------------------------------------------------------------------- */
+
+static bool is_unused(const struct setting *setting)
+{
+    return setting->kind == NOTHING || setting->value == &unused.tightening ||
+           setting->value == &unused.random_seed;
+}
 
 /* A number for a setting; false: `text` says why not. */
 static bool set_number(const struct setting *setting, long long number, char text[TEXT_BYTES])
@@ -98,8 +130,10 @@ static bool set_rate(const struct setting *setting, const server_string *word,
                  setting->name);
         return false;
     }
-    if (!is_loading || bf_rate_capped(rate) != rate_at_load)
-        *(double *)setting->value = bf_rate_capped(rate);
+    if (setting->kind == RATE)
+        rate = bf_rate_capped(rate);
+    if (!is_loading || rate != setting->standard_ratio)
+        *(double *)setting->value = rate;
     return true;
 }
 
@@ -107,7 +141,7 @@ static bool set_word(const struct setting *setting, const server_string *word,
                      char text[TEXT_BYTES])
 {
     long long number;
-    if (setting->kind == RATE)
+    if (setting->kind == RATE || setting->kind == RATIO)
         return set_rate(setting, word, text);
     if (setting->kind == FLAG && (bf_is_word(word, "yes") || bf_is_word(word, "no")))
         number = bf_is_word(word, "yes");
@@ -146,7 +180,7 @@ bool bf_config_arguments(server_context *context, server_string **words, int cou
             server.Log(context, "warning", "bloomery: %s", text);
             return false;
         }
-        if (setting->kind == NOTHING)
+        if (is_unused(setting))
             server.Log(context, "notice", "bloomery: %s is of no use here", setting->name);
     }
     return true;
@@ -228,7 +262,9 @@ static int register_setting(server_context *context, struct setting *setting, un
         return server.RegisterBoolConfig(context, setting->name, (int)setting->standard, flags,
                                          get_flag, change_flag, NULL, setting);
     case RATE:
-        snprintf(text, sizeof text, "%.17g", rate_at_load);
+    case RATIO:
+        setting->standard_ratio = *(const double *)setting->value;
+        snprintf(text, sizeof text, "%.17g", setting->standard_ratio);
         return server.RegisterStringConfig(context, setting->name, text, flags, get_rate,
                                            change_rate, NULL, setting);
     default:
@@ -245,7 +281,6 @@ bool bf_config_register(server_context *context, bool drop_in)
     if (server.RegisterNumericConfig == NULL || server.RegisterBoolConfig == NULL ||
         server.RegisterStringConfig == NULL || server.LoadConfigs == NULL)
         return true;
-    rate_at_load = bf_config.rate;
     for (size_t i = 0; i < SETTINGS && all; i++) {
         struct setting *setting = &settings[i];
         const bool is_bare = has_bare_names && !setting->is_ours;

@@ -53,11 +53,16 @@ static uint64_t room_of_server(void)
     return used < most ? most - used : 0;
 }
 
+bool bf_is_limited(server_context *context)
+{
+    return (server.GetContextFlags(context) &
+            (SERVER_CONTEXT_REPLICATED | SERVER_CONTEXT_LOADING)) == 0;
+}
+
 static bool is_allowed(const struct bf_value *value, uint64_t bytes)
 {
     const uint64_t limit = (uint64_t)bf_config.memory_limit;
-    if (asking == NULL || (server.GetContextFlags(asking) &
-                           (SERVER_CONTEXT_REPLICATED | SERVER_CONTEXT_LOADING)) != 0)
+    if (asking == NULL || !bf_is_limited(asking))
         return true;
     if (limit > 0 && (bytes > limit || value->bytes > limit - bytes))
         return false;

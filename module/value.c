@@ -44,7 +44,10 @@ bloomery_status bf_value_create(server_context *context, const struct bf_paramet
         return BLOOMERY_OUT_OF_MEMORY;
     given.keys = parameters->capacity;
     given.rate = parameters->rate;
-    given.variant = parameters->growth == 0 ? "nonscaling" : "scaling";
+    if (parameters->capacity > BF_CAPACITY_MAX)
+        given.variant = parameters->growth == 0 ? "large-nonscaling" : "large-scaling";
+    else
+        given.variant = parameters->growth == 0 ? "nonscaling" : "scaling";
     given.growth = parameters->growth;
     options.allocator = bf_allocator(*value);
     bf_limits(context);

@@ -50,6 +50,70 @@ def capacities_that_cannot_be_are_errors(c):
 
 
 @case
+def capacities_beyond_the_reference_are_for_who_allows_them(c):
+    server = Server(c, arguments=["prefault", "no"])
+    replica = Server(c, "replica", arguments=["prefault", "no"])
+    replica.ask("REPLICAOF", "127.0.0.1", server.port)
+    replica.wait_for(lambda: replica.info("replication")["master_link_status"] == "up", "the replica is there")
+    large = (1 << 30) + 1
+    c.expect(server.ask("BF.RESERVE", "k", "0.25", large) == "ERR capacity must be in the range [1, 1073741824]", "not by itself")
+    c.expect(server.ask("BF.INSERT", "k", "CAPACITY", large, "ITEMS", "x") == "Bad capacity", "not by itself")
+    c.expect(server.ask("CONFIG", "SET", "bf.max-capacity", 1 << 31) == "OK", "allowed")
+    c.expect(server.ask("BF.RESERVE", "k", "0.25", large, "NONSCALING") == "OK", "made")
+    c.expect(server.ask("BF.INSERT", "l", "CAPACITY", large, "ERROR", "0.25", "ITEMS", "x") == [1], "made")
+    c.expect(server.ask("BF.RESERVE", "m", "0.25", (1 << 31) + 1) == "ERR capacity must be in the range [1, 2147483648]", "and no more")
+    c.expect("between 1073741824 and 1099511627776" in server.ask("CONFIG", "SET", "bf.max-capacity", 1), "the range")
+    c.expect(server.ask("BF.MADD", "k", "a", "b") == [1, 1] and server.ask("BF.MEXISTS", "k", "a", "c", "b") == [1, 0, 1], "it works")
+    # A replica that would not allow it itself has it all the same.
+    replica.wait_for(lambda: replica.ask("BF.MEXISTS", "k", "a", "b") == [1, 1], "the replica")
+    for name in ("k", "l"):
+        c.expect(replica.ask("BF.INFO", name) == server.ask("BF.INFO", name), name)
+
+
+@case
+def a_smaller_chunk_size_hands_out_the_same_filter(c):
+    server = Server(c, arguments=["scandump-chunk-size", "65536"])
+    server.ask("BF.RESERVE", "k", "0.01", 50_000, "EXPANSION", 2)
+    server.ask("BF.MADD", "k", *range(120_000))
+    whole, iterator, sizes = [], 0, []
+    while True:
+        iterator, data = server.ask("BF.SCANDUMP", "k", iterator)
+        if iterator == 0:
+            break
+        sizes.append(len(data))
+        whole.append(data)
+        c.expect(server.ask("BF.LOADCHUNK", "l", iterator, data) == "OK", f"chunk {len(sizes)}")
+    # Chunks end at the size, and where a link ends.
+    c.expect(max(sizes[1:]) == 65536 and len([size for size in sizes[1:] if size < 65536]) == 2, f"{sizes}")
+    c.expect(server.digest("k") == server.digest("l"), "another filter")
+    c.expect(server.ask("CONFIG", "SET", "bf.scandump-chunk-size", "16mb") == "OK", "larger")
+    chunks, iterator = [], 0
+    while True:
+        iterator, data = server.ask("BF.SCANDUMP", "k", iterator)
+        if iterator == 0:
+            break
+        chunks.append(data)
+    c.expect(len(chunks) == 3 and b"".join(chunks) == b"".join(whole), "other bytes")
+    for size in ("65535", "17mb"):
+        c.expect("between 65536 and 16777216" in server.ask("CONFIG", "SET", "bf.scandump-chunk-size", size), size)
+
+
+@case
+def settings_of_valkey_bloom_end_no_start(c):
+    server = Server(c)
+    server.stop()
+    server.options = ["--save", "", "--loadmodule", MODULE, "bloom-use-random-seed", "no", "--bf.bloom-tightening-ratio", "0.8",
+                      "--bf.bloom-capacity", "200", "--bf.bloom-defrag-enabled", "yes", "--bf.bloom-memory-usage-limit", "128mb"]
+    server.start()
+    c.expect(server.ask("CONFIG", "GET", "bf.bloom-tightening-ratio")[1] == b"0.8", "what was said is told")
+    c.expect(server.ask("CONFIG", "GET", "bf.bloom-use-random-seed")[1] == b"no", "what was said is told")
+    c.expect("bloom-use-random-seed is of no use here" in server.log(), "the log says that it decides nothing")
+    server.ask("BF.ADD", "k", "x")
+    c.expect(server.ask("BF.INFO", "k", "CAPACITY") == [200] and b"ratio:0.005" in server.ask("BF.DEBUG", "k")[1], "the rest counts")
+    c.expect("range (0.000000, 1.000000)" in server.ask("CONFIG", "SET", "bf.bloom-tightening-ratio", "1"), "a ratio")
+
+
+@case
 def a_large_filter_takes_no_memory_before_it_is_used(c):
     server = Server(c, arguments=["prefault", "no"])
     before = int(server.info("memory")["used_memory_rss"])
