@@ -185,7 +185,7 @@ class Bench:
         limits = "static-line,static-line-bare"
         runs = [("", "1e-2,1e-3,0.00390625,1.52587890625e-05",
                  f"static,static-column,blocked-1,{peers},{limits}")]
-        runs += [(level, "1e-2", f"static,static-column,{limits}") for level in ("scalar", "avx2", "avx512")]
+        runs += [(level, "1e-2", f"static,static-column,{limits}") for level in ("scalar", "avx2", "avx512", "avx512-vpopcntdq")]
         merged = {}
         for _ in range(3):
             for level, rates, names in runs:

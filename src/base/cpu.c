@@ -15,6 +15,7 @@ static const struct {
 #if defined(__x86_64__)
     {"avx2", BLOOMERY_CPU_AVX2},
     {"avx512", BLOOMERY_CPU_AVX512},
+    {"avx512-vpopcntdq", BLOOMERY_CPU_VPOPCNTDQ},
 #elif defined(BLOOMERY_ARM_KERNELS)
     {"neon", BLOOMERY_CPU_NEON},
 #endif
@@ -28,10 +29,10 @@ static enum bloomery_cpu detect(void)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
         !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
         return BLOOMERY_CPU_SCALAR;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        return BLOOMERY_CPU_AVX512;
-    return BLOOMERY_CPU_AVX2;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl"))
+        return BLOOMERY_CPU_AVX2;
+    return __builtin_cpu_supports("avx512vpopcntdq") ? BLOOMERY_CPU_VPOPCNTDQ : BLOOMERY_CPU_AVX512;
 #elif defined(BLOOMERY_ARM_KERNELS)
     return BLOOMERY_CPU_NEON;
 #else

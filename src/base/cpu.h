@@ -20,13 +20,14 @@ enum { BLOOMERY_FOR_SIZE = 0 };
  * architecture has the first; the others belong to one. */
 enum bloomery_cpu {
     BLOOMERY_CPU_SCALAR,
-    BLOOMERY_CPU_AVX2,   /* x86-64: and BMI1, BMI2, POPCNT */
-    BLOOMERY_CPU_AVX512, /* x86-64: F, BW, DQ, VL, and all of the above */
-    BLOOMERY_CPU_NEON,   /* aarch64: always there */
+    BLOOMERY_CPU_AVX2,      /* x86-64: and BMI1, BMI2, POPCNT */
+    BLOOMERY_CPU_AVX512,    /* x86-64: F, BW, DQ, VL, and all of the above */
+    BLOOMERY_CPU_VPOPCNTDQ, /* x86-64: and VPOPCNTDQ; static filters alone use it */
+    BLOOMERY_CPU_NEON,      /* aarch64: always there */
 };
 
-/* The level to use: the processor's, or the one that BLOOMERY_CPU=scalar|avx2|avx512|neon in the
- * environment names (not in release builds). Any thread. */
+/* The level to use: the processor's, or the one that BLOOMERY_CPU in the environment names (scalar,
+ * avx2, avx512, avx512-vpopcntdq, neon; not in release builds). Any thread. */
 enum bloomery_cpu bloomery_cpu_level(void);
 
 /*

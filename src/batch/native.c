@@ -20,6 +20,7 @@ const struct bloomery_native *bloomery_native_best(void)
     switch (bloomery_cpu_level()) {
 #if defined(__x86_64__)
     case BLOOMERY_CPU_AVX512:
+    case BLOOMERY_CPU_VPOPCNTDQ:
         return &bloomery_native_avx512;
     case BLOOMERY_CPU_AVX2:
         return &bloomery_native_avx2;

@@ -43,7 +43,7 @@ const struct bloomery_native *bloomery_static_best(const char **name)
 {
     const enum bloomery_cpu level = bloomery_cpu_level();
 #if defined(__x86_64__)
-    if (level >= BLOOMERY_CPU_AVX512 && __builtin_cpu_supports("avx512vpopcntdq")) {
+    if (level >= BLOOMERY_CPU_VPOPCNTDQ) {
         *name = "avx512-vpopcntdq";
         return &bloomery_static_vpopcntdq;
     }

@@ -210,7 +210,7 @@ static void substitute(struct bloomery_section *section, uint64_t number)
 {
 #if defined(__x86_64__)
     const enum bloomery_cpu level = bloomery_cpu_level();
-    if (level >= BLOOMERY_CPU_AVX512 && __builtin_cpu_supports("avx512vpopcntdq")) {
+    if (level >= BLOOMERY_CPU_VPOPCNTDQ) {
         substitute_avx512(section, number);
         return;
     }

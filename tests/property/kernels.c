@@ -7,7 +7,7 @@
  * Hashes, not keys, go in: random ones, and ones made of few bits, so that positions repeat and
  * blocks coincide. The filters are small, so that every block is hit often and some fill up.
  */
-#include "../support/support.h"
+#include "../support/built.h"
 
 #include "base/cpu.h"
 #include "core/block.h"
@@ -124,6 +124,7 @@ static const struct bloomery_operations *kernel_of(enum bloomery_cpu level)
     case BLOOMERY_CPU_AVX2:
         return bloomery_blocked_avx2;
     case BLOOMERY_CPU_AVX512:
+    case BLOOMERY_CPU_VPOPCNTDQ:
         return bloomery_blocked_avx512;
 #elif defined(BLOOMERY_ARM_KERNELS)
     case BLOOMERY_CPU_NEON:
@@ -222,6 +223,8 @@ static void kernel_equals_scalar_neon(void **state)
 
 #endif
 
+static const char *const level_names[] = {"scalar", "avx2", "avx512", "avx512-vpopcntdq", "neon"};
+
 /* A filter is served by the kernel of the level in use, which is the one that was wanted. */
 static void the_environment_chooses_the_kernel(void **state)
 {
@@ -236,6 +239,10 @@ static void the_environment_chooses_the_kernel(void **state)
     if (wanted != NULL && wanted[0] != '\0')
         assert_string_equal(info.kernel, wanted);
     bloomery_free(filter);
+    filter = test_static_of_integers(0.01, 0, 1000);
+    bloomery_info_get(filter, false, &info);
+    assert_string_equal(info.kernel, level_names[bloomery_cpu_level()]);
+    bloomery_free(filter);
 }
 
 /* Misspelt, of another architecture, or above what the processor has: scalar, which the tests
@@ -243,11 +250,10 @@ static void the_environment_chooses_the_kernel(void **state)
 static void levels_that_are_not_there_are_scalar(void **state)
 {
     (void)state;
-    static const char *const names[] = {"scalar", "avx2", "avx512", "neon"};
-    for (int level = 0; level < (int)(sizeof names / sizeof names[0]); level++) {
+    for (int level = 0; level < (int)(sizeof level_names / sizeof level_names[0]); level++) {
         const bool known = kernel_of((enum bloomery_cpu)level) != NULL;
         for (int best = 0; best <= BLOOMERY_CPU_NEON; best++)
-            assert_int_equal(bloomery_cpu_named(names[level], (enum bloomery_cpu)best),
+            assert_int_equal(bloomery_cpu_named(level_names[level], (enum bloomery_cpu)best),
                              known && level <= best ? level : BLOOMERY_CPU_SCALAR);
     }
     static const char *const wrong[] = {"", "avx", "avx22", "AVX2", "Neon", "scalar ", "1"};

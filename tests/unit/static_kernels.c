@@ -117,7 +117,7 @@ static void the_avx512_kernel_equals_scalar(void **state)
 static void the_vpopcntdq_kernel_equals_scalar(void **state)
 {
     (void)state;
-    if (bloomery_cpu_level() < BLOOMERY_CPU_AVX512 || !__builtin_cpu_supports("avx512vpopcntdq"))
+    if (bloomery_cpu_level() < BLOOMERY_CPU_VPOPCNTDQ)
         skip();
     compare_all(&bloomery_static_vpopcntdq);
 }
