@@ -27,6 +27,8 @@ def static_filter_is_built_and_finds_its_keys(c):
     c.expect(info["kind"] == "static" and info["live_rate"] <= 0.001, f"{info}")
     c.expect(info["bytes"] * 8 < 20000 * 10.4, f"{info['bytes']} bytes")
     c.run("inspect --verify s.bloom", stdout=has("static: 9 or 10 columns, in 2 layers"))
+    report = json.loads(c.run("build --kind static -p 0.001 --json -o s.bloom keys", stdout=None)[0])
+    c.expect(report["new_bits"] is None and report["records"] == 20_000, "its bits are not set key by key")
 
 
 @case

@@ -20,7 +20,10 @@ void tool_json_add_change(json_t *report, const char *file, const struct tool_ch
     tool_json_add(report, "file", tool_json_text(file));
     tool_json_add(report, "records", tool_json_count(change->records));
     tool_json_add(report, "passed_over", tool_json_count(change->passed_over));
-    tool_json_add(report, "new_bits", tool_json_count(change->new_bits));
+    /* A static filter's bits are a solution of equations, not what keys have set. */
+    tool_json_add(report, "new_bits",
+                  info->kind == BLOOMERY_STATIC ? tool_json_null()
+                                                : tool_json_count(change->new_bits));
     tool_json_add(report, "estimated_new_keys", tool_json_number(change->estimated_new_keys));
     tool_json_add_facts(report, info);
 }
