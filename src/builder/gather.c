@@ -14,7 +14,9 @@ enum { HALVED_MAX = 10 };
 static void put_in_order(const struct bloomery_spool *spool, struct bloomery_x_range range,
                          struct bloomery_gathered *gathered)
 {
-    const uint32_t same = range.first >> 56 == range.last >> 56 ? 1 : 0;
+    /* A unit is a range by the first bits of x. */
+    const uint64_t differ = range.first ^ range.last;
+    const uint32_t same = differ == 0 ? 64 : (uint32_t)__builtin_clzll(differ);
     bloomery_pairs_sort(gathered->hashes, gathered->count, spool->layer, same);
     if (spool->layer == 0)
         gathered->count = bloomery_pairs_distinct(gathered->hashes, gathered->count);

@@ -5,9 +5,9 @@
 
 #include <bloomery/bloomery.h>
 
-/* Sorts by x of layer `layer` (core/equation.h), then by lo, then by hi, in place. All have the
- * same first 8 `bytes` bits of x, which are not looked at. */
-void bloomery_pairs_sort(bloomery_hash *hashes, size_t count, uint32_t layer, uint32_t bytes);
+/* Sorts by x of layer `layer` (core/equation.h), then by lo, in place. All have the same first `same`
+ * bits of x, which are not looked at. */
+void bloomery_pairs_sort(bloomery_hash *hashes, size_t count, uint32_t layer, uint32_t same);
 
 /* Of sorted hashes, moves one of each to the front; how many they are. */
 size_t bloomery_pairs_distinct(bloomery_hash *hashes, size_t count);
