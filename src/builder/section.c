@@ -21,6 +21,10 @@
 
 enum { COLUMNS_ROOM = 56 /* r + 1, in whole planes */ };
 
+#define NOWHERE UINT32_MAX
+
+#define INTO_CALLER static inline __attribute__((always_inline))
+
 /* A row that a key of the newest bucket took. */
 struct taken {
     uint32_t offset; /* of the key in its bucket */
@@ -73,71 +77,107 @@ struct bloomery_section_run bloomery_section_run_of(const struct bloomery_ribbon
 
 /* ---- Elimination ----------------------------------------------------------------------------- */
 
-/* Whether the key's equation holds together with those there; `row` is the one it took, or none. */
-static inline bool insert(struct bloomery_band *band, uint32_t start, uint64_t coefficients,
-                          uint64_t fingerprint, uint64_t columns, uint32_t *row)
+/* A key on its way to the row that it takes. */
+struct going {
+    uint64_t coefficients;
+    uint64_t fingerprint;
+    uint32_t at;     /* where its equation begins by now; NOWHERE: it is not on its way */
+    uint32_t offset; /* in its bucket */
+    bool failed;
+};
+
+/* The keys of one bucket, by falling start. */
+struct bucket {
+    const struct bloomery_section *section;
+    const bloomery_hash *keys;
+    size_t left; /* not yet on their way: the first ones */
+    struct taken taken[BLOOMERY_RIBBON_BUCKET + BLOOMERY_RIBBON_WIDTH];
+    uint32_t taken_count;
+};
+
+enum step { MOVED, ARRIVED, FAILED };
+
+INTO_CALLER struct going begin(struct bucket *bucket)
 {
-    uint32_t at = start;
-    while (band[at].coefficients != 0) {
-        coefficients ^= band[at].coefficients;
-        fingerprint ^= band[at].fingerprint;
-        if (coefficients == 0) {
-            *row = UINT32_MAX;
-            return (fingerprint & columns) == 0;
-        }
-        const uint32_t zeros = (uint32_t)__builtin_ctzll(coefficients);
-        coefficients >>= zeros;
-        at += zeros;
-    }
-    band[at] = (struct bloomery_band){coefficients, fingerprint};
-    *row = at;
-    return true;
+    const struct bloomery_section *section = bucket->section;
+    if (bucket->left == 0)
+        return (struct going){.at = NOWHERE};
+    const bloomery_hash key = bucket->keys[--bucket->left];
+    const uint64_t x = bloomery_equation_x(key, section->layer);
+    const uint32_t start = bloomery_equation_start(x, section->ribbon);
+    return (struct going){
+        .coefficients = bloomery_equation_c(key.lo, section->layer),
+        .fingerprint = bloomery_equation_f(key.lo, section->layer),
+        .at = start,
+        .offset = start % BLOOMERY_RIBBON_BUCKET,
+    };
 }
 
-/* The lowest threshold that bumps a key at this offset. */
-static uint32_t threshold_above(uint32_t offset)
+/* One row further. It has arrived if that row is free, or if it follows from others and holds. */
+INTO_CALLER enum step step(struct bucket *bucket, struct going *key, uint64_t columns)
+{
+    struct bloomery_band *row = &bucket->section->band[key->at];
+    if (row->coefficients == 0) {
+        assert(bucket->taken_count < sizeof bucket->taken / sizeof bucket->taken[0]);
+        *row = (struct bloomery_band){key->coefficients, key->fingerprint};
+        bucket->taken[bucket->taken_count++] = (struct taken){key->offset, key->at};
+        return ARRIVED;
+    }
+    key->coefficients ^= row->coefficients;
+    key->fingerprint ^= row->fingerprint;
+    if (key->coefficients == 0)
+        return (key->fingerprint & columns) == 0 ? ARRIVED : FAILED;
+    const uint32_t zeros = (uint32_t)__builtin_ctzll(key->coefficients);
+    key->coefficients >>= zeros;
+    key->at += zeros;
+    return MOVED;
+}
+
+/* The lowest threshold that bumps a key at this offset; what such keys took is emptied. */
+static uint32_t bump(const struct bucket *bucket, uint32_t offset)
 {
     uint32_t threshold = 1;
     while (bloomery_ribbon_cut(threshold) <= offset)
         threshold++;
+    for (uint32_t i = 0; i < bucket->taken_count; i++)
+        if (bucket->taken[i].offset < bloomery_ribbon_cut(threshold))
+            bucket->section->band[bucket->taken[i].row] = (struct bloomery_band){0, 0};
     return threshold;
 }
 
-/* The keys of one bucket, by falling start; its threshold. */
+/* Two keys are on their way at a time, since each waits for its last row. The later one stays behind
+ * the earlier one, in rows that this one does not change any more; so all is as if one went after the
+ * other. Keys that come after one that failed start below it and are bumped too. */
 static uint32_t solve_bucket(const struct bloomery_section *section, const bloomery_hash *keys,
                              size_t count)
 {
-    const struct bloomery_ribbon *ribbon = section->ribbon;
-    const uint64_t columns = (UINT64_C(2) << ribbon->columns) - 1;
-    struct taken taken[BLOOMERY_RIBBON_BUCKET + BLOOMERY_RIBBON_WIDTH];
-    uint32_t taken_count = 0;
-    uint32_t threshold = 0;
-    uint32_t cut = 0;
-    for (size_t i = count; i-- > 0;) {
-        const uint64_t x = bloomery_equation_x(keys[i], section->layer);
-        const uint32_t start = bloomery_equation_start(x, ribbon);
-        const uint32_t offset = start % BLOOMERY_RIBBON_BUCKET;
-        uint32_t row;
-        if (offset < cut) /* and so are all that come after it */
-            break;
-        if (insert(section->band, start, bloomery_equation_c(keys[i].lo, section->layer),
-                   bloomery_equation_f(keys[i].lo, section->layer), columns, &row)) {
-            assert(row == UINT32_MAX || taken_count < sizeof taken / sizeof taken[0]);
-            if (row != UINT32_MAX)
-                taken[taken_count++] = (struct taken){offset, row};
-            continue;
+    const uint64_t columns = (UINT64_C(2) << section->ribbon->columns) - 1;
+    struct bucket bucket;
+    bucket.section = section;
+    bucket.keys = keys;
+    bucket.left = count;
+    bucket.taken_count = 0;
+    struct going earlier = begin(&bucket);
+    struct going later = begin(&bucket);
+    while (earlier.at != NOWHERE) {
+        enum step done = step(&bucket, &earlier, columns);
+        if (done == FAILED)
+            return bump(&bucket, earlier.offset);
+        if (done == ARRIVED) {
+            earlier = later;
+            later = begin(&bucket);
+        } else if (later.at < earlier.at) {
+            done = step(&bucket, &later, columns);
+            if (done == FAILED)
+                later = (struct going){.at = NOWHERE, .offset = later.offset, .failed = true};
+            else if (done == ARRIVED)
+                later = begin(&bucket);
         }
-        threshold = threshold_above(offset);
-        cut = bloomery_ribbon_cut(threshold);
-        for (; taken_count > 0 && taken[taken_count - 1].offset < cut; taken_count--)
-            section->band[taken[taken_count - 1].row] = (struct bloomery_band){0, 0};
     }
-    return threshold;
+    return earlier.failed ? bump(&bucket, earlier.offset) : 0;
 }
 
 /* ---- Back substitution ----------------------------------------------------------------------- */
-
-#define INTO_CALLER static inline __attribute__((always_inline))
 
 /* From the last row to the first. Bit i of state[j] is column j of row p + i. A row without an
  * equation is 0 in all columns. `planes` is a constant in most calls. */
