@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The fuzz target of the module: payloads of RESTORE and pieces of BF.LOADCHUNK that nobody saved,
- * beside the stand-in for a server (tests/module/stand_in.h). What is refused leaves every key as it
- * was; what is taken is a filter that works.
+ * beside the stand-in for a server (tests/module/stand_in.h). What is refused leaves every key as
+ * it was; what is taken is a filter that works.
  *
  * An input has eight bytes in front:
  *
- *     0   even: a payload follows; odd: pieces do       1   encoding version of the payload
- *     2   the allocation that is refused, 0: none       3   key of the pieces: 0 new, 1 and 2 see below
+ *     0   even: a payload follows; odd: pieces do
+ *     1   encoding version of the payload
+ *     2   the allocation that is refused; 0: none
+ *     3   key of the pieces: 0 a new one, 1 "several", 2 "one"
  *
  * A piece is its iterator (8 bytes), its length (4; what remains, if that is less) and so many
  * bytes. Lengths put the numbers of a header at multiples of 8 and 4, where a mutation finds them.
  *
- * Two keys are there before: "several" links, and "one". Besides what the sanitizers see, it aborts
- * where
+ * Two keys are there before, of "several" links and of "one". Besides what the sanitizers see, it
+ * aborts where
  *   - a key that an input was refused for, or is not about, has another digest;
  *   - a refusal is passed on to replicas, or signals a modified key, or gives no error;
  *   - a payload has more memory taken than its bytes justify;
