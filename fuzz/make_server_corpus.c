@@ -109,6 +109,22 @@ static void many_links(void)
     end("payload-of-a-million-links");
 }
 
+/* Eight bytes of bits more than there are bits; all else is right. */
+static void longer_bits(void)
+{
+    enum { AT_LENGTH = 80 };
+    uint64_t length;
+    stand_in_dump("one");
+    memcpy(&length, stand_in.payload + AT_LENGTH, sizeof length);
+    begin(PAYLOAD, 4, 0, 0);
+    put(stand_in.payload, AT_LENGTH);
+    put(&(uint64_t){length + 8}, 8);
+    put(stand_in.payload + AT_LENGTH + 8, length);
+    put(&(uint64_t){0}, 8);
+    put(stand_in.payload + AT_LENGTH + 8 + length, 8);
+    end("payload-with-longer-bits");
+}
+
 /* A header alone asks for all its memory. */
 static void headers(void)
 {
@@ -159,6 +175,7 @@ int main(int count, char **arguments)
     payload("several", "payload-without-memory", 4, 5);
     pieces("even", "pieces-without-memory", 4);
     many_links();
+    longer_bits();
     wrong_pieces();
     headers();
     stand_in_flush();
