@@ -27,7 +27,7 @@ static int overread(server_context *context, server_string **words, int count)
     volatile int at = 15 + count;
     (void)words;
     if (block != NULL)
-        at = block[at];
+        at = (unsigned char)block[at];
     free(block);
     return reply_with_text(context, "nobody noticed");
 }
