@@ -197,6 +197,7 @@ time.sleep(60)
 
 @case
 def servers_end_when_the_test_is_killed(c):
+    Server(c).stop()  # or skipped, where there is none
     child = c.spawn([sys.executable, "-c", KEPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                     env={**os.environ, "PYTHONPATH": os.pathsep.join([HERE, os.path.join(os.path.dirname(HERE), "cli")])})
     child.stdin.write(c.directory.encode() + b"\n")
