@@ -32,7 +32,9 @@ async function insert(client) {
   assert.deepEqual(await client.bf.insert("made", ["a", "b", "a"], options), [true, true, false]);
   assert.deepEqual(await client.bf.insert("made", "c", { NOCREATE: true }), [true]);
   await assert.rejects(client.bf.insert("missing", "c", { NOCREATE: true }), /not found/);
-  assert.deepEqual(await client.bf.insert("stays", ["a"], { CAPACITY: 1, NONSCALING: true }), [true]);
+  assert.deepEqual(await client.bf.insert("stays", ["a"], { CAPACITY: 1, NONSCALING: true }), [
+    true,
+  ]);
   await assert.rejects(client.bf.add("stays", "b"), /non scaling filter is full/);
 }
 
@@ -74,13 +76,21 @@ async function dump(client) {
 }
 
 async function together(client) {
-  const replies = await client.multi().bf.add("m", "x").bf.mExists("m", ["x", "y"]).bf.card("m").exec();
+  const replies = await client
+    .multi()
+    .bf.add("m", "x")
+    .bf.mExists("m", ["x", "y"])
+    .bf.card("m")
+    .exec();
   assert.deepEqual(replies, [true, [true, false], 1]);
   await client.set("text", "x");
   await assert.rejects(client.bf.add("text", "x"), /WRONGTYPE/);
 }
 
-const client = createClient({ RESP: Number(protocol), socket: { host: "127.0.0.1", port: Number(port) } });
+const client = createClient({
+  RESP: Number(protocol),
+  socket: { host: "127.0.0.1", port: Number(port) },
+});
 client.on("error", (error) => {
   console.error(error);
   process.exit(1);
