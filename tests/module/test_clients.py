@@ -48,7 +48,7 @@ def packages():
         if not (os.path.exists(fetched) and filecmp.cmp(fetched, os.path.join(HERE, "package-lock.json"), shallow=False)):
             for name in FILES:
                 shutil.copyfile(os.path.join(HERE, name), os.path.join(PACKAGES, name))
-            status, said = said_by("npm", "ci", "--silent", cwd=PACKAGES)
+            status, said = said_by("npm", "ci", "--loglevel=error", cwd=PACKAGES)
             if status != 0:
                 raise Skip(f"npm could not fetch the packages: {said[-200:]}")
             shutil.copyfile(os.path.join(PACKAGES, "package-lock.json"), fetched)
