@@ -18,6 +18,8 @@ static void tell_chunk(server_context *context, const struct bf_value *value, lo
             value->filter, (uint64_t)iterator, NULL, &data, &bytes, &next, NULL);
         assert(status == BLOOMERY_OK);
         (void)status;
+        if (bytes == 0)
+            data = ""; /* at the end there is nothing, and servers want a place all the same */
         if (bytes > (uint64_t)bf_config.chunk_bytes) {
             next -= bytes - (uint64_t)bf_config.chunk_bytes;
             bytes = (size_t)bf_config.chunk_bytes;

@@ -38,11 +38,17 @@ EMULATOR = shlex.split(os.environ.get("BLOOMERY_EMULATOR", ""))
 FLAGS = ["-std=gnu11", "-O1", "-g0", "-fPIC", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64"]
 # What is a server when it is called redis-server.
 SERVER = shutil.which("redis-check-rdb")
+# The npm packages of the module's clients, where a build has fetched them.
+PACKAGES = os.environ.get("BLOOMERY_PACKAGES", os.path.join(ROOT, "build", "tests", "module", "packages"))
 SECONDS = 300  # no build and no single test takes longer
 
 
 class Broken(Exception):
     """Something that must work before anything can be shown does not."""
+
+
+class Missing(Exception):
+    """This machine lacks what the test needs."""
 
 
 def pkg_config(what, *packages):
@@ -116,8 +122,10 @@ class Tree:
         return sorted(found)
 
     def flags_for(self, source):
-        if source.startswith(("src/", "fuzz/")):
+        if source.startswith("src/"):
             return self.library_flags
+        if source.startswith(("fuzz/", "tests/module/")):
+            return self.library_flags + ["-I" + self.root]
         if source.startswith("tests/unit/"):
             return self.test_flags + ["-I" + self.path("tool")]
         return self.tool_flags if source.startswith(("tool/", "lineage/")) else self.test_flags
@@ -197,6 +205,16 @@ class Tree:
             raise Broken(f"the module does not link:\n{said}")
         return target
 
+    def stand_in(self, parts, target, broken=None):
+        """The module in one program with the stand-in for a server, linked."""
+        target = os.path.join(self.objects, target)
+        sources = [*parts, "tests/module/stand_in.c", *self.sources("module"), *self.sources("src")]
+        status, said = run([*CC, *self.objects_of(sources, broken), "-o", target,
+                            *pkg_config("--libs", "cmocka", "libsodium"), "-lm", "-lpthread"])
+        if status != 0:
+            raise Broken(f"{target} does not link:\n{said}")
+        return target
+
     def server(self):
         """A server, by the name under which it is one."""
         target = os.path.join(self.objects, "redis-server")
@@ -215,7 +233,10 @@ class Tree:
         return target
 
     def fuzzer(self, name, broken=None):
-        """A fuzz target as a plain test, linked: the files of its name; look has the other parts of sieve's."""
+        """A fuzz target as a plain test, linked: the files of its name; look has the other parts of sieve's, and
+        server the module and the stand-in."""
+        if name == "server":
+            return self.stand_in(["fuzz/server.c", "fuzz/regression.c"], "fuzz_server", broken)
         parts = [source for source in self.sources("fuzz") if source.startswith(f"fuzz/{name}") or
                  (name == "look" and source.startswith("fuzz/sieve_"))]
         target = os.path.join(self.objects, "fuzz_" + name)
@@ -255,9 +276,16 @@ class Tree:
             ran = re.search(r"\b1 (passed|failed)", said)
         elif program.startswith("module/"):
             environment |= {"BLOOMERY_MODULE": self.server_module(broken), "BLOOMERY_SERVER": self.server(),
-                            "BLOOMERY_TOOL": sys.executable}
+                            "BLOOMERY_TOOL": sys.executable,
+                            "BLOOMERY_PACKAGES": PACKAGES}
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
+            if re.search(r"\b1 skipped", said):
+                raise Missing(said.splitlines()[0])
             ran = re.search(r"\b1 (passed|failed)", said)
+        elif program == "stand_in":
+            made = self.stand_in(["tests/module/server.c"], "server_stand_in", broken)
+            status, said = run([made], env=environment)
+            ran = re.search(rf"^(not )?ok \d+ - {name}$", said, re.M)
         elif program.startswith("dialect/"):
             environment["BLOOMERY_DIALECT_DRIVER"] = self.driver(broken)
             status, said = run([sys.executable, self.path("tests", program), name], env=environment)
@@ -330,6 +358,9 @@ def main():
         for item in items:
             try:
                 trouble = show(tree, item, whole)
+            except Missing as what:
+                print(f"# skipped {item.name}: {what}", flush=True)
+                continue
             except (Broken, Lost, subprocess.TimeoutExpired) as error:
                 trouble = str(error)
             print(f"{'not ok' if trouble else 'ok'} - {item.name} turns {item.test} red", flush=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 @dataclass
 class Break:
-    """One way to do wrong. `test` is PROGRAM/NAME, cli/FILE/CASE, module/FILE/CASE, dialect/FILE/PART OF A NAME,
-    or fuzz/TARGET."""
+    """One way to do wrong. `test` is PROGRAM/NAME, cli/FILE/CASE, module/FILE/CASE, stand_in/NAME,
+    dialect/FILE/PART OF A NAME, or fuzz/TARGET."""
 
     name: str
     place: str  # a function "name()", one of a file "a.c:name()", or a file "a.h": place.py
@@ -42,6 +42,42 @@ BREAKS = [
     Break("a_limit_is_asked_for_after_the_memory_is_taken", "module/memory.c:is_allowed()",
           [("value->bytes > limit - bytes", "value->bytes > limit")],
           "module/test_limits.py/a_filter_beyond_the_limit_is_not_made"),
+    Break("a_refused_payload_keeps_the_bits_that_came", "read_links()",
+          [("server.Free(*bits);\n            return false;", "return false;")],
+          "stand_in/payloads_cut_anywhere_are_refused"),
+    Break("bits_need_not_be_as_many_as_a_payload_says", "module/rdb.c:read_bits()",
+          [("bits != NULL && bytes != link->bytes", "bits != NULL && bytes < link->bytes")],
+          "fuzz/server"),
+    Break("items_behind_the_bits_may_be_others", "read_only_link()",
+          [("told == items", "told >= items")],
+          "fuzz/server"),
+    Break("memory_is_taken_for_any_number_of_links", "bf_rdb_load()",
+          [("links <= BF_LINKS_MAX && options", "links <= 100 * (uint64_t)BF_LINKS_MAX && options")],
+          "fuzz/server"),
+    Break("a_refused_piece_is_passed_on", "bf_loadchunk()",
+          [("return bf_fail(context, wrong);", "(void)bf_fail(context, wrong);")],
+          "fuzz/server"),
+    Break("a_released_key_is_still_counted", "bf_value_free()",
+          [("atomic_fetch_sub(&bf_counts.keys, 1);", "")],
+          "stand_in/every_command_runs_and_takes_no_more_than_it_gives_back"),
+    Break("a_rewritten_file_lacks_the_last_piece", "bf_aof_rewrite()",
+          [("server.EmitAOF(", "if (iterator == 1 || bytes > 8)\n            server.EmitAOF(")],
+          "stand_in/a_rewritten_file_makes_the_same_filter"),
+    Break("a_full_queue_takes_one_more", "bf_populate()",
+          [("if (waiting < QUEUE)", "if (waiting <= QUEUE)")],
+          "stand_in/a_full_queue_is_no_error"),
+    Break("facts_are_a_list_in_resp3_too", "tell_all()",
+          [("server.ReplyWithMap(context, FIELDS)", "server.ReplyWithArray(context, 2 * FIELDS)")],
+          "module/test_clients.py/the_npm_client_works_in_resp3"),
+    Break("a_dump_begins_with_its_second_piece", "tell_chunk()",
+          [("next = 1;", "next = 2;")],
+          "module/test_clients.py/debians_python_client_works"),
+    Break("a_command_is_not_held_back_without_memory", "module/commands.c",
+          [('{"add", bf_add, 3, true, "write deny-oom"', '{"add", bf_add, 3, true, "write"')],
+          "module/test_keyspace.py/a_server_without_memory_refuses_to_add_and_answers"),
+    Break("a_loaded_piece_is_not_in_the_aof", "bf_loaded()",
+          [('server.Replicate(context, bf_names->loadchunk, "v", chunk, (size_t)3);', "(void)chunk;")],
+          "module/test_persist.py/nothing_acknowledged_is_lost_by_a_power_cut"),
     # Help and plot.
     Break("an_option_is_taken_and_not_shown", "sieve_push.c",
           [('    "  -0, --null           a list has NUL in place of newlines\\n"\n', "")],

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A module that takes names before ours: by its arguments "command" BF.ADD, "type" MBbloom--,
- * "name" the name bf. */
+ * "name" the name bf. And with "fault" it reads a byte past a block, by CLASH.FAULT. */
 #include "module/api.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef int (*finder)(const char *name, void *target);
@@ -19,6 +20,18 @@ static int answer(server_context *context, server_string **words, int count)
     return reply_with_text(context, "another module");
 }
 
+/* For a build with AddressSanitizer, which must end the server here. */
+static int overread(server_context *context, server_string **words, int count)
+{
+    char *block = calloc(16, 1);
+    volatile int at = 15 + count;
+    (void)words;
+    if (block != NULL)
+        at = (unsigned char)block[at];
+    free(block);
+    return reply_with_text(context, "nobody noticed");
+}
+
 static void release(void *value)
 {
     (void)value; /* there is none */
@@ -29,8 +42,8 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
     static const struct server_type_methods methods = {.version = 1, .release = release};
     finder find;
     struct server_api api = {0};
-    bool wants[3] = {false, false, false};
-    static const char *const parts[] = {"command", "type", "name"};
+    bool wants[4] = {false, false, false, false};
+    static const char *const parts[] = {"command", "type", "name", "fault"};
     memcpy(&find, context, sizeof find);
     if (find("RedisModule_SetModuleAttribs", &api.SetModuleAttribs) != 0 ||
         find("RedisModule_CreateCommand", &api.CreateCommand) != 0 ||
@@ -39,13 +52,16 @@ int RedisModule_OnLoad(server_context *context, server_string **words, int count
         find("RedisModule_ReplyWithSimpleString", &reply_with_text) != 0)
         return SERVER_FAILED;
     for (int i = 0; i < count; i++)
-        for (int j = 0; j < 3; j++)
+        for (int j = 0; j < 4; j++)
             wants[j] |= strcmp(api.StringPtrLen(words[i], NULL), parts[j]) == 0;
     api.SetModuleAttribs(context, wants[2] ? "bf" : "clash", 1, SERVER_API_VERSION);
     if (wants[0] &&
         api.CreateCommand(context, "bf.add", answer, "readonly fast", 1, 1, 1) != SERVER_OK)
         return SERVER_FAILED;
     if (wants[1] && api.CreateDataType(context, "MBbloom--", 4, &methods) == NULL)
+        return SERVER_FAILED;
+    if (wants[3] &&
+        api.CreateCommand(context, "clash.fault", overread, "readonly", 0, 0, 0) != SERVER_OK)
         return SERVER_FAILED;
     return SERVER_OK;
 }

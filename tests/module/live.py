@@ -13,12 +13,14 @@ what is left, and the kernel does if the test itself is killed.
 """
 
 import ctypes
+import functools
 import gzip
 import json
 import os
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
 
@@ -30,6 +32,10 @@ from runner import Difference, Skip
 
 SERVER = os.environ.get("BLOOMERY_SERVER", "build/tests/module/redis-server")
 MODULE = os.path.abspath(os.environ.get("BLOOMERY_MODULE", "build/module/bloomery.so"))
+# The runtime of a sanitizer, which an instrumented module needs in its server; the server's own leaks are its own.
+PRELOAD = os.environ.get("BLOOMERY_PRELOAD", "")
+SANITIZER = {"LD_PRELOAD": PRELOAD, "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+             "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1"} if PRELOAD else {}
 VECTORS = os.path.join(os.path.dirname(HERE), "vectors")
 SECONDS = 30
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
@@ -157,6 +163,16 @@ def free_port():
         return taken.getsockname()[1]
 
 
+@functools.cache
+def is_preloadable():
+    """Whether the server runs with the runtime of the sanitizer."""
+    if not os.path.exists(PRELOAD):
+        return False
+    done = subprocess.run([os.path.abspath(SERVER), "--version"], env={**os.environ, **SANITIZER}, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
+
+
 class Server:
     """A server with the module, and a connection to it."""
 
@@ -164,6 +180,8 @@ class Server:
         """`arguments` are the module's, `options` the server's; `before` are modules that come first."""
         if not os.access(SERVER, os.X_OK):
             raise Skip("no server here: redis-check-rdb of redis-tools is missing")
+        if PRELOAD and not is_preloadable():
+            raise Skip(f"this server does not run with {PRELOAD}")
         self.case = case
         self.folder = case.path(name)
         os.makedirs(self.folder, exist_ok=True)
@@ -182,7 +200,8 @@ class Server:
         with open(os.path.join(self.folder, "log"), "ab") as log:
             return self.case.spawn([os.path.abspath(SERVER), "--port", str(self.port), "--bind", "127.0.0.1",
                                     "--dir", self.folder, *self.options],
-                                   stdin=-3, stdout=log, stderr=log, preexec_fn=die_with_parent)
+                                   stdin=-3, stdout=log, stderr=log, preexec_fn=die_with_parent,
+                                   env={**os.environ, **SANITIZER})
 
     def log(self):
         """All that it logged."""

@@ -2,10 +2,12 @@
 /* The module beside a stand-in for a server: what a real one is never made to do. */
 #include "stand_in.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -20,6 +22,8 @@ static void flush(void)
     stand_in.refuse_at = 0;
     stand_in_flush();
     assert_int_equal(stand_in.blocks, 0);
+    assert_int_equal(stand_in_info("keys"), 0);
+    assert_int_equal(stand_in_info("memory_bytes"), 0);
 }
 
 /* Adds numbers, ten at a time. */
@@ -184,6 +188,130 @@ static void what_is_passed_on_makes_the_same_filter(void **state)
     flush();
 }
 
+/* Right, wrong, and of a key that is not there. */
+static void every_command_runs_and_takes_no_more_than_it_gives_back(void **state)
+{
+    static const char *const one_key[] = {"bf.info", "bf.debug", "bf.card"};
+    static const char *const with_item[] = {"bf.add", "bf.madd", "bf.exists", "bf.mexists"};
+    (void)state;
+    assert_int_equal(stand_in_load(NULL), SERVER_OK);
+    assert_string_equal(stand_in_ask("bf.reserve", "a", "0.01", "20", NULL), "+OK ");
+    stand_in_ask("bf.reserve", "a", "0.01", "20", NULL);
+    stand_in_ask("bf.reserve", "b", "0", "20", NULL);
+    stand_in_ask("bf.reserve", "b", "0.01", "0", "EXPANSION", NULL);
+    for (int round = 0; round < 2; round++) {
+        for (size_t i = 0; i < sizeof with_item / sizeof with_item[0]; i++) {
+            stand_in_ask(with_item[i], "a", "x", NULL);
+            stand_in_ask(with_item[i], "b", "x", NULL);
+            stand_in_ask(with_item[i], "b", NULL);
+        }
+        for (size_t i = 0; i < sizeof one_key / sizeof one_key[0]; i++) {
+            stand_in_ask(one_key[i], "a", NULL);
+            stand_in_ask(one_key[i], "missing", NULL);
+            stand_in_ask(one_key[i], NULL);
+        }
+        stand_in_ask("bf.insert", "c", "CAPACITY", "7", "ERROR", "0.1", "ITEMS", "x", "y", NULL);
+        stand_in_ask("bf.insert", "d", "NOCREATE", "ITEMS", "x", NULL);
+        stand_in_ask("bf.info", "a", "ITEMS", NULL);
+        stand_in_ask("bf.scandump", "missing", "0", NULL);
+        stand_in_ask("bf.scandump", "a", "x", NULL);
+        stand_in_ask("bf.scandump", "a", "0", NULL);
+        stand_in_load_chunk("e", "1");
+        stand_in_load_chunk("e", "x");
+    }
+    if (stand_in_never_run() != NULL)
+        fail_msg("%s was never run", stand_in_never_run());
+    assert_true(stand_in_memory("a") > 0);
+    stand_in_rewrite("a", "f");
+    assert_int_equal(stand_in_digest("f"), stand_in_digest("a"));
+    flush();
+}
+
+static void a_rewritten_file_makes_the_same_filter(void **state)
+{
+    (void)state;
+    stand_in_ask("bf.reserve", "a", "0.001", "3", "EXPANSION", "1", NULL);
+    add_numbers("a", 0, 300);
+    stand_in_rewrite("a", "b");
+    assert_int_equal(stand_in_digest("b"), stand_in_digest("a"));
+    assert_int_equal(count_numbers("b", 0, 300), 300);
+    flush();
+}
+
+/* ---- With the module's own thread ------------------------------------------------------------ */
+
+static void *release_aside(void *value)
+{
+    stand_in_release(value);
+    return NULL;
+}
+
+static void wait_for_none(const char *counter)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < 60000 && stand_in_info(counter) != 0; i++)
+        (void)nanosleep(&moment, NULL);
+    assert_int_equal(stand_in_info(counter), 0);
+}
+
+/* Every use of a key of 18 MB while the thread takes its pages. ThreadSanitizer looks on in the
+ * step `threads` of .ci/run. */
+static void use_large(const char *key, int round)
+{
+    const int first = 1000 * round;
+    assert_string_equal(stand_in_ask("bf.reserve", key, "0.001", "10000000", NULL), "+OK ");
+    add_numbers(key, first, first + 100);
+    assert_int_equal(count_numbers(key, first, first + 100), 100);
+    stand_in_ask("bf.info", key, NULL);
+    stand_in_ask("bf.debug", key, NULL);
+    stand_in_ask("bf.scandump", key, "0", NULL);
+    (void)stand_in_memory(key);
+    stand_in_defrag(key);
+    if (round % 8 == 0) {
+        assert_true(stand_in_copy(key, "copy"));
+        assert_int_equal(count_numbers("copy", first, first + 100), 100);
+        stand_in_release(stand_in_unlink("copy"));
+    }
+}
+
+static void keys_may_go_while_their_pages_are_taken(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 40; round++) {
+        pthread_t aside;
+        use_large("large", round);
+        if (round % 3 == 2) /* its pages are all there by then */
+            wait_for_none("populating");
+        void *value = stand_in_unlink("large");
+        if (round % 2 == 0) {
+            stand_in_release(value);
+        } else {
+            assert_int_equal(pthread_create(&aside, NULL, release_aside, value), 0);
+            assert_int_equal(pthread_join(aside, NULL), 0);
+        }
+    }
+    assert_true(stand_in_info("populated_bytes") > 0);
+    wait_for_none("populating");
+    wait_for_none("keys");
+    flush();
+}
+
+/* More filters than the thread's queue has room for. */
+static void a_full_queue_is_no_error(void **state)
+{
+    void *values[100];
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        assert_string_equal(stand_in_ask("bf.reserve", "k", "0.001", "10000000", NULL), "+OK ");
+        values[i] = stand_in_unlink("k");
+    }
+    for (int i = 0; i < 100; i++)
+        stand_in_release(values[i]);
+    wait_for_none("populating");
+    wait_for_none("keys");
+    flush();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +322,10 @@ int main(void)
         cmocka_unit_test(a_changed_byte_of_a_payload_is_refused_or_kept),
         cmocka_unit_test(a_function_that_is_missing_is_named),
         cmocka_unit_test(what_is_passed_on_makes_the_same_filter),
+        cmocka_unit_test(every_command_runs_and_takes_no_more_than_it_gives_back),
+        cmocka_unit_test(a_rewritten_file_makes_the_same_filter),
+        cmocka_unit_test(keys_may_go_while_their_pages_are_taken),
+        cmocka_unit_test(a_full_queue_is_no_error),
     };
     return cmocka_run_group_tests(tests, load, NULL);
 }

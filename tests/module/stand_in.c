@@ -29,6 +29,12 @@ struct server_key {
 struct server_io {
     bool failed;
     size_t at;
+    const char *to; /* the key that a rewritten AOF makes */
+};
+
+struct server_report {
+    const char *wanted;
+    unsigned long long value;
 };
 
 struct server_type {
@@ -39,7 +45,7 @@ struct server_digest {
     uint64_t sum;
 };
 
-enum { COMMANDS = 32, WORDS = 64 };
+enum { COMMANDS = 32, WORDS = 64, LARGE_BYTES = 128 * 1024 };
 
 struct stand_in stand_in;
 static struct server_key keys[STAND_IN_KEYS];
@@ -47,28 +53,42 @@ static struct server_type type;
 static struct {
     char name[32];
     server_function function;
+    long runs;
 } commands[COMMANDS];
 static int command_count;
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-/* Blocks are full of what was there before, as a server's are. */
+/* Blocks are full of what was there before, as a server's are; the middle of large ones is not, so
+ * that what is never touched takes no memory. */
+static void fill(uint8_t *block, size_t bytes)
+{
+    if (bytes <= LARGE_BYTES) {
+        memset(block, 0xa5, bytes);
+    } else {
+        memset(block, 0xa5, LARGE_BYTES / 2);
+        memset(block + bytes - LARGE_BYTES / 2, 0xa5, LARGE_BYTES / 2);
+    }
+}
+
+/* No byte more than was asked for, so that sanitizers see who reads on. */
 static void *fake_alloc(size_t bytes)
 {
     if (stand_in.refuse_at > 0 && --stand_in.refuse_at == 0)
         return NULL;
-    uint8_t *block = malloc(bytes + 16);
+    uint8_t *block = malloc(bytes);
     if (block == NULL)
         return NULL;
-    memset(block, 0xa5, bytes + 16);
-    stand_in.blocks++;
+    fill(block, bytes);
+    stand_in.asked += bytes;
+    atomic_fetch_add(&stand_in.blocks, 1);
     return block;
 }
 
 static void fake_free(void *memory)
 {
-    assert(memory != NULL);
-    stand_in.blocks--;
+    assert(memory != NULL && atomic_load(&stand_in.blocks) > 0);
+    atomic_fetch_sub(&stand_in.blocks, 1);
     free(memory);
 }
 
@@ -211,6 +231,13 @@ static server_key *key_of(const char *name)
     abort();
 }
 
+static struct server_key *only_if_there(const char *name)
+{
+    server_key *key = key_of(name);
+    assert(key->value != NULL);
+    return key;
+}
+
 static server_key *fake_open(server_context *context, server_string *name, int mode)
 {
     (void)context;
@@ -260,6 +287,12 @@ static int fake_set_value(server_key *key, server_type *of, void *value)
 
 /* ---- What is passed on ----------------------------------------------------------------------- */
 
+/* A word, which may be any bytes, up to its first NUL. */
+static void append_word(const server_string *word)
+{
+    append(stand_in.passed_on, " %.*s", (int)word->bytes, word->data);
+}
+
 static int fake_replicate(server_context *context, const char *command, const char *format, ...)
 {
     va_list list;
@@ -268,7 +301,7 @@ static int fake_replicate(server_context *context, const char *command, const ch
     va_start(list, format);
     for (; *format != '\0'; format++) {
         if (*format == 's')
-            append(stand_in.passed_on, " %s", va_arg(list, server_string *)->data);
+            append_word(va_arg(list, server_string *));
         else if (*format == 'c')
             append(stand_in.passed_on, " %s", va_arg(list, const char *));
         else if (*format == 'l')
@@ -278,7 +311,7 @@ static int fake_replicate(server_context *context, const char *command, const ch
             const size_t count = va_arg(list, size_t);
             assert(*format == 'v');
             for (size_t i = 0; i < count; i++)
-                append(stand_in.passed_on, " %s", words[i]->data);
+                append_word(words[i]);
         }
     }
     va_end(list);
@@ -290,6 +323,7 @@ static int fake_signal(server_context *context, server_string *name)
 {
     (void)context;
     (void)name;
+    stand_in.signals++;
     return SERVER_OK;
 }
 
@@ -299,6 +333,7 @@ static int fake_notify(server_context *context, int kind, const char *event, ser
     (void)kind;
     (void)event;
     (void)name;
+    stand_in.events++;
     return SERVER_OK;
 }
 
@@ -379,11 +414,19 @@ static void fake_log_io(server_io *io, const char *level, const char *format, ..
     (void)format;
 }
 
+/* The file is replayed as it is written, to another key. */
 static void fake_emit(server_io *io, const char *command, const char *format, ...)
 {
-    (void)io;
-    (void)command;
-    (void)format;
+    va_list list;
+    char iterator[32];
+    assert(strcmp(command, "BF.LOADCHUNK") == 0 && strcmp(format, "slb") == 0);
+    va_start(list, format);
+    (void)va_arg(list, server_string *);
+    snprintf(iterator, sizeof iterator, "%lld", va_arg(list, long long));
+    const void *data = va_arg(list, const void *);
+    const size_t bytes = va_arg(list, size_t);
+    va_end(list);
+    io->failed |= strcmp(stand_in_load_chunk_of(io->to, iterator, data, bytes), "+OK ") != 0;
 }
 
 static void fake_digest_text(server_digest *digest, const char *data, size_t bytes)
@@ -395,6 +438,39 @@ static void fake_digest_text(server_digest *digest, const char *data, size_t byt
 static void fake_digest_end(server_digest *digest)
 {
     digest->sum ^= digest->sum >> 29;
+}
+
+/* ---- Settings and INFO ----------------------------------------------------------------------- */
+
+static void (*report)(server_report *report, int crash);
+
+static int fake_report(server_context *context, void (*function)(server_report *report, int crash))
+{
+    (void)context;
+    report = function;
+    return SERVER_OK;
+}
+
+static int fake_section(server_report *to, const char *name)
+{
+    (void)to;
+    (void)name;
+    return SERVER_OK;
+}
+
+static int fake_field(server_report *to, const char *name, unsigned long long value)
+{
+    if (strcmp(name, to->wanted) == 0)
+        to->value = value;
+    return SERVER_OK;
+}
+
+static int fake_field_text(server_report *to, const char *name, const char *value)
+{
+    (void)to;
+    (void)name;
+    (void)value;
+    return SERVER_OK;
 }
 
 /* ---- The module ------------------------------------------------------------------------------ */
@@ -427,7 +503,7 @@ static void fake_options(server_context *context, int options)
 static int fake_flags(server_context *context)
 {
     (void)context;
-    return 0;
+    return stand_in.flags;
 }
 
 static int fake_command(server_context *context, const char *name, server_function function,
@@ -437,6 +513,7 @@ static int fake_command(server_context *context, const char *name, server_functi
     (void)flags;
     assert(first == 1 && last == 1 && step == 1 && command_count < COMMANDS);
     snprintf(commands[command_count].name, sizeof commands[0].name, "%s", name);
+    commands[command_count].runs = 0;
     commands[command_count++].function = function;
     return SERVER_OK;
 }
@@ -517,6 +594,10 @@ static const struct server_api fakes = {
     .DigestAddStringBuffer = fake_digest_text,
     .DigestEndSequence = fake_digest_end,
     .DefragAlloc = fake_defrag,
+    .RegisterInfoFunc = fake_report,
+    .InfoAddSection = fake_section,
+    .InfoAddFieldULongLong = fake_field,
+    .InfoAddFieldCString = fake_field_text,
 };
 
 static int find(const char *name, void *target)
@@ -567,10 +648,23 @@ static const char *run(server_string *strings, int count)
         pointers[i] = &strings[i];
     for (int i = 0; i < command_count; i++)
         if (strcmp(commands[i].name, strings[0].data) == 0) {
+            commands[i].runs++;
             (void)commands[i].function(&context, pointers, count);
             return stand_in.reply;
         }
     abort();
+}
+
+const char *stand_in_never_run(void)
+{
+    for (int i = 0; i < command_count; i++) {
+        long runs = 0; /* by any of its names */
+        for (int j = 0; j < command_count; j++)
+            runs += commands[j].function == commands[i].function ? commands[j].runs : 0;
+        if (runs == 0)
+            return commands[i].name;
+    }
+    return NULL;
 }
 
 const char *stand_in_ask(const char *command, ...)
@@ -585,15 +679,54 @@ const char *stand_in_ask(const char *command, ...)
     return run(strings, count);
 }
 
-const char *stand_in_load_chunk(const char *key, const char *iterator)
+/* A copy that ends where its memory does. */
+const char *stand_in_load_chunk_of(const char *key, const char *iterator, const void *data,
+                                   size_t bytes)
 {
+    char *copy = malloc(bytes > 0 ? bytes : 1);
+    assert(copy != NULL);
+    memcpy(copy, data, bytes);
     server_string strings[] = {
         {"bf.loadchunk", 12},
         {key, strlen(key)},
         {iterator, strlen(iterator)},
-        {(const char *)stand_in.bulk, stand_in.bulk_bytes},
+        {copy, bytes},
     };
-    return run(strings, 4);
+    const char *reply = run(strings, 4);
+    free(copy);
+    return reply;
+}
+
+const char *stand_in_load_chunk(const char *key, const char *iterator)
+{
+    return stand_in_load_chunk_of(key, iterator, stand_in.bulk, stand_in.bulk_bytes);
+}
+
+bool stand_in_has(const char *key)
+{
+    return key_of(key)->value != NULL;
+}
+
+void *stand_in_unlink(const char *key)
+{
+    server_key *gone = only_if_there(key);
+    void *value = gone->value;
+    *gone = (server_key){.value = NULL};
+    assert(type.methods.release_effort(NULL, value) > 0);
+    return value;
+}
+
+void stand_in_release(void *value)
+{
+    type.methods.release(value);
+}
+
+unsigned long long stand_in_info(const char *field)
+{
+    server_report to = {field, ~0ull};
+    report(&to, 0);
+    assert(to.value != ~0ull);
+    return to.value;
 }
 
 void stand_in_flush(void)
@@ -607,15 +740,34 @@ void stand_in_flush(void)
 
 void stand_in_dump(const char *key)
 {
-    server_io io = {false, 0};
-    type.methods.save(&io, key_of(key)->value);
+    server_io io = {.failed = false};
+    type.methods.save(&io, only_if_there(key)->value);
     stand_in.payload_bytes = io.at;
+}
+
+void stand_in_rewrite(const char *from, const char *to)
+{
+    server_io io = {.to = to};
+    server_string name = {from, strlen(from)};
+    type.methods.rewrite(&io, &name, only_if_there(from)->value);
+    assert(!io.failed);
+}
+
+size_t stand_in_memory(const char *key)
+{
+    return type.methods.memory(only_if_there(key)->value);
 }
 
 bool stand_in_restore(const char *key)
 {
-    server_io io = {false, 0};
-    void *value = type.methods.load(&io, 4);
+    return stand_in_restore_as(key, 4);
+}
+
+bool stand_in_restore_as(const char *key, int encoding)
+{
+    server_io io = {.failed = false};
+    void *value = type.methods.load(&io, encoding);
+    stand_in.payload_read = io.at;
     if (value == NULL)
         return false;
     (void)fake_set_value(key_of(key), &type, value);
@@ -624,7 +776,7 @@ bool stand_in_restore(const char *key)
 
 bool stand_in_copy(const char *from, const char *to)
 {
-    void *value = type.methods.copy(NULL, NULL, key_of(from)->value);
+    void *value = type.methods.copy(NULL, NULL, only_if_there(from)->value);
     if (value != NULL)
         (void)fake_set_value(key_of(to), &type, value);
     return value != NULL;
@@ -633,12 +785,12 @@ bool stand_in_copy(const char *from, const char *to)
 uint64_t stand_in_digest(const char *key)
 {
     server_digest digest = {UINT64_C(0xcbf29ce484222325)};
-    type.methods.digest(&digest, key_of(key)->value);
+    type.methods.digest(&digest, only_if_there(key)->value);
     return digest.sum;
 }
 
 void stand_in_defrag(const char *key)
 {
-    while (type.methods.defrag(NULL, NULL, &key_of(key)->value) != 0)
+    while (type.methods.defrag(NULL, NULL, &only_if_there(key)->value) != 0)
         continue;
 }

@@ -9,20 +9,25 @@
 
 #include "module/api.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 8, STAND_IN_PAYLOAD = 1 << 20 };
+enum { STAND_IN_TEXT = 8192, STAND_IN_KEYS = 8, STAND_IN_PAYLOAD = 4 << 20 };
 
 struct stand_in {
     /* What the test decides. */
     const char *missing; /* the name of a function that this server has not; NULL: none */
+    int flags;           /* of every context: SERVER_CONTEXT_LOADING, say */
     long refuse_at;      /* this allocation from now on, 1 the next, is refused; 0: none */
 
     /* What happened. */
-    long blocks; /* given out and not given back */
-    long moves;  /* by defragmentation */
+    atomic_long blocks; /* given out and not given back; in any thread */
+    size_t asked;       /* bytes that were given out, ever */
+    long moves;         /* by defragmentation */
+    long signals;       /* of modified keys */
+    long events;        /* of the keyspace */
     char reply[STAND_IN_TEXT];
     char passed_on[STAND_IN_TEXT];  /* what a replica would get */
     char log[STAND_IN_TEXT];        /* the last line */
@@ -32,6 +37,7 @@ struct stand_in {
     /* A payload of DUMP. */
     uint8_t payload[STAND_IN_PAYLOAD];
     size_t payload_bytes;
+    size_t payload_read; /* by RESTORE */
 };
 
 extern struct stand_in stand_in;
@@ -42,15 +48,37 @@ int stand_in_load(const char *const *words);
 /* Runs a command of words that are texts, NULL at their end. The reply is in stand_in.reply. */
 const char *stand_in_ask(const char *command, ...) __attribute__((sentinel));
 
-/* BF.LOADCHUNK with stand_in.bulk. */
+/* A command that was never run since the module was loaded; NULL: there is none. */
+const char *stand_in_never_run(void);
+
+/* BF.LOADCHUNK with stand_in.bulk, or with other bytes. */
 const char *stand_in_load_chunk(const char *key, const char *iterator);
+const char *stand_in_load_chunk_of(const char *key, const char *iterator, const void *data,
+                                   size_t bytes);
+
+/* A number of the section of INFO. */
+unsigned long long stand_in_info(const char *field);
+
+bool stand_in_has(const char *key);
 
 /* Forgets all keys. */
 void stand_in_flush(void);
 
-/* DUMP to stand_in.payload, and RESTORE from it; false: refused. */
+/* UNLINK: the key is gone, and its value is released by the second one, in any thread. */
+void *stand_in_unlink(const char *key);
+void stand_in_release(void *value);
+
+/* DUMP to stand_in.payload, and RESTORE from it, also as another encoding version. False: it was
+ * refused. */
 void stand_in_dump(const char *key);
 bool stand_in_restore(const char *key);
+bool stand_in_restore_as(const char *key, int encoding);
+
+/* A rewritten AOF of a key, as it makes another one. */
+void stand_in_rewrite(const char *from, const char *to);
+
+/* MEMORY USAGE, without what the server adds. */
+size_t stand_in_memory(const char *key);
 
 bool stand_in_copy(const char *from, const char *to);
 uint64_t stand_in_digest(const char *key);

@@ -117,13 +117,22 @@ def all_memory_comes_back(c):
 def nothing_acknowledged_is_lost_by_a_power_cut(c):
     server = Server(c, options=AOF)
     server.ask("BF.RESERVE", "k", "0.000001", 100)
+    server.ask("BF.INSERT", "source", "CAPACITY", 5, "ITEMS", "x")
+    header, bits = (server.ask("BF.SCANDUMP", "source", at)[1] for at in (0, 1))
+    before = server.digest("source")
     client = server.connect()
     acknowledged = []
 
     def add():
+        """Every command that writes, into a filter that grows and into new ones."""
         try:
             for number in range(1_000_000):
-                client.ask("BF.MADD", "k", *(f"{number}-{i}" for i in range(5)))
+                client.ask("BF.MADD", "k", *(f"{number}-{i}" for i in range(3)))
+                client.ask("BF.ADD", "k", f"{number}-3")
+                client.ask("BF.INSERT", "k", "NOCREATE", "ITEMS", f"{number}-4", f"{number}-0")
+                client.ask("BF.INSERT", f"new-{number}", "CAPACITY", 9, "ERROR", "0.001", "ITEMS", number)
+                client.ask("BF.LOADCHUNK", f"loaded-{number}", 1, header)
+                client.ask("BF.LOADCHUNK", f"loaded-{number}", 1 + len(bits), bits)
                 acknowledged.append(number)
         except (OSError, EOFError):
             pass
@@ -136,6 +145,8 @@ def nothing_acknowledged_is_lost_by_a_power_cut(c):
     server.start()
     for number in acknowledged:
         c.expect(server.ask("BF.MEXISTS", "k", *(f"{number}-{i}" for i in range(5))) == [1] * 5, f"{number} is lost")
+        c.expect(server.ask("BF.EXISTS", f"new-{number}", number) == 1, f"the key of {number} is lost")
+        c.expect(server.digest(f"loaded-{number}") == before, f"the loaded key of {number} is lost")
 
 
 @case

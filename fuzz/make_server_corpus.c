@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Makes the first inputs of fuzz/server.c: sound payloads and pieces of filters of every sort, and
+ * some of them wrong in one number.
+ *
+ *     build/fuzz/make_server_corpus fuzz/corpus/server
+ *
+ * Build: no test; it is built with the tests, so that it still builds.
+ */
+#include "tests/module/stand_in.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAYLOAD, PIECES };
+
+static const char *directory;
+static uint8_t input[1 << 16];
+static size_t bytes;
+
+static void put(const void *data, size_t count)
+{
+    if (count > sizeof input - bytes)
+        abort();
+    memcpy(input + bytes, data, count);
+    bytes += count;
+}
+
+static void begin(uint8_t what, uint8_t encoding, uint8_t refused, uint8_t key)
+{
+    const uint8_t prefix[8] = {what, encoding, refused, key};
+    bytes = 0;
+    put(prefix, sizeof prefix);
+}
+
+static void end(const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s.input", directory, name);
+    FILE *out = fopen(path, "wb");
+    if (out == NULL || fwrite(input, 1, bytes, out) != bytes || fclose(out) != 0) {
+        perror(path);
+        exit(2);
+    }
+}
+
+static void put_piece(int64_t iterator, const void *data, uint32_t count)
+{
+    put(&iterator, sizeof iterator);
+    put(&count, sizeof count);
+    put(data, count);
+}
+
+static void payload(const char *key, const char *name, uint8_t encoding, uint8_t refused)
+{
+    stand_in_dump(key);
+    begin(PAYLOAD, encoding, refused, 0);
+    if (encoding < 4) { /* its fourth number is the growth, which came with version 4 */
+        put(stand_in.payload, 24);
+        put(stand_in.payload + 32, stand_in.payload_bytes - 32);
+    } else {
+        put(stand_in.payload, stand_in.payload_bytes);
+    }
+    end(name);
+}
+
+static void pieces(const char *key, const char *name, uint8_t refused)
+{
+    char iterator[32] = "0";
+    begin(PIECES, 0, refused, 0);
+    for (;;) {
+        (void)sscanf(stand_in_ask("bf.scandump", key, iterator, NULL), "*2 :%31[0-9]", iterator);
+        if (strcmp(iterator, "0") == 0)
+            break;
+        put_piece(strtoll(iterator, NULL, 10), stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    }
+    end(name);
+}
+
+/* Pieces for a key that is there: in place, past its end, from before its beginning, a header. */
+static void wrong_pieces(void)
+{
+    static const uint8_t ones[64] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+    begin(PIECES, 0, 0, 1);
+    put_piece(9, ones, 8);
+    put_piece(17, ones, 8);
+    end("pieces-in-place");
+    begin(PIECES, 0, 0, 1);
+    put_piece(1 << 20, ones, 64);
+    put_piece(3, ones, 64);
+    put_piece(-1, ones, 8);
+    put_piece(INT64_MAX, ones, 8);
+    end("pieces-beside");
+    (void)stand_in_ask("bf.scandump", "several", "0", NULL);
+    begin(PIECES, 0, 0, 2);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    end("header-for-a-key");
+}
+
+/* They do not follow. */
+static void many_links(void)
+{
+    static const uint64_t links = 1000000;
+    stand_in_dump("several");
+    memcpy(stand_in.payload + 8, &links, sizeof links);
+    begin(PAYLOAD, 4, 0, 0);
+    put(stand_in.payload, stand_in.payload_bytes);
+    end("payload-of-a-million-links");
+}
+
+/* Eight bytes of bits more than there are bits; all else is right. */
+static void longer_bits(void)
+{
+    enum { AT_LENGTH = 80 };
+    uint64_t length;
+    stand_in_dump("one");
+    memcpy(&length, stand_in.payload + AT_LENGTH, sizeof length);
+    begin(PAYLOAD, 4, 0, 0);
+    put(stand_in.payload, AT_LENGTH);
+    put(&(uint64_t){length + 8}, 8);
+    put(stand_in.payload + AT_LENGTH + 8, length);
+    put(&(uint64_t){0}, 8);
+    put(stand_in.payload + AT_LENGTH + 8 + length, 8);
+    end("payload-with-longer-bits");
+}
+
+/* A header alone asks for all its memory. */
+static void headers(void)
+{
+    static const uint64_t large = UINT64_C(1) << 40;
+    (void)stand_in_ask("bf.scandump", "one", "0", NULL);
+    begin(PIECES, 0, 0, 0);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    end("header-alone");
+    memcpy(stand_in.bulk + 20, &large, sizeof large);
+    memcpy(stand_in.bulk + 28, &(uint64_t){large * 8}, sizeof large);
+    begin(PIECES, 0, 0, 0);
+    put_piece(1, stand_in.bulk, (uint32_t)stand_in.bulk_bytes);
+    end("header-of-a-terabyte");
+}
+
+static void make_keys(void)
+{
+    (void)stand_in_load(NULL);
+    stand_in_ask("bf.reserve", "one", "0.01", "20", "NONSCALING", NULL);
+    stand_in_ask("bf.madd", "one", "1", "2", "3", "4", "5", "6", NULL);
+    stand_in_ask("bf.reserve", "several", "0.01", "3", NULL);
+    stand_in_ask("bf.madd", "several", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", NULL);
+    stand_in_ask("bf.reserve", "even", "0.2", "2", "EXPANSION", "1", NULL);
+    stand_in_ask("bf.madd", "even", "1", "2", "3", "4", "5", "6", "7", "8", "9", "a", "b", NULL);
+    stand_in_ask("bf.reserve", "empty", "0.001", "10", "EXPANSION", "3", NULL);
+    stand_in_ask("bf.reserve", "coarse", "0.25", "1000", NULL);
+    stand_in_ask("bf.add", "coarse", "x", NULL);
+}
+
+int main(int count, char **arguments)
+{
+    static const char *const keys[] = {"one", "several", "even", "empty", "coarse"};
+    if (count != 2) {
+        fprintf(stderr, "usage: %s DIRECTORY\n", arguments[0]);
+        return 2;
+    }
+    directory = arguments[1];
+    make_keys();
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "payload-%s", keys[i]);
+        payload(keys[i], name, 4, 0);
+        snprintf(name, sizeof name, "pieces-%s", keys[i]);
+        pieces(keys[i], name, 0);
+    }
+    payload("several", "payload-without-growth", 3, 0);
+    payload("several", "payload-of-another-version", 5, 0);
+    payload("several", "payload-without-memory", 4, 5);
+    pieces("even", "pieces-without-memory", 4);
+    many_links();
+    longer_bits();
+    wrong_pieces();
+    headers();
+    stand_in_flush();
+    return 0;
+}
