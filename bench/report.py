@@ -20,7 +20,7 @@ import sys
 import chart
 from results import (PHASES, SEEN_SETS, TYPES, Results, memory_engine_rows, power, ratio, seen_sets,
                      size, thread_times)
-from server_tables import server_table, server_targets, stored_table
+from server_tables import process_table, server_table, server_targets, stored_table
 from targets import sieve_targets, static_targets, targets
 
 
@@ -300,6 +300,7 @@ def tables(results):
     named["memory_engine"] = ("The sieve's memory engine", memory_engine_table(results))
     named["server_targets"] = ("The server: targets", server_targets(results))
     named["server"] = ("The server: commands", server_table(results))
+    named["dialect"] = ("The server: its filters without it, ns per key", process_table(results))
     named["stored"] = ("The server: filters stored and loaded", stored_table(results))
     return named
 

@@ -17,7 +17,8 @@ that is not asked for keeps what it measured last, with that run's date and comm
     kinds      the kinds beside each other; removing; what is done to whole filters
     static     static filters beside binary fuse ones, each kernel, and the limit of their memory
     sieve      the sieve beside other seen-sets, a process for each; its memory engine; opening after a kill
-    server     the module in Redis and Valkey, beside the least that a command costs (server.py)
+    server     the module in Redis and Valkey, beside the least that a command costs (server.py); its filters
+               without a server, beside what the memory allows
 """
 
 import argparse
@@ -467,7 +468,9 @@ class Bench:
             return []
         self.commands.append("bench/server.py" + (" --full" if self.full else ""))
         options = {**server.options_of(self.full), "folder": self.folder}
-        return [row for program in server.servers(self.folder) for row in server.measure(programs, program, options)]
+        rows = [row for size in options["sizes"]
+                for row in self.measure("dialect", "--sizes", str(size), "--parts", "7" if self.full else "3")]
+        return rows + [row for program in server.servers(self.folder) for row in server.measure(programs, program, options)]
 
 
 def machine():

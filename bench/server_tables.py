@@ -20,6 +20,8 @@ def servers(results):
     """{server: rows}, in order."""
     found = {}
     for row in results.step("server"):
+        if "server" not in row:
+            continue
         found.setdefault(row["server"], []).append(row)
     return found
 
@@ -76,12 +78,40 @@ def other_targets(rows, server, body):
            " GiB")
 
 
+def in_process(results):
+    """{(bytes, pages): {name: ns}} of filters without a server."""
+    found = {}
+    for row in results.step("server"):
+        if row["what"] == "in process":
+            found.setdefault((row["bytes"], row["pages"]), {})[row["name"]] = statistics.median(row["ns"])
+    return found
+
+
+def process_targets(results, body):
+    """Adding beside asking, and both beside what the memory allows."""
+    for (size, pages), ns in in_process(results).items():
+        case = f"{place(size)}, pages of {pages}"
+        target(body, "adding new keys, times asking for absent ones", case, ns["new"] / ns["absent"], 1.5, False)
+        beside(body, "the same of memory: ten lines changed, times two lines read", case,
+               ns["ten lines changed"] / ns["two lines read"])
+        beside(body, "adding new keys, times ten lines changed", case, ns["new"] / ns["ten lines changed"])
+
+
+def process_table(results):
+    """Filters of the module's, without a server."""
+    body = [[place(size), pages, *(f"{value:.1f}" for value in ns.values())]
+            for (size, pages), ns in in_process(results).items()]
+    names = list(next(iter(in_process(results).values()), {}))
+    return ["filter", "pages of", *names], body
+
+
 def server_targets(results):
     """What issue 18 requires: what, where, measured, wanted, verdict."""
     body = []
     for server, rows in servers(results).items():
         command_targets(rows, server, body)
         other_targets(rows, server, body)
+    process_targets(results, body)
     return ["target", "filter, server", "measured", "wanted", ""], body
 
 
