@@ -75,7 +75,7 @@ def other_targets(rows, server, body):
     target(body, "bytes of a default key above an empty string", server,
            key["filter"] - key["string"] if key else None, 400, False, digits=4)
     target(body, "peak memory of loading it, above that of an empty server", case, load["stored"] / LARGE if load else None, 2, False,
-           " GiB")
+           " GiB", digits=4)
 
 
 def in_process(results):
