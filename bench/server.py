@@ -143,6 +143,11 @@ class Bench:
         """Waits for the thread that takes pages."""
         self.server.wait_for(lambda: self.server.info("bf")["bf_populating"] == "0", "all pages are taken")
 
+    def unlink(self, key):
+        """The only filter, and waits until its memory is given back: that is another thread's work."""
+        self.server.ask("UNLINK", key)
+        self.server.wait_for(lambda: self.server.info("bf")["bf_memory_bytes"] == "0", "its memory is back")
+
     # ---- What is measured
 
     def cases(self):
@@ -206,25 +211,31 @@ class Bench:
             self.reserve("new", size)
             times.append(self.stat("bf.reserve") / 1e6)
             self.populated()
-            self.server.ask("UNLINK", "new")
+            self.unlink("new")
         self.row("reserve", bytes=size, seconds=times)
 
     def filling(self):
         """The first items of a filter whose pages are not there yet, and as many later ones."""
         size, commands = self.options["sizes"][-1], self.options["commands"]
-        row = {"bytes": size, "first_ns": [], "steady_ns": [], "worst": [], "steady_worst": [],
+        row = {"bytes": size, "first_ns": [], "steady_ns": [], "slowest": [], "worst": [], "steady_worst": [],
                "items": commands * ITEMS}
+        self.server.ask("CONFIG", "SET", "slowlog-max-len", commands)
+        self.server.ask("CONFIG", "SET", "slowlog-log-slower-than", 1000)
         for turn in range(self.options["rounds"]):
             self.reserve("new", size)
             words, item = ["BF.MADD", "new", f"@{ITEMS}"], turn * ROUND
+            self.server.ask("SLOWLOG", "RESET")
             first = self.run(words, commands, item)
+            slow = [entry[2] for entry in self.server.ask("SLOWLOG", "GET", -1)]
+            row["slowest"].append(max(slow, default=1000) / 1e6)
             self.populated()
             steady = self.run(words, commands, item + commands * ITEMS)
-            self.server.ask("UNLINK", "new")
+            self.unlink("new")
             for name, one in (("first_ns", first), ("steady_ns", steady)):
                 row[name].append(one["seconds"] * 1e9 / one["items"])
             row["worst"].append(first["worst"])
             row["steady_worst"].append(steady["worst"])
+        self.server.ask("CONFIG", "SET", "slowlog-log-slower-than", -1)
         self.row("filling", **row)
 
     def default_keys(self):
@@ -278,7 +289,7 @@ class Bench:
         """Every row."""
         self.default_keys()
         self.commands()
-        self.server.ask("FLUSHALL")
+        self.server.ask("FLUSHALL", "SYNC")
         self.reserving()
         self.filling()
         self.persistence()

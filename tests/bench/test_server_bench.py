@@ -96,13 +96,13 @@ def commands_are_judged_by_the_floor_of_their_server():
 def the_worst_of_whole_filters_counts():
     rows = [{"what": "reserve", "server": "S 1", "bytes": server.LARGE, "seconds": [0.001, 0.004]},
             {"what": "filling", "server": "S 1", "bytes": server.LARGE, "items": 1, "first_ns": [300, 900, 300],
-             "steady_ns": [200, 200, 200], "worst": [0.01, 0.049], "steady_worst": [0.01]}]
+             "steady_ns": [200, 200, 200], "slowest": [0.01, 0.049], "worst": [1], "steady_worst": [0.01]}]
     good = verdicts_of(*rows)
     names = ["RESERVE on the main thread", "first filling, of the steady speed",
-             "the slowest command of it, as its client saw it"]
+             "the slowest command of it, as the server saw it"]
     assert [good[name, "1 GiB"] for name in names] == ["reached"] * 3, good
     rows[0]["seconds"][1] = 0.006
-    rows[1]["worst"][0] = 0.051
+    rows[1]["slowest"][0] = 0.051
     bad = verdicts_of(*rows)
     assert [bad[name, "1 GiB"] for name in names] == ["not reached", "reached", "not reached"], bad
 
