@@ -83,7 +83,7 @@ check-long: build-tests
 build-bench:
 	$(need) bench
 	@test -f $(BUILD)-bench/build.ninja || \
-		meson setup $(BUILD)-bench -Db_ndebug=true -Dbenchmarks=true -Dtests=disabled $(MESON_OPTIONS)
+		meson setup $(BUILD)-bench -Db_ndebug=true -Dbenchmarks=true -Dtests=disabled -Dmodule=enabled $(MESON_OPTIONS)
 	@ninja --quiet -C $(BUILD)-bench
 
 bench: build-bench

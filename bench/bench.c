@@ -490,8 +490,11 @@ int main(int argc, char **argv)
                       request.parts);
     else if (strcmp(what, "open") == 0)
         bench_open(request.json);
+    else if (strcmp(what, "dialect") == 0)
+        bench_dialect(request.json, request.size_count > 0 ? request.sizes[0] : 36000000,
+                      request.parts);
     else
-        bench_fail("filters, remove, several, threads or open, not %s", what);
+        bench_fail("filters, remove, several, threads, open or dialect, not %s", what);
     if (request.json != NULL) {
         fputs("\n]}\n", request.json);
         if (fclose(request.json) != 0)

@@ -145,6 +145,7 @@ void *bench_allocate(uint64_t bytes); /* small and never freed before the end: b
 
 void bench_threads(FILE *json, uint64_t keys, uint32_t threads, uint32_t parts);
 void bench_open(FILE *json);
+void bench_dialect(FILE *json, uint64_t bytes, uint32_t parts);
 void bench_several(FILE *json, uint64_t keys, uint32_t parts);
 void bench_remove(FILE *json, uint64_t keys, uint32_t parts);
 

@@ -20,6 +20,7 @@ import sys
 import chart
 from results import (PHASES, SEEN_SETS, TYPES, Results, memory_engine_rows, power, ratio, seen_sets,
                      size, thread_times)
+from server_tables import process_table, server_table, server_targets, stored_table
 from targets import sieve_targets, static_targets, targets
 
 
@@ -297,6 +298,10 @@ def tables(results):
     named["sieve"] = ("The sieve's disk engine", sieve_table(results))
     named["recovery"] = ("Opening after kill -9", recovery_table(results))
     named["memory_engine"] = ("The sieve's memory engine", memory_engine_table(results))
+    named["server_targets"] = ("The server: targets", server_targets(results))
+    named["server"] = ("The server: commands", server_table(results))
+    named["dialect"] = ("The server: its filters without it, ns per key", process_table(results))
+    named["stored"] = ("The server: filters stored and loaded", stored_table(results))
     return named
 
 
@@ -314,7 +319,8 @@ def conditions(results):
              "16,384 at a time, while it stands"]
     if "java" in machine:
         lines.append(f"- {machine['java']}")
-    for step in ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve"):
+    for step in ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve",
+                 "server"):
         if step in results.raw:
             run = results.raw[step]
             lines.append(f"- {step}: {run['date']}, {run['seconds']} s"
@@ -349,6 +355,12 @@ def fill(page, parts):
     return re.sub(r"(<!-- bench:(?!end)(\w+) -->).*?<!-- bench:end -->", replace, page, flags=re.S)
 
 
+def says_something(table):
+    """Whether something of it was measured; what is wanted stands in a table of targets in any case."""
+    _, body = table
+    return any(len(row) != 5 or row[4] != "-" for row in body)
+
+
 def write(raw, folder, docs):
     """report.txt and filters.svg into `folder`; the page and its chart into `docs`, if any."""
     results = Results(raw)
@@ -367,7 +379,7 @@ def write(raw, folder, docs):
             with open(os.path.join(place, "benchmarks.svg"), "w", encoding="utf-8") as file:
                 file.write(chart.draw(results))
     if docs:
-        parts = {name: "\n" + as_markdown(*table) + "\n" if table[1] else None
+        parts = {name: "\n" + as_markdown(*table) + "\n" if says_something(table) else None
                  for name, (_, table) in named.items()}
         if "filters" in raw:  # else most of what the page has was measured elsewhere
             parts["conditions"] = "\n" + "\n".join(conditions(results)) + "\n"

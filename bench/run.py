@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures everything that docs/benchmarks.md shows, and has report.py make text, chart and page of it.
 
-    bench/run.py BUILD [--full] [--steps filters,levels,guava,threads,open,commands,kinds,static,sieve] [--docs]
+    bench/run.py BUILD [--full] [--steps NAME,NAME] [--docs FOLDER]
 
 BUILD is a build of type custom: -O3 without asserts, as installed, but with the BLOOMERY_CPU switch, which
 the step `levels` needs. Results go to BUILD/bench-results: results.json, filters.svg, report.txt. A step
@@ -17,6 +17,8 @@ that is not asked for keeps what it measured last, with that run's date and comm
     kinds      the kinds beside each other; removing; what is done to whole filters
     static     static filters beside binary fuse ones, each kernel, and the limit of their memory
     sieve      the sieve beside other seen-sets, a process for each; its memory engine; opening after a kill
+    server     the module in Redis and Valkey, beside the least that a command costs (server.py); its filters
+               without a server, beside what the memory allows
 """
 
 import argparse
@@ -31,10 +33,12 @@ import sys
 import time
 
 import report
+import server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GUAVA = "/usr/share/java/guava.jar"
-STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve")
+STEPS = ("filters", "levels", "guava", "threads", "open", "commands", "kinds", "static", "sieve",
+         "server")
 MILLION = 1_000_000
 
 
@@ -455,6 +459,18 @@ class Bench:
             rows += [{**row, "does": row["what"], "what": "memory"} for row in json.load(file)]
         os.remove(path)
         return rows
+
+    def server(self):
+        """The module in every server that is here."""
+        programs = server.programs_of(self.build)
+        if programs is None:
+            self.say("no module: left out (meson configure BUILD -Dmodule=enabled)")
+            return []
+        self.commands.append("bench/server.py" + (" --full" if self.full else ""))
+        options = {**server.options_of(self.full), "folder": self.folder}
+        rows = [row for size in options["sizes"]
+                for row in self.measure("dialect", "--sizes", str(size), "--parts", "7" if self.full else "3")]
+        return rows + [row for program in server.servers(self.folder) for row in server.measure(programs, program, options)]
 
 
 def machine():

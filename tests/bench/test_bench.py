@@ -145,6 +145,14 @@ def whole_filters_and_removing_are_measured():
     assert [(row["name"], len(row["ns"])) for row in rows] == [("counting-4", 2)], rows
 
 
+def filters_of_another_system_stand_beside_their_memory():
+    rows = bench("dialect", "--sizes", "2M", "--parts", "2")
+    names = ["absent", "new", "present", "two lines read", "ten lines changed", "ten lines read"]
+    assert [(row["pages"], row["name"]) for row in rows] == [
+        (pages, name) for pages in ("2 MiB", "4 KiB") for name in names], rows
+    assert all(len(row["ns"]) == 2 and min(row["ns"]) > 0 and row["bytes"] == 2_000_000 for row in rows), rows
+
+
 def a_faulty_row_is_found():
     rows = bench("filters", "--types", "integers", "--sizes", "20K", "--rates", "1e-2", "--asks", "20K",
                  "--parts", "3")
@@ -342,6 +350,7 @@ def the_sieve_stands_first_among_seen_sets():
 
 WITH_PROGRAM = [rows_are_complete_and_rates_hold, a_faulty_row_is_found, threads_find_what_one_finds,
                 kinds_take_part_where_they_are_named, whole_filters_and_removing_are_measured,
+                filters_of_another_system_stand_beside_their_memory,
                 sieve_lets_each_url_out_once, sieve_that_was_killed_opens, memory_engine_is_measured,
                 other_seen_sets_are_exact, forms_of_one_filter_answer_alike,
                 more_take_part_where_they_are_asked_for, derivation_is_as_good_as_ideal_positions]

@@ -131,6 +131,40 @@ static void keys_up_to_the_refused_one_are_added(void **state)
     test_keys_free(&keys);
 }
 
+/* Keys that come again within a batch, some places behind themselves: as far as a window reaches,
+ * across words, and across the end of a link. Only the first of them is new and takes room. */
+static void repeats_in_a_batch_are_seen_and_take_no_room(void **state)
+{
+    static const size_t distances[] = {1, 2, 3, 7, 8, 9, 17, 63, 64, 65};
+    enum { DISTANCES = sizeof distances / sizeof distances[0] };
+    struct test_keys keys = test_keys_make(TEST_RANDOM, 5, 0, KEYS);
+    bloomery_key mixed[KEYS];
+    (void)state;
+    for (size_t i = 0; i < KEYS; i++) {
+        const size_t distance = distances[i / 3 % DISTANCES];
+        mixed[i] = i % 3 == 2 && i >= distance ? mixed[i - distance] : keys.keys[i];
+    }
+    for (size_t which = 0; which < FULL; which++)
+        for (size_t batch = 20; batch <= KEYS; batch *= 5) {
+            bloomery_filter *some = fills_up(which), *single = fills_up(which);
+            struct outcome wanted = {.status = BLOOMERY_OK};
+            for (size_t at = 0; some != NULL && at < KEYS && wanted.status == BLOOMERY_OK;
+                 at += batch) {
+                const size_t count = KEYS - at < batch ? KEYS - at : batch;
+                wanted = one_by_one(single, mixed + at, count);
+                const struct outcome got = at_once(some, mixed + at, count);
+                assert_same_outcome(&wanted, &got);
+            }
+            if (some != NULL) {
+                assert_int_equal(wanted.status, BLOOMERY_FULL);
+                assert_same_bytes(single, some);
+            }
+            bloomery_free(some);
+            bloomery_free(single);
+        }
+    test_keys_free(&keys);
+}
+
 /* Where nothing is refused it is a batch as any other. */
 static void a_filter_that_takes_all_says_so(void **state)
 {
@@ -180,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_up_to_the_refused_one_are_added),
+        cmocka_unit_test(repeats_in_a_batch_are_seen_and_take_no_room),
         cmocka_unit_test(a_filter_that_takes_all_says_so),
         cmocka_unit_test(a_filter_that_takes_none_answers_none),
     };
