@@ -6,7 +6,7 @@ import { field, h, replace } from "./dom";
 import type { Info } from "./engine";
 import { bitFacts, factList, headerFacts, layerTable } from "./inspect-facts";
 import { quoted } from "./inspect-open";
-import { formatNumber } from "./numbers";
+import { formatNumber, visible } from "./numbers";
 import type { QueryBox } from "./inspect-query";
 import type { Remote } from "./inspect-remote";
 import { PARTS, strip } from "./inspect-strip";
@@ -61,7 +61,9 @@ export class View {
       this.element,
       h("h3", {}, "What the file says"),
       factList(headerFacts(info, ours, fileBytes)),
-      ...info.remarks.map((remark) => h("p", { class: "inspect-remark" }, `Remark: ${remark}.`)),
+      ...info.remarks.map((remark) =>
+        h("p", { class: "inspect-remark" }, `Remark: ${visible(remark)}.`),
+      ),
       this.checks,
     );
   }

@@ -184,6 +184,11 @@ test("a_strangers_address_is_never_markup", async (page) => {
   has(await page.locator("#play .key-list").innerText(), evil);
 });
 
+test("a_key_that_turns_text_round_leaves_its_sentence_as_it_is", async (page) => {
+  await open(page, "#play&p.acts=a:x&p.ask=%E2%80%AEdedda");
+  has(await page.locator("#play .outcome").innerText(), "“⟨U+202E⟩dedda” is surely not in");
+});
+
 test("arrow_keys_walk_the_cells_and_name_their_keys", async (page) => {
   await open(page);
   await preset(page, "absent");
