@@ -237,7 +237,7 @@ class Driver:
 
 
 def vectors(name):
-    """A file of vectors; NAME or NAME.gz."""
+    """A file of vectors; NAME or NAME.gz. A file that BLOOMERY_VECTORS_READ names gets its name."""
     path = os.path.join(VECTORS, name)
     if not os.path.exists(path) and os.path.exists(path + ".gz"):
         path += ".gz"
@@ -245,6 +245,9 @@ def vectors(name):
         raise Skip(f"no {name} in {VECTORS}")
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as file:
         data = file.read()
+    if "BLOOMERY_VECTORS_READ" in os.environ:
+        with open(os.environ["BLOOMERY_VECTORS_READ"], "a", encoding="utf-8") as read:
+            print(os.path.basename(path), file=read)
     return json.loads(data) if ".json" in name else data
 
 

@@ -250,7 +250,9 @@ test("nothing_moves_when_points_come", async (page) => {
     told.scrollIntoView({ behavior: "instant", block: "center" });
   });
   has(await page.locator("#curve .curve-told").innerText(), "Not measured yet.");
-  await progress(page).filter({ hasText: "Measured 48 of 48 points." }).waitFor({ timeout: 120000 });
+  await progress(page)
+    .filter({ hasText: "Measured 48 of 48 points." })
+    .waitFor({ timeout: 120000 });
   await page.waitForTimeout(200);
   equal(await page.evaluate(() => globalThis.shifts), 0, "layout shifts");
 });
