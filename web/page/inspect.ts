@@ -184,19 +184,18 @@ class Inspect {
     const turn = ++this.turn;
     this.close();
     this.section.setAttribute("aria-busy", "true");
-    const remote = new Remote(this.context.newWorker());
-    this.remote = remote;
     const progress = (sentence: string) => {
       if (this.turn !== turn) throw new Superseded();
       this.status.textContent = sentence;
     };
     try {
-      await open(remote, progress);
+      this.remote = new Remote(this.context.newWorker());
+      await open(this.remote, progress);
     } catch (error) {
       if (error instanceof Superseded || this.turn !== turn) return;
       if (!this.opened) {
         this.status.textContent = `“${this.source?.name}” is not open.`;
-        remote.close();
+        this.remote?.close();
       }
       this.say(this.sentence(error));
     } finally {

@@ -70,6 +70,7 @@ async function start(): Promise<void> {
     });
   let script: string | undefined;
   const newWorker = (): Worker => {
+    if (typeof Worker !== "function") throw new Error("This browser has no workers.");
     script ??= URL.createObjectURL(new Blob([WORKER], { type: "text/javascript" }));
     const worker = new Worker(script);
     worker.postMessage(wasm);
